@@ -1,0 +1,90 @@
+"""Every error Workbell raises: one small tree, so that a caller can catch as widely or narrowly as it needs.
+
+A message names the thing, the reason and the remedy. `exit_code` is what the command line ends with.
+"""
+
+
+class WorkbellError(Exception):
+    """Something went wrong in Workbell."""
+
+    exit_code = 1
+
+
+class JobsError(WorkbellError):
+    """A job, a schedule or one of their settings is declared wrongly."""
+
+    exit_code = 78
+
+
+class UnknownJob(JobsError):
+    """No job of this name is known here or in the store."""
+
+    exit_code = 4
+
+
+class InvalidPayload(WorkbellError):
+    """The arguments do not fit the job's signature, or the limits of a payload."""
+
+
+class InvalidOption(WorkbellError):
+    """An option of an enqueue, a filter or a setting has a value that cannot be used."""
+
+
+class DuplicateRun(WorkbellError):
+    """A run with this key exists, and the caller asked for duplicates to be rejected."""
+
+    def __init__(self, message: str, run_id: str) -> None:
+        super().__init__(message)
+        self.run_id = run_id
+
+
+class RunNotFound(WorkbellError):
+    """No run with this id belongs to the tenant."""
+
+    exit_code = 4
+
+
+class RunNotFinished(WorkbellError):
+    """The run has not ended, and what was asked needs an ended one."""
+
+
+class WaitTimeout(WorkbellError):
+    """The run did not end within the time the caller was willing to wait."""
+
+    exit_code = 3
+
+
+class LeaseLost(WorkbellError):
+    """Another worker holds the run now; nothing this one writes about it is accepted."""
+
+
+class InvalidUrl(WorkbellError):
+    """The store's URL cannot be read."""
+
+    exit_code = 78
+
+
+class SettingsError(WorkbellError):
+    """A setting in the environment or in `workbell.toml` cannot be used."""
+
+    exit_code = 78
+
+
+class StoreError(WorkbellError):
+    """The store refused or failed."""
+
+
+class StoreUnavailable(StoreError):
+    """The database could not be reached, or did not answer within its deadline."""
+
+    exit_code = 69
+
+
+class SchemaMismatch(StoreError):
+    """The tables in the store are older or newer than this version can work with."""
+
+    exit_code = 78
+
+
+class WrongConnection(StoreError):
+    """The connection handed to `connection=` does not belong to the store's database."""

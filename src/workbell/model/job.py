@@ -1,0 +1,42 @@
+"""A job: what can be run, under which name, with which defaults."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from workbell.errors import JobsError
+from workbell.model.retry import Retry
+
+QUEUE = "default"
+TENANT = "default"
+NAME_LIMIT = 200
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """The definition of work, as the store keeps it; its code is found by `handler`, never imported from here."""
+
+    id: str
+    name: str
+    handler: str
+    created_at: datetime
+    updated_at: datetime
+    tenant: str = TENANT
+    queue: str = QUEUE
+    description: str = ""
+    payload_template: str | None = None
+    retry: Retry | None = None
+    timeout: float | None = None
+    enabled: bool = True
+
+
+def name(kind: str, value: object) -> str:
+    """A usable name of a job, queue, tenant, tag or key: printable, without blanks at its ends, not too long."""
+    if not isinstance(value, str):
+        raise JobsError(f"{kind}: expected a text, got {type(value).__name__}.")
+    if not value or len(value) > NAME_LIMIT or value != value.strip() or not value.isprintable():
+        raise JobsError(
+            f"{kind} {value[:40]!r}: use 1 to {NAME_LIMIT} printable characters without blanks at either end."
+        )
+    return value

@@ -1,0 +1,84 @@
+"""When a failed run is tried again: one shape of policy, and the arithmetic of its delays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from random import Random
+
+import msgspec
+
+from workbell.errors import InvalidOption
+from workbell.model.clock import seconds
+
+ErrorNames = tuple[str, ...]
+
+
+class Retry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How often a run is tried, and how long it waits in between.
+
+    `Retry(attempts=5, delay=1, factor=2, cap=60)` tries five times, waiting 1, 2, 4 and 8 seconds; jitter only
+    ever adds. Errors named in `give_up_on` end the run at once; with `only_on` all others do. Both take classes
+    or dotted names, and match subclasses.
+    """
+
+    attempts: int = 3
+    delay: float = 1.0
+    factor: float = 2.0
+    cap: float = 60.0
+    jitter: float = 0.1
+    give_up_on: ErrorNames = ()
+    only_on: ErrorNames = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.attempts, bool) or not isinstance(self.attempts, int) or self.attempts < 1:
+            raise InvalidOption(f"retry: attempts must be a whole number of 1 or more, got {self.attempts!r}.")
+        seconds("retry: delay", self.delay)
+        seconds("retry: cap", self.cap)
+        for name, low, high in (("factor", 1, 1000), ("jitter", 0, 10)):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not low <= value <= high:
+                raise InvalidOption(f"retry: {name} must be from {low} to {high}, got {value!r}.")
+        for field in ("give_up_on", "only_on"):
+            msgspec.structs.force_setattr(self, field, error_names(getattr(self, field)))
+
+    def allows(self, failures: int, error: BaseException | None) -> bool:
+        """Whether another attempt is due after this many failures, the last of them this error."""
+        if failures >= self.attempts:
+            return False
+        if error is None:
+            return True
+        names = _names_of(type(error))
+        if names & set(self.give_up_on):
+            return False
+        return not self.only_on or bool(names & set(self.only_on))
+
+    def wait(self, failures: int, randomness: Random) -> timedelta:
+        """How long to wait after the given number of failures (1 or more)."""
+        base = self.cap
+        # The exponent is bounded so that a long row of failures cannot overflow a float.
+        if self.delay == 0:
+            base = 0.0
+        elif failures <= 256:
+            base = min(self.delay * self.factor ** min(failures - 1, 100), self.cap)
+        return timedelta(seconds=base * (1 + self.jitter * randomness.random()))
+
+
+def error_names(errors: Iterable[type[BaseException] | str] | type[BaseException] | str) -> ErrorNames:
+    """Error classes as dotted names: the policy is stored with the run, and classes cannot be."""
+    if isinstance(errors, str | type):
+        errors = (errors,)
+    return tuple(error if isinstance(error, str) else error_name(error) for error in errors)
+
+
+def error_name(kind: type[BaseException]) -> str:
+    """`ValueError`, `httpx.TimeoutException`: builtins without their module."""
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _names_of(kind: type[BaseException]) -> set[str]:
+    return {error_name(base) for base in kind.__mro__ if issubclass(base, BaseException)}
+
+
+ONCE = Retry(attempts=1)
+DEFAULT = Retry()

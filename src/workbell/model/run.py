@@ -1,0 +1,217 @@
+"""A run: one execution of a job, from the moment it is asked for to what came of it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from workbell.model.ids import lane_id
+from workbell.model.payload import decode
+from workbell.model.retry import DEFAULT, Retry
+
+
+class Status(StrEnum):
+    """The six words for where a run is. The first three are live, the last three are final."""
+
+    SCHEDULED = "scheduled"
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+    @property
+    def final(self) -> bool:
+        return self in FINAL
+
+
+LIVE = (Status.SCHEDULED, Status.QUEUED, Status.RUNNING)
+PENDING = (Status.SCHEDULED, Status.QUEUED)
+FINAL = (Status.SUCCEEDED, Status.FAILED, Status.CANCELED)
+
+
+class Lane(msgspec.Struct, frozen=True):
+    """Where a run stands in line: runs of one tenant, queue, job and target share a lane."""
+
+    tenant: str
+    queue: str
+    job: str
+    target: str | None = None
+
+    @property
+    def id(self) -> int:
+        return lane_id(self.tenant, self.queue, self.job, self.target)
+
+
+class Options(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Settings of one run that nothing searches by; kept together as JSON, and as NULL when all are defaults."""
+
+    retry: Retry | None = None
+    timeout: float | None = None
+    auto_reschedule: float | None = None
+    reschedules_left: int | None = None
+    remove_delay: float | None = None
+
+
+NO_OPTIONS = Options()
+_options = msgspec.json.Decoder(Options)
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One execution of a job. Times are aware and in UTC; `input` and `result` are plain JSON values."""
+
+    # The order of these fields is the order of the columns that every store reads: see stores/rows.py.
+    id: str
+    lane: Lane
+    status: Status
+    rank: int
+    scheduled_for: datetime
+    created_at: datetime
+    updated_at: datetime
+    attempt: int = 0
+    failures: int = 0
+    losses: int = 0
+    crashes: int = 0
+    alone: bool = False
+    token: int = 0
+    lease_until: datetime | None = None
+    worker: str | None = None
+    cancel_requested: bool = False
+    started_at: datetime | None = None
+    input_text: str | None = None
+    options_text: str | None = None
+    tag: str | None = None
+    key: str | None = None
+    user_id: int = 0
+    schedule: str | None = None
+    event: str | None = None
+    retry_of: str | None = None
+    rescheduled_from: str | None = None
+    accepted_by: str | None = None
+    expires_at: datetime | None = None
+    progress_text: str | None = None
+    error: str | None = None
+    reason: str | None = None
+    finished_at: datetime | None = None
+    result_text: str | None = None
+    remove_at: datetime | None = None
+
+    @property
+    def job(self) -> str:
+        return self.lane.job
+
+    @property
+    def queue(self) -> str:
+        return self.lane.queue
+
+    @property
+    def tenant(self) -> str:
+        return self.lane.tenant
+
+    @property
+    def target(self) -> str | None:
+        return self.lane.target
+
+    @property
+    def priority(self) -> int:
+        """From -100 to 100; higher runs first."""
+        return -self.rank
+
+    @property
+    def persistent(self) -> bool:
+        """Whether the run outlives the server process that accepted it."""
+        return self.accepted_by is None
+
+    @property
+    def options(self) -> Options:
+        return NO_OPTIONS if self.options_text is None else _options.decode(self.options_text)
+
+    @property
+    def retry(self) -> Retry:
+        return self.options.retry or DEFAULT
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """The arguments, by name."""
+        return decode(self.input_text) or {}
+
+    @property
+    def result(self) -> Any:
+        """What the handler returned."""
+        return decode(self.result_text)
+
+    @property
+    def progress(self) -> dict[str, Any] | None:
+        """`{"done", "total", "message"}` as last reported by the handler."""
+        return decode(self.progress_text)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The run in the words of the public API, ready for JSON."""
+        return {name: getattr(self, name) for name in PUBLIC_FIELDS}
+
+
+PUBLIC_FIELDS = (
+    "id job status attempt failures losses scheduled_for started_at finished_at input result error reason queue "
+    "priority tag key user_id tenant schedule event target retry_of rescheduled_from persistent expires_at "
+    "remove_at progress created_at updated_at"
+).split()
+
+
+class AttemptStatus(StrEnum):
+    """How one try of a run ended, or that it has not."""
+
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    LOST = "lost"
+    RELEASED = "released"
+    SNOOZED = "snoozed"
+    CANCELED = "canceled"
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One try of a run: who worked on it, and how it ended."""
+
+    run: str
+    number: int
+    status: AttemptStatus
+    started_at: datetime | None
+    finished_at: datetime | None = None
+    worker: str | None = None
+    error: str | None = None
+
+
+class OnDuplicate(StrEnum):
+    """What happens when the key of a new run is taken."""
+
+    RETURN = "return"  # the caller gets the existing run
+    REJECT = "reject"  # the caller gets a DuplicateRun
+    REPLACE = "replace"  # the existing run, if it has not started, is canceled; the new one takes the key
+
+
+class NewRun(msgspec.Struct, frozen=True):
+    """A request for a run, complete and checked: everything the store needs to make it."""
+
+    run: Run
+    on_duplicate: OnDuplicate = OnDuplicate.RETURN
+    key_span: timedelta | None = None  # how long the key is taken; none: while the run is live
+    replace_tag: bool = False
+
+
+class Added(msgspec.Struct, frozen=True):
+    """The store's answer to a request: the run that stands for it, and whether it was made just now."""
+
+    run_id: str
+    created: bool
+
+
+def last_attempt(run: Run) -> Attempt | None:
+    """The newest attempt, which is kept in the run itself."""
+    if run.status in PENDING or not run.attempt or run.started_at is None:
+        return None
+    return Attempt(
+        run.id, run.attempt, AttemptStatus(run.status.value), run.started_at, run.finished_at, run.worker, run.error
+    )

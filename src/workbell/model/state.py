@@ -1,0 +1,236 @@
+"""The state machine: the statuses of a run, the moves between them, and a constructor for each move.
+
+A transition is a value: which run, what must still be true of it (status and lease token), and the complete new
+values of everything that can change. Stores write transitions and know nothing of the rules; a row that no longer
+has the expected status and token is left alone, which makes every move idempotent and fences off a lost lease.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from workbell.errors import WorkbellError
+from workbell.model.run import FINAL, Attempt, AttemptStatus, NewRun, Run, Status
+
+CRASH_LIMIT = 3
+
+
+class Move(StrEnum):
+    DISPATCH = "dispatch"
+    START = "start"
+    SUCCEED = "succeed"
+    RETRY = "retry"
+    FAIL = "fail"
+    RELEASE = "release"
+    SNOOZE = "snooze"
+    LOSE = "lose"
+    CANCEL = "cancel"
+
+
+class Rule(NamedTuple):
+    sources: tuple[Status, ...]
+    targets: tuple[Status, ...]
+    meaning: str
+
+
+MOVES: dict[Move, Rule] = {
+    Move.DISPATCH: Rule((Status.SCHEDULED,), (Status.QUEUED,), "its time has come"),
+    Move.START: Rule((Status.QUEUED,), (Status.RUNNING,), "a worker takes a lease, with a new token"),
+    Move.SUCCEED: Rule((Status.RUNNING,), (Status.SUCCEEDED,), "the handler returned"),
+    Move.RETRY: Rule((Status.RUNNING,), (Status.SCHEDULED,), "the handler raised, and the policy allows another try"),
+    Move.FAIL: Rule((Status.RUNNING,), (Status.FAILED,), "the handler raised, and no try is left"),
+    Move.RELEASE: Rule((Status.RUNNING,), (Status.QUEUED,), "a stopping worker hands it back; nothing is spent"),
+    Move.SNOOZE: Rule((Status.RUNNING,), (Status.SCHEDULED,), "the handler asked for later; nothing is spent"),
+    Move.LOSE: Rule((Status.RUNNING,), (Status.QUEUED, Status.FAILED), "the lease ran out: its worker is gone"),
+    Move.CANCEL: Rule(
+        (Status.SCHEDULED, Status.QUEUED, Status.RUNNING), (Status.CANCELED,), "someone, or its expiry, ended it"
+    ),
+}
+
+
+class Keep(NamedTuple):
+    """How long finished runs are kept before they are removed."""
+
+    succeeded: timedelta = timedelta(days=7)
+    other: timedelta = timedelta(days=30)
+
+
+class Transition(msgspec.Struct, frozen=True):
+    """One guarded write: move this run, if it still has this status and token, to exactly these values."""
+
+    move: Move
+    run_id: str
+    expected: Status
+    expected_token: int
+    status: Status
+    scheduled_for: datetime
+    updated_at: datetime
+    attempt: int
+    failures: int
+    losses: int
+    crashes: int
+    alone: bool
+    worker: str | None
+    lease_until: datetime | None
+    started_at: datetime | None
+    error: str | None
+    reason: str | None
+    finished_at: datetime | None = None
+    result_text: str | None = None
+    remove_at: datetime | None = None
+    ended: Attempt | None = None  # the attempt that this move ends, where the run itself goes on
+    then: NewRun | None = None  # a run to be made in the same write, if this move happens
+
+    def after(self, run: Run) -> Run:
+        """The run as it is once this transition is written."""
+        return msgspec.structs.replace(run, **{name: getattr(self, name) for name in CHANGED})
+
+
+# What a transition may change in a run; everything else about a run is fixed when it is made or claimed.
+CHANGED = (
+    "status scheduled_for updated_at attempt failures losses crashes alone worker lease_until started_at error "
+    "reason finished_at result_text remove_at"
+).split()
+
+
+class IllegalMove(WorkbellError):
+    """The state machine has no such move: an error in Workbell itself, never in its use."""
+
+
+def _move(
+    move: Move,
+    run: Run,
+    status: Status,
+    now: datetime,
+    *,
+    scheduled_for: datetime | None = None,
+    attempt: int | None = None,
+    failures: int | None = None,
+    losses: int | None = None,
+    crashes: int | None = None,
+    error: str | None = None,
+    reason: str | None = None,
+    result: str | None = None,
+    keep: timedelta | None = None,
+    ended: AttemptStatus | None = None,
+    then: NewRun | None = None,
+) -> Transition:
+    rule = MOVES[move]
+    if run.status not in rule.sources or status not in rule.targets:
+        raise IllegalMove(f"run {run.id}: {move} does not lead from {run.status} to {status}.")
+    final = status in FINAL
+    record = None
+    if ended is not None:
+        record = Attempt(run.id, run.attempt, ended, run.started_at, now, run.worker, error)
+    return Transition(
+        move,
+        run.id,
+        run.status,
+        run.token,
+        status,
+        run.scheduled_for if scheduled_for is None else scheduled_for,
+        now,
+        run.attempt if attempt is None else attempt,
+        run.failures if failures is None else failures,
+        run.losses if losses is None else losses,
+        run.crashes if crashes is None else crashes,
+        run.alone if final else False,
+        run.worker if final else None,
+        None,
+        run.started_at if final else None,
+        error,
+        reason,
+        now if final else None,
+        result,
+        None if keep is None else now + keep,
+        record,
+        then,
+    )
+
+
+def dispatch(run: Run, now: datetime) -> Transition:
+    return _move(Move.DISPATCH, run, Status.QUEUED, now, error=run.error, reason=run.reason)
+
+
+def succeed(run: Run, now: datetime, *, result: str | None, keep: timedelta) -> Transition:
+    return _move(Move.SUCCEED, run, Status.SUCCEEDED, now, result=result, keep=keep)
+
+
+def retry(run: Run, now: datetime, *, error: str, reason: str, wait: timedelta) -> Transition:
+    return _move(
+        Move.RETRY,
+        run,
+        Status.SCHEDULED,
+        now,
+        scheduled_for=now + wait,
+        failures=run.failures + 1,
+        error=error,
+        reason=reason,
+        ended=AttemptStatus.FAILED,
+    )
+
+
+def fail(
+    run: Run, now: datetime, *, error: str, reason: str, keep: timedelta, then: NewRun | None = None
+) -> Transition:
+    failures = run.failures + 1
+    return _move(Move.FAIL, run, Status.FAILED, now, failures=failures, error=error, reason=reason, keep=keep, then=then)
+
+
+def release(run: Run, now: datetime, *, begun: bool) -> Transition:
+    """Hand a run back. One whose handler had not begun is as if it had never been claimed."""
+    if not begun:
+        return _move(Move.RELEASE, run, Status.QUEUED, now, attempt=run.attempt - 1, error=run.error)
+    return _move(Move.RELEASE, run, Status.QUEUED, now, error=run.error, ended=AttemptStatus.RELEASED)
+
+
+def snooze(run: Run, now: datetime, *, wait: timedelta, reason: str | None) -> Transition:
+    return _move(
+        Move.SNOOZE, run, Status.SCHEDULED, now, scheduled_for=now + wait, reason=reason, ended=AttemptStatus.SNOOZED
+    )
+
+
+def lose(run: Run, now: datetime, *, keep: timedelta) -> Transition:
+    """The lease ran out. Only a death while running alone is held against the run itself."""
+    crashes = run.crashes + run.alone
+    error = f"The worker {run.worker} stopped renewing its lease while it held this run."
+    if crashes >= CRASH_LIMIT:
+        return _move(
+            Move.LOSE,
+            run,
+            Status.FAILED,
+            now,
+            losses=run.losses + 1,
+            crashes=crashes,
+            error=error,
+            reason="crashed",
+            keep=keep,
+        )
+    return _move(
+        Move.LOSE,
+        run,
+        Status.QUEUED,
+        now,
+        losses=run.losses + 1,
+        crashes=crashes,
+        error=error,
+        reason="worker lost",
+        ended=AttemptStatus.LOST,
+    )
+
+
+def cancel(run: Run, now: datetime, *, reason: str, keep: timedelta, error: str | None = None) -> Transition:
+    return _move(Move.CANCEL, run, Status.CANCELED, now, reason=reason, error=error or run.error, keep=keep)
+
+
+def diagram() -> str:
+    """The moves as a Mermaid state diagram: what the docs show."""
+    lines = ["stateDiagram-v2", "    [*] --> scheduled: create", "    [*] --> queued: create, due at once"]
+    for move, rule in MOVES.items():
+        for source in rule.sources:
+            lines += [f"    {source} --> {target}: {move}" for target in rule.targets]
+    return "\n".join([*lines, *(f"    {status} --> [*]" for status in FINAL)])

@@ -1,0 +1,1 @@
+"""Where jobs and runs are kept: one contract (`port.py`) and its adapters."""

@@ -1,0 +1,140 @@
+"""Schema versions: which one a store has, whether this code can work with it, and how to bring it up to date.
+
+Versions overlap: a schema says which is the oldest code that can work with it, so that old and new processes run
+side by side during a deploy. A store without any tables is set up on first use; an older one waits for the command.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from workbell.errors import SchemaMismatch
+from workbell.model.ids import new_id
+from workbell.stores.queries import migrations
+from workbell.stores.sql_store import Session
+
+OLDEST = 1  # the oldest schema this code can work with
+NEWEST = 1  # the newest schema this code knows
+OLDEST_READER = 1  # the oldest code (by the newest schema it knows) that can work with the schema made here
+
+
+class Schema(Protocol):
+    """How an engine looks at and changes its own tables."""
+
+    engine: str
+
+    def exists(self) -> bool: ...
+
+    def version(self) -> tuple[int, int]:
+        """The schema's version, and the oldest code that can work with it."""
+
+    def lock(self) -> None: ...
+
+    def script(self, text: str) -> None: ...
+
+    def note(self, name: str, value: str) -> None: ...
+
+
+META = "CREATE TABLE workbell_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
+
+
+def check(schema: Schema, where: str) -> bool:
+    """Whether the tables are there; raises if they are there but cannot be worked with."""
+    if not schema.exists():
+        return False
+    version, oldest_reader = schema.version()
+    if version < OLDEST:
+        raise SchemaMismatch(
+            f"{where} has schema {version} and this Workbell needs at least {OLDEST}; run `workbell migrate`."
+        )
+    if version > NEWEST < oldest_reader:
+        raise SchemaMismatch(
+            f"{where} has schema {version}, which is newer than this Workbell knows ({NEWEST}); "
+            "upgrade it with `pip install --upgrade workbell`."
+        )
+    return True
+
+
+def run(schema: Schema) -> list[str]:
+    """Apply what is missing, in one transaction, under a lock; the names of what was applied."""
+    schema.lock()
+    version = 0
+    if schema.exists():
+        version, _ = schema.version()
+    else:
+        schema.script(META)
+        schema.note("store_id", new_id())
+    done = []
+    for number, name, text in migrations(schema.engine):
+        if number > version:
+            schema.script(text)
+            done.append(name)
+            version = number
+    if done:
+        schema.note("schema_version", str(version))
+        schema.note("oldest_reader", str(OLDEST_READER))
+    return done
+
+
+def dump(engine: str) -> str:
+    """All the SQL of an engine's schema, for those who run migrations themselves."""
+    parts = [META + ";"]
+    for number, _name, text in migrations(engine):
+        parts.append(text.rstrip())
+        parts.append(
+            "INSERT INTO workbell_meta (name, value) VALUES "
+            f"('schema_version', '{number}'), ('oldest_reader', '{OLDEST_READER}') "  # noqa: S608
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value;"
+        )
+    unique = "gen_random_uuid()" if engine == "postgres" else "lower(hex(randomblob(16)))"
+    parts.append(f"INSERT INTO workbell_meta (name, value) VALUES ('store_id', {unique});")  # noqa: S608
+    return "\n\n".join(parts) + "\n"
+
+
+class _SqlSchema:
+    engine = ""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def version(self) -> tuple[int, int]:
+        query = "SELECT name, value FROM workbell_meta WHERE name IN ('schema_version', 'oldest_reader')"
+        found = {row[0]: int(row[1]) for row in self._session.text_rows(query, {})}
+        return found.get("schema_version", 0), found.get("oldest_reader", 0)
+
+    def note(self, name: str, value: str) -> None:
+        self._session.text_rows(
+            "INSERT INTO workbell_meta (name, value) VALUES (:name, :value) "
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            {"name": name, "value": value},
+        )
+
+
+class SqliteSchema(_SqlSchema):
+    engine = "sqlite"
+
+    def exists(self) -> bool:
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workbell_meta'"
+        return bool(self._session.text_rows(query, {}))
+
+    def lock(self) -> None:
+        """The write transaction is the lock."""
+
+    def script(self, text: str) -> None:
+        # Statement by statement: executescript would commit the transaction first.
+        for statement in text.split(";\n"):
+            if statement.strip():
+                self._session.text_rows(statement, {})
+
+
+class PostgresSchema(_SqlSchema):
+    engine = "postgres"
+
+    def exists(self) -> bool:
+        return self._session.text_rows("SELECT to_regclass('workbell_meta')", {})[0][0] is not None
+
+    def lock(self) -> None:
+        self._session.text_rows("SELECT pg_advisory_xact_lock(7823001)", {})
+
+    def script(self, text: str) -> None:
+        self._session.text_rows(text, {})

@@ -1,0 +1,205 @@
+"""What a store must do. Every verb is one atomic unit; nothing here needs an open transaction between two calls.
+
+Decisions are made outside, on values that were read before; a store writes them under guards (status and lease
+token) and says which ones really happened. So a store needs no rules of its own, and one without interactive
+transactions can be built. Verbs are synchronous; async callers come in on threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from workbell.model.clock import Clock
+from workbell.model.job import Job
+from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
+from workbell.model.schedule import Schedule, Tick
+from workbell.model.state import Transition
+
+
+class Head(NamedTuple):
+    """A lane that has queued runs of a rank: where a claim may look."""
+
+    lane_id: int
+    rank: int
+    lane: Lane
+
+
+class Pick(NamedTuple):
+    """How many runs a claim may take from the head of a lane and rank."""
+
+    lane_id: int
+    rank: int
+    quota: int
+
+
+class Held(NamedTuple):
+    """A lease as its holder knows it."""
+
+    run_id: str
+    token: int
+
+
+class Renewed(NamedTuple):
+    """A lease that is still good, and whether the run's end was asked for meanwhile."""
+
+    run_id: str
+    token: int
+    cancel_requested: bool
+
+
+class Filter(NamedTuple):
+    """Which runs to list: newest first, `limit` at a time, `before` the id where the last page ended."""
+
+    tenant: str | None
+    status: Sequence[Status] = ()
+    job: str | None = None
+    queue: str | None = None
+    tag: str | None = None
+    schedule: str | None = None
+    user_id: int | None = None
+    before: str | None = None
+    limit: int = 100
+
+
+class Counts(NamedTuple):
+    """Live runs of a lane, by status."""
+
+    lane: Lane
+    scheduled: int
+    queued: int
+    running: int
+    paused: bool
+
+
+class Watch(Protocol):
+    """An ear for hints that something changed in the store. A hint may be missed: whoever listens also polls."""
+
+    def wait(self, timeout: float) -> bool:
+        """Block until a hint or the timeout; say whether there was a hint."""
+
+    def interrupt(self) -> None:
+        """End a `wait` in another thread at once."""
+
+    def close(self) -> None: ...
+
+
+class Batch(NamedTuple):
+    """A page of everything a store holds, for copying it to another one."""
+
+    lanes: Sequence[tuple[Lane, bool]] = ()
+    jobs: Sequence[Job] = ()
+    schedules: Sequence[Schedule] = ()
+    ticks: Sequence[Tick] = ()
+    runs: Sequence[Run] = ()
+    attempts: Sequence[Attempt] = ()
+    keys: Sequence[tuple[str, str, str, datetime | None]] = ()
+
+
+class Store(Protocol):
+    """The contract of a store; `workbell.testing.contracts` is its test."""
+
+    clock: Clock
+
+    # Making runs
+    def add(self, new: Sequence[NewRun]) -> list[Added]:
+        """Make runs, deduplicating by key; durable when it returns. Concurrent callers share a commit."""
+
+    def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
+        """The same inside the caller's own transaction: the runs exist if and when that commits."""
+
+    async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]: ...
+
+    # Moving runs
+    def dispatch(self, now: datetime, limit: int) -> int:
+        """Queue the runs whose time has come (the move `dispatch`, for a whole set); how many there were."""
+
+    def survey(self, after: int, limit: int) -> list[Head]:
+        """Lanes beyond `after`, in order of their ids, that have queued runs and are not paused."""
+
+    def claim(
+        self, picks: Sequence[Pick], limit: int, *, worker: str, now: datetime, lease_until: datetime
+    ) -> list[Run]:
+        """The move `start` for the heads of these lanes, each under a new token; in the order to be worked on."""
+
+    def renew(self, held: Sequence[Held], *, lease_until: datetime) -> list[Renewed]:
+        """Extend leases; those not in the answer are lost."""
+
+    def apply(self, transitions: Sequence[Transition]) -> set[str]:
+        """Write transitions, each under its guard; the ids of the runs that really moved."""
+
+    def mark_alone(self, held: Held) -> bool:
+        """Note that a run is about to be executed with nothing beside it in its worker."""
+
+    def set_progress(self, held: Held, progress: str) -> bool: ...
+
+    def request_cancel(self, run_id: str) -> bool:
+        """Ask for the end of a running run; its worker learns of it when it renews."""
+
+    def delete_finished(self, now: datetime, limit: int) -> int:
+        """Remove finished runs (with their attempts) and keys whose time is over; how many rows went."""
+
+    # Reading runs
+    def find_runs(self, ids: Iterable[str]) -> dict[str, Run]: ...
+
+    def list_runs(self, wanted: Filter) -> list[Run]: ...
+
+    def list_attempts(self, run_id: str) -> list[Attempt]:
+        """The ended attempts of a run that are kept apart from it, oldest first."""
+
+    def pending_of(self, *, tenant: str | None = None, tag: str | None = None, accepted: bool = False) -> list[Run]:
+        """Runs not started yet: of a tag, or all that belong to a server process (`accepted_by`)."""
+
+    def held_by(self, worker: str) -> list[Run]:
+        """Running runs that this worker holds according to the store."""
+
+    def lapsed(self, now: datetime, limit: int) -> list[Run]:
+        """Running runs whose lease has ended, and waiting ones that have expired."""
+
+    def next_due(self) -> datetime | None:
+        """When the earliest scheduled run is due."""
+
+    def ahead_of(self, run: Run) -> int:
+        """How many queued runs of the same lane come before this one (counted up to 1,000)."""
+
+    def counts(self) -> list[Counts]: ...
+
+    # Definitions
+    def put_jobs(self, jobs: Sequence[Job]) -> None: ...
+
+    def find_job(self, tenant: str, name: str) -> Job | None: ...
+
+    def list_jobs(self, tenant: str) -> list[Job]: ...
+
+    def pause_lanes(self, paused: bool, *, tenant: str, queue: str | None = None, job: str | None = None) -> int: ...
+
+    # Hints
+    def watch(self) -> Watch: ...
+
+    def wake(self) -> None:
+        """Give the hint that something changed, to every process that watches."""
+
+    # Housekeeping
+    def tidy(self) -> None:
+        """A short regular upkeep, such as a checkpoint; called about every ten seconds."""
+
+    def check(self) -> None:
+        """Raise SchemaMismatch or StoreUnavailable if this store cannot be worked with."""
+
+    def migrate(self) -> list[str]:
+        """Bring the schema up to date; the names of the migrations that ran."""
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        """Findings for `doctor`: level (ok, note, risk), what, and a sentence."""
+
+    def measure_time(self) -> None:
+        """Set the clock to the store's time."""
+
+    def export(self) -> Iterable[Batch]:
+        """Everything, in pages that fit in memory."""
+
+    def load(self, batch: Batch) -> None:
+        """Take over a page of another store's content; what is there already stays as it is."""
+
+    def close(self) -> None: ...

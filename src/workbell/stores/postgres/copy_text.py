@@ -1,0 +1,47 @@
+"""New runs as the text that COPY reads: several times as fast as an INSERT of many rows.
+
+Built here rather than row by row through the driver, which costs more than all the rest of a bulk enqueue. Columns
+that no run of the batch uses are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from workbell.model.run import NewRun
+from workbell.stores.rows import NEW, new_values
+
+# Only these can contain a character that COPY's text form gives a meaning to.
+_FREE_TEXT = {"input", "options", "tag", "key", "accepted_by"}
+
+
+def copy_lines(new: Sequence[NewRun]) -> tuple[list[str], bytes]:
+    """The columns used, and a line for each run."""
+    columns = list(zip(*map(new_values, new), strict=True))
+    used = [(name, values) for name, values in zip(NEW, columns, strict=True) if any(v is not None for v in values)]
+    spelled = [_spell(name, values) for name, values in used]
+    lines = "\n".join(map("\t".join, zip(*spelled, strict=True)))
+    return [name for name, _ in used], (lines + "\n").encode()
+
+
+def _spell(name: str, values: Sequence[Any]) -> list[str]:
+    if name in _FREE_TEXT:
+        return ["\\N" if value is None else escape(value) for value in values]
+    if isinstance(values[0], datetime):
+        last, text, spelled = None, "", []
+        for value in values:  # a batch mostly shares one time
+            if value is not last:
+                last, text = value, "\\N" if value is None else value.isoformat()
+            spelled.append(text)
+        return spelled
+    return ["\\N" if value is None else str(value) for value in values]
+
+
+def escape(text: str) -> str:
+    if "\\" in text:
+        text = text.replace("\\", "\\\\")
+    if "\n" in text or "\t" in text or "\r" in text:
+        text = text.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    return text

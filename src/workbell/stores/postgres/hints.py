@@ -1,0 +1,126 @@
+"""LISTEN and NOTIFY as hints: gathered, sent outside of transactions, and never relied upon.
+
+A NOTIFY inside the enqueue's transaction would take a database-wide lock at commit. So one thread sends them
+afterwards, at most one in ten milliseconds however many runs are made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+import time
+
+import psycopg
+
+from workbell.errors import StoreUnavailable
+from workbell.stores.postgres.database import Connection, Database
+
+CHANNEL = "workbell"
+GAP = 0.01
+LATER = (0.02, 0.2, 1.0)  # when a caller's own transaction has probably been committed
+
+
+class Notifier:
+    """Sends hints for this process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._due = threading.Condition()
+        self._times: list[float] = []
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def send(self, delays: tuple[float, ...] = (0.0,)) -> None:
+        now = time.monotonic()
+        with self._due:
+            if delays == (0.0,) and self._times and self._times[0] <= now:
+                return  # one is on its way
+            self._times = sorted([*self._times, *(now + delay for delay in delays)])
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="workbell-notify", daemon=True)
+                self._thread.start()
+            self._due.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._due:
+                while not self._closed and (not self._times or self._times[0] > time.monotonic()):
+                    self._due.wait(self._times[0] - time.monotonic() if self._times else None)
+                if self._closed:
+                    return
+                now = time.monotonic()
+                self._times = [moment for moment in self._times if moment > now]
+            with contextlib.suppress(Exception):  # a hint that cannot be sent is no loss
+                with self._database.connection() as connection:
+                    connection.execute("SELECT pg_notify(%s, '')", (CHANNEL,))
+            time.sleep(GAP)
+
+    def close(self) -> None:
+        with self._due:
+            self._closed = True
+            self._due.notify()
+
+
+class ListenWatch:
+    """Waits for hints of other processes, on a connection of its own."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: Connection | None = None
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        self._try_at = 0.0
+
+    def wait(self, timeout: float) -> bool:
+        heard = self._listen()
+        poll = select.poll()
+        poll.register(self._wake_read, select.POLLIN)
+        if self._connection is not None:
+            poll.register(self._connection.fileno(), select.POLLIN)
+        if heard:
+            return True
+        if not poll.poll(timeout * 1000):
+            return False
+        with contextlib.suppress(BlockingIOError):
+            while os.read(self._wake_read, 4096):
+                pass
+        self._consume()
+        return True
+
+    def _listen(self) -> bool:
+        """Connect if need be. A new connection counts as a hint: something may have been missed."""
+        if self._connection is not None or time.monotonic() < self._try_at:
+            return False
+        self._try_at = time.monotonic() + 2
+        try:
+            self._connection = self._database.connect()
+            self._connection.execute(f"LISTEN {CHANNEL}")
+        except (StoreUnavailable, psycopg.Error):
+            self._drop()
+            return False
+        return True
+
+    def _consume(self) -> None:
+        if self._connection is None:
+            return
+        try:
+            self._connection.pgconn.consume_input()
+            while self._connection.pgconn.notifies():
+                pass
+        except psycopg.Error:
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def interrupt(self) -> None:
+        os.write(self._wake_write, b".")
+
+    def close(self) -> None:
+        self._drop()
+        os.close(self._wake_read)
+        os.close(self._wake_write)

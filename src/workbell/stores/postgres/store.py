@@ -1,0 +1,218 @@
+"""The PostgreSQL store: the shared verbs over a pool of connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from workbell.model.clock import SystemClock
+from workbell.model.run import Added, Lane, NewRun, Run
+from workbell.model.state import MOVES, Keep, Move
+from workbell.stores import callers, migrate
+from workbell.stores.port import Held, Pick, Renewed, Watch
+from workbell.stores.postgres.copy_text import copy_lines
+from workbell.stores.postgres.database import Connection, Database
+from workbell.stores.postgres.hints import LATER, ListenWatch, Notifier
+from workbell.stores.queries import queries, spell_postgres
+from workbell.stores.rows import NEW, new_values, place_columns, run_with_times
+from workbell.stores.sql_store import FINISHED, Row, Session, SqlStore
+from workbell.stores.statements import Statement, statements_for
+
+T = TypeVar("T")
+
+QUERIES = {name: spell_postgres(place_columns(text)) for name, text in queries("postgres").items()}
+RUNNING = MOVES[Move.START].targets[0].value
+ONLY_SQLITE = frozenset({"remove_canceled"})  # one statement does both here
+
+
+class PostgresSession(Session):
+    """Queries on one psycopg connection."""
+
+    def __init__(self, connection: Connection, lanes: dict[int, Lane]) -> None:
+        self._connection = connection
+        self._lanes = lanes
+
+    def rows(self, name: str, **values: Any) -> list[Row]:
+        return self.execute(Statement(name, values))
+
+    def execute(self, statement: Statement) -> list[Row]:
+        if statement.query in ONLY_SQLITE:
+            return []
+        return self._fetch(QUERIES[statement.query], statement.values)
+
+    def _fetch(self, text: str, values: dict[str, Any]) -> list[Row]:
+        cursor = self._connection.execute(text, values)
+        return cursor.fetchall() if cursor.description else []
+
+    def batch(self, name: str, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> list[Row]:
+        return self._fetch(QUERIES[name], dict(zip(columns, map(list, zip(*values, strict=True)), strict=True)))
+
+    def finish(self, values: Sequence[Sequence[Any]]) -> list[Row]:
+        return self.batch("finish", FINISHED, values)
+
+    def insert(self, new: Sequence[NewRun]) -> None:
+        if len(new) == 1:
+            self._connection.execute(QUERIES["add_run"], dict(zip(NEW, new_values(new[0]), strict=True)))
+            return
+        columns, lines = copy_lines(new)
+        statement = f"COPY workbell_runs ({', '.join(columns)}) FROM STDIN"
+        with self._connection.cursor().copy(statement) as copy:
+            copy.write(lines)
+
+    def run_of(self, row: Row) -> Run:
+        return run_with_times(row, self._lanes)
+
+    def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
+        text = sql.replace("{lanes}", "r.lane = ANY(CAST(:lanes AS bigint[]))")
+        return self._fetch(spell_postgres(place_columns(text)) if values else sql, values)
+
+
+class PostgresStore(SqlStore):
+    """Jobs and runs in PostgreSQL, for any number of machines."""
+
+    engine = "postgres"
+
+    def __init__(self, url: str, clock: SystemClock | None = None, keep: Keep | None = None) -> None:
+        super().__init__(clock or SystemClock(), keep or Keep())
+        self.database = Database(url)
+        self._notifier = Notifier(self.database)
+        self._store_id = ""
+        self._checked = False
+
+    def read(self, work: Callable[[Session], T]) -> T:
+        return self.database.run(lambda c: work(PostgresSession(c, self.lanes)), transaction=False)
+
+    def write(self, work: Callable[[Session], T]) -> T:
+        return self.database.run(lambda c: work(PostgresSession(c, self.lanes)), transaction=True)
+
+    def _single(self, work: Callable[[Session], T]) -> T:
+        """A unit that is one statement: a transaction by itself, without the round trips of BEGIN and COMMIT."""
+        return self.read(work)
+
+    def _write_runs(self, new: Sequence[NewRun]) -> list[Added]:
+        # Lanes first and on their own: a lane made inside a caller's long transaction would hold up everybody
+        # else who makes the same one.
+        self._make_lanes({request.run.lane for request in new})
+        plain = all(request.run.key is None and not request.replace_tag for request in new)
+        run = self._single if plain else self.write
+        return run(lambda session: self._add(session, new, ()))
+
+    def _make_lanes(self, lanes: Iterable[Lane]) -> None:
+        unknown = [lane for lane in lanes if lane.id not in self.lanes]
+        if unknown:
+            self.write(lambda session: self._ensure_lanes(session, unknown))
+            self.lanes |= {lane.id: lane for lane in unknown}
+
+    def _ensure_lanes(self, session: Session, lanes: Iterable[Lane]) -> None:
+        now = self.clock.now()
+        for lane in sorted(lanes, key=lambda lane: lane.id):
+            session.rows("add_lane", lane=lane.id, created_at=now, **msgspec.structs.asdict(lane))
+
+    def claim(
+        self, picks: Sequence[Pick], limit: int, *, worker: str, now: datetime, lease_until: datetime
+    ) -> list[Run]:
+        found = self._single(lambda session: self._claim(session, picks, limit, worker, now, lease_until))
+        return sorted(found, key=lambda run: (run.rank, run.scheduled_for, run.id))
+
+    def _claim(
+        self, session: Session, picks: Sequence[Pick], limit: int, worker: str, now: datetime, lease_until: datetime
+    ) -> list[Run]:
+        rule = MOVES[Move.START]
+        values: dict[str, Any] = {"worker": worker, "now": now, "lease_until": lease_until, "limit": limit}
+        values |= {"from_status": rule.sources[0].value, "to_status": rule.targets[0].value}
+        values |= {"lanes": [pick.lane_id for pick in picks], "ranks": [pick.rank for pick in picks]}
+        values |= {"quotas": [pick.quota for pick in picks]}
+        return self._runs(session, session.rows("claim", **values))
+
+    def dispatch(self, now: datetime, limit: int) -> int:
+        rule = MOVES[Move.DISPATCH]
+        values = {"from_status": rule.sources[0].value, "to_status": rule.targets[0].value}
+        return len(self._single(lambda session: session.rows("dispatch", now=now, limit=limit, **values)))
+
+    def renew(self, held: Sequence[Held], *, lease_until: datetime) -> list[Renewed]:
+        return self._single(lambda session: self._renew(session, held, lease_until))
+
+    def _renew(self, session: Session, held: Sequence[Held], lease_until: datetime) -> list[Renewed]:
+        values = {"ids": [lease.run_id for lease in held], "tokens": [lease.token for lease in held]}
+        values |= {"statuses": [RUNNING] * len(held)}
+        return [Renewed(*row) for row in session.rows("renew", lease_until=lease_until, **values)]
+
+    # The caller's own transaction
+
+    def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
+        caller = callers.postgres(connection, self._identity())
+        added = caller.run(self._statements(new))
+        self._notifier.send(LATER)
+        return added
+
+    async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
+        caller = await callers.async_postgres(connection, self._identity())
+        added = await caller.arun(self._statements(new))
+        self._notifier.send(LATER)
+        return added
+
+    def _statements(self, new: Sequence[NewRun]) -> list[callers.Request]:
+        self._make_lanes({request.run.lane for request in new})
+        return [
+            callers.Request(
+                request,
+                [
+                    (statement.query, QUERIES[statement.query], statement.values)
+                    for statement in statements_for(request, self.keep)
+                    if statement.query not in ONLY_SQLITE
+                ],
+            )
+            for request in new
+        ]
+
+    def _identity(self) -> str:
+        if not self._store_id:
+            self._store_id = self.read(lambda session: session.rows("store_id"))[0][0]
+        return self._store_id
+
+    # Hints and housekeeping
+
+    def watch(self) -> Watch:
+        return ListenWatch(self.database)
+
+    def wake(self) -> None:
+        self._notifier.send()
+
+    def tidy(self) -> None:
+        """Nothing: autovacuum is set on the tables themselves."""
+
+    def measure_time(self) -> None:
+        before = self.clock.monotonic()
+        found: datetime = self.read(lambda session: session.rows("time"))[0][0]
+        half = (self.clock.monotonic() - before) / 2
+        self.clock.set(datetime.fromtimestamp(found.timestamp() + half, tz=self.clock.now().tzinfo))
+
+    def check(self) -> None:
+        if not self._checked:
+            there = self.read(lambda session: migrate.check(migrate.PostgresSchema(session), self.database.name))
+            if not there:
+                self.migrate()
+            self._checked = True
+
+    def migrate(self) -> list[str]:
+        done = self.write(lambda session: migrate.run(migrate.PostgresSchema(session)))
+        self._checked = False
+        return done
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        wanted = ("server_version", "fsync", "synchronous_commit", "full_page_writes")
+        query = "SELECT name, setting FROM pg_settings WHERE name = ANY(:wanted)"
+        found = dict(self.read(lambda s: [tuple(row) for row in s.text_rows(query, {"wanted": list(wanted)})]))
+        findings = [("ok", "PostgreSQL", f"{found['server_version']} at {self.database.name}")]
+        for name in wanted[1:]:
+            level = "risk" if found[name] == "off" else "ok"
+            text = "off: a crash can lose runs that were accepted" if level == "risk" else found[name]
+            findings.append((level, name, text))
+        return findings
+
+    def close(self) -> None:
+        self._notifier.close()
+        self.database.close()

@@ -1,0 +1,153 @@
+"""Rows to runs and back: the one place that knows which column is which field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from workbell.model.clock import EPOCH
+from workbell.model.job import Job
+from workbell.model.retry import Retry
+from workbell.model.run import Attempt, AttemptStatus, Lane, NewRun, Run, Status
+from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
+
+# In the order of the fields of Run.
+LIVE = (
+    "id lane status rank scheduled_for created_at updated_at attempt failures losses crashes alone token lease_until "
+    "worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from "
+    "accepted_by expires_at progress error reason"
+).split()
+FINISHED = [*LIVE, "finished_at", "result", "remove_at"]
+NOT_IN_HISTORY = {"alone": "false", "lease_until": "NULL", "cancel_requested": "false"}
+HISTORY = [name for name in FINISHED if name not in NOT_IN_HISTORY]
+TIMES = {name for name in FINISHED if name.endswith(("_at", "_until", "_for"))}
+
+# What a new run is made of; the rest has defaults.
+NEW = (
+    "id lane status rank scheduled_for created_at updated_at input options tag key user_id schedule event retry_of "
+    "rescheduled_from accepted_by expires_at"
+).split()
+
+_STATUS = {status.value: status for status in Status}
+_TIME_AT = [place for place, name in enumerate(FINISHED) if name in TIMES]
+_BOOL_AT = [place for place, name in enumerate(FINISHED) if name in ("alone", "cancel_requested")]
+_MICROSECOND = timedelta(microseconds=1)
+_retry = msgspec.json.Decoder(Retry)
+
+
+def to_micros(time: datetime | None) -> int | None:
+    """A time as SQLite keeps it: whole microseconds since 1970."""
+    return None if time is None else (time - EPOCH) // _MICROSECOND
+
+
+def from_micros(number: int | None) -> datetime | None:
+    return None if number is None else EPOCH + timedelta(microseconds=number)
+
+
+def to_utc(time: datetime | None) -> datetime | None:
+    return None if time is None else time.astimezone(UTC)
+
+
+def place_columns(query: str, *, alias: str = "r.") -> str:
+    """Fill the column lists into a query."""
+    finished = [NOT_IN_HISTORY.get(name, alias + name) for name in FINISHED]
+    return (
+        query.replace("{live}", ", ".join(alias + name for name in LIVE))
+        .replace("{returning}", ", ".join(LIVE))
+        .replace("{finished}", ", ".join(finished))
+        .replace("{live_columns}", ", ".join(LIVE))
+        .replace("{live_values}", ", ".join(":" + name for name in LIVE))
+        .replace("{finished_columns}", ", ".join(HISTORY))
+        .replace("{finished_values}", ", ".join(":" + name for name in HISTORY))
+    )
+
+
+def run_with_times(row: Sequence[Any], lanes: Mapping[int, Lane]) -> Run:
+    """A row whose times are datetimes already."""
+    if row[4].tzinfo is not UTC:
+        row = [to_utc(value) if isinstance(value, datetime) else value for value in row]
+    return Run(row[0], lanes[row[1]], _STATUS[row[2]], *row[3:])
+
+
+def run_with_micros(row: Sequence[Any], lanes: Mapping[int, Lane]) -> Run:
+    """A row whose times are numbers, and whose booleans are 0 and 1."""
+    values = list(row)
+    values[1] = lanes[row[1]]
+    values[2] = _STATUS[row[2]]
+    size = len(values)
+    for place in _TIME_AT:
+        if place < size and values[place] is not None:
+            values[place] = EPOCH + timedelta(microseconds=values[place])
+    for place in _BOOL_AT:
+        values[place] = bool(values[place])
+    return Run(*values)
+
+
+def new_values(new: NewRun) -> tuple[Any, ...]:
+    """The columns of a new run, in the order of NEW, with times as they are."""
+    run = new.run
+    return (
+        run.id,
+        run.lane.id,
+        run.status.value,
+        run.rank,
+        run.scheduled_for,
+        run.created_at,
+        run.updated_at,
+        run.input_text,
+        run.options_text,
+        run.tag,
+        run.key,
+        run.user_id,
+        run.schedule,
+        run.event,
+        run.retry_of,
+        run.rescheduled_from,
+        run.accepted_by,
+        run.expires_at,
+    )
+
+
+def run_values(run: Run) -> dict[str, Any]:
+    """Every column of a run, as it is copied from one store to another."""
+    names = {"input": "input_text", "options": "options_text", "progress": "progress_text", "result": "result_text"}
+    values = {name: getattr(run, names.get(name, name)) for name in FINISHED}
+    values["lane"] = run.lane.id
+    values["status"] = run.status.value
+    return values
+
+
+def attempt_values(attempt: Attempt) -> dict[str, Any]:
+    return msgspec.structs.asdict(attempt) | {"status": attempt.status.value}
+
+
+def attempt_from(row: Sequence[Any]) -> Attempt:
+    return Attempt(row[0], row[1], AttemptStatus(row[2]), *row[3:])
+
+
+def job_values(job: Job) -> dict[str, Any]:
+    retry = None if job.retry is None else msgspec.json.encode(job.retry).decode()
+    return msgspec.structs.asdict(job) | {"retry": retry}
+
+
+def job_from(row: Sequence[Any]) -> Job:
+    names = "id tenant name handler queue description payload_template retry timeout enabled created_at updated_at"
+    values = dict(zip(names.split(), row, strict=True))
+    retry = values["retry"]
+    return Job(**(values | {"retry": None if retry is None else _retry.decode(retry), "enabled": bool(row[9])}))
+
+
+def schedule_from(row: Sequence[Any]) -> Schedule:
+    names = (
+        "id tenant name job kind expression timezone enabled next_run_at last_scheduled_at version created_at updated_at"
+    )
+    values = dict(zip(names.split(), row, strict=True))
+    return Schedule(**(values | {"kind": ScheduleKind(values["kind"]), "enabled": bool(values["enabled"])}))
+
+
+def tick_from(row: Sequence[Any]) -> Tick:
+    values = dict(zip("schedule due until count outcome run reason created_at".split(), row, strict=True))
+    return Tick(**(values | {"outcome": TickOutcome(values["outcome"])}))

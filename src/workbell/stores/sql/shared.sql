@@ -1,0 +1,161 @@
+-- Queries that every SQL store has in common. Time is always a parameter. Statuses and tokens that guard a write
+-- come in as data, from the state machine. The engine files override by name.
+
+-- add_run: one run, as the caller's statement or as ours
+INSERT INTO workbell_runs (id, lane, status, rank, scheduled_for, created_at, updated_at, input, options, tag, key,
+    user_id, schedule, event, retry_of, rescheduled_from, accepted_by, expires_at)
+VALUES (:id, :lane, :status, :rank, :scheduled_for, :created_at, :updated_at, :input, :options, :tag, :key,
+    :user_id, :schedule, :event, :retry_of, :rescheduled_from, :accepted_by, :expires_at)
+
+-- add_keyed_run: the same, if the key was won
+INSERT INTO workbell_runs (id, lane, status, rank, scheduled_for, created_at, updated_at, input, options, tag, key,
+    user_id, schedule, event, retry_of, rescheduled_from, accepted_by, expires_at)
+SELECT :id, :lane, :status, :rank, :scheduled_for, :created_at, :updated_at, :input, :options, :tag, :key,
+    :user_id, :schedule, :event, :retry_of, :rescheduled_from, :accepted_by, :expires_at
+WHERE EXISTS (SELECT 1 FROM workbell_keys WHERE tenant = :tenant AND key = :key AND run = :id)
+
+-- take_key: hold a key for a run, unless it is held and its time is not over
+INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :id, :until)
+ON CONFLICT (tenant, key) DO UPDATE SET run = excluded.run, until = excluded.until
+WHERE workbell_keys.until <= :created_at
+
+-- seize_key: hold a key for a run, whoever held it
+INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :id, :until)
+ON CONFLICT (tenant, key) DO UPDATE SET run = excluded.run, until = excluded.until
+
+-- key_holder: the run that holds a key
+SELECT run FROM workbell_keys WHERE tenant = :tenant AND key = :key
+
+-- add_lane: make a lane known
+INSERT INTO workbell_lanes (id, tenant, queue, job, target, created_at)
+VALUES (:lane, :tenant, :queue, :job, :target, :created_at) ON CONFLICT (id) DO NOTHING
+
+-- lanes: all lanes
+SELECT id, tenant, queue, job, target, paused FROM workbell_lanes
+
+-- next_due: the earliest time of a scheduled run
+SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' ORDER BY scheduled_for LIMIT 1
+
+-- lapsed_leases: running runs whose lease has ended
+SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.lease_until <= :now LIMIT :limit
+
+-- lapsed_waits: waiting runs that have expired
+SELECT {live} FROM workbell_runs r WHERE r.expires_at <= :now AND r.status <> 'running' LIMIT :limit
+
+-- held_by: running runs of one worker
+SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.worker = :worker
+
+-- pending_of_tag: runs of a tag that have not started
+SELECT {live} FROM workbell_runs r WHERE r.tag = :tag AND r.status <> 'running'
+
+-- pending_accepted: runs that live only as long as the process that accepted them
+SELECT {live} FROM workbell_runs r WHERE r.accepted_by IS NOT NULL AND r.status <> 'running'
+
+-- request_cancel: ask for the end of a running run
+UPDATE workbell_runs SET cancel_requested = :yes WHERE id = :id AND status = 'running' RETURNING id
+
+-- mark_alone: note that a run is executed with nothing beside it
+UPDATE workbell_runs SET alone = :yes WHERE id = :id AND token = :token AND status = 'running' RETURNING id
+
+-- set_progress: what a handler reports on its way
+UPDATE workbell_runs SET progress = :progress WHERE id = :id AND token = :token AND status = 'running' RETURNING id
+
+-- ahead_of: how many queued runs of a lane come first, counted to a limit
+SELECT count(*) FROM (SELECT 1 FROM workbell_runs WHERE status = 'queued' AND lane = :lane
+    AND (rank < :rank OR (rank = :rank AND (scheduled_for < :scheduled_for
+        OR (scheduled_for = :scheduled_for AND id < :id)))) LIMIT 1000) AS first
+
+-- counts: live runs by lane and status
+SELECT lane, status, count(*) FROM workbell_runs GROUP BY lane, status
+
+-- attempts: ended attempts of a run
+SELECT run, number, status, started_at, finished_at, worker, error FROM workbell_attempts WHERE run = :id ORDER BY number
+
+-- drop_keys: keys whose time is over
+DELETE FROM workbell_keys WHERE until <= :now RETURNING key
+
+-- put_job: make or update a definition
+INSERT INTO workbell_jobs (id, tenant, name, handler, queue, description, payload_template, retry, timeout, enabled,
+    created_at, updated_at)
+VALUES (:id, :tenant, :name, :handler, :queue, :description, :payload_template, :retry, :timeout, :enabled,
+    :created_at, :updated_at)
+ON CONFLICT (tenant, name) DO UPDATE SET handler = excluded.handler, queue = excluded.queue,
+    description = excluded.description, payload_template = excluded.payload_template, retry = excluded.retry,
+    timeout = excluded.timeout, enabled = excluded.enabled, updated_at = excluded.updated_at
+
+-- find_job: one definition
+SELECT id, tenant, name, handler, queue, description, payload_template, retry, timeout, enabled, created_at, updated_at
+FROM workbell_jobs WHERE tenant = :tenant AND name = :name
+
+-- list_jobs: the definitions of a tenant
+SELECT id, tenant, name, handler, queue, description, payload_template, retry, timeout, enabled, created_at, updated_at
+FROM workbell_jobs WHERE tenant = :tenant ORDER BY name
+
+-- pause_queue: pause or resume the lanes of a queue
+UPDATE workbell_lanes SET paused = :paused WHERE tenant = :tenant AND queue = :queue RETURNING id
+
+-- pause_job: pause or resume the lanes of a job
+UPDATE workbell_lanes SET paused = :paused WHERE tenant = :tenant AND job = :job RETURNING id
+
+-- store_id: the identity of this store, to recognise it on a caller's connection
+SELECT value FROM workbell_meta WHERE name = 'store_id'
+
+-- export_jobs: all definitions, by id
+SELECT id, tenant, name, handler, queue, description, payload_template, retry, timeout, enabled, created_at, updated_at
+FROM workbell_jobs WHERE id > :after ORDER BY id LIMIT :limit
+
+-- export_schedules: all schedules, by id
+SELECT id, tenant, name, job, kind, expression, timezone, enabled, next_run_at, last_scheduled_at, version,
+    created_at, updated_at
+FROM workbell_schedules WHERE id > :after ORDER BY id LIMIT :limit
+
+-- export_ticks: all ticks, by schedule and time
+SELECT schedule, due, until, count, outcome, run, reason, created_at
+FROM workbell_ticks WHERE (schedule, due) > (:after, :after_due) ORDER BY schedule, due LIMIT :limit
+
+-- export_runs: all live runs, by id
+SELECT {live} FROM workbell_runs r WHERE r.id > :after ORDER BY r.id LIMIT :limit
+
+-- export_history: all finished runs, by id
+SELECT {finished} FROM workbell_history r WHERE r.id > :after ORDER BY r.id LIMIT :limit
+
+-- export_attempts: all attempts, by run and number
+SELECT run, number, status, started_at, finished_at, worker, error
+FROM workbell_attempts WHERE (run, number) > (:after, :after_number) ORDER BY run, number LIMIT :limit
+
+-- export_keys: all keys
+SELECT tenant, key, run, until FROM workbell_keys WHERE (tenant, key) > (:after, :after_key)
+ORDER BY tenant, key LIMIT :limit
+
+-- load_lane: a lane of another store
+INSERT INTO workbell_lanes (id, tenant, queue, job, target, paused, created_at)
+VALUES (:id, :tenant, :queue, :job, :target, :paused, :created_at) ON CONFLICT (id) DO NOTHING
+
+-- load_job: a definition of another store
+INSERT INTO workbell_jobs (id, tenant, name, handler, queue, description, payload_template, retry, timeout, enabled,
+    created_at, updated_at)
+VALUES (:id, :tenant, :name, :handler, :queue, :description, :payload_template, :retry, :timeout, :enabled,
+    :created_at, :updated_at) ON CONFLICT DO NOTHING
+
+-- load_schedule: a schedule of another store
+INSERT INTO workbell_schedules (id, tenant, name, job, kind, expression, timezone, enabled, next_run_at,
+    last_scheduled_at, version, created_at, updated_at)
+VALUES (:id, :tenant, :name, :job, :kind, :expression, :timezone, :enabled, :next_run_at, :last_scheduled_at,
+    :version, :created_at, :updated_at) ON CONFLICT DO NOTHING
+
+-- load_tick: a tick of another store
+INSERT INTO workbell_ticks (schedule, due, until, count, outcome, run, reason, created_at)
+VALUES (:schedule, :due, :until, :count, :outcome, :run, :reason, :created_at) ON CONFLICT DO NOTHING
+
+-- load_run: a live run of another store
+INSERT INTO workbell_runs ({live_columns}) VALUES ({live_values}) ON CONFLICT (id) DO NOTHING
+
+-- load_finished: a finished run of another store
+INSERT INTO workbell_history ({finished_columns}) VALUES ({finished_values}) ON CONFLICT (id) DO NOTHING
+
+-- load_attempt: an attempt of another store
+INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error)
+VALUES (:run, :number, :status, :started_at, :finished_at, :worker, :error) ON CONFLICT (run, number) DO NOTHING
+
+-- load_key: a key of another store
+INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :run, :until) ON CONFLICT DO NOTHING

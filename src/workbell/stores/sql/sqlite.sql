@@ -1,0 +1,113 @@
+-- What SQLite does its own way: batches as JSON, one writer at a time (so reading and then writing is safe).
+
+-- dispatch: queue what is due
+UPDATE workbell_runs SET status = :to_status, updated_at = :now
+WHERE rowid IN (SELECT rowid FROM workbell_runs WHERE status = 'scheduled' AND scheduled_for <= :now
+    ORDER BY scheduled_for LIMIT :limit)
+AND status = :from_status RETURNING id
+
+-- survey: lanes and ranks that have queued runs, by stepping from one to the next in the index
+-- The step tries the next rank of the same lane, else the first rank of the next lane. Spelled out twice, because
+-- SQLite has no LATERAL, and of (lane, rank) > (?, ?) it would use only the first column.
+WITH RECURSIVE head(lane, rank) AS (
+    SELECT * FROM (SELECT lane, rank FROM workbell_runs WHERE status = 'queued' AND lane > :after
+        ORDER BY lane, rank LIMIT 1)
+    UNION ALL
+    SELECT CASE WHEN EXISTS (SELECT 1 FROM workbell_runs r WHERE r.status = 'queued' AND r.lane = head.lane
+            AND r.rank > head.rank) THEN head.lane
+        ELSE (SELECT min(r.lane) FROM workbell_runs r WHERE r.status = 'queued' AND r.lane > head.lane) END,
+        COALESCE((SELECT min(r.rank) FROM workbell_runs r WHERE r.status = 'queued' AND r.lane = head.lane
+            AND r.rank > head.rank),
+            (SELECT r.rank FROM workbell_runs r WHERE r.status = 'queued' AND r.lane > head.lane
+            ORDER BY r.lane, r.rank LIMIT 1))
+    FROM head WHERE head.lane IS NOT NULL
+)
+SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target
+FROM (SELECT lane, rank FROM head WHERE lane IS NOT NULL LIMIT :limit) h JOIN workbell_lanes l ON l.id = h.lane
+WHERE NOT l.paused
+
+-- claim: take the head of one lane under a lease
+UPDATE workbell_runs AS r SET status = :to_status, token = token + 1, attempt = attempt + 1, worker = :worker,
+    lease_until = :lease_until, started_at = :now, updated_at = :now
+WHERE r.rowid IN (SELECT q.rowid FROM workbell_runs q WHERE q.status = 'queued' AND q.lane = :lane AND q.rank = :rank
+    AND (q.expires_at IS NULL OR q.expires_at > :now) ORDER BY q.scheduled_for, q.id LIMIT :quota)
+AND r.status = :from_status
+RETURNING {returning}
+
+-- renew: extend leases that are still held
+UPDATE workbell_runs AS r SET lease_until = :lease_until
+FROM (SELECT value ->> 0 AS id, value ->> 1 AS token, value ->> 2 AS status FROM json_each(:rows)) AS held
+WHERE r.id = held.id AND r.token = held.token AND r.status = held.status
+RETURNING id, token, cancel_requested
+
+-- move: transitions after which the run goes on
+UPDATE workbell_runs AS r SET status = new.status, scheduled_for = new.scheduled_for, updated_at = new.updated_at,
+    attempt = new.attempt, failures = new.failures, losses = new.losses, crashes = new.crashes, alone = new.alone,
+    worker = new.worker, lease_until = new.lease_until, started_at = new.started_at, error = new.error,
+    reason = new.reason, cancel_requested = 0
+FROM (SELECT value ->> 0 AS id, value ->> 1 AS expected, value ->> 2 AS expected_token, value ->> 3 AS status,
+    value ->> 4 AS scheduled_for, value ->> 5 AS updated_at, value ->> 6 AS attempt, value ->> 7 AS failures,
+    value ->> 8 AS losses, value ->> 9 AS crashes, value ->> 10 AS alone, value ->> 11 AS worker,
+    value ->> 12 AS lease_until, value ->> 13 AS started_at, value ->> 14 AS error, value ->> 15 AS reason
+    FROM json_each(:rows)) AS new
+WHERE r.id = new.id AND r.status = new.expected AND r.token = new.expected_token
+RETURNING id
+
+-- finish: transitions that end a run: into history
+INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures, losses,
+    crashes, token, worker, started_at, input, options, tag, key, user_id, schedule, event, retry_of, rescheduled_from,
+    accepted_by, expires_at, progress, error, reason, finished_at, result, remove_at)
+SELECT r.id, r.lane, value ->> 3, r.rank, r.scheduled_for, r.created_at, value ->> 10, r.attempt, value ->> 4,
+    value ->> 5, value ->> 6, r.token, r.worker, value ->> 7, r.input, r.options, r.tag, r.key, r.user_id, r.schedule,
+    r.event, r.retry_of, r.rescheduled_from, r.accepted_by, r.expires_at, r.progress, value ->> 8, value ->> 9,
+    value ->> 10, value ->> 11, value ->> 12
+FROM json_each(:rows) AS new CROSS JOIN workbell_runs r
+WHERE r.id = (value ->> 0) AND r.status = (value ->> 1) AND r.token = (value ->> 2)
+RETURNING id, key
+
+-- remove_live: and out of the live table, under the same write lock
+DELETE FROM workbell_runs WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- add_attempts: ended attempts of runs that go on
+INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
+FROM json_each(:rows) WHERE true
+ON CONFLICT (run, number) DO NOTHING
+
+-- free_keys: keys that were held while their runs lived
+DELETE FROM workbell_keys WHERE until IS NULL AND run IN (SELECT value FROM json_each(:ids))
+AND key IN (SELECT value FROM json_each(:keys))
+
+-- cancel_pending: end runs that have not started, because new ones take their place: into history
+INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures, losses,
+    crashes, token, worker, started_at, input, options, tag, key, user_id, schedule, event, retry_of, rescheduled_from,
+    accepted_by, expires_at, progress, error, reason, finished_at, result, remove_at)
+SELECT r.id, r.lane, :to_status, r.rank, r.scheduled_for, r.created_at, :created_at, r.attempt, r.failures, r.losses,
+    r.crashes, r.token, r.worker, r.started_at, r.input, r.options, r.tag, r.key, r.user_id, r.schedule, r.event,
+    r.retry_of, r.rescheduled_from, r.accepted_by, r.expires_at, r.progress, r.error, :reason, :created_at, NULL,
+    :remove_at
+FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane
+WHERE l.tenant = :tenant AND r.status IN ('scheduled', 'queued')
+AND (r.tag = :old_tag OR r.id = (SELECT k.run FROM workbell_keys k WHERE k.tenant = :tenant AND k.key = :old_key))
+
+-- remove_canceled: and out of the live table
+DELETE FROM workbell_runs WHERE status IN ('scheduled', 'queued')
+AND (tag = :old_tag OR id = (SELECT k.run FROM workbell_keys k WHERE k.tenant = :tenant AND k.key = :old_key))
+AND id IN (SELECT h.id FROM workbell_history h WHERE h.id = workbell_runs.id)
+
+-- free_replaced_keys: keys held by runs that were ended to make room
+DELETE FROM workbell_keys WHERE tenant = :tenant AND until IS NULL
+AND run IN (SELECT h.id FROM workbell_history h WHERE h.tag = :old_tag AND h.key = workbell_keys.key)
+
+-- find_live: live runs by id
+SELECT {live} FROM workbell_runs r WHERE r.id IN (SELECT value FROM json_each(:ids))
+
+-- find_finished: finished runs by id
+SELECT {finished} FROM workbell_history r WHERE r.id IN (SELECT value FROM json_each(:ids))
+
+-- delete_finished: a batch of history whose time is over
+DELETE FROM workbell_history WHERE rowid IN (SELECT rowid FROM workbell_history WHERE remove_at <= :now
+    ORDER BY remove_at LIMIT :limit) RETURNING id
+
+-- delete_attempts: their attempts
+DELETE FROM workbell_attempts WHERE run IN (SELECT value FROM json_each(:ids))

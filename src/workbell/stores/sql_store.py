@@ -1,0 +1,400 @@
+"""What every SQL store does alike: the verbs of the port over a `Session` that runs named queries."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from workbell.errors import DuplicateRun
+from workbell.model.clock import SystemClock
+from workbell.model.job import Job
+from workbell.model.run import Added, Attempt, Lane, NewRun, OnDuplicate, Run
+from workbell.model.schedule import Schedule, Tick
+from workbell.model.state import MOVES, Keep, Move, Transition
+from workbell.stores import rows
+from workbell.stores.filters import list_query
+from workbell.stores.group_commit import GroupCommit
+from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed
+from workbell.stores.statements import Statement, statements_for
+
+T = TypeVar("T")
+Row = Sequence[Any]
+
+MOVED = (
+    "run_id expected expected_token status scheduled_for updated_at attempt failures losses crashes alone worker "
+    "lease_until started_at error reason"
+).split()
+FINISHED = (
+    "run_id expected expected_token status failures losses crashes started_at error reason finished_at result_text "
+    "remove_at"
+).split()
+ATTEMPT = "run number status started_at finished_at worker error".split()
+PAGE = 1000
+
+
+class Session(ABC):
+    """One transaction, or one statement outside of any: runs queries by name."""
+
+    @abstractmethod
+    def rows(self, name: str, **values: Any) -> list[Row]: ...
+
+    @abstractmethod
+    def batch(self, name: str, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> list[Row]:
+        """A query over many rows of input."""
+
+    @abstractmethod
+    def finish(self, values: Sequence[Sequence[Any]]) -> list[Row]:
+        """Move runs into history: id and key of those that moved."""
+
+    @abstractmethod
+    def execute(self, statement: Statement) -> list[Row]: ...
+
+    @abstractmethod
+    def insert(self, new: Sequence[NewRun]) -> None:
+        """Plain runs, without keys."""
+
+    @abstractmethod
+    def run_of(self, row: Row) -> Run: ...
+
+    @abstractmethod
+    def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
+        """A query that the filter builder made."""
+
+
+class SqlStore(ABC):
+    """The shared half of the SQLite and PostgreSQL stores."""
+
+    engine: str
+
+    def __init__(self, clock: SystemClock, keep: Keep) -> None:
+        self.clock = clock
+        self.keep = keep
+        self.lanes: dict[int, Lane] = {}  # lanes that are known to be committed; they are never deleted
+        self._adds: GroupCommit[NewRun, Added] = GroupCommit(self._write_runs)
+
+    # What the engines supply
+
+    @abstractmethod
+    def read(self, work: Callable[[Session], T]) -> T:
+        """Run a function that only reads; it may be called again if the connection was lost."""
+
+    @abstractmethod
+    def write(self, work: Callable[[Session], T]) -> T:
+        """Run a function in one transaction of its own."""
+
+    @abstractmethod
+    def wake(self) -> None: ...
+
+    @abstractmethod
+    def _ensure_lanes(self, session: Session, lanes: Iterable[Lane]) -> None: ...
+
+    # Making runs
+
+    def add(self, new: Sequence[NewRun]) -> list[Added]:
+        if not new:
+            return []
+        added = self._adds.submit(new)
+        self.wake()
+        return added
+
+    def _write_runs(self, new: Sequence[NewRun]) -> list[Added]:
+        lanes = {request.run.lane for request in new}
+        unknown = [lane for lane in lanes if lane.id not in self.lanes]
+        added = self.write(lambda session: self._add(session, new, unknown))
+        self.lanes |= {lane.id: lane for lane in unknown}
+        return added
+
+    def _add(self, session: Session, new: Sequence[NewRun], unknown: Sequence[Lane]) -> list[Added]:
+        if unknown:
+            self._ensure_lanes(session, unknown)
+        plain = [request for request in new if request.run.key is None and not request.replace_tag]
+        if plain:
+            session.insert(plain)
+        if len(plain) == len(new):
+            return [Added(request.run.id, True) for request in new]
+        return [self._add_keyed(session, request) for request in new]
+
+    def _add_keyed(self, session: Session, request: NewRun) -> Added:
+        if request.run.key is None and not request.replace_tag:
+            return Added(request.run.id, True)
+        answer = request.run.id
+        for statement in statements_for(request, self.keep):
+            found = session.execute(statement)
+            if statement.query == "key_holder":
+                answer = found[0][0]
+        added = Added(answer, answer == request.run.id)
+        # Raised within the transaction: a call with a rejected duplicate writes nothing at all. Other callers that
+        # shared the transaction are written again without it (see GroupCommit).
+        reject_duplicate(request, added)
+        return added
+
+    # Moving runs
+
+    def dispatch(self, now: datetime, limit: int) -> int:
+        rule = MOVES[Move.DISPATCH]
+        moved = self.write(
+            lambda session: session.rows(
+                "dispatch", now=now, limit=limit, from_status=rule.sources[0].value, to_status=rule.targets[0].value
+            )
+        )
+        return len(moved)
+
+    def survey(self, after: int, limit: int) -> list[Head]:
+        found = self.read(lambda session: session.rows("survey", after=after, limit=limit))
+        return [Head(row[0], row[1], self._lane(row[0], row[2:])) for row in found]
+
+    def _lane(self, lane_id: int, parts: Sequence[Any]) -> Lane:
+        lane = self.lanes.get(lane_id)
+        if lane is None:
+            lane = self.lanes[lane_id] = Lane(*parts)
+        return lane
+
+    def claim(
+        self, picks: Sequence[Pick], limit: int, *, worker: str, now: datetime, lease_until: datetime
+    ) -> list[Run]:
+        found = self.write(lambda session: self._claim(session, picks, limit, worker, now, lease_until))
+        return sorted(found, key=lambda run: (run.rank, run.scheduled_for, run.id))
+
+    @abstractmethod
+    def _claim(
+        self, session: Session, picks: Sequence[Pick], limit: int, worker: str, now: datetime, lease_until: datetime
+    ) -> list[Run]: ...
+
+    def renew(self, held: Sequence[Held], *, lease_until: datetime) -> list[Renewed]:
+        return self.write(lambda session: self._renew(session, held, lease_until))
+
+    @abstractmethod
+    def _renew(self, session: Session, held: Sequence[Held], lease_until: datetime) -> list[Renewed]: ...
+
+    def apply(self, transitions: Sequence[Transition]) -> set[str]:
+        if not transitions:
+            return set()
+        return self.write(lambda session: self._apply(session, transitions))
+
+    def _apply(self, session: Session, transitions: Sequence[Transition]) -> set[str]:
+        # In the order of ids, so that two writers of the same runs do not lock them crosswise.
+        ordered = sorted(transitions, key=lambda transition: transition.run_id)
+        ending = [change for change in ordered if change.status.final]
+        moved: set[str] = set()
+        if ending:
+            gone = session.finish([_values(change, FINISHED) for change in ending])
+            moved |= {row[0] for row in gone}
+            keyed = [row for row in gone if row[1] is not None]
+            if keyed:
+                session.rows("free_keys", ids=[row[0] for row in keyed], keys=[row[1] for row in keyed])
+        going_on = [change for change in ordered if not change.status.final]
+        if going_on:
+            moved |= {row[0] for row in session.batch("move", MOVED, [_values(c, MOVED) for c in going_on])}
+        ended = [c.ended for c in going_on if c.ended is not None and c.run_id in moved]
+        if ended:
+            records = [[rows.attempt_values(attempt)[name] for name in ATTEMPT] for attempt in ended]
+            session.batch("add_attempts", ATTEMPT, records)
+        follow = [change.then for change in ordered if change.then is not None and change.run_id in moved]
+        if follow:
+            self._add(session, follow, list({request.run.lane for request in follow}))
+        return moved
+
+    def mark_alone(self, held: Held) -> bool:
+        return self._touch("mark_alone", id=held.run_id, token=held.token, yes=True)
+
+    def set_progress(self, held: Held, progress: str) -> bool:
+        return self._touch("set_progress", id=held.run_id, token=held.token, progress=progress)
+
+    def request_cancel(self, run_id: str) -> bool:
+        return self._touch("request_cancel", id=run_id, yes=True)
+
+    def _touch(self, name: str, **values: Any) -> bool:
+        return bool(self.write(lambda session: session.rows(name, **values)))
+
+    def delete_finished(self, now: datetime, limit: int) -> int:
+        def work(session: Session) -> int:
+            return self._delete_finished(session, now, limit) + len(session.rows("drop_keys", now=now))
+
+        return self.write(work)
+
+    def _delete_finished(self, session: Session, now: datetime, limit: int) -> int:
+        return len(session.rows("delete_finished", now=now, limit=limit))
+
+    # Reading
+
+    def _runs(self, session: Session, found: Iterable[Row]) -> list[Run]:
+        found = list(found)
+        if any(row[1] not in self.lanes for row in found):
+            self._load_lanes(session)
+        return [session.run_of(row) for row in found]
+
+    def _load_lanes(self, session: Session) -> list[tuple[Lane, bool]]:
+        every = [(self._lane(row[0], row[1:5]), bool(row[5])) for row in session.rows("lanes")]
+        return every
+
+    def _query(self, name: str, **values: Any) -> list[Run]:
+        return self.read(lambda session: self._runs(session, session.rows(name, **values)))
+
+    def find_runs(self, ids: Iterable[str]) -> dict[str, Run]:
+        wanted = list(ids)
+        # Live first: a run that ends between the two reads is then found in history; the other way round it
+        # would be missed.
+        found = self._query("find_live", ids=wanted) + self._query("find_finished", ids=wanted)
+        return {run.id: run for run in found}
+
+    def list_runs(self, wanted: Filter) -> list[Run]:
+        def work(session: Session) -> list[Run]:
+            lanes = self._load_lanes(session)
+            found: dict[str, Run] = {}
+            for sql, values in list_query(wanted, [lane for lane, _ in lanes]):
+                found |= {run.id: run for run in self._runs(session, session.text_rows(sql, values))}
+            return sorted(found.values(), key=lambda run: run.id, reverse=True)[: wanted.limit]
+
+        return self.read(work)
+
+    def list_attempts(self, run_id: str) -> list[Attempt]:
+        return self.read(lambda session: [rows.attempt_from(row) for row in session.rows("attempts", id=run_id)])
+
+    def pending_of(self, *, tenant: str | None = None, tag: str | None = None, accepted: bool = False) -> list[Run]:
+        found = self._query("pending_accepted") if accepted else self._query("pending_of_tag", tag=tag)
+        return [run for run in found if tenant is None or run.tenant == tenant]
+
+    def held_by(self, worker: str) -> list[Run]:
+        return self._query("held_by", worker=worker)
+
+    def lapsed(self, now: datetime, limit: int) -> list[Run]:
+        leases = self._query("lapsed_leases", now=now, limit=limit)
+        return leases + self._query("lapsed_waits", now=now, limit=limit)
+
+    def next_due(self) -> datetime | None:
+        found = self.read(lambda session: session.rows("next_due"))
+        return found[0][0] if found else None
+
+    def ahead_of(self, run: Run) -> int:
+        values = {"lane": run.lane.id, "rank": run.rank, "scheduled_for": run.scheduled_for, "id": run.id}
+        found = self.read(lambda session: session.rows("ahead_of", **values))
+        return int(found[0][0])
+
+    def counts(self) -> list[Counts]:
+        def work(session: Session) -> list[Counts]:
+            numbers: dict[int, dict[str, int]] = {}
+            for lane, status, count in session.rows("counts"):
+                numbers.setdefault(lane, {})[status] = count
+            return [
+                Counts(lane, *(numbers[lane.id].get(name, 0) for name in ("scheduled", "queued", "running")), paused)
+                for lane, paused in self._load_lanes(session)
+                if lane.id in numbers
+            ]
+
+        return self.read(work)
+
+    # Definitions
+
+    def put_jobs(self, jobs: Sequence[Job]) -> None:
+        def work(session: Session) -> None:
+            for job in jobs:
+                session.rows("put_job", **rows.job_values(job))
+
+        self.write(work)
+
+    def find_job(self, tenant: str, name: str) -> Job | None:
+        found = self.read(lambda session: session.rows("find_job", tenant=tenant, name=name))
+        return rows.job_from(found[0]) if found else None
+
+    def list_jobs(self, tenant: str) -> list[Job]:
+        return self.read(lambda session: [rows.job_from(row) for row in session.rows("list_jobs", tenant=tenant)])
+
+    def pause_lanes(self, paused: bool, *, tenant: str, queue: str | None = None, job: str | None = None) -> int:
+        def work(session: Session) -> int:
+            found: set[int] = set()
+            if queue is not None:
+                found |= {row[0] for row in session.rows("pause_queue", paused=paused, tenant=tenant, queue=queue)}
+            if job is not None:
+                found |= {row[0] for row in session.rows("pause_job", paused=paused, tenant=tenant, job=job)}
+            return len(found)
+
+        changed = self.write(work)
+        self.wake()
+        return changed
+
+    # Copying
+
+    def export(self) -> Iterable[Batch]:
+        zero = "00000000-0000-0000-0000-000000000000"
+        yield Batch(lanes=self.read(self._load_lanes))
+        after: Any = zero
+        while jobs := self._page("export_jobs", rows.job_from, after=after):
+            yield Batch(jobs=jobs)
+            after = jobs[-1].id
+        after = zero
+        while schedules := self._page("export_schedules", rows.schedule_from, after=after):
+            yield Batch(schedules=schedules)
+            after = schedules[-1].id
+        last: tuple[Any, Any] = (zero, datetime.fromtimestamp(0, tz=self.clock.now().tzinfo))
+        while ticks := self._page("export_ticks", rows.tick_from, after=last[0], after_due=last[1]):
+            yield Batch(ticks=ticks)
+            last = (ticks[-1].schedule, ticks[-1].due)
+        for name in ("export_runs", "export_history"):
+            after = zero
+            while runs := self._query(name, after=after, limit=PAGE):
+                yield Batch(runs=runs)
+                after = runs[-1].id
+        last = (zero, -1)
+        while attempts := self._page("export_attempts", rows.attempt_from, after=last[0], after_number=last[1]):
+            yield Batch(attempts=attempts)
+            last = (attempts[-1].run, attempts[-1].number)
+        last = ("", "")
+        while keys := self._page("export_keys", _key_from, after=last[0], after_key=last[1]):
+            yield Batch(keys=keys)
+            last = keys[-1][:2]
+
+    def _page(self, name: str, make: Callable[[Row], T], **values: Any) -> list[T]:
+        return self.read(lambda session: [make(row) for row in session.rows(name, limit=PAGE, **values)])
+
+    def load(self, batch: Batch) -> None:
+        self.write(lambda session: self._load(session, batch))
+
+    def _load(self, session: Session, batch: Batch) -> None:
+        now = self.clock.now()
+        for lane, paused in batch.lanes:
+            parts = msgspec.structs.asdict(lane)
+            session.rows("load_lane", id=lane.id, paused=paused, created_at=now, **parts)
+        for job in batch.jobs:
+            session.rows("load_job", **rows.job_values(job))
+        for schedule in batch.schedules:
+            session.rows("load_schedule", **_plain(schedule, "kind"))
+        for tick in batch.ticks:
+            session.rows("load_tick", **_plain(tick, "outcome"))
+        for run in batch.runs:
+            values = rows.run_values(run)
+            if run.status.final:
+                session.rows("load_finished", **{name: values[name] for name in rows.HISTORY})
+            else:
+                session.rows("load_run", **{name: values[name] for name in rows.LIVE})
+        for attempt in batch.attempts:
+            session.rows("load_attempt", **rows.attempt_values(attempt))
+        for tenant, key, run_id, until in batch.keys:
+            session.rows("load_key", tenant=tenant, key=key, run=run_id, until=until)
+
+
+def _values(change: Transition, names: Sequence[str]) -> list[Any]:
+    return [getattr(change, name) for name in names]
+
+
+def _plain(value: Schedule | Tick, enum: str) -> dict[str, Any]:
+    values = msgspec.structs.asdict(value)
+    return values | {enum: values[enum].value}
+
+
+def _key_from(row: Row) -> tuple[str, str, str, datetime | None]:
+    return row[0], row[1], row[2], row[3]
+
+
+def reject_duplicate(request: NewRun, answer: Added) -> None:
+    """Raise if the caller asked for duplicates to be rejected, and this is one."""
+    if not answer.created and request.on_duplicate is OnDuplicate.REJECT:
+        raise DuplicateRun(
+            f"The key {request.run.key!r} is held by run {answer.run_id}; wait for it, or enqueue with "
+            "on_duplicate='return' or 'replace'.",
+            answer.run_id,
+        )
+

@@ -1,0 +1,191 @@
+"""The SQLite file: its connections, its write transactions and its checkpoints.
+
+The rules, all of them for one reason each:
+
+* Only the standard library's sqlite3 touches the file: two SQLite libraries in one process drop each other's locks.
+* WAL with synchronous=FULL: a commit that returned survives a power cut.
+* Auto-checkpoint is off on every connection. SQLite before 3.51.3 can lose committed data when a commit and a
+  checkpoint of different connections overlap. `checkpoint` therefore runs while a second connection of ours holds
+  the write lock: no commit, ours or a caller's, can overlap it.
+* Write transactions take turns on a file lock (see locks.py) and begin IMMEDIATE, so that none fails half-way.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from workbell.errors import StoreError, StoreUnavailable
+from workbell.stores.sqlite.locks import FairLock, FileLock
+
+T = TypeVar("T")
+
+DEADLINE = 10.0  # seconds for the locks of a write
+CHECKPOINT_ROWS = 4000  # row changes after which this process makes a checkpoint
+CHECKPOINT_COMMITS = 500
+OLDEST = (3, 38, 0)
+SAFE = (3, 51, 3)
+BACKPORTS = ((3, 44, 6), (3, 50, 7))
+
+
+class SqliteFile:
+    """One database file as this process sees it."""
+
+    def __init__(self, path: Path) -> None:
+        if sqlite3.sqlite_version_info < OLDEST:
+            raise StoreError(
+                f"Python's sqlite3 has SQLite {sqlite3.sqlite_version}; Workbell needs 3.38 or newer. "
+                "Use a newer Python build, or PostgreSQL."
+            )
+        self.path = path
+        self._pid = -1
+        self._turns = FairLock()
+
+    def _open(self) -> None:
+        """Open for this process: also after a fork, when the parent's connections must not be touched."""
+        parent = self.path.parent
+        if not parent.is_dir():
+            raise StoreUnavailable(f"{self.path}: the folder {parent} does not exist; create it, or change the URL.")
+        self._turns = FairLock()
+        self._guard = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        try:
+            self._file_lock = FileLock(self.path.with_name(self.path.name + "-lock"))
+        except OSError as error:
+            raise StoreUnavailable(f"{self.path}: {error.strerror}; make the folder writable.") from error
+        with translated(self.path):
+            self.writer = self.connect()
+            self._checkpointer = self.connect()
+        self._commits = 0
+        self._rows_at_checkpoint = 0
+        self._pid = os.getpid()
+
+    def ready(self) -> None:
+        if self._pid != os.getpid():
+            with _opening:
+                if self._pid != os.getpid():
+                    self._open()
+
+    def connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=DEADLINE, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        if mode != "wal":
+            connection.execute("PRAGMA journal_mode = wal")
+        connection.execute("PRAGMA synchronous = full")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        return connection
+
+    @contextmanager
+    def reader(self) -> Iterator[sqlite3.Connection]:
+        """A connection for reading; readers never wait for writers."""
+        self.ready()
+        with self._guard:
+            connection = self._idle.pop() if self._idle else None
+        with translated(self.path):
+            connection = connection or self.connect()
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                with self._guard:
+                    self._idle.append(connection)
+
+    def write(self, work: Callable[[sqlite3.Connection], T], *, first: bool = False) -> T:
+        """Run a function in one write transaction, in turn with every other writer."""
+        self.ready()
+        with self._turn(first), translated(self.path):
+            writer = self.writer
+            writer.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(writer)
+                writer.execute("COMMIT")
+            except BaseException:
+                if writer.in_transaction:
+                    writer.execute("ROLLBACK")
+                raise
+            self._commits += 1
+            if (
+                self._commits >= CHECKPOINT_COMMITS
+                or writer.total_changes - self._rows_at_checkpoint >= CHECKPOINT_ROWS
+            ):
+                self._checkpoint()
+        return result
+
+    @contextmanager
+    def _turn(self, first: bool) -> Iterator[None]:
+        turns = self._turns
+        if not turns.acquire(DEADLINE, first=first):
+            raise StoreUnavailable(f"{self.path.name}: no turn at writing within {DEADLINE:g} s; is the disk stuck?")
+        try:
+            self._file_lock.acquire(DEADLINE)
+            try:
+                yield
+            finally:
+                self._file_lock.release()
+        finally:
+            turns.release()
+
+    def checkpoint(self) -> None:
+        """Move what the log holds into the file, if this process wrote since the last time or was asked to."""
+        self.ready()
+        with self._turn(False), translated(self.path):
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        self.writer.execute("BEGIN IMMEDIATE")
+        try:
+            self._checkpointer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        finally:
+            self.writer.execute("ROLLBACK")
+        self._commits = 0
+        self._rows_at_checkpoint = self.writer.total_changes
+
+    def close(self) -> None:
+        if self._pid != os.getpid():
+            return
+        self._pid = -1
+        for connection in (*self._idle, self._checkpointer, self.writer):
+            connection.close()
+        self._idle.clear()
+        self._file_lock.close()
+
+
+_opening = threading.Lock()
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's errors as ours, with a remedy."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            raise StoreUnavailable(
+                f"{path.name}: another connection held the write lock for over {DEADLINE:g} s; "
+                "end its transaction, then repeat the call."
+            ) from error
+        if "no such table" in text or "no such column" in text:
+            raise StoreError(f"{path.name}: {text}; run `workbell migrate`.") from error
+        if "unable to open" in text or "readonly" in text:
+            raise StoreUnavailable(f"{path}: {text}; check the path and its permissions.") from error
+        if "full" in text or "disk I/O" in text:
+            raise StoreUnavailable(f"{path}: {text}; free some space or check the disk.") from error
+        raise StoreError(f"{path.name}: {text}.") from error
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
+            raise StoreError(f"{path.name}: {error}.") from error
+        raise StoreError(f"{path}: {error}; is this the right file?") from error
+
+
+def wal_reset_bug(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> bool:
+    """Whether this SQLite can lose data when a commit and a checkpoint overlap (which our rules prevent)."""
+    return version < SAFE and not any(version[:2] == fix[:2] and version >= fix for fix in BACKPORTS)

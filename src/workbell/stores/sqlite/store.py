@@ -1,0 +1,246 @@
+"""The SQLite store: the shared verbs over one file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from workbell.model.clock import SystemClock
+from workbell.model.run import Added, Lane, NewRun, Run
+from workbell.model.state import MOVES, Keep, Move
+from workbell.stores import callers, migrate
+from workbell.stores.port import Held, Pick, Renewed, Watch
+from workbell.stores.queries import queries
+from workbell.stores.rows import NEW, TIMES, from_micros, new_values, place_columns, run_with_micros, to_micros
+from workbell.stores.sql_store import FINISHED, Row, Session, SqlStore
+from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
+from workbell.stores.sqlite.watch import watch
+from workbell.stores.statements import Statement, statements_for
+
+T = TypeVar("T")
+
+QUERIES = {name: place_columns(text) for name, text in queries("sqlite").items()}
+RUNNING = MOVES[Move.START].targets[0].value
+INSERT = f"INSERT INTO workbell_runs ({', '.join(NEW)}) VALUES ({', '.join('?' * len(NEW))})"  # noqa: S608
+# Which columns of a query's answer are times; runs are turned by rows.run_with_micros instead.
+TIME_COLUMNS = {
+    "next_due": (0,),
+    "attempts": (3, 4),
+    "find_job": (10, 11),
+    "list_jobs": (10, 11),
+    "export_jobs": (10, 11),
+    "export_schedules": (8, 9, 11, 12),
+    "export_ticks": (1, 2, 7),
+    "export_attempts": (3, 4),
+    "export_keys": (3,),
+}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return to_micros(value)
+    if isinstance(value, list):
+        return msgspec.json.encode(value).decode()
+    return value
+
+
+class SqliteSession(Session):
+    """Queries on one connection of the standard library."""
+
+    def __init__(self, connection: sqlite3.Connection, lanes: dict[int, Lane]) -> None:
+        self._connection = connection
+        self._lanes = lanes
+
+    def rows(self, name: str, **values: Any) -> list[Row]:
+        return self.execute(Statement(name, values))
+
+    def execute(self, statement: Statement) -> list[Row]:
+        values = {name: _value(value) for name, value in statement.values.items()}
+        found: list[Row] = self._connection.execute(QUERIES[statement.query], values).fetchall()
+        times = TIME_COLUMNS.get(statement.query)
+        if times is None:
+            return found
+        return [
+            [from_micros(value) if place in times else value for place, value in enumerate(row)] for row in found
+        ]
+
+    def batch(self, name: str, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> list[Row]:
+        return self._connection.execute(QUERIES[name], {"rows": _json_rows(columns, values)}).fetchall()
+
+    def finish(self, values: Sequence[Sequence[Any]]) -> list[Row]:
+        gone = self._connection.execute(QUERIES["finish"], {"rows": _json_rows(FINISHED, values)}).fetchall()
+        ids = msgspec.json.encode([row[0] for row in gone]).decode()
+        self._connection.execute(QUERIES["remove_live"], {"ids": ids})
+        return gone
+
+    def insert(self, new: Sequence[NewRun]) -> None:
+        self._connection.executemany(INSERT, map(_insert_values, new))
+
+    def run_of(self, row: Row) -> Run:
+        return run_with_micros(row, self._lanes)
+
+    def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
+        text = place_columns(sql.replace("{lanes}", "r.lane IN (SELECT value FROM json_each(:lanes))"))
+        return self._connection.execute(text, {name: _value(value) for name, value in values.items()}).fetchall()
+
+
+_TIME_PLACES = tuple(place for place, name in enumerate(NEW) if name in TIMES)
+
+
+def _insert_values(new: NewRun) -> list[Any]:
+    values = list(new_values(new))
+    for place in _TIME_PLACES:
+        values[place] = to_micros(values[place])
+    return values
+
+
+def _json_rows(columns: Sequence[str], values: Sequence[Sequence[Any]]) -> str:
+    times = [place for place, name in enumerate(columns) if name in TIMES]
+    plain = []
+    for row in values:
+        line = list(row)
+        for place in times:
+            line[place] = to_micros(line[place])
+        plain.append(line)
+    return msgspec.json.encode(plain).decode()
+
+
+class SqliteStore(SqlStore):
+    """Jobs and runs in one file: nothing to install, and as durable as the disk."""
+
+    engine = "sqlite"
+
+    def __init__(self, path: Path, clock: SystemClock | None = None, keep: Keep | None = None) -> None:
+        super().__init__(clock or SystemClock(), keep or Keep())
+        self.file = SqliteFile(path)
+        self._checked = False
+
+    def read(self, work: Callable[[Session], T]) -> T:
+        with self.file.reader() as connection:
+            return work(SqliteSession(connection, self.lanes))
+
+    def write(self, work: Callable[[Session], T], *, first: bool = False) -> T:
+        return self.file.write(lambda connection: work(SqliteSession(connection, self.lanes)), first=first)
+
+    def _ensure_lanes(self, session: Session, lanes: Iterable[Lane]) -> None:
+        now = self.clock.now()
+        for lane in lanes:
+            session.rows("add_lane", lane=lane.id, created_at=now, **msgspec.structs.asdict(lane))
+
+    def _claim(
+        self, session: Session, picks: Sequence[Pick], limit: int, worker: str, now: datetime, lease_until: datetime
+    ) -> list[Run]:
+        rule = MOVES[Move.START]
+        values = {"worker": worker, "now": now, "lease_until": lease_until}
+        values |= {"from_status": rule.sources[0].value, "to_status": rule.targets[0].value}
+        found: list[Run] = []
+        for pick in picks:
+            quota = min(pick.quota, limit - len(found))
+            if quota <= 0:
+                break
+            taken = session.rows("claim", lane=pick.lane_id, rank=pick.rank, quota=quota, **values)
+            found += self._runs(session, taken)
+        return found
+
+    def renew(self, held: Sequence[Held], *, lease_until: datetime) -> list[Renewed]:
+        return self.write(lambda session: self._renew(session, held, lease_until), first=True)
+
+    def _renew(self, session: Session, held: Sequence[Held], lease_until: datetime) -> list[Renewed]:
+        listed = [[lease.run_id, lease.token, RUNNING] for lease in held]
+        found = session.rows("renew", rows=listed, lease_until=lease_until)
+        return [Renewed(row[0], row[1], bool(row[2])) for row in found]
+
+    def _delete_finished(self, session: Session, now: datetime, limit: int) -> int:
+        gone = [row[0] for row in session.rows("delete_finished", now=now, limit=limit)]
+        if gone:
+            session.rows("delete_attempts", ids=gone)
+        return len(gone)
+
+    # The caller's own transaction
+
+    def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
+        caller = callers.sqlite(connection, self.file.path)
+        return caller.run(self._statements(new))
+
+    async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
+        caller = await callers.async_sqlite(connection, self.file.path)
+        return await caller.arun(self._statements(new))
+
+    def _statements(self, new: Sequence[NewRun]) -> list[callers.Request]:
+        """Lanes are made in the caller's transaction too: another connection could not write beside it."""
+        found = []
+        for request in new:
+            lane = request.run.lane
+            parts = {"lane": lane.id, "created_at": request.run.created_at, **msgspec.structs.asdict(lane)}
+            listed = [Statement("add_lane", parts), *statements_for(request, self.keep)]
+            spelled = [
+                (statement.query, QUERIES[statement.query], {k: _value(v) for k, v in statement.values.items()})
+                for statement in listed
+            ]
+            found.append(callers.Request(request, spelled))
+        return found
+
+    # Hints and housekeeping
+
+    def watch(self) -> Watch:
+        self.file.ready()
+        return watch(self.file.path, self.file.connect())
+
+    def wake(self) -> None:
+        """Nothing to send: watchers see the log file change."""
+
+    def tidy(self) -> None:
+        self.file.checkpoint()
+
+    def measure_time(self) -> None:
+        self.clock.set(datetime.now(UTC))
+
+    def check(self) -> None:
+        if not self._checked:
+            there = self.read(lambda session: migrate.check(migrate.SqliteSchema(session), self.file.path.name))
+            if not there:
+                self.migrate()
+            self._checked = True
+
+    def migrate(self) -> list[str]:
+        done = self.write(lambda session: migrate.run(migrate.SqliteSchema(session)))
+        self._checked = False
+        return done
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        version = sqlite3.sqlite_version
+        if wal_reset_bug():
+            found = (
+                "note",
+                "SQLite",
+                f"{version} can lose data when a commit and a checkpoint overlap (fixed in 3.51.3). Workbell keeps "
+                "them apart; do not open this file with programs that make checkpoints of their own.",
+            )
+        else:
+            found = ("ok", "SQLite", version)
+        size = self.file.path.stat().st_size if self.file.path.exists() else 0
+        mode = self.read(lambda s: s.text_rows("SELECT * FROM pragma_journal_mode", {})[0][0])
+        return [found, ("ok", "file", f"{self.file.path} ({size:,} bytes, {mode})"), _filesystem(self.file.path)]
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def _filesystem(path: Path) -> tuple[str, str, str]:
+    """SQLite's locks cannot be trusted over a network."""
+    try:
+        mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    except OSError:
+        return ("ok", "filesystem", "not known on this system")
+    here = str(path.resolve())
+    under = [m for m in mounts if here == m[1] or here.startswith(m[1].rstrip("/") + "/")]
+    kind = max(under, key=lambda m: len(m[1]))[2] if under else "unknown"
+    if kind in ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "glusterfs", "ceph"):
+        return ("risk", "filesystem", f"{kind} is a network filesystem; move the file to a local disk or use PostgreSQL.")
+    return ("ok", "filesystem", kind)
+
