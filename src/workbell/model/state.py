@@ -116,6 +116,7 @@ def _move(
     reason: str | None = None,
     result: str | None = None,
     keep: timedelta | None = None,
+    started_at: datetime | None = None,
     ended: AttemptStatus | None = None,
     then: NewRun | None = None,
 ) -> Transition:
@@ -123,9 +124,10 @@ def _move(
     if run.status not in rule.sources or status not in rule.targets:
         raise IllegalMove(f"run {run.id}: {move} does not lead from {run.status} to {status}.")
     final = status in FINAL
+    begun = run.started_at if started_at is None else started_at  # a claim's time is not yet the handler's
     record = None
     if ended is not None:
-        record = Attempt(run.id, run.attempt, ended, run.started_at, now, run.worker, error)
+        record = Attempt(run.id, run.attempt, ended, begun, now, run.worker, error)
     return Transition(
         move,
         run.id,
@@ -141,7 +143,7 @@ def _move(
         run.alone if final else False,
         run.worker if final else None,
         None,
-        run.started_at if final else None,
+        begun if final else None,
         error,
         reason,
         now if final else None,
@@ -156,11 +158,15 @@ def dispatch(run: Run, now: datetime) -> Transition:
     return _move(Move.DISPATCH, run, Status.QUEUED, now, error=run.error, reason=run.reason)
 
 
-def succeed(run: Run, now: datetime, *, result: str | None, keep: timedelta) -> Transition:
-    return _move(Move.SUCCEED, run, Status.SUCCEEDED, now, result=result, keep=keep)
+def succeed(
+    run: Run, now: datetime, *, result: str | None, keep: timedelta, started_at: datetime | None = None
+) -> Transition:
+    return _move(Move.SUCCEED, run, Status.SUCCEEDED, now, result=result, keep=keep, started_at=started_at)
 
 
-def retry(run: Run, now: datetime, *, error: str, reason: str, wait: timedelta) -> Transition:
+def retry(
+    run: Run, now: datetime, *, error: str, reason: str, wait: timedelta, started_at: datetime | None = None
+) -> Transition:
     return _move(
         Move.RETRY,
         run,
@@ -170,27 +176,54 @@ def retry(run: Run, now: datetime, *, error: str, reason: str, wait: timedelta) 
         failures=run.failures + 1,
         error=error,
         reason=reason,
+        started_at=started_at,
         ended=AttemptStatus.FAILED,
     )
 
 
 def fail(
-    run: Run, now: datetime, *, error: str, reason: str, keep: timedelta, then: NewRun | None = None
+    run: Run,
+    now: datetime,
+    *,
+    error: str,
+    reason: str,
+    keep: timedelta,
+    started_at: datetime | None = None,
+    then: NewRun | None = None,
 ) -> Transition:
-    failures = run.failures + 1
-    return _move(Move.FAIL, run, Status.FAILED, now, failures=failures, error=error, reason=reason, keep=keep, then=then)
-
-
-def release(run: Run, now: datetime, *, begun: bool) -> Transition:
-    """Hand a run back. One whose handler had not begun is as if it had never been claimed."""
-    if not begun:
-        return _move(Move.RELEASE, run, Status.QUEUED, now, attempt=run.attempt - 1, error=run.error)
-    return _move(Move.RELEASE, run, Status.QUEUED, now, error=run.error, ended=AttemptStatus.RELEASED)
-
-
-def snooze(run: Run, now: datetime, *, wait: timedelta, reason: str | None) -> Transition:
     return _move(
-        Move.SNOOZE, run, Status.SCHEDULED, now, scheduled_for=now + wait, reason=reason, ended=AttemptStatus.SNOOZED
+        Move.FAIL,
+        run,
+        Status.FAILED,
+        now,
+        failures=run.failures + 1,
+        error=error,
+        reason=reason,
+        keep=keep,
+        started_at=started_at,
+        then=then,
+    )
+
+
+def release(run: Run, now: datetime, *, started_at: datetime | None = None) -> Transition:
+    """Hand a run back. One whose handler had not begun is as if it had never been claimed."""
+    if started_at is None:
+        return _move(Move.RELEASE, run, Status.QUEUED, now, attempt=run.attempt - 1)
+    return _move(Move.RELEASE, run, Status.QUEUED, now, started_at=started_at, ended=AttemptStatus.RELEASED)
+
+
+def snooze(
+    run: Run, now: datetime, *, wait: timedelta, reason: str | None, started_at: datetime | None = None
+) -> Transition:
+    return _move(
+        Move.SNOOZE,
+        run,
+        Status.SCHEDULED,
+        now,
+        scheduled_for=now + wait,
+        reason=reason,
+        started_at=started_at,
+        ended=AttemptStatus.SNOOZED,
     )
 
 
@@ -223,8 +256,12 @@ def lose(run: Run, now: datetime, *, keep: timedelta) -> Transition:
     )
 
 
-def cancel(run: Run, now: datetime, *, reason: str, keep: timedelta, error: str | None = None) -> Transition:
-    return _move(Move.CANCEL, run, Status.CANCELED, now, reason=reason, error=error or run.error, keep=keep)
+def cancel(
+    run: Run, now: datetime, *, reason: str, keep: timedelta, started_at: datetime | None = None
+) -> Transition:
+    return _move(
+        Move.CANCEL, run, Status.CANCELED, now, reason=reason, error=run.error, keep=keep, started_at=started_at
+    )
 
 
 def diagram() -> str:

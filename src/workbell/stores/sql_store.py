@@ -40,7 +40,7 @@ class Session(ABC):
     """One transaction, or one statement outside of any: runs queries by name."""
 
     @abstractmethod
-    def rows(self, name: str, **values: Any) -> list[Row]: ...
+    def rows(self, query: str, /, **values: Any) -> list[Row]: ...
 
     @abstractmethod
     def batch(self, name: str, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> list[Row]:

@@ -126,6 +126,8 @@ def _line(error: BaseException) -> str:
 
 def _configure(connection: Connection) -> None:
     connection.adapters.register_loader("uuid", TextUuid)
+    # Only so that times arrive in UTC without being converted one by one; rows.py converts where a pooler loses it.
+    connection.execute("SET TIME ZONE 'UTC'")
     # Prepared after the second use. Behind a pooler that cannot track them, turn it off with ?prepare_threshold=0.
     connection.prepare_threshold = 2
 

@@ -35,8 +35,8 @@ class PostgresSession(Session):
         self._connection = connection
         self._lanes = lanes
 
-    def rows(self, name: str, **values: Any) -> list[Row]:
-        return self.execute(Statement(name, values))
+    def rows(self, query: str, /, **values: Any) -> list[Row]:
+        return self.execute(Statement(query, values))
 
     def execute(self, statement: Statement) -> list[Row]:
         if statement.query in ONLY_SQLITE:

@@ -56,8 +56,8 @@ class SqliteSession(Session):
         self._connection = connection
         self._lanes = lanes
 
-    def rows(self, name: str, **values: Any) -> list[Row]:
-        return self.execute(Statement(name, values))
+    def rows(self, query: str, /, **values: Any) -> list[Row]:
+        return self.execute(Statement(query, values))
 
     def execute(self, statement: Statement) -> list[Row]:
         values = {name: _value(value) for name, value in statement.values.items()}

@@ -1,0 +1,68 @@
+"""Background jobs and schedules for Python that need nothing but a file.
+
+    from workbell import Workbell
+
+    bell = Workbell("sqlite:///workbell.db")
+
+    @bell.job
+    def greet(name: str) -> str:
+        return f"Hello {name}"
+
+    greet.enqueue(name="Ada")
+    bell.run()
+"""
+
+from workbell.app import Workbell
+from workbell.client import Request
+from workbell.errors import (
+    DuplicateRun,
+    InvalidOption,
+    InvalidPayload,
+    InvalidUrl,
+    JobsError,
+    LeaseLost,
+    RunNotFinished,
+    RunNotFound,
+    SchemaMismatch,
+    SettingsError,
+    StoreError,
+    StoreUnavailable,
+    UnknownJob,
+    WaitTimeout,
+    WorkbellError,
+    WrongConnection,
+)
+from workbell.handlers.context import Context
+from workbell.handlers.signals import Cancel, Snooze
+from workbell.model.retry import Retry
+from workbell.model.run import Attempt, Run, Status
+from workbell.version import __version__
+
+__all__ = [
+    "Attempt",
+    "Cancel",
+    "Context",
+    "DuplicateRun",
+    "InvalidOption",
+    "InvalidPayload",
+    "InvalidUrl",
+    "JobsError",
+    "LeaseLost",
+    "Request",
+    "Retry",
+    "Run",
+    "RunNotFinished",
+    "RunNotFound",
+    "SchemaMismatch",
+    "SettingsError",
+    "Snooze",
+    "Status",
+    "StoreError",
+    "StoreUnavailable",
+    "UnknownJob",
+    "WaitTimeout",
+    "Workbell",
+    "WorkbellError",
+    "WrongConnection",
+    "__version__",
+]

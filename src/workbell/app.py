@@ -1,0 +1,218 @@
+"""The composition root: the one file that knows every adapter, and puts a Workbell together from its URL."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+
+from workbell.client import Client
+from workbell.engine.engine import Engine
+from workbell.errors import InvalidUrl, StoreError, WorkbellError
+from workbell.handlers.context import Context
+from workbell.handlers.job_function import JobFunction
+from workbell.handlers.registry import Registry
+from workbell.model.retry import Retry
+from workbell.model.state import Keep
+from workbell.notices.bus import Bus
+from workbell.queues.in_store import InStoreQueue
+from workbell.settings import Settings, find_file, load
+from workbell.stores.port import Store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+log = logging.getLogger("workbell")
+
+
+def open_store(url: str, keep: Keep | None = None) -> Store:
+    """The store that a URL names."""
+    if not isinstance(url, str):
+        raise InvalidUrl(f"The store's URL must be a text, got {type(url).__name__}.")
+    scheme, separator, rest = url.partition("://")
+    if scheme == "sqlite" and separator:
+        from workbell.stores.sqlite.store import SqliteStore
+
+        path = rest.removeprefix("/")
+        if not rest.startswith("/") or not path or "?" in path:
+            raise InvalidUrl(f"{url!r}: write sqlite:///file.db, or sqlite:////absolute/path/file.db.")
+        return SqliteStore(Path(path), keep=keep)
+    if scheme in ("postgresql", "postgres") and separator:
+        try:
+            from workbell.stores.postgres.store import PostgresStore
+        except ImportError as error:
+            raise StoreError("PostgreSQL needs its driver: pip install 'workbell[postgres]'.") from error
+        return PostgresStore(url, keep=keep)
+    if url == "memory://":
+        from workbell.stores.memory import MemoryStore
+
+        return MemoryStore(keep=keep)
+    shown = scheme if separator else url.split("@")[-1][:40]
+    raise InvalidUrl(f"{shown!r} names no store; use sqlite:///file.db, postgresql://host/database or memory://.")
+
+
+class Workbell(Client):
+    """Background jobs and schedules: `bell = Workbell("sqlite:///workbell.db")`.
+
+    Without a URL it is taken from WORKBELL_URL or `workbell.toml`. Nothing is opened until the first use.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        tenant: str | None = None,
+        settings: Settings | None = None,
+        store: Store | None = None,
+    ) -> None:
+        self.settings = settings or load({"url": url, "tenant": tenant}, file=find_file())
+        self.bus = Bus()
+        self._engine: Engine | None = None
+        super().__init__(
+            store or open_store(self.settings.url, self.settings.keep),
+            Registry(),
+            tenant=tenant or self.settings.tenant,
+            keep=self.settings.keep,
+        )
+
+    # Declare
+
+    @overload
+    def job(self, function: Callable[Concatenate[Context, P], R], /) -> JobFunction[P, R]: ...
+
+    @overload
+    def job(self, function: Callable[P, R], /) -> JobFunction[P, R]: ...
+
+    @overload
+    def job(
+        self,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        retry: Retry | None = None,
+        timeout: float | None = None,
+        description: str | None = None,
+    ) -> JobDecorator: ...
+
+    def job(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        retry: Retry | None = None,
+        timeout: float | None = None,
+        description: str | None = None,
+    ) -> Any:
+        """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=Retry(attempts=5), timeout=30)`."""
+
+        def declare(target: Callable[..., Any]) -> JobFunction[Any, Any]:
+            job: JobFunction[Any, Any] = JobFunction(
+                self, target, job=name, queue=queue, retry=retry, timeout=timeout, description=description
+            )
+            self.registry.add(job)
+            return job
+
+        return declare if function is None else declare(function)
+
+    # Run
+
+    def run(self, *, queues: Sequence[str] | None = None, concurrency: int | None = None) -> None:
+        """Schedule and work here, until SIGTERM or SIGINT; a second one stops without waiting for handlers."""
+        asyncio.run(self._run(queues, concurrency))
+
+    async def _run(self, queues: Sequence[str] | None, concurrency: int | None) -> None:
+        loop = asyncio.get_running_loop()
+        stop, force = asyncio.Event(), asyncio.Event()
+
+        def on_signal() -> None:
+            (force if stop.is_set() else stop).set()
+
+        with _signals(loop, on_signal):
+            engine = self._start(loop, queues, concurrency)
+            await stop.wait()
+            stopping = asyncio.ensure_future(self._stop(engine, self.settings.grace))
+            forced = asyncio.ensure_future(force.wait())
+            await asyncio.wait({stopping, forced}, return_when=asyncio.FIRST_COMPLETED)
+            forced.cancel()
+            if not stopping.done():
+                log.warning("stopped by force; what was running is given to another worker when its lease ends")
+                return
+            await stopping
+
+    @contextlib.asynccontextmanager
+    async def running(
+        self, *, queues: Sequence[str] | None = None, concurrency: int | None = None
+    ) -> AsyncIterator[Workbell]:
+        """Schedule and work inside an asyncio application, for as long as the block lasts."""
+        loop = asyncio.get_running_loop()
+        engine = await self._hop(self._start, loop, queues, concurrency)
+        try:
+            yield self
+        finally:
+            await asyncio.shield(self._stop(engine, self.settings.grace))
+
+    def _start(
+        self, loop: asyncio.AbstractEventLoop, queues: Sequence[str] | None, concurrency: int | None
+    ) -> Engine:
+        if self._engine is not None:
+            raise WorkbellError("This Workbell is running already; make another one, or raise its concurrency.")
+        engine = Engine(
+            self, InStoreQueue(self.store), self.bus, self.settings, loop, queues=queues, concurrency=concurrency
+        )
+        engine.start()
+        self._engine = engine
+        self.nudge = engine.nudge
+        return engine
+
+    async def _stop(self, engine: Engine, grace: float) -> None:
+        loop = asyncio.get_running_loop()
+        handed_back = await loop.run_in_executor(None, engine.stop, grace)
+        if handed_back:
+            log.info("%d runs are handed back to the queue", handed_back)
+        self._engine = None
+
+    def close(self) -> None:
+        """Let go of the store's connections."""
+        super().close()
+        self.store.close()
+
+    def __enter__(self) -> Workbell:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class JobDecorator:
+    """What `@bell.job(…)` with options returns; only its types matter."""
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> JobFunction[P, R]: ...
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> JobFunction[P, R]: ...
+
+    def __call__(self, function: Callable[..., Any], /) -> JobFunction[Any, Any]:
+        raise NotImplementedError
+
+
+@contextlib.contextmanager
+def _signals(loop: asyncio.AbstractEventLoop, handle: Callable[[], None]) -> Iterator[None]:
+    """Stop signals go to `handle`; where they cannot be set (not the main thread), the caller stops us."""
+    wanted = (signal.SIGTERM, signal.SIGINT)
+    set_here = []
+    for number in wanted:
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, handle)
+            set_here.append(number)
+    try:
+        yield
+    finally:
+        for number in set_here:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,334 @@
+"""The verbs of Workbell for one tenant: enqueue, get, list, cancel, retry, wait, why. Sync, and async with an `a`.
+
+Every verb is written once and plainly; the async one is the same call on a thread of the store's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any, NamedTuple, ParamSpec, TypeVar, Unpack
+
+from workbell.errors import InvalidOption, InvalidPayload, RunNotFinished, RunNotFound, UnknownJob
+from workbell.handlers.job_function import JobFunction
+from workbell.handlers.registry import Registry
+from workbell.model import state
+from workbell.model.ids import is_id
+from workbell.model.job import QUEUE, TENANT, name
+from workbell.model.payload import encode
+from workbell.model.request import EnqueueOptions, again, make_request, plain_request
+from workbell.model.run import PENDING, Attempt, Lane, NewRun, Run, Status, last_attempt
+from workbell.model.state import Keep
+from workbell.stores.port import Filter, Store
+from workbell.waiting import Waiter
+from workbell.why import explain
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+PAGE = 1000
+
+
+class Request(NamedTuple):
+    """A run that is asked for: checked already, and written by `enqueue_many`."""
+
+    new: NewRun
+    connection: Any = None
+
+
+class Client:
+    """What an application does with jobs and runs. `Workbell` is one, for its own tenant."""
+
+    def __init__(
+        self, store: Store, registry: Registry, *, tenant: str = TENANT, keep: Keep, waiter: Waiter | None = None
+    ) -> None:
+        self.store = store
+        self.registry = registry
+        self.tenant = name("tenant", tenant)
+        self.keep = keep
+        self.nudge: Callable[[], None] = _nothing
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="workbell-call")
+        self._waiter = waiter or Waiter(store)
+
+    # Enqueue
+
+    def request(
+        self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
+    ) -> Request:
+        """Check a request and complete it, without writing anything."""
+        self.store.check()
+        if isinstance(job, str):
+            job_name, queue, text = self._resolve(job, payload or {})
+        else:
+            job_name, queue, text = job.name, job.queue, job.signature.encode(payload or {})
+        now = self.store.clock.now()
+        if not options:
+            return Request(plain_request(Lane(self.tenant, queue, job_name), text, now))
+        new = make_request(
+            job_name, text, options, tenant=self.tenant, queue=queue, now=now, accepted_by=process_name()
+        )
+        return Request(new, options.get("connection"))
+
+    def _resolve(self, job: str, payload: dict[str, Any]) -> tuple[str, str, str]:
+        if not isinstance(payload, dict):
+            raise InvalidPayload(f"job {job}: the payload must be a dict of arguments, got {type(payload).__name__}.")
+        known = self.registry.find(job)
+        if known is not None:
+            return known.name, known.queue, known.signature.encode(payload)
+        stored = self.store.find_job(self.tenant, name("job", job))
+        if stored is None:
+            names = sorted(known.name for known in self.registry)
+            raise UnknownJob(
+                f"There is no job {job!r}, here or in the store; "
+                + (f"known here: {', '.join(names[:10])}." if names else "declare it with @bell.job.")
+            )
+        return stored.name, stored.queue or QUEUE, encode(f"job {job}: the payload", payload)
+
+    def enqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
+        """Write requests in one transaction, or in the callers' own."""
+        for_us = [request.new for request in requests if request.connection is None]
+        added = {request.run.id: answer for request, answer in zip(for_us, self.store.add(for_us), strict=True)}
+        if for_us:
+            self.nudge()
+        for request in requests:
+            if request.connection is not None:
+                added[request.new.run.id] = self.store.add_on(request.connection, [request.new])[0]
+        return self._answers(requests, added)
+
+    async def aenqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
+        """`enqueue_requests` for async code: an async connection is used on the event loop it belongs to."""
+        for_us = [request for request in requests if request.connection is None]
+        written = await self._hop(self.store.add, [request.new for request in for_us])
+        added = {request.new.run.id: answer for request, answer in zip(for_us, written, strict=True)}
+        if for_us:
+            self.nudge()
+        for request in requests:
+            if request.connection is not None:
+                added[request.new.run.id] = (await self.store.aadd_on(request.connection, [request.new]))[0]
+        return self._answers(requests, added)
+
+    def _answers(self, requests: Sequence[Request], added: dict[str, Any]) -> list[Run]:
+        made: list[Run] = []
+        for request in requests:
+            answer = added[request.new.run.id]
+            run = request.new.run
+            if not answer.created:
+                # A duplicate. In a caller's transaction the holder may not be visible to us yet.
+                run = self.store.find_runs([answer.run_id]).get(answer.run_id, run)
+            made.append(run)
+        return made
+
+    def enqueue(
+        self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
+    ) -> Run:
+        """Have a job run by a worker, by its name: `bell.enqueue("send", {"to": "a@b.c"}, delay=60)`."""
+        return self.enqueue_requests([self.request(job, payload, **options)])[0]
+
+    async def aenqueue(
+        self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
+    ) -> Run:
+        request = await self._hop(lambda: self.request(job, payload, **options))
+        return (await self.aenqueue_requests([request]))[0]
+
+    def enqueue_many(self, requests: Iterable[Request | tuple[str, dict[str, Any]]]) -> list[Run]:
+        """Enqueue many runs in one transaction: `bell.enqueue_many(send.request(to=a) for a in addresses)`."""
+        return self.enqueue_requests([self._as_request(request) for request in requests])
+
+    async def aenqueue_many(self, requests: Iterable[Request | tuple[str, dict[str, Any]]]) -> list[Run]:
+        listed = await self._hop(lambda: [self._as_request(request) for request in requests])
+        return await self.aenqueue_requests(listed)
+
+    def _as_request(self, request: Request | tuple[str, dict[str, Any]]) -> Request:
+        return request if isinstance(request, Request) else self.request(*request)
+
+    # Look
+
+    def get(self, run_id: str) -> Run:
+        """A run by its id."""
+        found = self._find(run_id)
+        if found is None:
+            raise RunNotFound(f"There is no run {run_id!r} of tenant {self.tenant}; it may have been removed.")
+        return found
+
+    async def aget(self, run_id: str) -> Run:
+        return await self._hop(self.get, run_id)
+
+    def _find(self, run_id: str) -> Run | None:
+        if not is_id(run_id):
+            return None
+        self.store.check()
+        run = self.store.find_runs([run_id]).get(run_id)
+        return run if run is not None and run.tenant == self.tenant else None
+
+    def runs(
+        self,
+        *,
+        status: str | Sequence[str] = (),
+        job: str | None = None,
+        queue: str | None = None,
+        tag: str | None = None,
+        schedule: str | None = None,
+        user_id: int | None = None,
+        before: str | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        """Runs by filter, newest first; `before` is the id of the last run of the page before."""
+        if not 1 <= limit <= PAGE:
+            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
+        try:
+            statuses = [Status(word) for word in ([status] if isinstance(status, str) else status)]
+        except ValueError as error:
+            raise InvalidOption(f"status: {error}; the statuses are {', '.join(Status)}.") from None
+        self.store.check()
+        return self.store.list_runs(
+            Filter(self.tenant, statuses, job, queue, tag, schedule, user_id, before, limit)
+        )
+
+    async def aruns(
+        self,
+        *,
+        status: str | Sequence[str] = (),
+        job: str | None = None,
+        queue: str | None = None,
+        tag: str | None = None,
+        schedule: str | None = None,
+        user_id: int | None = None,
+        before: str | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        return await self._hop(
+            lambda: self.runs(
+                status=status,
+                job=job,
+                queue=queue,
+                tag=tag,
+                schedule=schedule,
+                user_id=user_id,
+                before=before,
+                limit=limit,
+            )
+        )
+
+    def attempts(self, run_id: str) -> list[Attempt]:
+        """Every attempt of a run, oldest first: who worked on it, and how it ended."""
+        run = self.get(run_id)
+        earlier = self.store.list_attempts(run_id)
+        last = last_attempt(run)
+        return [*earlier, last] if last is not None else earlier
+
+    async def aattempts(self, run_id: str) -> list[Attempt]:
+        return await self._hop(self.attempts, run_id)
+
+    def why(self, run_id: str) -> str:
+        """Why a run is not running (or how it ended), in a sentence or two."""
+        run = self.get(run_id)
+        now = self.store.clock.now()
+        if run.status is not Status.QUEUED:
+            return explain(run, now)
+        here = [counts for counts in self.store.counts() if counts.lane == run.lane]
+        known = run.job in self.registry or self.store.find_job(run.tenant, run.job) is not None
+        return explain(
+            run,
+            now,
+            ahead=self.store.ahead_of(run),
+            running=sum(counts.running for counts in here),
+            paused=any(counts.paused for counts in here),
+            known=known,
+        )
+
+    async def awhy(self, run_id: str) -> str:
+        return await self._hop(self.why, run_id)
+
+    # Steer
+
+    def cancel(self, run_id: str, reason: str = "canceled on request") -> Run:
+        """End a run: at once if it has not started, else its handler is asked to stop."""
+        while True:
+            run = self.get(run_id)
+            if run.status in PENDING:
+                change = state.cancel(run, self.store.clock.now(), reason=reason, keep=self.keep.other)
+                if self.store.apply([change]):
+                    return change.after(run)
+            elif run.status is Status.RUNNING:
+                if self.store.request_cancel(run.id):
+                    self.store.wake()
+                    self.nudge()
+                    return self.get(run_id)
+            else:
+                return run
+            # It moved between reading and writing: look again.
+
+    async def acancel(self, run_id: str, reason: str = "canceled on request") -> Run:
+        return await self._hop(self.cancel, run_id, reason)
+
+    def retry(self, run_id: str) -> Run:
+        """Run a finished run's job again, with the same input: a new run, linked by `retry_of`."""
+        run = self.get(run_id)
+        if not run.status.final:
+            raise RunNotFinished(f"run {run_id} is {run.status}; cancel it, or wait until it has ended.")
+        return self.enqueue_requests([Request(again(run, self.store.clock.now(), retry_of=run.id))])[0]
+
+    async def aretry(self, run_id: str) -> Run:
+        return await self._hop(self.retry, run_id)
+
+    def wait(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
+        """Wait until a run has ended, and return it; raises WaitTimeout when the time is over first."""
+        self.get(run_id)
+        return self._waiter.wait(run_id, timeout)
+
+    async def await_(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
+        """`wait` for async code; any number of waits share one thread."""
+        await self.aget(run_id)
+        return await self._waiter.await_(run_id, timeout)
+
+    # Definitions and lanes
+
+    def pause(self, *, queue: str | None = None, job: str | None = None) -> int:
+        """Stop claiming runs of a queue or a job, until `resume`; what is running goes on."""
+        return self._pause(True, queue, job)
+
+    def resume(self, *, queue: str | None = None, job: str | None = None) -> int:
+        return self._pause(False, queue, job)
+
+    def _pause(self, paused: bool, queue: str | None, job: str | None) -> int:
+        if (queue is None) == (job is None):
+            raise InvalidOption("pause and resume take either queue= or job=.")
+        self.store.check()
+        return self.store.pause_lanes(paused, tenant=self.tenant, queue=queue, job=job)
+
+    def for_tenant(self, tenant: str) -> Client:
+        """The same verbs for another tenant."""
+        other = Client(self.store, self.registry, tenant=tenant, keep=self.keep, waiter=self._waiter)
+        other.nudge = lambda: self.nudge()
+        return other
+
+    async def _hop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a call on a thread. It is shielded: a cancelled caller does not tear a write in half."""
+        loop = asyncio.get_running_loop()
+        return await asyncio.shield(loop.run_in_executor(self._threads, lambda: call(*args, **kwargs)))
+
+    def close(self) -> None:
+        self._waiter.close()
+        self._threads.shutdown(wait=True)
+
+
+def _nothing() -> None:
+    """Nobody in this process is waiting for work."""
+
+
+def process_name() -> str:
+    """Which process this is, so that one that was started later can tell whether it still lives."""
+    return f"{socket.gethostname()}/{os.getpid()}/{process_start(os.getpid())}"
+
+
+def process_start(pid: int) -> str:
+    """When a process started, in the kernel's own measure; empty if there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""

@@ -1,0 +1,134 @@
+"""Consume: claim runs under a lease, as many as will soon be worked on, and hand them to the slots."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from workbell.engine.work import Work
+from workbell.errors import StoreUnavailable
+from workbell.handlers.registry import Registry
+from workbell.model import state
+from workbell.model.clock import Clock
+from workbell.model.run import Lane
+from workbell.queues.port import Claimant, Queue
+from workbell.stores.port import Store
+
+log = logging.getLogger("workbell.engine")
+
+MOST_AHEAD = 1000  # claimed beyond what is executing, at the most
+AHEAD_SECONDS = 0.1  # no more than what will be worked off in this time
+MOST_UNBOOKED = 4000
+SUSPECT_LOSSES = 2  # a run that was lost this often is executed alone
+
+
+class Consume:
+    """Fills the worker's hands. `held` is what it holds leases of, by run id."""
+
+    def __init__(
+        self,
+        store: Store,
+        queue: Queue,
+        registry: Registry,
+        clock: Clock,
+        claimant: Claimant,
+        *,
+        concurrency: int,
+        poll: float,
+        deliver: Callable[[Sequence[Work]], None],
+        unbooked: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._queue = queue
+        self._registry = registry
+        self._clock = clock
+        self._claimant = claimant
+        self._concurrency = concurrency
+        self._poll = poll
+        self._deliver = deliver
+        self._unbooked = unbooked
+        self.held: dict[str, Work] = {}
+        self._suspects: deque[Work] = deque()
+        self._unsure = False  # a claim failed in a way that leaves open whether it happened
+        self._rate = 0.0
+        self._booked = 0
+        self._measured_at = clock.monotonic()
+
+    def note_booked(self, works: Sequence[Work]) -> None:
+        """These are off our hands."""
+        for work in works:
+            self.held.pop(work.run.id, None)
+        self._booked += len(works)
+
+    def step(self, now: datetime) -> float | None:
+        if self._suspects:
+            return self._run_alone()
+        unbooked = self._unbooked()
+        if unbooked >= MOST_UNBOOKED:
+            return None  # woken when some are booked
+        ahead = self._ahead()
+        in_hand = len(self.held) - unbooked
+        want = self._concurrency + ahead - in_hand
+        if want <= 0 or (ahead and want < ahead // 2):
+            return None  # a worthwhile batch later is better than a trickle now; every booking wakes us
+        if self._unsure:
+            self._release_strays(now)
+        try:
+            runs = self._queue.claim(self._claimant, want, now)
+        except StoreUnavailable:
+            self._unsure = True
+            raise
+        if not runs:
+            return self._poll
+        works = []
+        for run in runs:
+            job = self._registry.find(run.job)
+            assert job is not None  # the claimant serves only jobs it knows
+            work = Work(run, job)
+            self.held[run.id] = work
+            (self._suspects if run.losses >= SUSPECT_LOSSES else works).append(work)
+        if works:
+            self._deliver(works)
+        return 0
+
+    def _ahead(self) -> int:
+        """How many runs to hold beyond those executing: what a tenth of a second works off, measured."""
+        now = self._clock.monotonic()
+        passed = now - self._measured_at
+        if passed >= 0.02:
+            self._rate = 0.5 * self._rate + 0.5 * self._booked / passed
+            self._booked = 0
+            self._measured_at = now
+        return min(MOST_AHEAD, int(self._rate * AHEAD_SECONDS))
+
+    def _run_alone(self) -> float | None:
+        """A run that took workers down with it before is executed with nothing beside it, and marked so."""
+        if len(self.held) > len(self._suspects):
+            return None  # wait until our hands are empty of everything else
+        work = self._suspects.popleft()
+        if self._store.mark_alone(work.held):
+            self._deliver([work])
+        else:
+            self.held.pop(work.run.id, None)
+        return None if self._suspects else 0
+
+    def _release_strays(self, now: datetime) -> None:
+        """After a lost connection: runs that the store says we hold, but whose claim never reached us."""
+        strays = [run for run in self._store.held_by(self._claimant.worker) if run.id not in self.held]
+        if strays:
+            self._store.apply([state.release(run, now) for run in strays])
+            log.info("%d runs claimed as the connection was lost are handed back", len(strays))
+        self._unsure = False
+
+    def take_back(self) -> list[Work]:
+        """Suspects that have not begun, when the worker stops."""
+        taken = list(self._suspects)
+        self._suspects.clear()
+        return taken
+
+
+def serves(registry: Registry, queues: Sequence[str] | None) -> Callable[[Lane], bool]:
+    """Whether this worker takes runs of a lane: it knows the job, and serves the queue. Targets are agents' lanes."""
+    return lambda lane: lane.job in registry and lane.target is None and (queues is None or lane.queue in queues)

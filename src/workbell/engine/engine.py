@@ -1,0 +1,233 @@
+"""The engine of one process: its duties and slots, started in order and stopped in reverse."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from random import Random
+
+from workbell.client import Client, process_name, process_start
+from workbell.engine.consume import Consume, serves
+from workbell.engine.dispatch import Dispatch
+from workbell.engine.expire import Expire
+from workbell.engine.finish import Finish
+from workbell.engine.loop import Duty
+from workbell.engine.outcome import HANDED_BACK, Outcome
+from workbell.engine.prune import Prune
+from workbell.engine.recover import Recover
+from workbell.engine.renew import Renew
+from workbell.engine.slots import AsyncSlots, ThreadSlots
+from workbell.engine.work import Work
+from workbell.handlers.context import Context
+from workbell.model import state
+from workbell.model.ids import new_id
+from workbell.model.state import Move, Transition
+from workbell.notices.bus import Bus, Notice
+from workbell.queues.port import Claimant, Queue
+from workbell.settings import Settings
+
+log = logging.getLogger("workbell.engine")
+
+TIDY = 10.0
+PRUNE = 60.0
+
+
+class Engine:
+    """Scheduler and worker in one process."""
+
+    def __init__(
+        self,
+        client: Client,
+        queue: Queue,
+        bus: Bus,
+        settings: Settings,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        queues: Sequence[str] | None = None,
+        concurrency: int | None = None,
+    ) -> None:
+        store, clock = client.store, client.store.clock
+        self.worker = f"{process_name()}/{new_id()[-12:]}"
+        self._client = client
+        self._store = store
+        self._bus = bus
+        self._loop = loop
+        self._stopping = False
+        size = concurrency or settings.concurrency
+        claimant = Claimant(self.worker, settings.lease_span, serves(client.registry, queues))
+        self._async = AsyncSlots(loop, size, clock, self._context, self._done)
+        self._threads = ThreadSlots(size, clock, self._context, self._done)
+        self._finish = Finish(store, clock, settings.keep, Random(), self._booked, self._dropped)
+        self._consume = Consume(
+            store,
+            queue,
+            client.registry,
+            clock,
+            claimant,
+            concurrency=size,
+            poll=settings.poll,
+            deliver=self._deliver,
+            unbooked=lambda: self._finish.size,
+        )
+        recover = Recover(store, settings.keep, self._announce, settings.sweep)
+        dispatch = Dispatch(store, self._announce, settings.poll)
+        renew = Renew(store, settings.lease_span, self._works, self._stop_work)
+        prune = Prune(store, PRUNE)
+        self._consume_duty = Duty("consume", self._consume.step, clock)
+        self._dispatch_duty = Duty("dispatch", dispatch.step, clock)
+        self._finish_duty = Duty("finish", self._finish.step, clock)
+        self._renew_duty = Duty("renew", renew.step, clock)
+        self._expire_duty = Duty("expire", Expire(self._works, self._threads.expire).step, clock)
+        self._duties = [
+            self._finish_duty,
+            self._renew_duty,
+            self._expire_duty,
+            Duty("recover", recover.step, clock),
+            Duty("prune", prune.step, clock),
+            Duty("tidy", self._tidy, clock),
+            self._dispatch_duty,
+            self._consume_duty,
+        ]
+        self._finish.wake = self._finish_duty.wake
+        self._ear: threading.Thread | None = None
+
+    # Start
+
+    def start(self) -> None:
+        self._store.check()
+        self._store.measure_time()
+        self._store.put_jobs(self._client.registry.definitions(self._store.clock, self._client.tenant))
+        self._end_orphans()
+        self._watch = self._store.watch()
+        self._ear = threading.Thread(target=self._listen, name="workbell-ear", daemon=True)
+        self._ear.start()
+        for duty in self._duties:
+            duty.start()
+
+    def _end_orphans(self) -> None:
+        """Runs that were to live only as long as the process that accepted them, and it is gone."""
+        here = process_name().split("/")[0]
+        orphans = []
+        for run in self._store.pending_of(accepted=True):
+            host, pid, started = (run.accepted_by or "//").split("/")[:3]
+            if host == here and process_start(int(pid)) != started:
+                orphans.append(run)
+        now = self._store.clock.now()
+        reason = "the server that accepted it was restarted"
+        keep = self._client.keep.other
+        self._store.apply([state.cancel(run, now, reason=reason, keep=keep) for run in orphans])
+
+    def _listen(self) -> None:
+        while not self._stopping:
+            try:
+                heard = self._watch.wait(60)
+            except Exception:  # noqa: BLE001  hints are a help, not a need
+                log.exception("hints from the store failed; polling goes on")
+                time.sleep(5)
+                continue
+            if heard:
+                self.nudge()
+
+    def nudge(self) -> None:
+        """Something may have changed: look now rather than at the next poll."""
+        self._consume_duty.wake()
+        self._dispatch_duty.wake()
+
+    def _announce(self) -> None:
+        self._consume_duty.wake()
+        self._store.wake()
+
+    def _tidy(self, _now: datetime) -> float:
+        self._store.tidy()
+        self._store.measure_time()
+        return TIDY
+
+    # The way of a run
+
+    def _works(self) -> Iterable[Work]:
+        return list(self._consume.held.values())
+
+    def _context(self, work: Work) -> Context:
+        return Context(work.run, self._client, self._store.set_progress, lambda: work.stopping)
+
+    def _deliver(self, works: Sequence[Work]) -> None:
+        on_loop = [work for work in works if work.job.is_async]
+        in_threads = [work for work in works if not work.job.is_async]
+        if self._bus:
+            self._bus.publish([Notice(Move.START, work.run) for work in works])
+        if on_loop:
+            self._async.put(on_loop)
+        if in_threads:
+            self._threads.put(in_threads)
+            self._expire_duty.wake()
+
+    def _done(self, work: Work, outcome: Outcome) -> None:
+        if work.lost:
+            self._dropped([work])
+            return
+        self._finish.put(work, outcome)
+
+    def _booked(self, pairs: Sequence[tuple[Work, Transition]]) -> None:
+        self._consume.note_booked([work for work, _ in pairs])
+        self._consume_duty.wake()
+        if self._bus:
+            self._bus.publish([Notice(change.move, change.after(work.run)) for work, change in pairs])
+
+    def _dropped(self, works: Sequence[Work]) -> None:
+        for work in works:
+            work.settled = True
+        self._consume.note_booked(works)
+        self._consume_duty.wake()
+
+    def _stop_work(self, work: Work) -> None:
+        if work.job.is_async:
+            self._async.stop_work(work)
+
+    # Stop
+
+    def stop(self, grace: float) -> int:
+        """Claim nothing more, let handlers end for `grace` seconds, hand the rest back; how many that were."""
+        self._consume_duty.stop()
+        waiting = self._async.take_back() + self._threads.take_back() + self._consume.take_back()
+        for work in waiting:
+            self._finish.put(work, HANDED_BACK)
+        end = time.monotonic() + grace
+        while self._busy() and time.monotonic() < end:
+            time.sleep(0.01)
+        left = self._busy()
+        for work in left:
+            work.release = True
+            if work.job.is_async:
+                self._async.stop_work(work)
+            else:
+                self._threads.abandon(work)
+        end = time.monotonic() + 2
+        while self._busy() and time.monotonic() < end:
+            time.sleep(0.01)
+        for work in self._busy():  # a handler that swallows its cancellation
+            self._finish.put(work, HANDED_BACK)
+        self._flush()
+        self._stopping = True
+        self._watch.interrupt()
+        for duty in reversed(self._duties):
+            duty.stop()
+        if self._ear is not None:
+            self._ear.join(5)
+        self._watch.close()
+        self._threads.close()
+        self._loop.call_soon_threadsafe(self._async.close)
+        return len(waiting) + len(left)
+
+    def _busy(self) -> list[Work]:
+        return [work for work in self._works() if not work.settled]
+
+    def _flush(self) -> None:
+        """Wait until every outcome is written; the finish duty tries for as long as leases could matter."""
+        end = time.monotonic() + 10
+        while self._finish.size and time.monotonic() < end:
+            self._finish_duty.wake()
+            time.sleep(0.005)

@@ -1,0 +1,77 @@
+"""Calling a handler and reading what came of it. Nothing a handler does gets past here but an outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from workbell.engine.outcome import HANDED_BACK, Ended, Outcome, Raised, read_return
+from workbell.engine.work import Work
+from workbell.errors import InvalidPayload
+from workbell.handlers.context import Context
+
+
+class HandlerTimeout(Exception):
+    """The handler did not return within its time."""
+
+
+def arguments(work: Work) -> dict[str, Any] | Raised:
+    """The payload in the handler's own types; checked again here, because the code may have changed since."""
+    try:
+        return work.job.signature.decode(work.run.input_text)
+    except InvalidPayload as error:
+        return Raised(error, "payload")
+
+
+def call_plain(work: Work, context: Context) -> Outcome:
+    """Call a plain function, in the thread this runs in."""
+    given = arguments(work)
+    if isinstance(given, Raised):
+        return given
+    function = work.job.function
+    try:
+        value = function(context, **given) if work.job.signature.wants_context else function(**given)
+    except BaseException as error:  # noqa: BLE001  sys.exit() in a handler ends the handler, not the worker
+        return _stopped(work) or Raised(error)
+    return read_return(value)
+
+
+async def call_async(work: Work, context: Context) -> Outcome:
+    """Await an async function, in the task this runs in."""
+    given = arguments(work)
+    if isinstance(given, Raised):
+        return given
+    function = work.job.function
+    called = function(context, **given) if work.job.signature.wants_context else function(**given)
+    limit = work.timeout
+    try:
+        if limit is None:
+            return read_return(await called)
+        async with asyncio.timeout(limit) as scope:
+            value = await called
+        return read_return(value)
+    except TimeoutError as error:
+        if limit is not None and scope.expired():
+            return timed_out(work)
+        return Raised(error)
+    except asyncio.CancelledError as error:
+        # Ours, if something was asked of the work; else the handler let a cancellation of its own escape.
+        return _stopped(work) or Raised(error)
+    except BaseException as error:  # noqa: BLE001  see call_plain
+        return _stopped(work) or Raised(error)
+
+
+def timed_out(work: Work) -> Raised:
+    limit = work.timeout
+    return Raised(HandlerTimeout(f"{work.run.job} did not return within {limit:g} s"), "timeout")
+
+
+def _stopped(work: Work) -> Outcome | None:
+    """What an error means that the handler raised after it was asked to stop."""
+    if work.timed_out:
+        return timed_out(work)
+    if work.cancel_reason is not None:
+        return Ended(work.cancel_reason)
+    if work.release or work.lost:
+        return HANDED_BACK
+    return None

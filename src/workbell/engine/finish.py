@@ -1,0 +1,119 @@
+"""Finish: outcomes become transitions, written in batches. A write that is refused belongs to a lost lease."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from random import Random
+
+from workbell.engine.outcome import Outcome, decide
+from workbell.engine.work import Work
+from workbell.errors import StoreError, StoreUnavailable
+from workbell.model.clock import Clock
+from workbell.model.state import Keep, Transition
+from workbell.stores.port import Store
+
+log = logging.getLogger("workbell.engine")
+
+BATCH = 1000
+
+Booked = Callable[[Sequence[tuple[Work, Transition]]], None]
+Dropped = Callable[[Sequence[Work]], None]
+
+
+class Finish:
+    """Gathers what handlers came to while the last batch is being written."""
+
+    def __init__(
+        self, store: Store, clock: Clock, keep: Keep, randomness: Random, booked: Booked, dropped: Dropped
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._keep = keep
+        self._random = randomness
+        self._booked = booked
+        self._dropped = dropped
+        self._waiting: list[tuple[Work, Transition]] = []
+        self._lock = threading.Lock()
+        self._unsure = False  # a write failed in a way that leaves open whether it happened
+        self.superseded = 0
+        self.wake: Callable[[], None] = lambda: None
+
+    def put(self, work: Work, outcome: Outcome) -> None:
+        """From any thread; the first outcome of a work counts."""
+        transition = decide(
+            work.run,
+            outcome,
+            self._clock.now(),
+            started_at=work.started_at,
+            job_retry=work.job.retry,
+            keep=self._keep,
+            randomness=self._random,
+        )
+        with self._lock:
+            if work.settled:
+                return
+            work.settled = True
+            self._waiting.append((work, transition))
+        self.wake()
+
+    @property
+    def size(self) -> int:
+        return len(self._waiting)
+
+    def step(self, _now: datetime) -> float | None:
+        with self._lock:
+            batch = self._waiting[:BATCH]
+        if not batch:
+            return None
+        moved = self._write([transition for _, transition in batch])
+        with self._lock:
+            del self._waiting[: len(batch)]
+        if len(moved) < len(batch):
+            refused = [work for work, transition in batch if transition.run_id not in moved]
+            self.superseded += len(refused)
+            for work in refused:
+                log.warning("run %s: its lease was lost, and what came of it is dropped", work.run.id)
+            self._dropped(refused)
+            batch = [pair for pair in batch if pair[1].run_id in moved]
+        self._booked(batch)
+        return 0
+
+    def _write(self, transitions: list[Transition]) -> set[str]:
+        try:
+            moved = self._store.apply(transitions)
+        except StoreUnavailable:
+            self._unsure = True
+            raise
+        except StoreError:
+            if len(transitions) == 1:
+                raise
+            # One row that the store cannot take must not hold up the others.
+            log.exception("a batch of %d outcomes was refused; they are written one by one", len(transitions))
+            return {run_id for transition in transitions for run_id in self._write_alone(transition)}
+        if self._unsure and len(moved) < len(transitions):
+            moved |= self._written_before(transitions)
+        self._unsure = False
+        return moved
+
+    def _write_alone(self, transition: Transition) -> set[str]:
+        try:
+            return self._store.apply([transition])
+        except StoreUnavailable:
+            raise
+        except StoreError:
+            log.exception("run %s: its outcome cannot be stored; its lease will run out", transition.run_id)
+            return set()
+
+    def _written_before(self, transitions: list[Transition]) -> set[str]:
+        """After a lost connection: those whose earlier write had gone through, told by token and time."""
+        found = self._store.find_runs([transition.run_id for transition in transitions])
+        return {
+            transition.run_id
+            for transition in transitions
+            if (run := found.get(transition.run_id)) is not None
+            and (run.status, run.token, run.updated_at)
+            == (transition.status, transition.expected_token, transition.updated_at)
+        }

@@ -1,0 +1,103 @@
+"""What a handler's call came to, and which transition follows from it. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any, assert_never
+
+import msgspec
+
+from workbell.errors import InvalidPayload
+from workbell.handlers.signals import Cancel, Snooze
+from workbell.model import state
+from workbell.model.payload import clean_text, describe_error, encode
+from workbell.model.request import reschedule
+from workbell.model.retry import DEFAULT, Retry
+from workbell.model.run import Run
+from workbell.model.state import Keep, Transition
+
+
+class Returned(msgspec.Struct, frozen=True):
+    result: str | None
+
+
+class Raised(msgspec.Struct, frozen=True):
+    error: BaseException
+    reason: str = "error"
+    final: bool = False  # another try could not help
+
+
+class Ended(msgspec.Struct, frozen=True):
+    reason: str
+
+
+class Later(msgspec.Struct, frozen=True):
+    wait: timedelta
+    reason: str | None
+
+
+class HandedBack(msgspec.Struct, frozen=True):
+    """Not done, and nothing spent."""
+
+
+Outcome = Returned | Raised | Ended | Later | HandedBack
+
+NOTHING = Returned(None)
+HANDED_BACK = HandedBack()
+
+
+def read_return(value: Any) -> Outcome:
+    """A handler's return value as an outcome. One that cannot be stored fails the run, and says so."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, Cancel):
+        return Ended(clean_text(value.reason, 500))
+    if isinstance(value, Snooze):
+        return Later(max(value.wait, timedelta(0)), value.reason)
+    try:
+        return Returned(encode("the handler's return value", value))
+    except InvalidPayload as error:
+        return Raised(error, "result", final=True)
+
+
+def decide(
+    run: Run,
+    outcome: Outcome,
+    now: datetime,
+    *,
+    started_at: datetime | None,
+    job_retry: Retry | None,
+    keep: Keep,
+    randomness: Random,
+) -> Transition:
+    """The one transition that an outcome leads to."""
+    own = None if run.options_text is None else run.options
+    kept = None if own is None or own.remove_delay is None else timedelta(seconds=own.remove_delay)
+    match outcome:
+        case Returned(result):
+            return state.succeed(run, now, result=result, keep=kept or keep.succeeded, started_at=started_at)
+        case Ended(reason):
+            return state.cancel(run, now, reason=reason, keep=kept or keep.other, started_at=started_at)
+        case Later(wait, reason):
+            return state.snooze(run, now, wait=wait, reason=reason, started_at=started_at)
+        case HandedBack():
+            return state.release(run, now, started_at=started_at)
+        case Raised(error, reason, final):
+            policy = (own.retry if own else None) or job_retry or DEFAULT
+            failures = run.failures + 1
+            text = describe_error(error)
+            if not final and policy.allows(failures, error):
+                wait = policy.wait(failures, randomness)
+                return state.retry(run, now, error=text, reason=reason, wait=wait, started_at=started_at)
+            return state.fail(
+                run,
+                now,
+                error=text,
+                reason=reason,
+                keep=kept or keep.other,
+                started_at=started_at,
+                then=reschedule(run, now),
+            )
+        case _:
+            assert_never(outcome)

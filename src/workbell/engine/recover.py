@@ -1,0 +1,33 @@
+"""Recover: runs whose lease ended go back to the queue; waiting runs that expired end as canceled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from workbell.model import state
+from workbell.model.run import Run, Status
+from workbell.model.state import Keep, Transition
+from workbell.stores.port import Store
+
+BATCH = 500
+
+
+class Recover:
+    def __init__(self, store: Store, keep: Keep, announce: Callable[[], None], sweep: float) -> None:
+        self._store = store
+        self._keep = keep
+        self._announce = announce
+        self._sweep = sweep
+
+    def step(self, now: datetime) -> float:
+        lapsed = self._store.lapsed(now, BATCH)
+        moved = self._store.apply([self._decide(run, now) for run in lapsed])
+        if moved:
+            self._announce()
+        return 0 if len(lapsed) >= BATCH and moved else self._sweep
+
+    def _decide(self, run: Run, now: datetime) -> Transition:
+        if run.status is Status.RUNNING:
+            return state.lose(run, now, keep=self._keep.other)
+        return state.cancel(run, now, reason="expired", keep=self._keep.other)

@@ -1,0 +1,49 @@
+"""Renew: leases are extended while handlers work; lost ones and requests to cancel are passed on to them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+from workbell.engine.work import Work
+from workbell.stores.port import Store
+
+log = logging.getLogger("workbell.engine")
+
+PACE = 1.0  # how soon a long run learns that its end was asked for
+
+
+class Renew:
+    def __init__(
+        self, store: Store, lease: timedelta, works: Callable[[], Iterable[Work]], stop_work: Callable[[Work], None]
+    ) -> None:
+        self._store = store
+        self._lease = lease
+        self._works = works
+        self._stop_work = stop_work
+        self._pace = min(PACE, lease.total_seconds() / 5)
+
+    def step(self, now: datetime) -> float:
+        """Runs shorter than the pace are never asked about: they end before it matters."""
+        young = now - timedelta(seconds=self._pace)
+        works = {work.run.id: work for work in self._works() if self._claimed(work) <= young and not work.lost}
+        if not works:
+            return self._pace
+        answer = self._store.renew([work.held for work in works.values()], lease_until=now + self._lease)
+        good = {renewed.run_id: renewed for renewed in answer}
+        for work in works.values():
+            renewed = good.get(work.run.id)
+            if renewed is None:
+                if not work.settled:
+                    work.lost = True
+                    log.warning("run %s: its lease was lost; its handler is asked to stop", work.run.id)
+                    self._stop_work(work)
+            elif renewed.cancel_requested and work.cancel_reason is None and not work.settled:
+                work.cancel_reason = "canceled on request"
+                self._stop_work(work)
+        return self._pace
+
+    def _claimed(self, work: Work) -> datetime:
+        assert work.run.started_at is not None  # every claim sets it
+        return work.run.started_at

@@ -1,0 +1,188 @@
+"""Where handlers are called: slots on the event loop for async ones, threads for plain ones.
+
+A slot is a task that awaits one handler after another. A task for each run would cost a third of the throughput of
+short handlers; but a slot whose handler changed context variables, or was cancelled, is replaced, so that nothing
+leaks from one run into the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+
+from workbell.engine.execute import call_async, call_plain, timed_out
+from workbell.engine.outcome import HANDED_BACK, Outcome
+from workbell.engine.work import Work
+from workbell.handlers.context import Context
+from workbell.model.clock import Clock
+
+BREATH = 50  # runs after which a slot lets the event loop do something else
+
+MakeContext = Callable[[Work], Context]
+Done = Callable[[Work, Outcome], None]
+
+
+class AsyncSlots:
+    """Executes async handlers on an event loop, at most `size` at once."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, size: int, clock: Clock, context: MakeContext, done: Done
+    ) -> None:
+        self._loop = loop
+        self._size = size
+        self._clock = clock
+        self._context = context
+        self._done = done
+        self._waiting: deque[Work] = deque()
+        self._idle: deque[asyncio.Future[None]] = deque()
+        self._slots: set[asyncio.Task[None]] = set()
+        self._base = contextvars.copy_context()
+
+    def put(self, works: Sequence[Work]) -> None:
+        """From any thread."""
+        self._waiting.extend(works)
+        self._loop.call_soon_threadsafe(self._stir)
+
+    def _stir(self) -> None:
+        """Have one more slot look at the line; it stirs the next one while there is something left."""
+        if not self._waiting:
+            return
+        while self._idle:
+            idle = self._idle.popleft()
+            if not idle.done():
+                idle.set_result(None)
+                return
+        if len(self._slots) < self._size:
+            task = self._loop.create_task(self._slot(), context=self._base.copy())
+            self._slots.add(task)
+            task.add_done_callback(self._gone)
+
+    def _gone(self, task: asyncio.Task[None]) -> None:
+        self._slots.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._loop.call_exception_handler({"message": "a slot ended", "exception": task.exception()})
+        self._stir()
+
+    async def _slot(self) -> None:
+        task = asyncio.current_task()
+        before = contextvars.copy_context()
+        since_breath = 0
+        while True:
+            if not self._waiting:
+                idle = self._loop.create_future()
+                self._idle.append(idle)
+                await idle
+                continue
+            work = self._waiting.popleft()
+            if self._waiting:
+                self._stir()
+            if work.settled or work.lost:
+                continue
+            work.task = task
+            work.started_at = self._clock.now()
+            outcome = await call_async(work, self._context(work))
+            work.task = None
+            self._done(work, outcome)
+            if contextvars.copy_context() != before or (task is not None and task.cancelling()):
+                return  # replaced by a fresh one, see _gone
+            since_breath += 1
+            if since_breath >= BREATH:
+                since_breath = 0
+                await asyncio.sleep(0)
+
+    def stop_work(self, work: Work) -> None:
+        """Cancel the handler of a work, from any thread; what it means stands in the work."""
+        task = work.task
+        if task is not None:
+            self._loop.call_soon_threadsafe(lambda: task.cancel() if work.task is task else None)
+
+    def take_back(self) -> list[Work]:
+        """What has not begun."""
+        taken = []
+        while self._waiting:
+            taken.append(self._waiting.popleft())
+        return taken
+
+    def close(self) -> None:
+        """On the loop: end the idle slots."""
+        for task in list(self._slots):
+            task.cancel()
+
+
+class ThreadSlots:
+    """Executes plain handlers in threads, at most `size` at once.
+
+    A thread cannot be stopped. When its time is over, the run is booked as timed out and the thread is left to
+    itself; another takes its place, and what it returns later is dropped.
+    """
+
+    def __init__(self, size: int, clock: Clock, context: MakeContext, done: Done) -> None:
+        self._size = size
+        self._clock = clock
+        self._context = context
+        self._done = done
+        self._line: SimpleQueue[Work | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._busy = 0
+
+    def put(self, works: Sequence[Work]) -> None:
+        for work in works:
+            self._line.put(work)
+        with self._lock:
+            missing = min(self._size, self._busy + self._line.qsize()) - self._threads
+            for _ in range(missing):
+                self._start()
+
+    def _start(self) -> None:
+        self._threads += 1
+        threading.Thread(target=self._run, name="workbell-handler", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            work = self._line.get()
+            if work is None:
+                return
+            if work.settled or work.lost:
+                continue
+            self._busy += 1
+            work.started_at = self._clock.now()
+            outcome = contextvars.Context().run(call_plain, work, self._context(work))
+            with self._lock:
+                if work.settled:  # its time ran out, and another thread stands in for this one
+                    return
+                self._busy -= 1
+            self._done(work, outcome)
+
+    def expire(self, work: Work) -> None:
+        """The time of a work is over: book it, and replace its thread."""
+        with self._lock:
+            if work.settled or work.started_at is None:
+                return
+            work.timed_out = True
+            self._busy -= 1
+            self._done(work, timed_out(work))
+            self._start()
+            self._threads -= 1
+
+    def abandon(self, work: Work) -> None:
+        """Hand a begun work back; its thread is left to itself."""
+        with self._lock:
+            if not work.settled:
+                self._done(work, HANDED_BACK)
+
+    def take_back(self) -> list[Work]:
+        taken = []
+        while not self._line.empty():
+            work = self._line.get()
+            if work is not None:
+                taken.append(work)
+        return taken
+
+    def close(self) -> None:
+        for _ in range(self._threads):
+            self._line.put(None)

@@ -1,0 +1,42 @@
+"""A run in this worker's hands: its lease as we know it, and what was asked of it meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import Any
+
+from workbell.handlers.job_function import JobFunction
+from workbell.model.run import Run
+from workbell.stores.port import Held
+
+
+class Work:
+    """Mutable, and owned by the worker process; everything durable about it is in the store."""
+
+    __slots__ = ("cancel_reason", "job", "lost", "release", "run", "settled", "started_at", "task", "timed_out")
+
+    def __init__(self, run: Run, job: JobFunction[Any, Any]) -> None:
+        self.run = run
+        self.job = job
+        self.started_at: datetime | None = None  # when the handler was really called
+        self.task: asyncio.Task[None] | None = None  # the slot that executes it, if its handler is async
+        self.settled = False  # an outcome was taken; whatever comes later is too late
+        self.cancel_reason: str | None = None
+        self.timed_out = False
+        self.lost = False
+        self.release = False
+
+    @property
+    def held(self) -> Held:
+        return Held(self.run.id, self.run.token)
+
+    @property
+    def timeout(self) -> float | None:
+        own = None if self.run.options_text is None else self.run.options.timeout
+        return self.job.timeout if own is None else own
+
+    @property
+    def stopping(self) -> bool:
+        """What `ctx.canceled` says."""
+        return self.lost or self.timed_out or self.release or self.cancel_reason is not None

@@ -1,0 +1,93 @@
+"""A function made into a job by `@bell.job`: still callable, and now enqueueable, with checked arguments."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
+
+from workbell.handlers.context import Context, detached
+from workbell.handlers.signature import Signature
+from workbell.model.clock import seconds
+from workbell.model.job import QUEUE, name
+from workbell.model.request import EnqueueOptions
+from workbell.model.retry import Retry
+from workbell.model.run import Run
+
+if TYPE_CHECKING:
+    from workbell.client import Client, Request
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class JobFunction(Generic[P, R]):
+    """A job: `send(…)` calls the function, `send.enqueue(…)` has it run by a worker."""
+
+    def __init__(
+        self,
+        client: Client,
+        function: Callable[..., Any],
+        *,
+        job: str | None = None,
+        queue: str = QUEUE,
+        retry: Retry | None = None,
+        timeout: float | None = None,
+        description: str | None = None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = name("job", job or function.__name__)
+        self.queue = name("queue", queue)
+        self.retry = retry
+        self.timeout = None if timeout is None else seconds(f"job {self.name}: timeout", timeout)
+        self.description = description or inspect.getdoc(function) or ""
+        self.signature = Signature(self.name, function)
+        self.is_async = inspect.iscoroutinefunction(function)
+        self.handler = f"{function.__module__}:{function.__qualname__}"
+        self._client = client
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function itself, here and now; if it takes a context, it gets one that belongs to no run."""
+        given: tuple[Any, ...] = args
+        if self.signature.wants_context and not (given and isinstance(given[0], Context)):
+            given = (detached(self.name, self.queue, self._client), *given)
+        return cast(R, self.function(*given, **kwargs))
+
+    def __repr__(self) -> str:
+        return f"<job {self.name} on {self.queue}>"
+
+    def request(self, *args: P.args, **kwargs: P.kwargs) -> Request:
+        """A request for `bell.enqueue_many`."""
+        return self._client.request(self, self.signature.bind(args, kwargs))
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
+        """Have the job run by a worker, as soon as one is free."""
+        return self._client.enqueue_requests([self.request(*args, **kwargs)])[0]
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
+        """`enqueue` for async code."""
+        return (await self._client.aenqueue_requests([self.request(*args, **kwargs)]))[0]
+
+    def options(self, **options: Unpack[EnqueueOptions]) -> Enqueuer[P, R]:
+        """Say more about the run: `send.options(delay=60, key="x").enqueue(to="a@b.c")`."""
+        return Enqueuer(self, self._client, options)
+
+
+class Enqueuer(Generic[P, R]):
+    """A job with options, ready to be enqueued."""
+
+    def __init__(self, job: JobFunction[P, R], client: Client, options: EnqueueOptions) -> None:
+        self._job = job
+        self._client = client
+        self._options = options
+
+    def request(self, *args: P.args, **kwargs: P.kwargs) -> Request:
+        return self._client.request(self._job, self._job.signature.bind(args, kwargs), **self._options)
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
+        return self._client.enqueue_requests([self.request(*args, **kwargs)])[0]
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
+        return (await self._client.aenqueue_requests([self.request(*args, **kwargs)]))[0]

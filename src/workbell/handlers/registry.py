@@ -1,0 +1,58 @@
+"""The jobs this process can run, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workbell.errors import JobsError
+from workbell.handlers.job_function import JobFunction
+from workbell.model.clock import Clock
+from workbell.model.ids import new_id
+from workbell.model.job import Job
+
+
+class Registry:
+    """A name is taken once: a second function under it would silently take the first one's runs."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, JobFunction[Any, Any]] = {}
+
+    def add(self, job: JobFunction[Any, Any]) -> None:
+        known = self._jobs.get(job.name)
+        if known is not None and known.handler != job.handler:
+            raise JobsError(
+                f"job {job.name}: declared by {known.handler} and by {job.handler}; give one of them another name= ."
+            )
+        self._jobs[job.name] = job
+
+    def find(self, name: str) -> JobFunction[Any, Any] | None:
+        return self._jobs.get(name)
+
+    def __iter__(self) -> Iterator[JobFunction[Any, Any]]:
+        return iter(self._jobs.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._jobs
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def definitions(self, clock: Clock, tenant: str) -> list[Job]:
+        """The jobs as they are kept in the store, for others to see."""
+        now = clock.now()
+        return [
+            Job(
+                id=new_id(),
+                name=job.name,
+                handler=job.handler,
+                tenant=tenant,
+                queue=job.queue,
+                description=job.description.splitlines()[0] if job.description else "",
+                retry=job.retry,
+                timeout=job.timeout,
+                created_at=now,
+                updated_at=now,
+            )
+            for job in self
+        ]

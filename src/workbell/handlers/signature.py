@@ -1,0 +1,112 @@
+"""A handler's parameters as the type of its payload: checked when a run is enqueued, and again when it is run."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from workbell.errors import InvalidPayload, JobsError
+from workbell.handlers.context import Context
+from workbell.model.payload import encode
+
+
+class Signature:
+    """The parameters of one function, without its context."""
+
+    def __init__(self, job: str, function: Callable[..., Any]) -> None:
+        self.job = job
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+            hints = typing.get_type_hints(function, include_extras=True)
+        except (NameError, TypeError, ValueError) as error:
+            raise JobsError(f"job {job}: its parameters cannot be read: {error}.") from error
+        self.wants_context = bool(parameters) and _is_context(parameters[0], hints)
+        if self.wants_context:
+            parameters = parameters[1:]
+        self._names: list[str] = []
+        self._open = False
+        fields: list[Any] = []
+        for parameter in parameters:
+            if parameter.kind is parameter.VAR_KEYWORD:
+                self._open = True
+                continue
+            if parameter.kind is parameter.VAR_POSITIONAL or parameter.kind is parameter.POSITIONAL_ONLY:
+                raise JobsError(
+                    f"job {job}: the parameter {parameter.name!r} cannot be given by name; arguments are stored by "
+                    "name, so use ordinary parameters."
+                )
+            kind = hints.get(parameter.name, Any)
+            self._names.append(parameter.name)
+            fields.append(_field(parameter, kind))
+        self._needs_check = bool(fields) or not self._open
+        arguments = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=not self._open)
+        self._defaults = {p.name for p in parameters if p.default is not p.empty}
+        try:
+            self._decoder = msgspec.json.Decoder(arguments, dec_hook=_decode_other)
+        except TypeError as error:
+            raise JobsError(f"job {job}: {error}; use types that JSON can carry.") from error
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Arguments of a call, by name."""
+        if not args:
+            return kwargs
+        if len(args) > len(self._names):
+            raise InvalidPayload(f"job {self.job} takes {len(self._names)} arguments, and {len(args)} were given.")
+        bound = dict(zip(self._names, args, strict=False))
+        twice = bound.keys() & kwargs.keys()
+        if twice:
+            raise InvalidPayload(f"job {self.job}: the argument {min(twice)!r} was given twice.")
+        return bound | kwargs
+
+    def encode(self, arguments: dict[str, Any]) -> str:
+        """Arguments as JSON, checked against the signature."""
+        text = encode(f"job {self.job}: the payload", arguments)
+        self._check(text)
+        return text
+
+    def _check(self, text: str) -> Any:
+        try:
+            return self._decoder.decode(text)
+        except (msgspec.ValidationError, msgspec.DecodeError) as error:
+            message = str(error).replace("Object ", "the payload ").replace("`", "'").replace(" - at '$.", " for '")
+            raise InvalidPayload(f"job {self.job}: {message}.") from error
+
+    def decode(self, text: str | None) -> dict[str, Any]:
+        """The arguments to call the function with, in its own types; what was not given is left to its defaults."""
+        if text is None or text == "{}":
+            if not self._names or len(self._defaults) == len(self._names):
+                return {}
+            text = "{}"
+        checked = self._check(text)
+        given = {name: getattr(checked, name) for name in self._names}
+        values = {name: value for name, value in given.items() if value is not msgspec.UNSET}
+        if self._open:
+            extra = msgspec.json.decode(text)
+            values |= {name: value for name, value in extra.items() if name not in values}
+        return values
+
+
+def _is_context(parameter: inspect.Parameter, hints: dict[str, Any]) -> bool:
+    kind = hints.get(parameter.name)
+    return kind is Context or (kind is None and parameter.name == "ctx")
+
+
+def _field(parameter: inspect.Parameter, kind: Any) -> Any:
+    """An argument with a default may be left out; the function then supplies it, not the payload."""
+    if parameter.default is parameter.empty:
+        return (parameter.name, kind)
+    return (parameter.name, kind | msgspec.UnsetType if not isinstance(kind, str) else kind, msgspec.UNSET)
+
+
+def _decode_other(kind: type, value: Any) -> Any:
+    validate = getattr(kind, "model_validate", None)
+    if callable(validate):
+        try:
+            return validate(value)
+        except ValueError as error:
+            raise msgspec.ValidationError(str(error)) from error
+    raise msgspec.ValidationError(f"{kind.__qualname__} cannot be read from JSON; use a dataclass or plain values")

@@ -1,0 +1,195 @@
+"""An enqueue: its options, checked, and the new run that they make."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, TypedDict
+
+import msgspec
+
+from workbell.errors import InvalidOption
+from workbell.model.clock import aware, seconds, span
+from workbell.model.ids import new_id
+from workbell.model.job import name
+from workbell.model.retry import Retry
+from workbell.model.run import NO_OPTIONS, Lane, NewRun, OnDuplicate, Options, Run, Status
+
+PRIORITIES = range(-100, 101)
+RESCHEDULES = 10
+
+
+class EnqueueOptions(TypedDict, total=False):
+    """What can be said about a run when it is enqueued."""
+
+    run_at: datetime
+    """Not before this time."""
+    delay: float | timedelta
+    """Not before this many seconds from now."""
+    expires: datetime | float | timedelta
+    """If it has not started by then (a time, or a span from now), it is canceled."""
+    key: str
+    """Deduplicates: of runs with one key there is one at a time."""
+    on_duplicate: str
+    """`return` the existing run (the default), `reject` with DuplicateRun, or `replace` it if it has not started."""
+    key_for: float | timedelta
+    """How long the key is taken; without it, while the run is live."""
+    tag: str
+    """A word to find runs by."""
+    replace_tag: bool
+    """Cancel the runs of the same tag that have not started."""
+    priority: int
+    """From -100 to 100; higher first."""
+    queue: str
+    tenant: str
+    user_id: int
+    """Whom the run belongs to; 0 is the system."""
+    target: str
+    """Which agent is to run it."""
+    retry: Retry
+    timeout: float | timedelta
+    persistent: bool
+    """False: if the process that enqueued it is restarted before the run starts, the run is canceled."""
+    auto_reschedule: float | timedelta
+    """If the run fails for good, make a new one after this many seconds."""
+    remove_delay: float | timedelta
+    """How long it is kept after it has ended."""
+    connection: Any
+    """The caller's own connection: the run exists if and when its transaction commits."""
+
+
+NAMES = frozenset(EnqueueOptions.__annotations__)
+
+
+def check_names(options: EnqueueOptions) -> None:
+    unknown = sorted(set(options) - NAMES)
+    if unknown:
+        raise InvalidOption(f"Unknown option {unknown[0]!r}; the options are {', '.join(sorted(NAMES))}.")
+
+
+def plain_request(lane: Lane, input_text: str | None, now: datetime) -> NewRun:
+    """A request without any options: by far the most frequent one."""
+    return NewRun(Run(new_id(), lane, Status.QUEUED, 0, now, now, now, input_text=input_text))
+
+
+def make_request(
+    job: str,
+    input_text: str | None,
+    options: EnqueueOptions,
+    *,
+    tenant: str,
+    queue: str,
+    now: datetime,
+    accepted_by: str,
+) -> NewRun:
+    """A new run as the options ask for it; raises InvalidOption for the first one that cannot be used."""
+    check_names(options)
+    due = _due(options, now)
+    expires = options.get("expires")
+    expires_at = None
+    if expires is not None:
+        expires_at = aware("expires", expires) if isinstance(expires, datetime) else now + span("expires", expires)
+        if expires_at <= due:
+            raise InvalidOption("expires: the run would expire before it is due; choose a later time.")
+    priority = options.get("priority", 0)
+    if isinstance(priority, bool) or not isinstance(priority, int) or priority not in PRIORITIES:
+        raise InvalidOption(f"priority: {priority!r} is not a whole number from -100 to 100.")
+    user_id = options.get("user_id", 0)
+    if isinstance(user_id, bool) or not isinstance(user_id, int) or not 0 <= user_id < 2**63:
+        raise InvalidOption(f"user_id: {user_id!r} is not a whole number from 0.")
+    lane = Lane(
+        name("tenant", options.get("tenant", tenant)),
+        name("queue", options.get("queue", queue)),
+        job,
+        _name(options, "target"),
+    )
+    tag, key = _name(options, "tag"), _name(options, "key")
+    if options.get("replace_tag") and tag is None:
+        raise InvalidOption("replace_tag: there is no tag; give one with tag=.")
+    if key is None and ("on_duplicate" in options or "key_for" in options):
+        raise InvalidOption("on_duplicate, key_for: there is no key; give one with key=.")
+    run = Run(
+        new_id(),
+        lane,
+        Status.SCHEDULED if due > now else Status.QUEUED,
+        -priority,
+        due,
+        now,
+        now,
+        input_text=input_text,
+        options_text=_options_text(options),
+        tag=tag,
+        key=key,
+        user_id=user_id,
+        accepted_by=None if options.get("persistent", True) else accepted_by,
+        expires_at=expires_at,
+    )
+    return NewRun(
+        run,
+        _on_duplicate(options),
+        span("key_for", options["key_for"]) if "key_for" in options else None,
+        bool(options.get("replace_tag", False)),
+    )
+
+
+def _due(options: EnqueueOptions, now: datetime) -> datetime:
+    if "run_at" in options and "delay" in options:
+        raise InvalidOption("run_at and delay both say when; give one of them.")
+    if "run_at" in options:
+        return max(aware("run_at", options["run_at"]), now)
+    if "delay" in options:
+        return now + span("delay", options["delay"])
+    return now
+
+
+def _name(options: EnqueueOptions, option: str) -> str | None:
+    value = options.get(option)
+    return None if value is None else name(option, value)
+
+
+def _on_duplicate(options: EnqueueOptions) -> OnDuplicate:
+    value = options.get("on_duplicate", OnDuplicate.RETURN)
+    try:
+        return OnDuplicate(value)
+    except ValueError:
+        raise InvalidOption(f"on_duplicate: {value!r} is none of return, reject, replace.") from None
+
+
+def _options_text(options: EnqueueOptions) -> str | None:
+    retry = options.get("retry")
+    if retry is not None and not isinstance(retry, Retry):
+        raise InvalidOption(f"retry: expected a Retry, got {type(retry).__name__}.")
+    reschedule = seconds("auto_reschedule", options["auto_reschedule"]) if "auto_reschedule" in options else None
+    kept = Options(
+        retry=retry,
+        timeout=seconds("timeout", options["timeout"]) if "timeout" in options else None,
+        auto_reschedule=reschedule,
+        reschedules_left=None if reschedule is None else RESCHEDULES,
+        remove_delay=seconds("remove_delay", options["remove_delay"]) if "remove_delay" in options else None,
+    )
+    return None if kept == NO_OPTIONS else msgspec.json.encode(kept).decode()
+
+
+def again(run: Run, now: datetime, *, wait: timedelta = timedelta(0), **links: str) -> NewRun:
+    """A new run with the same job, input and settings as an earlier one, linked to it."""
+    copy = msgspec.structs.replace(
+        Run(new_id(), run.lane, Status.SCHEDULED if wait else Status.QUEUED, run.rank, now + wait, now, now),
+        input_text=run.input_text,
+        options_text=run.options_text,
+        tag=run.tag,
+        user_id=run.user_id,
+        schedule=run.schedule,
+        event=run.event,
+        **links,
+    )
+    return NewRun(copy)
+
+
+def reschedule(run: Run, now: datetime) -> NewRun | None:
+    """What follows a run that failed for good, if it asked for that: the chain ends by itself."""
+    options = run.options
+    if options.auto_reschedule is None or not options.reschedules_left:
+        return None
+    new = again(run, now, wait=timedelta(seconds=options.auto_reschedule), rescheduled_from=run.id)
+    left = msgspec.structs.replace(options, reschedules_left=options.reschedules_left - 1)
+    text = msgspec.json.encode(left).decode()
+    return NewRun(msgspec.structs.replace(new.run, options_text=text))

@@ -1,0 +1,1 @@
+"""What happened, told to whoever listens: after it was written, and never in the way of it."""

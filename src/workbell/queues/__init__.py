@@ -1,0 +1,1 @@
+"""How runs reach workers: one contract (`port.py`) and its adapters."""

@@ -1,0 +1,55 @@
+"""The queue inside the store: claims come straight from the lanes, and there is nothing to send."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from workbell.model.run import Run
+from workbell.queues.lanes import choose
+from workbell.queues.port import Claimant
+from workbell.stores.port import Head, Store
+
+HEADS = 500  # lanes looked at in one survey
+
+
+class InStoreQueue:
+    """Keeps what it saw of the lanes for as long as claims come back full; looks again when one does not."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._heads: list[Head] = []
+        self._after = -1
+        self._turn = 0
+
+    def send(self, run_ids: Sequence[str]) -> None:
+        self._store.wake()
+
+    def claim(self, claimant: Claimant, limit: int, now: datetime) -> list[Run]:
+        taken: list[Run] = []
+        # Twice at the most: what was seen last time may be used up.
+        for fresh in (not self._heads, True):
+            if fresh:
+                self._look()
+            self._turn += 1
+            picks = choose(self._heads, limit, self._turn, claimant.serves)
+            if picks:
+                until = now + claimant.lease
+                taken = self._store.claim(picks, limit, worker=claimant.worker, now=now, lease_until=until)
+            if len(taken) < limit:
+                self._heads = []
+            if taken or fresh:
+                return taken
+        return taken
+
+    def _look(self) -> None:
+        """The next lanes in the order of their ids; from the start again when the end was reached."""
+        self._heads = self._store.survey(self._after, HEADS)
+        if self._after >= 0 and not self._heads:
+            self._heads = self._store.survey(-1, HEADS)
+        self._after = self._heads[-1].lane_id if len(self._heads) >= HEADS else -1
+
+    def done(self, run_ids: Sequence[str]) -> None:
+        """Nothing: a finished run is no longer in its lane."""
+
+    def close(self) -> None: ...

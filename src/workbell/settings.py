@@ -1,0 +1,103 @@
+"""Settings: flag > environment > workbell.toml > default. What is unset at one level never hides the level below."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from workbell.errors import SettingsError
+from workbell.model.state import Keep
+
+FILE = "workbell.toml"
+PREFIX = "WORKBELL_"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that can be set, with its default. Spans are in seconds."""
+
+    url: str = "sqlite:///workbell.db"
+    app: str | None = None
+    tenant: str = "default"
+    log_level: str = "info"
+    concurrency: int = 10
+    lease: float = 30.0
+    sweep: float = 5.0
+    poll: float = 1.0
+    grace: float = 25.0
+    keep_succeeded: float = 7 * 86400.0
+    keep_other: float = 30 * 86400.0
+
+    @property
+    def lease_span(self) -> timedelta:
+        return timedelta(seconds=self.lease)
+
+    @property
+    def keep(self) -> Keep:
+        return Keep(timedelta(seconds=self.keep_succeeded), timedelta(seconds=self.keep_other))
+
+
+def find_file(start: Path | None = None) -> Path | None:
+    """The workbell.toml of this folder or the nearest one above it."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / FILE).is_file():
+            return folder / FILE
+    return None
+
+
+def load(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> Settings:
+    """The settings in force. `flags` that are None count as not given."""
+    given: dict[str, Any] = {}
+    if file is not None:
+        given |= _from_file(file)
+    given |= _from_environment(os.environ if environment is None else environment)
+    given |= {name: value for name, value in (flags or {}).items() if value is not None}
+    try:
+        # strict=False: what comes from the environment is text.
+        found = msgspec.convert(given, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        message = str(error).replace("Object contains unknown field", "there is no setting").replace("`", "'")
+        raise SettingsError(f"Settings: {message}; the settings are {', '.join(Settings.__struct_fields__)}.") from error
+    return _checked(found)
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file}: {error}.") from error
+    url = found.get("url")
+    if isinstance(url, str) and url.startswith("sqlite:///") and not url.startswith("sqlite:////"):
+        found["url"] = f"sqlite:///{file.parent / url.removeprefix('sqlite:///')}"
+    return found
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        name: environment[PREFIX + name.upper()]
+        for name in Settings.__struct_fields__
+        if environment.get(PREFIX + name.upper())
+    }
+
+
+def _checked(settings: Settings) -> Settings:
+    bounds = {"concurrency": (1, 10_000), "lease": (0.5, 86400), "sweep": (0.05, 3600), "poll": (0.005, 60)}
+    bounds |= {"grace": (0, 86400), "keep_succeeded": (0, 1e10), "keep_other": (0, 1e10)}
+    for name, (low, high) in bounds.items():
+        value = getattr(settings, name)
+        if not low <= value <= high:
+            raise SettingsError(f"Settings: {name} = {value} is not from {low} to {high}.")
+    if settings.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+        raise SettingsError(f"Settings: log_level = {settings.log_level!r} is none of debug, info, warning, error.")
+    return settings

@@ -1,0 +1,364 @@
+"""The memory store: dicts and the same transitions. The reference that the SQL stores are compared with.
+
+It keeps a run's life only, in one process; it is for tests and for trying things out.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from workbell.errors import WrongConnection
+from workbell.model.clock import Clock, SystemClock
+from workbell.model.job import Job
+from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, OnDuplicate, Run, Status
+from workbell.model.schedule import Schedule, Tick
+from workbell.model.state import MOVES, Keep, Move, Transition, cancel
+from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed, Watch
+from workbell.stores.sql_store import reject_duplicate
+
+RUNNING = MOVES[Move.START].targets[0]
+replace = msgspec.structs.replace
+
+
+class MemoryStore:
+    """Everything in dicts, under one lock."""
+
+    def __init__(self, clock: Clock | None = None, keep: Keep | None = None) -> None:
+        self.clock: Clock = clock or SystemClock()
+        self.keep = keep or Keep()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition()
+        self._changes = 0
+        self._live: dict[str, Run] = {}
+        self._finished: dict[str, Run] = {}
+        self._attempts: dict[str, list[Attempt]] = {}
+        self._keys: dict[tuple[str, str], tuple[str, datetime | None]] = {}
+        self._lanes: dict[int, tuple[Lane, bool]] = {}
+        self._jobs: dict[tuple[str, str], Job] = {}
+        self._schedules: dict[str, Schedule] = {}
+        self._ticks: dict[tuple[str, datetime], Tick] = {}
+
+    # Making runs
+
+    def add(self, new: Sequence[NewRun]) -> list[Added]:
+        with self._lock:
+            before = (dict(self._live), dict(self._finished), dict(self._keys))
+            try:
+                added = [self._add(request) for request in new]
+            except BaseException:
+                self._live, self._finished, self._keys = before
+                raise
+        self.wake()
+        return added
+
+    def _add(self, request: NewRun) -> Added:
+        run = request.run
+        self._lanes.setdefault(run.lane.id, (run.lane, False))
+        if request.replace_tag:
+            self._make_room(self.pending_of(tenant=run.tenant, tag=run.tag), run, "of the same tag")
+        if run.key is not None:
+            holder, until = self._keys.get((run.tenant, run.key), (None, None))
+            if request.on_duplicate is OnDuplicate.REPLACE and holder is not None:
+                held = self._live.get(holder)
+                self._make_room([held] if held and held.status in PENDING else [], run, "with the same key")
+            elif holder is not None and (until is None or until > run.created_at):
+                added = Added(holder, False)
+                reject_duplicate(request, added)
+                return added
+            span = request.key_span
+            self._keys[run.tenant, run.key] = (run.id, None if span is None else run.created_at + span)
+        self._live[run.id] = run
+        return Added(run.id, True)
+
+    def _make_room(self, pending: Iterable[Run], new: Run, why: str) -> None:
+        for run in pending:
+            self._write(cancel(run, new.created_at, reason=f"replaced by run {new.id} {why}", keep=self.keep.other))
+
+    def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
+        raise WrongConnection("connection=: the memory store has no database; use a sqlite:// or postgresql:// URL.")
+
+    async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
+        return self.add_on(connection, new)
+
+    # Moving runs
+
+    def dispatch(self, now: datetime, limit: int) -> int:
+        rule = MOVES[Move.DISPATCH]
+        with self._lock:
+            due = [run for run in self._live.values() if run.status in rule.sources and run.scheduled_for <= now]
+            due = sorted(due, key=lambda run: run.scheduled_for)[:limit]
+            for run in due:
+                self._live[run.id] = replace(run, status=rule.targets[0], updated_at=now)
+            return len(due)
+
+    def survey(self, after: int, limit: int) -> list[Head]:
+        with self._lock:
+            queued = {(run.lane.id, run.rank) for run in self._live.values() if run.status is Status.QUEUED}
+            heads = sorted(pair for pair in queued if pair[0] > after)[:limit]
+            return [Head(lane, rank, self._lanes[lane][0]) for lane, rank in heads if not self._lanes[lane][1]]
+
+    def claim(
+        self, picks: Sequence[Pick], limit: int, *, worker: str, now: datetime, lease_until: datetime
+    ) -> list[Run]:
+        with self._lock:
+            taken: list[Run] = []
+            for pick in picks:
+                line = [
+                    run
+                    for run in self._live.values()
+                    if run.status in MOVES[Move.START].sources
+                    and (run.lane.id, run.rank) == (pick.lane_id, pick.rank)
+                    and (run.expires_at is None or run.expires_at > now)
+                ]
+                line.sort(key=lambda run: (run.scheduled_for, run.id))
+                taken += line[: min(pick.quota, limit - len(taken))]
+            claimed = [
+                replace(
+                    run,
+                    status=RUNNING,
+                    token=run.token + 1,
+                    attempt=run.attempt + 1,
+                    worker=worker,
+                    lease_until=lease_until,
+                    started_at=now,
+                    updated_at=now,
+                )
+                for run in taken
+            ]
+            self._live |= {run.id: run for run in claimed}
+            return sorted(claimed, key=lambda run: (run.rank, run.scheduled_for, run.id))
+
+    def _held(self, held: Held) -> Run | None:
+        run = self._live.get(held.run_id)
+        return run if run is not None and run.status is RUNNING and run.token == held.token else None
+
+    def renew(self, held: Sequence[Held], *, lease_until: datetime) -> list[Renewed]:
+        with self._lock:
+            good = [run for run in map(self._held, held) if run is not None]
+            self._live |= {run.id: replace(run, lease_until=lease_until) for run in good}
+            return [Renewed(run.id, run.token, run.cancel_requested) for run in good]
+
+    def apply(self, transitions: Sequence[Transition]) -> set[str]:
+        with self._lock:
+            moved = {change.run_id for change in transitions if self._write(change)}
+            for change in transitions:
+                if change.then is not None and change.run_id in moved:
+                    self._add(change.then)
+            return moved
+
+    def _write(self, change: Transition) -> bool:
+        run = self._live.get(change.run_id)
+        if run is None or (run.status, run.token) != (change.expected, change.expected_token):
+            return False
+        after = change.after(run)
+        if change.status.final:
+            del self._live[run.id]
+            self._finished[run.id] = replace(after, alone=False, lease_until=None, cancel_requested=False)
+            if run.key is not None and self._keys.get((run.tenant, run.key)) == (run.id, None):
+                del self._keys[run.tenant, run.key]
+        else:
+            self._live[run.id] = replace(after, cancel_requested=False)
+            if change.ended is not None:
+                self._attempts.setdefault(run.id, []).append(change.ended)
+        return True
+
+    def _touch(self, held: Held, **changes: Any) -> bool:
+        with self._lock:
+            run = self._held(held)
+            if run is not None:
+                self._live[run.id] = replace(run, **changes)
+            return run is not None
+
+    def mark_alone(self, held: Held) -> bool:
+        return self._touch(held, alone=True)
+
+    def set_progress(self, held: Held, progress: str) -> bool:
+        return self._touch(held, progress_text=progress)
+
+    def request_cancel(self, run_id: str) -> bool:
+        run = self._live.get(run_id)
+        return run is not None and self._touch(Held(run_id, run.token), cancel_requested=True)
+
+    def delete_finished(self, now: datetime, limit: int) -> int:
+        with self._lock:
+            over = [run.id for run in self._finished.values() if run.remove_at is not None and run.remove_at <= now]
+            for run_id in over[:limit]:
+                del self._finished[run_id]
+                self._attempts.pop(run_id, None)
+            keys = [key for key, (_, until) in self._keys.items() if until is not None and until <= now]
+            for key in keys:
+                del self._keys[key]
+            return len(over[:limit]) + len(keys)
+
+    # Reading
+
+    def find_runs(self, ids: Iterable[str]) -> dict[str, Run]:
+        with self._lock:
+            every = self._live | self._finished
+            return {run_id: every[run_id] for run_id in ids if run_id in every}
+
+    def list_runs(self, wanted: Filter) -> list[Run]:
+        with self._lock:
+            every = sorted((self._live | self._finished).values(), key=lambda run: run.id, reverse=True)
+        return [run for run in every if _matches(run, wanted)][: wanted.limit]
+
+    def list_attempts(self, run_id: str) -> list[Attempt]:
+        return list(self._attempts.get(run_id, ()))
+
+    def pending_of(self, *, tenant: str | None = None, tag: str | None = None, accepted: bool = False) -> list[Run]:
+        with self._lock:
+            return [
+                run
+                for run in self._live.values()
+                if run.status in PENDING
+                and (tenant is None or run.tenant == tenant)
+                and (run.accepted_by is not None if accepted else run.tag == tag)
+            ]
+
+    def held_by(self, worker: str) -> list[Run]:
+        with self._lock:
+            return [run for run in self._live.values() if run.status is RUNNING and run.worker == worker]
+
+    def lapsed(self, now: datetime, limit: int) -> list[Run]:
+        with self._lock:
+            every = list(self._live.values())
+        leases = [run for run in every if run.lease_until is not None and run.lease_until <= now]
+        waits = [r for r in every if r.status in PENDING and r.expires_at is not None and r.expires_at <= now]
+        return leases[:limit] + waits[:limit]
+
+    def next_due(self) -> datetime | None:
+        with self._lock:
+            return min((r.scheduled_for for r in self._live.values() if r.status is Status.SCHEDULED), default=None)
+
+    def ahead_of(self, run: Run) -> int:
+        place = (run.rank, run.scheduled_for, run.id)
+        with self._lock:
+            return sum(
+                1
+                for other in self._live.values()
+                if other.status is Status.QUEUED
+                and other.lane == run.lane
+                and (other.rank, other.scheduled_for, other.id) < place
+            )
+
+    def counts(self) -> list[Counts]:
+        with self._lock:
+            found = []
+            for lane, paused in self._lanes.values():
+                statuses = [run.status for run in self._live.values() if run.lane == lane]
+                if statuses:
+                    numbers = (statuses.count(s) for s in (Status.SCHEDULED, Status.QUEUED, Status.RUNNING))
+                    found.append(Counts(lane, *numbers, paused))
+            return found
+
+    # Definitions
+
+    def put_jobs(self, jobs: Sequence[Job]) -> None:
+        with self._lock:
+            for job in jobs:
+                old = self._jobs.get((job.tenant, job.name))
+                kept = {} if old is None else {"id": old.id, "created_at": old.created_at}
+                self._jobs[job.tenant, job.name] = replace(job, **kept)
+
+    def find_job(self, tenant: str, name: str) -> Job | None:
+        return self._jobs.get((tenant, name))
+
+    def list_jobs(self, tenant: str) -> list[Job]:
+        return sorted((job for job in self._jobs.values() if job.tenant == tenant), key=lambda job: job.name)
+
+    def pause_lanes(self, paused: bool, *, tenant: str, queue: str | None = None, job: str | None = None) -> int:
+        with self._lock:
+            chosen = [
+                lane
+                for lane, _ in self._lanes.values()
+                if lane.tenant == tenant and (lane.queue == queue or lane.job == job)
+            ]
+            self._lanes |= {lane.id: (lane, paused) for lane in chosen}
+        self.wake()
+        return len(chosen)
+
+    # Hints and housekeeping
+
+    def watch(self) -> Watch:
+        return MemoryWatch(self)
+
+    def wake(self) -> None:
+        with self._changed:
+            self._changes += 1
+            self._changed.notify_all()
+
+    def tidy(self) -> None: ...
+
+    def check(self) -> None: ...
+
+    def migrate(self) -> list[str]:
+        return []
+
+    def measure_time(self) -> None:
+        if isinstance(self.clock, SystemClock):
+            self.clock.set(datetime.now(UTC))
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        return [("risk", "memory", "runs are gone when this process ends; use sqlite:/// to keep them.")]
+
+    def export(self) -> Iterable[Batch]:
+        with self._lock:
+            yield Batch(
+                lanes=list(self._lanes.values()),
+                jobs=list(self._jobs.values()),
+                schedules=list(self._schedules.values()),
+                ticks=list(self._ticks.values()),
+                runs=[*self._live.values(), *self._finished.values()],
+                attempts=[attempt for listed in self._attempts.values() for attempt in listed],
+                keys=[(tenant, key, run, until) for (tenant, key), (run, until) in self._keys.items()],
+            )
+
+    def load(self, batch: Batch) -> None:
+        with self._lock:
+            self._lanes = {lane.id: (lane, paused) for lane, paused in batch.lanes} | self._lanes
+            self._jobs = {(job.tenant, job.name): job for job in batch.jobs} | self._jobs
+            self._schedules = {schedule.id: schedule for schedule in batch.schedules} | self._schedules
+            self._ticks = {(tick.schedule, tick.due): tick for tick in batch.ticks} | self._ticks
+            for run in batch.runs:
+                (self._finished if run.status.final else self._live).setdefault(run.id, run)
+            for attempt in batch.attempts:
+                known = self._attempts.setdefault(attempt.run, [])
+                if all(other.number != attempt.number for other in known):
+                    known.append(attempt)
+            self._keys = {(tenant, key): (run, until) for tenant, key, run, until in batch.keys} | self._keys
+
+    def close(self) -> None: ...
+
+
+def _matches(run: Run, wanted: Filter) -> bool:
+    fields = ("tenant", "job", "queue", "tag", "schedule", "user_id")
+    asked = all(getattr(wanted, name) in (None, getattr(run, name)) for name in fields)
+    return (
+        asked
+        and (not wanted.status or run.status in wanted.status)
+        and (wanted.before is None or run.id < wanted.before)
+    )
+
+
+class MemoryWatch:
+    """Waits for changes within this process."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._seen = store._changes
+
+    def wait(self, timeout: float) -> bool:
+        with self._store._changed:
+            changed = self._store._changed.wait_for(lambda: self._store._changes != self._seen, timeout)
+            self._seen = self._store._changes
+            return changed
+
+    def interrupt(self) -> None:
+        self._store.wake()
+
+    def close(self) -> None: ...
