@@ -90,6 +90,7 @@ class Workbell(Client):
     @overload
     def job(
         self,
+        /,
         *,
         name: str | None = None,
         queue: str = "default",
@@ -131,6 +132,8 @@ class Workbell(Client):
         stop, force = asyncio.Event(), asyncio.Event()
 
         def on_signal() -> None:
+            if not stop.is_set():
+                log.info("stopping: handlers have %g s to end; a second signal stops at once", self.settings.grace)
             (force if stop.is_set() else stop).set()
 
         with _signals(loop, on_signal):
@@ -141,8 +144,8 @@ class Workbell(Client):
             await asyncio.wait({stopping, forced}, return_when=asyncio.FIRST_COMPLETED)
             forced.cancel()
             if not stopping.done():
-                log.warning("stopped by force; what was running is given to another worker when its lease ends")
-                return
+                log.warning("stopping at once; what is running is handed back")
+                engine.hurry()
             await stopping
 
     @contextlib.asynccontextmanager

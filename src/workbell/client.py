@@ -11,7 +11,10 @@ import socket
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar, Unpack
+
+import msgspec
 
 from workbell.errors import InvalidOption, InvalidPayload, RunNotFinished, RunNotFound, UnknownJob
 from workbell.handlers.job_function import JobFunction
@@ -52,7 +55,7 @@ class Client:
         self.keep = keep
         self.nudge: Callable[[], None] = _nothing
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="workbell-call")
-        self._waiter = waiter or Waiter(store)
+        self.waiter = waiter or Waiter(store)
 
     # Enqueue
 
@@ -61,10 +64,10 @@ class Client:
     ) -> Request:
         """Check a request and complete it, without writing anything."""
         self.store.check()
-        if isinstance(job, str):
-            job_name, queue, text = self._resolve(job, payload or {})
-        else:
+        if isinstance(job, JobFunction):
             job_name, queue, text = job.name, job.queue, job.signature.encode(payload or {})
+        else:
+            job_name, queue, text = self._resolve(name("job", job), payload or {})
         now = self.store.clock.now()
         if not options:
             return Request(plain_request(Lane(self.tenant, queue, job_name), text, now))
@@ -79,7 +82,7 @@ class Client:
         known = self.registry.find(job)
         if known is not None:
             return known.name, known.queue, known.signature.encode(payload)
-        stored = self.store.find_job(self.tenant, name("job", job))
+        stored = self.store.find_job(self.tenant, job)
         if stored is None:
             names = sorted(known.name for known in self.registry)
             raise UnknownJob(
@@ -109,7 +112,9 @@ class Client:
         for request in requests:
             if request.connection is not None:
                 added[request.new.run.id] = (await self.store.aadd_on(request.connection, [request.new]))[0]
-        return self._answers(requests, added)
+        if all(answer.created for answer in added.values()):
+            return [request.new.run for request in requests]
+        return await self._hop(self._answers, requests, added)
 
     def _answers(self, requests: Sequence[Request], added: dict[str, Any]) -> list[Run]:
         made: list[Run] = []
@@ -117,8 +122,9 @@ class Client:
             answer = added[request.new.run.id]
             run = request.new.run
             if not answer.created:
-                # A duplicate. In a caller's transaction the holder may not be visible to us yet.
-                run = self.store.find_runs([answer.run_id]).get(answer.run_id, run)
+                # A duplicate. In a caller's transaction the holder may not be visible to us yet; its id is what counts.
+                held = msgspec.structs.replace(run, id=answer.run_id)
+                run = self.store.find_runs([answer.run_id]).get(answer.run_id, held)
             made.append(run)
         return made
 
@@ -278,12 +284,12 @@ class Client:
     def wait(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
         """Wait until a run has ended, and return it; raises WaitTimeout when the time is over first."""
         self.get(run_id)
-        return self._waiter.wait(run_id, timeout)
+        return self.waiter.wait(run_id, timeout)
 
     async def await_(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
         """`wait` for async code; any number of waits share one thread."""
         await self.aget(run_id)
-        return await self._waiter.await_(run_id, timeout)
+        return await self.waiter.await_(run_id, timeout)
 
     # Definitions and lanes
 
@@ -302,7 +308,7 @@ class Client:
 
     def for_tenant(self, tenant: str) -> Client:
         """The same verbs for another tenant."""
-        other = Client(self.store, self.registry, tenant=tenant, keep=self.keep, waiter=self._waiter)
+        other = Client(self.store, self.registry, tenant=tenant, keep=self.keep, waiter=self.waiter)
         other.nudge = lambda: self.nudge()
         return other
 
@@ -312,7 +318,7 @@ class Client:
         return await asyncio.shield(loop.run_in_executor(self._threads, lambda: call(*args, **kwargs)))
 
     def close(self) -> None:
-        self._waiter.close()
+        self.waiter.close()
         self._threads.shutdown(wait=True)
 
 
@@ -328,7 +334,6 @@ def process_name() -> str:
 def process_start(pid: int) -> str:
     """When a process started, in the kernel's own measure; empty if there is none."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[19]
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
     except OSError:
         return ""

@@ -92,7 +92,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _checked(settings: Settings) -> Settings:
-    bounds = {"concurrency": (1, 10_000), "lease": (0.5, 86400), "sweep": (0.05, 3600), "poll": (0.005, 60)}
+    bounds: dict[str, tuple[float, float]] = {"concurrency": (1, 10_000), "lease": (0.5, 86400)}
+    bounds |= {"sweep": (0.05, 3600), "poll": (0.005, 60)}
     bounds |= {"grace": (0, 86400), "keep_succeeded": (0, 1e10), "keep_other": (0, 1e10)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)

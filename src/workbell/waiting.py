@@ -8,7 +8,7 @@ import time
 from concurrent.futures import Future
 from datetime import timedelta
 
-from workbell.errors import StoreUnavailable, WaitTimeout, WorkbellError
+from workbell.errors import RunNotFound, StoreUnavailable, WaitTimeout, WorkbellError
 from workbell.model.clock import seconds
 from workbell.model.run import Run
 from workbell.stores.port import Store
@@ -56,7 +56,7 @@ class Waiter:
             if self._closed:
                 raise WorkbellError("This Workbell is closed.")
             self._waiting.setdefault(run_id, []).append(future)
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():  # the latter after a fork
                 self._thread = threading.Thread(target=self._run, name="workbell-wait", daemon=True)
                 self._thread.start()
             self._nudged = True
@@ -99,18 +99,21 @@ class Waiter:
             found = self._store.find_runs(ids)
         except StoreUnavailable:
             return  # the waits go on until their own time is over
-        except WorkbellError as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, the waiting must hear of it
             self._settle(ids, error)
             return
         self._settle([run.id for run in found.values() if run.status.final], found)
+        for run_id in ids:
+            if run_id not in found:
+                self._settle([run_id], RunNotFound(f"run {run_id} ended and was removed while it was waited for."))
 
-    def _settle(self, ids: list[str], answer: dict[str, Run] | WorkbellError) -> None:
+    def _settle(self, ids: list[str], answer: dict[str, Run] | Exception) -> None:
         with self._lock:
             ended = [(run_id, self._waiting.pop(run_id, [])) for run_id in ids]
         for run_id, futures in ended:
             for future in futures:
                 if future.set_running_or_notify_cancel():
-                    if isinstance(answer, WorkbellError):
+                    if isinstance(answer, Exception):
                         future.set_exception(answer)
                     else:
                         future.set_result(answer[run_id])

@@ -43,7 +43,7 @@ def _scheduled(run: Run, now: datetime) -> str:
 
 
 def _queued(run: Run, now: datetime, ahead: int, running: int, paused: bool, known: bool) -> str:
-    if run.expires_at is not None and run.expires_at <= now:
+    if run.expires_at is not None and run.expires_at <= now and not run.attempt:
         return "It has expired and will be canceled at the next sweep."
     if paused:
         return f"Its lane is paused (queue {run.queue}, job {run.job}); resume it with bell.resume()."

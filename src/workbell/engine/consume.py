@@ -82,7 +82,7 @@ class Consume:
             raise
         if not runs:
             return self._poll
-        works = []
+        works: list[Work] = []
         for run in runs:
             job = self._registry.find(run.job)
             assert job is not None  # the claimant serves only jobs it knows

@@ -57,6 +57,7 @@ class Engine:
         self._bus = bus
         self._loop = loop
         self._stopping = False
+        self._hurry = False
         size = concurrency or settings.concurrency
         claimant = Claimant(self.worker, settings.lease_span, serves(client.registry, queues))
         self._async = AsyncSlots(loop, size, clock, self._context, self._done)
@@ -125,7 +126,7 @@ class Engine:
         while not self._stopping:
             try:
                 heard = self._watch.wait(60)
-            except Exception:  # noqa: BLE001  hints are a help, not a need
+            except Exception:
                 log.exception("hints from the store failed; polling goes on")
                 time.sleep(5)
                 continue
@@ -151,7 +152,9 @@ class Engine:
     def _works(self) -> Iterable[Work]:
         return list(self._consume.held.values())
 
-    def _context(self, work: Work) -> Context:
+    def _context(self, work: Work) -> Context | None:
+        if not work.job.signature.wants_context:
+            return None
         return Context(work.run, self._client, self._store.set_progress, lambda: work.stopping)
 
     def _deliver(self, works: Sequence[Work]) -> None:
@@ -174,6 +177,7 @@ class Engine:
     def _booked(self, pairs: Sequence[tuple[Work, Transition]]) -> None:
         self._consume.note_booked([work for work, _ in pairs])
         self._consume_duty.wake()
+        self._client.waiter.nudge()
         if self._bus:
             self._bus.publish([Notice(change.move, change.after(work.run)) for work, change in pairs])
 
@@ -196,7 +200,7 @@ class Engine:
         for work in waiting:
             self._finish.put(work, HANDED_BACK)
         end = time.monotonic() + grace
-        while self._busy() and time.monotonic() < end:
+        while self._busy() and not self._hurry and time.monotonic() < end:
             time.sleep(0.01)
         left = self._busy()
         for work in left:
@@ -221,6 +225,10 @@ class Engine:
         self._threads.close()
         self._loop.call_soon_threadsafe(self._async.close)
         return len(waiting) + len(left)
+
+    def hurry(self) -> None:
+        """Let a `stop` that is under way wait for handlers no longer: their runs are handed back."""
+        self._hurry = True
 
     def _busy(self) -> list[Work]:
         return [work for work in self._works() if not work.settled]

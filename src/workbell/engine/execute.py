@@ -7,7 +7,6 @@ from typing import Any
 
 from workbell.engine.outcome import HANDED_BACK, Ended, Outcome, Raised, read_return
 from workbell.engine.work import Work
-from workbell.errors import InvalidPayload
 from workbell.handlers.context import Context
 
 
@@ -19,32 +18,32 @@ def arguments(work: Work) -> dict[str, Any] | Raised:
     """The payload in the handler's own types; checked again here, because the code may have changed since."""
     try:
         return work.job.signature.decode(work.run.input_text)
-    except InvalidPayload as error:
+    except Exception as error:  # noqa: BLE001  types of the application's own can raise anything
         return Raised(error, "payload")
 
 
-def call_plain(work: Work, context: Context) -> Outcome:
-    """Call a plain function, in the thread this runs in."""
+def call_plain(work: Work, context: Context | None) -> Outcome:
+    """Call a plain function, in the thread this runs in. The context may be None if the function takes none."""
     given = arguments(work)
     if isinstance(given, Raised):
         return given
     function = work.job.function
     try:
         value = function(context, **given) if work.job.signature.wants_context else function(**given)
+        return read_return(value)
     except BaseException as error:  # noqa: BLE001  sys.exit() in a handler ends the handler, not the worker
         return _stopped(work) or Raised(error)
-    return read_return(value)
 
 
-async def call_async(work: Work, context: Context) -> Outcome:
+async def call_async(work: Work, context: Context | None) -> Outcome:
     """Await an async function, in the task this runs in."""
     given = arguments(work)
     if isinstance(given, Raised):
         return given
     function = work.job.function
-    called = function(context, **given) if work.job.signature.wants_context else function(**given)
     limit = work.timeout
     try:
+        called = function(context, **given) if work.job.signature.wants_context else function(**given)
         if limit is None:
             return read_return(await called)
         async with asyncio.timeout(limit) as scope:

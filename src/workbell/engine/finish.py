@@ -57,7 +57,9 @@ class Finish:
                 return
             work.settled = True
             self._waiting.append((work, transition))
-        self.wake()
+            first = len(self._waiting) == 1
+        if first:  # else a wake-up is on its way already
+            self.wake()
 
     @property
     def size(self) -> int:

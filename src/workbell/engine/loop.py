@@ -44,7 +44,7 @@ class Duty:
                 if pause:
                     log.info("%s goes on", self.name)
                 pause = 0.0
-            except Exception as error:  # noqa: BLE001  whatever it was, the duty must be tried again
+            except Exception as error:
                 if not pause:
                     if isinstance(error, StoreUnavailable):
                         log.warning("%s waits: %s", self.name, error)

@@ -8,9 +8,9 @@ from typing import Any, assert_never
 
 import msgspec
 
-from workbell.errors import InvalidPayload
 from workbell.handlers.signals import Cancel, Snooze
 from workbell.model import state
+from workbell.model.clock import span
 from workbell.model.payload import clean_text, describe_error, encode
 from workbell.model.request import reschedule
 from workbell.model.retry import DEFAULT, Retry
@@ -51,13 +51,14 @@ def read_return(value: Any) -> Outcome:
     """A handler's return value as an outcome. One that cannot be stored fails the run, and says so."""
     if value is None:
         return NOTHING
-    if isinstance(value, Cancel):
-        return Ended(clean_text(value.reason, 500))
-    if isinstance(value, Snooze):
-        return Later(max(value.wait, timedelta(0)), value.reason)
     try:
+        if isinstance(value, Cancel):
+            return Ended(clean_text(str(value.reason), 500))
+        if isinstance(value, Snooze):
+            wait = span("Snooze", max(value.wait, timedelta(0)))
+            return Later(wait, None if value.reason is None else clean_text(str(value.reason), 500))
         return Returned(encode("the handler's return value", value))
-    except InvalidPayload as error:
+    except Exception as error:  # noqa: BLE001  whatever is wrong with it, the run must be booked
         return Raised(error, "result", final=True)
 
 
@@ -73,12 +74,14 @@ def decide(
 ) -> Transition:
     """The one transition that an outcome leads to."""
     own = None if run.options_text is None else run.options
-    kept = None if own is None or own.remove_delay is None else timedelta(seconds=own.remove_delay)
+    if own is not None and own.remove_delay is not None:
+        kept = timedelta(seconds=own.remove_delay)
+        keep = Keep(kept, kept)
     match outcome:
         case Returned(result):
-            return state.succeed(run, now, result=result, keep=kept or keep.succeeded, started_at=started_at)
+            return state.succeed(run, now, result=result, keep=keep.succeeded, started_at=started_at)
         case Ended(reason):
-            return state.cancel(run, now, reason=reason, keep=kept or keep.other, started_at=started_at)
+            return state.cancel(run, now, reason=reason, keep=keep.other, started_at=started_at)
         case Later(wait, reason):
             return state.snooze(run, now, wait=wait, reason=reason, started_at=started_at)
         case HandedBack():
@@ -95,7 +98,7 @@ def decide(
                 now,
                 error=text,
                 reason=reason,
-                keep=kept or keep.other,
+                keep=keep.other,
                 started_at=started_at,
                 then=reschedule(run, now),
             )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from workbell.engine.work import Work
+from workbell.errors import StoreUnavailable
 from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.engine")
@@ -30,19 +31,32 @@ class Renew:
         works = {work.run.id: work for work in self._works() if self._claimed(work) <= young and not work.lost}
         if not works:
             return self._pace
-        answer = self._store.renew([work.held for work in works.values()], lease_until=now + self._lease)
+        until = now + self._lease
+        try:
+            answer = self._store.renew([work.held for work in works.values()], lease_until=until)
+        except StoreUnavailable:
+            for work in works.values():
+                if work.lease_until is not None and work.lease_until <= now:
+                    self._lose(work)
+            raise
         good = {renewed.run_id: renewed for renewed in answer}
         for work in works.values():
             renewed = good.get(work.run.id)
             if renewed is None:
-                if not work.settled:
-                    work.lost = True
-                    log.warning("run %s: its lease was lost; its handler is asked to stop", work.run.id)
-                    self._stop_work(work)
-            elif renewed.cancel_requested and work.cancel_reason is None and not work.settled:
+                self._lose(work)
+                continue
+            work.lease_until = until
+            if renewed.cancel_requested and work.cancel_reason is None and not work.settled:
                 work.cancel_reason = "canceled on request"
                 self._stop_work(work)
         return self._pace
+
+    def _lose(self, work: Work) -> None:
+        """Somebody else may have the run by now. The handler is told; what it still returns is dropped."""
+        if not work.settled:
+            work.lost = True
+            log.warning("run %s: its lease was lost; its handler is asked to stop", work.run.id)
+            self._stop_work(work)
 
     def _claimed(self, work: Work) -> datetime:
         assert work.run.started_at is not None  # every claim sets it

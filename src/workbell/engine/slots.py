@@ -22,7 +22,7 @@ from workbell.model.clock import Clock
 
 BREATH = 50  # runs after which a slot lets the event loop do something else
 
-MakeContext = Callable[[Work], Context]
+MakeContext = Callable[[Work], Context | None]
 Done = Callable[[Work, Outcome], None]
 
 
@@ -80,7 +80,10 @@ class AsyncSlots:
             work = self._waiting.popleft()
             if self._waiting:
                 self._stir()
-            if work.settled or work.lost:
+            if work.settled:
+                continue
+            if work.lost:
+                self._done(work, HANDED_BACK)  # off our hands, unwritten
                 continue
             work.task = task
             work.started_at = self._clock.now()
@@ -147,27 +150,32 @@ class ThreadSlots:
             work = self._line.get()
             if work is None:
                 return
-            if work.settled or work.lost:
+            if work.settled:
                 continue
-            self._busy += 1
-            work.started_at = self._clock.now()
+            if work.lost:
+                self._done(work, HANDED_BACK)  # off our hands, unwritten
+                continue
+            with self._lock:
+                self._busy += 1
+                work.started_at = self._clock.now()
             outcome = contextvars.Context().run(call_plain, work, self._context(work))
             with self._lock:
-                if work.settled:  # its time ran out, and another thread stands in for this one
+                if work.timed_out:  # another thread stands in for this one
                     return
+                work.returned = True
                 self._busy -= 1
             self._done(work, outcome)
 
     def expire(self, work: Work) -> None:
         """The time of a work is over: book it, and replace its thread."""
         with self._lock:
-            if work.settled or work.started_at is None:
+            if work.settled or work.returned or work.timed_out or work.started_at is None:
                 return
             work.timed_out = True
             self._busy -= 1
-            self._done(work, timed_out(work))
-            self._start()
             self._threads -= 1
+            self._start()
+        self._done(work, timed_out(work))
 
     def abandon(self, work: Work) -> None:
         """Hand a begun work back; its thread is left to itself."""

@@ -14,13 +14,27 @@ from workbell.stores.port import Held
 class Work:
     """Mutable, and owned by the worker process; everything durable about it is in the store."""
 
-    __slots__ = ("cancel_reason", "job", "lost", "release", "run", "settled", "started_at", "task", "timed_out")
+    __slots__ = (
+        "cancel_reason",
+        "job",
+        "lease_until",
+        "lost",
+        "release",
+        "returned",
+        "run",
+        "settled",
+        "started_at",
+        "task",
+        "timed_out",
+    )
 
     def __init__(self, run: Run, job: JobFunction[Any, Any]) -> None:
         self.run = run
         self.job = job
         self.started_at: datetime | None = None  # when the handler was really called
         self.task: asyncio.Task[None] | None = None  # the slot that executes it, if its handler is async
+        self.lease_until = run.lease_until  # as last renewed
+        self.returned = False  # the handler's thread is done with it
         self.settled = False  # an outcome was taken; whatever comes later is too late
         self.cancel_reason: str | None = None
         self.timed_out = False

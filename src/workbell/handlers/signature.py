@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,9 @@ import msgspec
 from workbell.errors import InvalidPayload, JobsError
 from workbell.handlers.context import Context
 from workbell.model.payload import encode
+
+_PLACED = re.compile("(.*) - at `([^`]*)`", re.DOTALL)
+_QUOTED = re.compile("`([^`]*)`")
 
 
 class Signature:
@@ -28,6 +32,7 @@ class Signature:
         if self.wants_context:
             parameters = parameters[1:]
         self._names: list[str] = []
+        self._positional: list[str] = []
         self._open = False
         fields: list[Any] = []
         for parameter in parameters:
@@ -41,8 +46,9 @@ class Signature:
                 )
             kind = hints.get(parameter.name, Any)
             self._names.append(parameter.name)
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+                self._positional.append(parameter.name)
             fields.append(_field(parameter, kind))
-        self._needs_check = bool(fields) or not self._open
         arguments = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=not self._open)
         self._defaults = {p.name for p in parameters if p.default is not p.empty}
         try:
@@ -54,9 +60,11 @@ class Signature:
         """Arguments of a call, by name."""
         if not args:
             return kwargs
-        if len(args) > len(self._names):
-            raise InvalidPayload(f"job {self.job} takes {len(self._names)} arguments, and {len(args)} were given.")
-        bound = dict(zip(self._names, args, strict=False))
+        if len(args) > len(self._positional):
+            raise InvalidPayload(
+                f"job {self.job} takes {len(self._positional)} arguments by position, and {len(args)} were given."
+            )
+        bound = dict(zip(self._positional, args, strict=False))
         twice = bound.keys() & kwargs.keys()
         if twice:
             raise InvalidPayload(f"job {self.job}: the argument {min(twice)!r} was given twice.")
@@ -72,8 +80,25 @@ class Signature:
         try:
             return self._decoder.decode(text)
         except (msgspec.ValidationError, msgspec.DecodeError) as error:
-            message = str(error).replace("Object ", "the payload ").replace("`", "'").replace(" - at '$.", " for '")
-            raise InvalidPayload(f"job {self.job}: {message}.") from error
+            raise InvalidPayload(f"job {self.job}: {self._sentence(str(error))}.") from error
+
+    def _sentence(self, message: str) -> str:
+        """msgspec's words about a payload as words about arguments."""
+        placed = _PLACED.fullmatch(message)
+        text, where = placed.groups() if placed else (message, "")
+        place = where.replace("$.", "").replace("$", "")
+        name = next(iter(_QUOTED.findall(text)), "")
+        known = f"the arguments are {', '.join(self._names)}" if self._names else "it takes none"
+        if text.startswith("Object missing required field"):
+            if place:
+                return f"the argument {place!r} lacks the field {name!r}"
+            return f"the argument {name!r} is missing; {known}"
+        if text.startswith("Object contains unknown field"):
+            if place:
+                return f"the argument {place!r} has no field {name!r}"
+            return f"there is no argument {name!r}; {known}"
+        words = text.replace("`", "")
+        return f"the argument {place!r}: {words[:1].lower()}{words[1:]}" if place else words
 
     def decode(self, text: str | None) -> dict[str, Any]:
         """The arguments to call the function with, in its own types; what was not given is left to its defaults."""
@@ -107,6 +132,6 @@ def _decode_other(kind: type, value: Any) -> Any:
     if callable(validate):
         try:
             return validate(value)
-        except ValueError as error:
-            raise msgspec.ValidationError(str(error)) from error
-    raise msgspec.ValidationError(f"{kind.__qualname__} cannot be read from JSON; use a dataclass or plain values")
+        except ValueError as error:  # msgspec adds where in the payload it happened
+            raise ValueError(" ".join(str(error).split())) from error
+    raise TypeError(f"{kind.__qualname__} cannot be read from JSON; use a dataclass or plain values")

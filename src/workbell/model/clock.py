@@ -73,7 +73,10 @@ def aware(name: str, value: datetime) -> datetime:
         raise InvalidOption(
             f"{name}: {value.isoformat()} has no time zone; say which, for example datetime.now(timezone.utc)."
         )
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidOption(f"{name}: {value.isoformat()} is outside the years 1 to 9999 in UTC.") from None
 
 
 def seconds(name: str, value: float | timedelta) -> float:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from workbell.errors import JobsError
+from workbell.errors import JobsError, WorkbellError
 from workbell.model.retry import Retry
 
 QUEUE = "default"
@@ -31,12 +31,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = True
 
 
-def name(kind: str, value: object) -> str:
+def name(kind: str, value: object, error: type[WorkbellError] = JobsError) -> str:
     """A usable name of a job, queue, tenant, tag or key: printable, without blanks at its ends, not too long."""
     if not isinstance(value, str):
-        raise JobsError(f"{kind}: expected a text, got {type(value).__name__}.")
+        raise error(f"{kind}: expected a text, got {type(value).__name__}.")
     if not value or len(value) > NAME_LIMIT or value != value.strip() or not value.isprintable():
-        raise JobsError(
+        raise error(
             f"{kind} {value[:40]!r}: use 1 to {NAME_LIMIT} printable characters without blanks at either end."
         )
     return value

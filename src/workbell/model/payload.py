@@ -34,7 +34,7 @@ def encode(what: str, value: Any, limit: int = LIMIT) -> str:
     """A value as JSON text, within the limits of size and depth."""
     try:
         data = _encoder.encode(value)
-    except (TypeError, ValueError, NotImplementedError, RecursionError, msgspec.MsgspecError) as error:
+    except Exception as error:
         raise InvalidPayload(f"{what} cannot be written as JSON: {clean_text(str(error), 500)}.") from error
     if len(data) > limit:
         raise InvalidPayload(
@@ -65,7 +65,7 @@ def _depth(value: Any) -> int:
 def clean_text(text: str, limit: int = ERROR_LIMIT) -> str:
     """Text that every store accepts: no NUL, no lone surrogates, and a bounded length (the middle is cut out)."""
     if len(text) > limit:
-        half = limit // 2 - 40
+        half = max(limit // 2 - 40, 1)
         text = f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
     return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
 

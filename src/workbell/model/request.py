@@ -97,8 +97,8 @@ def make_request(
     if isinstance(user_id, bool) or not isinstance(user_id, int) or not 0 <= user_id < 2**63:
         raise InvalidOption(f"user_id: {user_id!r} is not a whole number from 0.")
     lane = Lane(
-        name("tenant", options.get("tenant", tenant)),
-        name("queue", options.get("queue", queue)),
+        name("tenant", options.get("tenant", tenant), InvalidOption),
+        name("queue", options.get("queue", queue), InvalidOption),
         job,
         _name(options, "target"),
     )
@@ -143,7 +143,7 @@ def _due(options: EnqueueOptions, now: datetime) -> datetime:
 
 def _name(options: EnqueueOptions, option: str) -> str | None:
     value = options.get(option)
-    return None if value is None else name(option, value)
+    return None if value is None else name(option, value, InvalidOption)
 
 
 def _on_duplicate(options: EnqueueOptions) -> OnDuplicate:

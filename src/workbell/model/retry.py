@@ -33,14 +33,14 @@ class Retry(msgspec.Struct, frozen=True, omit_defaults=True):
     def __post_init__(self) -> None:
         if isinstance(self.attempts, bool) or not isinstance(self.attempts, int) or self.attempts < 1:
             raise InvalidOption(f"retry: attempts must be a whole number of 1 or more, got {self.attempts!r}.")
-        seconds("retry: delay", self.delay)
-        seconds("retry: cap", self.cap)
+        for span in ("delay", "cap"):
+            msgspec.structs.force_setattr(self, span, seconds(f"retry: {span}", getattr(self, span)))
         for name, low, high in (("factor", 1, 1000), ("jitter", 0, 10)):
             value = getattr(self, name)
-            if not isinstance(value, int | float) or not low <= value <= high:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
                 raise InvalidOption(f"retry: {name} must be from {low} to {high}, got {value!r}.")
         for field in ("give_up_on", "only_on"):
-            msgspec.structs.force_setattr(self, field, error_names(getattr(self, field)))
+            msgspec.structs.force_setattr(self, field, error_names(field, getattr(self, field)))
 
     def allows(self, failures: int, error: BaseException | None) -> bool:
         """Whether another attempt is due after this many failures, the last of them this error."""
@@ -55,20 +55,35 @@ class Retry(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def wait(self, failures: int, randomness: Random) -> timedelta:
         """How long to wait after the given number of failures (1 or more)."""
-        base = self.cap
-        # The exponent is bounded so that a long row of failures cannot overflow a float.
-        if self.delay == 0:
-            base = 0.0
-        elif failures <= 256:
-            base = min(self.delay * self.factor ** min(failures - 1, 100), self.cap)
+        try:
+            growth = float(self.factor) ** (failures - 1)
+        except OverflowError:  # after a long row of failures
+            growth = float("inf")
+        base = min(self.delay * growth, self.cap) if self.delay else 0.0
         return timedelta(seconds=base * (1 + self.jitter * randomness.random()))
 
 
-def error_names(errors: Iterable[type[BaseException] | str] | type[BaseException] | str) -> ErrorNames:
+def error_names(
+    field: str, errors: Iterable[type[BaseException] | str] | type[BaseException] | str
+) -> ErrorNames:
     """Error classes as dotted names: the policy is stored with the run, and classes cannot be."""
     if isinstance(errors, str | type):
         errors = (errors,)
-    return tuple(error if isinstance(error, str) else error_name(error) for error in errors)
+    if not isinstance(errors, Iterable):
+        raise _no_error(field, errors)
+    return tuple(_as_name(field, error) for error in errors)
+
+
+def _as_name(field: str, error: object) -> str:
+    if isinstance(error, str):
+        return error
+    if isinstance(error, type) and issubclass(error, BaseException):
+        return error_name(error)
+    raise _no_error(field, error)
+
+
+def _no_error(field: str, value: object) -> InvalidOption:
+    return InvalidOption(f"retry: {field} takes error classes or their dotted names, got {value!r}.")
 
 
 def error_name(kind: type[BaseException]) -> str:

@@ -146,7 +146,8 @@ class Run(msgspec.Struct, frozen=True):
     @property
     def progress(self) -> dict[str, Any] | None:
         """`{"done", "total", "message"}` as last reported by the handler."""
-        return decode(self.progress_text)
+        told: dict[str, Any] | None = decode(self.progress_text)
+        return told
 
     def as_dict(self) -> dict[str, Any]:
         """The run in the words of the public API, ready for JSON."""

@@ -41,5 +41,5 @@ class Bus:
         for listener in list(self._listeners):
             try:
                 listener(notices)
-            except Exception:  # noqa: BLE001  onlookers must not break what they look at
+            except Exception:
                 log.exception("a listener failed")

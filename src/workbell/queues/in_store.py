@@ -11,13 +11,16 @@ from workbell.queues.port import Claimant
 from workbell.stores.port import Head, Store
 
 HEADS = 500  # lanes looked at in one survey
+CLAIMS = 5  # served by one survey: so long may a more urgent run, or another tenant's first one, go unseen
 
 
 class InStoreQueue:
-    """Keeps what it saw of the lanes for as long as claims come back full; looks again when one does not."""
+    """Keeps what it saw of the lanes for a few claims, as long as they come back full; then looks again."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, claims_per_look: int = CLAIMS) -> None:
         self._store = store
+        self._claims_per_look = claims_per_look
+        self._claims = 0
         self._heads: list[Head] = []
         self._after = -1
         self._turn = 0
@@ -31,12 +34,14 @@ class InStoreQueue:
         for fresh in (not self._heads, True):
             if fresh:
                 self._look()
+                self._claims = 0
+            self._claims += 1
             self._turn += 1
             picks = choose(self._heads, limit, self._turn, claimant.serves)
             if picks:
                 until = now + claimant.lease
                 taken = self._store.claim(picks, limit, worker=claimant.worker, now=now, lease_until=until)
-            if len(taken) < limit:
+            if len(taken) < limit or self._claims >= self._claims_per_look:
                 self._heads = []
             if taken or fresh:
                 return taken

@@ -24,9 +24,11 @@ def choose(heads: Sequence[Head], limit: int, turn: int, serves: Callable[[Lane]
     picks = []
     for heads_of_tenant in _rotate(tenants, turn):
         best = min(head.rank for head in heads_of_tenant)
-        lanes = _rotate([head for head in heads_of_tenant if head.rank == best], turn)
-        quota = -(-share // len(lanes))
-        picks += [Pick(head.lane_id, head.rank, quota) for head in lanes]
+        # No more lanes than the share has runs: else a tenant would get more for having many lanes. They go round
+        # more slowly than the tenants, or with the turns of one tenant the same lane would always come first.
+        lanes = _rotate([head for head in heads_of_tenant if head.rank == best], turn // len(tenants))[:share]
+        each, rest = divmod(share, len(lanes))
+        picks += [Pick(head.lane_id, head.rank, each + (place < rest)) for place, head in enumerate(lanes)]
     return picks
 
 

@@ -25,7 +25,7 @@ class _Entry(Generic[Item, Answer]):
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.items = items
-        self.turn = Event()
+        self.turn: Event | None = None  # only for those that have to wait
         self.answers: list[Answer] | None = None
         self.error: BaseException | None = None
 
@@ -47,16 +47,38 @@ class GroupCommit(Generic[Item, Answer]):
         entry: _Entry[Item, Answer] = _Entry(items)
         with self._lock:
             self._waiting.append(entry)
-            leads = not self._busy
+            if self._busy:
+                entry.turn = Event()
             self._busy = True
-        if not leads:
-            entry.turn.wait()  # until it is done, or until it is this caller's turn to write
+        if entry.turn is not None:
+            self._wait(entry, entry.turn)
         if not entry.done:
             self._lead()
         if entry.error is not None:
             raise entry.error
         assert entry.answers is not None
         return entry.answers
+
+    def _wait(self, entry: _Entry[Item, Answer], turn: Event) -> None:
+        """Until the entry is done, or until it is this caller's turn to write."""
+        try:
+            turn.wait()
+        except BaseException:  # interrupted: what is not being written yet is withdrawn, and the turn goes on
+            with self._lock:
+                if entry in self._waiting:
+                    leads = turn.is_set()
+                    self._waiting.remove(entry)
+                    if leads:
+                        self._hand_on()
+            raise
+
+    def _hand_on(self) -> None:
+        if self._waiting:
+            successor = self._waiting[0].turn
+            assert successor is not None  # whoever is left in the line has been waiting
+            successor.set()
+        else:
+            self._busy = False
 
     def _lead(self) -> None:
         with self._lock:
@@ -69,12 +91,10 @@ class GroupCommit(Generic[Item, Answer]):
             self._write_all(batch)
         finally:
             with self._lock:
-                if self._waiting:
-                    self._waiting[0].turn.set()
-                else:
-                    self._busy = False
+                self._hand_on()
             for entry in batch:
-                entry.turn.set()
+                if entry.turn is not None:
+                    entry.turn.set()
 
     def _write_all(self, batch: list[_Entry[Item, Answer]]) -> None:
         try:
@@ -84,7 +104,7 @@ class GroupCommit(Generic[Item, Answer]):
         except StoreUnavailable as error:
             for entry in batch:
                 entry.error = error
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  handed to the caller it belongs to
             if len(batch) == 1:
                 batch[0].error = error
                 return

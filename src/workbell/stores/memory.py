@@ -99,8 +99,8 @@ class MemoryStore:
     def survey(self, after: int, limit: int) -> list[Head]:
         with self._lock:
             queued = {(run.lane.id, run.rank) for run in self._live.values() if run.status is Status.QUEUED}
-            heads = sorted(pair for pair in queued if pair[0] > after)[:limit]
-            return [Head(lane, rank, self._lanes[lane][0]) for lane, rank in heads if not self._lanes[lane][1]]
+            heads = sorted(pair for pair in queued if pair[0] > after and not self._lanes[pair[0]][1])
+            return [Head(lane, rank, self._lanes[lane][0]) for lane, rank in heads[:limit]]
 
     def claim(
         self, picks: Sequence[Pick], limit: int, *, worker: str, now: datetime, lease_until: datetime
@@ -113,7 +113,7 @@ class MemoryStore:
                     for run in self._live.values()
                     if run.status in MOVES[Move.START].sources
                     and (run.lane.id, run.rank) == (pick.lane_id, pick.rank)
-                    and (run.expires_at is None or run.expires_at > now)
+                    and (run.expires_at is None or run.expires_at > now or run.attempt)
                 ]
                 line.sort(key=lambda run: (run.scheduled_for, run.id))
                 taken += line[: min(pick.quota, limit - len(taken))]
@@ -145,11 +145,11 @@ class MemoryStore:
 
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         with self._lock:
-            moved = {change.run_id for change in transitions if self._write(change)}
-            for change in transitions:
-                if change.then is not None and change.run_id in moved:
+            moved = [change for change in transitions if self._write(change)]
+            for change in moved:
+                if change.then is not None:
                     self._add(change.then)
-            return moved
+            return {change.run_id for change in moved}
 
     def _write(self, change: Transition) -> bool:
         run = self._live.get(change.run_id)
@@ -186,8 +186,8 @@ class MemoryStore:
 
     def delete_finished(self, now: datetime, limit: int) -> int:
         with self._lock:
-            over = [run.id for run in self._finished.values() if run.remove_at is not None and run.remove_at <= now]
-            for run_id in over[:limit]:
+            over = [(run.remove_at, run.id) for run in self._finished.values() if run.remove_at and run.remove_at <= now]
+            for _, run_id in sorted(over)[:limit]:
                 del self._finished[run_id]
                 self._attempts.pop(run_id, None)
             keys = [key for key, (_, until) in self._keys.items() if until is not None and until <= now]
@@ -228,7 +228,7 @@ class MemoryStore:
         with self._lock:
             every = list(self._live.values())
         leases = [run for run in every if run.lease_until is not None and run.lease_until <= now]
-        waits = [r for r in every if r.status in PENDING and r.expires_at is not None and r.expires_at <= now]
+        waits = [r for r in every if not r.attempt and r.expires_at is not None and r.expires_at <= now]
         return leases[:limit] + waits[:limit]
 
     def next_due(self) -> datetime | None:
@@ -252,8 +252,8 @@ class MemoryStore:
             for lane, paused in self._lanes.values():
                 statuses = [run.status for run in self._live.values() if run.lane == lane]
                 if statuses:
-                    numbers = (statuses.count(s) for s in (Status.SCHEDULED, Status.QUEUED, Status.RUNNING))
-                    found.append(Counts(lane, *numbers, paused))
+                    scheduled, queued = statuses.count(Status.SCHEDULED), statuses.count(Status.QUEUED)
+                    found.append(Counts(lane, scheduled, queued, statuses.count(Status.RUNNING), paused))
             return found
 
     # Definitions

@@ -35,6 +35,7 @@ class Schema(Protocol):
     def note(self, name: str, value: str) -> None: ...
 
 
+REPLACE = "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 META = "CREATE TABLE workbell_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 
 
@@ -81,12 +82,9 @@ def dump(engine: str) -> str:
     parts = [META + ";"]
     for number, _name, text in migrations(engine):
         parts.append(text.rstrip())
-        parts.append(
-            "INSERT INTO workbell_meta (name, value) VALUES "
-            f"('schema_version', '{number}'), ('oldest_reader', '{OLDEST_READER}') "  # noqa: S608
-            "ON CONFLICT (name) DO UPDATE SET value = excluded.value;"
-        )
-    unique = "gen_random_uuid()" if engine == "postgres" else "lower(hex(randomblob(16)))"
+        noted = f"('schema_version', '{number}'), ('oldest_reader', '{OLDEST_READER}')"
+        parts.append(f"INSERT INTO workbell_meta (name, value) VALUES {noted} {REPLACE};")  # noqa: S608
+    unique = "CAST(gen_random_uuid() AS text)" if engine == "postgres" else "lower(hex(randomblob(16)))"
     parts.append(f"INSERT INTO workbell_meta (name, value) VALUES ('store_id', {unique});")  # noqa: S608
     return "\n\n".join(parts) + "\n"
 
@@ -104,8 +102,7 @@ class _SqlSchema:
 
     def note(self, name: str, value: str) -> None:
         self._session.text_rows(
-            "INSERT INTO workbell_meta (name, value) VALUES (:name, :value) "
-            "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            f"INSERT INTO workbell_meta (name, value) VALUES (:name, :value) {REPLACE}",
             {"name": name, "value": value},
         )
 

@@ -100,7 +100,8 @@ class Batch(NamedTuple):
 class Store(Protocol):
     """The contract of a store; `workbell.testing.contracts` is its test."""
 
-    clock: Clock
+    @property
+    def clock(self) -> Clock: ...
 
     # Making runs
     def add(self, new: Sequence[NewRun]) -> list[Added]:

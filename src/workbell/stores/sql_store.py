@@ -48,7 +48,7 @@ class Session(ABC):
 
     @abstractmethod
     def finish(self, values: Sequence[Sequence[Any]]) -> list[Row]:
-        """Move runs into history: id and key of those that moved."""
+        """Move runs into history: id, token and key of those that moved."""
 
     @abstractmethod
     def execute(self, statement: Statement) -> list[Row]: ...
@@ -111,16 +111,17 @@ class SqlStore(ABC):
     def _add(self, session: Session, new: Sequence[NewRun], unknown: Sequence[Lane]) -> list[Added]:
         if unknown:
             self._ensure_lanes(session, unknown)
-        plain = [request for request in new if request.run.key is None and not request.replace_tag]
+        if any(request.replace_tag for request in new):  # what comes behind one that replaces must not be replaced
+            return [self._add_one(session, request) for request in new]
+        plain = [request for request in new if request.run.key is None]
         if plain:
             session.insert(plain)
-        if len(plain) == len(new):
-            return [Added(request.run.id, True) for request in new]
-        return [self._add_keyed(session, request) for request in new]
+        return [
+            Added(request.run.id, True) if request.run.key is None else self._add_one(session, request)
+            for request in new
+        ]
 
-    def _add_keyed(self, session: Session, request: NewRun) -> Added:
-        if request.run.key is None and not request.replace_tag:
-            return Added(request.run.id, True)
+    def _add_one(self, session: Session, request: NewRun) -> Added:
         answer = request.run.id
         for statement in statements_for(request, self.keep):
             found = session.execute(statement)
@@ -177,26 +178,27 @@ class SqlStore(ABC):
 
     def _apply(self, session: Session, transitions: Sequence[Transition]) -> set[str]:
         # In the order of ids, so that two writers of the same runs do not lock them crosswise.
-        ordered = sorted(transitions, key=lambda transition: transition.run_id)
+        ordered = sorted(_first_of_each(transitions), key=lambda transition: transition.run_id)
         ending = [change for change in ordered if change.status.final]
-        moved: set[str] = set()
+        moved: set[tuple[str, int]] = set()
         if ending:
             gone = session.finish([_values(change, FINISHED) for change in ending])
-            moved |= {row[0] for row in gone}
-            keyed = [row for row in gone if row[1] is not None]
+            moved |= {(row[0], row[1]) for row in gone}
+            keyed = [row for row in gone if row[2] is not None]
             if keyed:
-                session.rows("free_keys", ids=[row[0] for row in keyed], keys=[row[1] for row in keyed])
+                session.rows("free_keys", ids=[row[0] for row in keyed], keys=[row[2] for row in keyed])
         going_on = [change for change in ordered if not change.status.final]
         if going_on:
-            moved |= {row[0] for row in session.batch("move", MOVED, [_values(c, MOVED) for c in going_on])}
-        ended = [c.ended for c in going_on if c.ended is not None and c.run_id in moved]
+            went_on = session.batch("move", MOVED, [_values(change, MOVED) for change in going_on])
+            moved |= {(row[0], row[1]) for row in went_on}
+        ended = [c.ended for c in going_on if c.ended is not None and (c.run_id, c.expected_token) in moved]
         if ended:
             records = [[rows.attempt_values(attempt)[name] for name in ATTEMPT] for attempt in ended]
             session.batch("add_attempts", ATTEMPT, records)
-        follow = [change.then for change in ordered if change.then is not None and change.run_id in moved]
+        follow = [c.then for c in ordered if c.then is not None and (c.run_id, c.expected_token) in moved]
         if follow:
             self._add(session, follow, list({request.run.lane for request in follow}))
-        return moved
+        return {run_id for run_id, _ in moved}
 
     def mark_alone(self, held: Held) -> bool:
         return self._touch("mark_alone", id=held.run_id, token=held.token, yes=True)
@@ -228,8 +230,7 @@ class SqlStore(ABC):
         return [session.run_of(row) for row in found]
 
     def _load_lanes(self, session: Session) -> list[tuple[Lane, bool]]:
-        every = [(self._lane(row[0], row[1:5]), bool(row[5])) for row in session.rows("lanes")]
-        return every
+        return [(self._lane(row[0], row[1:5]), bool(row[5])) for row in session.rows("lanes")]
 
     def _query(self, name: str, **values: Any) -> list[Run]:
         return self.read(lambda session: self._runs(session, session.rows(name, **values)))
@@ -280,9 +281,9 @@ class SqlStore(ABC):
             for lane, status, count in session.rows("counts"):
                 numbers.setdefault(lane, {})[status] = count
             return [
-                Counts(lane, *(numbers[lane.id].get(name, 0) for name in ("scheduled", "queued", "running")), paused)
+                Counts(lane, of.get("scheduled", 0), of.get("queued", 0), of.get("running", 0), paused)
                 for lane, paused in self._load_lanes(session)
-                if lane.id in numbers
+                if (of := numbers.get(lane.id)) is not None
             ]
 
         return self.read(work)
@@ -374,6 +375,16 @@ class SqlStore(ABC):
             session.rows("load_attempt", **rows.attempt_values(attempt))
         for tenant, key, run_id, until in batch.keys:
             session.rows("load_key", tenant=tenant, key=key, run=run_id, until=until)
+
+
+def _first_of_each(transitions: Sequence[Transition]) -> Iterable[Transition]:
+    """Of several transitions under one guard the first counts: a batch may bring the same one twice."""
+    if len({change.run_id for change in transitions}) == len(transitions):
+        return transitions
+    first: dict[tuple[str, str, int], Transition] = {}
+    for change in transitions:
+        first.setdefault((change.run_id, change.expected, change.expected_token), change)
+    return first.values()
 
 
 def _values(change: Transition, names: Sequence[str]) -> list[Any]:

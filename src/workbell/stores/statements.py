@@ -36,6 +36,7 @@ def statements_for(request: NewRun, keep: Keep) -> Iterator[Statement]:
         yield Statement("add_run", values)
         return
     if request.on_duplicate is OnDuplicate.REPLACE:
+        yield Statement("lock_key", values)  # else two that replace at once would not see each other's run
         replaced = values | {"old_key": run.key, "reason": f"replaced by run {run.id} with the same key"}
         yield Statement("cancel_pending", replaced)
         yield Statement("remove_canceled", replaced)

@@ -29,14 +29,13 @@ def copy_lines(new: Sequence[NewRun]) -> tuple[list[str], bytes]:
 def _spell(name: str, values: Sequence[Any]) -> list[str]:
     if name in _FREE_TEXT:
         return ["\\N" if value is None else escape(value) for value in values]
-    if isinstance(values[0], datetime):
-        last, text, spelled = None, "", []
-        for value in values:  # a batch mostly shares one time
-            if value is not last:
-                last, text = value, "\\N" if value is None else value.isoformat()
-            spelled.append(text)
-        return spelled
-    return ["\\N" if value is None else str(value) for value in values]
+    if values.count(values[0]) == len(values):  # most columns of a batch say the same
+        return ["\\N" if values[0] is None else _plain(values[0])] * len(values)
+    return ["\\N" if value is None else _plain(value) for value in values]
+
+
+def _plain(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def escape(text: str) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import select
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
 from psycopg import errors
-from psycopg.adapt import Loader
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
@@ -21,14 +21,8 @@ Connection = psycopg.Connection[Any]
 
 DEADLINE = 15.0  # seconds for one unit of work
 CONNECT = 5  # seconds to connect
+PREPARE = 2  # uses before a statement is prepared; ?prepare_threshold=0 for poolers that cannot track them
 TRIES = 5  # for units that lost a race with another one
-
-
-class TextUuid(Loader):
-    """Ids are texts on our side; making UUID objects of them would only cost."""
-
-    def load(self, data: Any) -> str:
-        return bytes(data).decode()
 
 
 class Database:
@@ -36,19 +30,20 @@ class Database:
 
     def __init__(self, url: str, *, size: int = 8) -> None:
         try:
+            url, prepare = split_url(url)
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError as error:
             raise InvalidUrl(
                 f"The store's URL cannot be read: {str(error).strip()}; "
                 "write it as postgresql://user:password@host:5432/database."
             ) from None
-        defaults = {"connect_timeout": CONNECT, "application_name": "workbell", "keepalives_idle": 30}
+        defaults: dict[str, Any] = {"connect_timeout": CONNECT, "application_name": "workbell", "keepalives_idle": 30}
         self.conninfo = make_conninfo(**(defaults | given))
         self.name = f"{given.get('host') or 'local'}/{given.get('dbname') or given.get('user') or ''}"
         self.deadlines = Deadlines()
         self.pool: ConnectionPool[Connection] = ConnectionPool(
             self.conninfo,
-            kwargs={"autocommit": True},
+            kwargs={"autocommit": True, "prepare_threshold": prepare},
             min_size=0,
             max_size=size,
             open=False,
@@ -64,52 +59,46 @@ class Database:
         """One unit of work; tried again only where the server says that it did not happen."""
         for left in reversed(range(TRIES)):
             try:
-                with self.connection() as connection:
-                    if not transaction:
-                        return work(connection)
-                    with connection.transaction():
-                        return work(connection)
+                return self._run(work, transaction)
             except (errors.DeadlockDetected, errors.SerializationFailure) as error:
                 if not left:
-                    raise StoreError(f"{self.name}: {error}; repeat the call.") from error
+                    raise StoreError(f"{self.name}: {_line(error)}; repeat the call.") from error
+            except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+                raise self.translated(error) from error
         raise AssertionError("unreachable")
 
-    @contextmanager
-    def connection(self) -> Iterator[Connection]:
-        with self.translated():
-            self._open()
-            connection = self.pool.getconn()
-            key = self.deadlines.begin(connection, DEADLINE)
-            try:
-                yield connection
-            finally:
-                self.deadlines.end(key)
-                self.pool.putconn(connection)  # a broken one is thrown away
-
-    def _open(self) -> None:
+    def _run(self, work: Callable[[Connection], T], transaction: bool) -> T:
+        # Plain try and finally: with context managers this cost a tenth of an enqueue.
         if self.pool.closed:
             self.pool.open()
+        connection = self.pool.getconn()
+        key = self.deadlines.begin(connection, DEADLINE)
+        try:
+            if not transaction:
+                return work(connection)
+            with connection.transaction():
+                return work(connection)
+        finally:
+            self.deadlines.end(key)
+            self.pool.putconn(connection)  # a broken one is thrown away
 
     def connect(self) -> Connection:
         """A connection of its own, outside the pool."""
-        with self.translated():
-            return psycopg.connect(self.conninfo, autocommit=True)
-
-    @contextmanager
-    def translated(self) -> Iterator[None]:
         try:
-            yield
-        except (errors.DeadlockDetected, errors.SerializationFailure):
-            raise
-        except (PoolTimeout, PoolClosed) as error:
-            raise StoreUnavailable(f"{self._reached()} ({error}).") from error
-        except psycopg.OperationalError as error:
-            first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise StoreUnavailable(f"{self._reached()} ({first}).") from error
-        except errors.UndefinedTable as error:
-            raise StoreError(f"{self.name}: {_line(error)}; run `workbell migrate`.") from error
+            return psycopg.connect(self.conninfo, autocommit=True)
         except psycopg.Error as error:
-            raise StoreError(f"{self.name}: {_line(error)}.") from error
+            raise self.translated(error) from error
+
+    def translated(self, error: Exception) -> StoreError:
+        """The driver's errors as ours, with a remedy."""
+        if isinstance(error, PoolTimeout | PoolClosed):
+            return StoreUnavailable(f"{self._reached()} ({error}).")
+        too_large = (error.sqlstate or "").startswith("54") if isinstance(error, psycopg.Error) else False
+        if isinstance(error, psycopg.OperationalError) and not too_large:  # repeating that would not help
+            return StoreUnavailable(f"{self._reached()} ({_line(error)}).")
+        if isinstance(error, errors.UndefinedTable):
+            return StoreError(f"{self.name}: {_line(error)}; run `workbell migrate`.")
+        return StoreError(f"{self.name}: {_line(error)}.")
 
     def _reached(self) -> str:
         return f"PostgreSQL at {self.name} cannot be reached; check that it runs and that the URL is right"
@@ -121,15 +110,28 @@ class Database:
 
 
 def _line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0]
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def split_url(url: str) -> tuple[str, int | None]:
+    """The URL without our own parameter, and after how many uses a statement is prepared (None: never)."""
+    parts = urlsplit(url)
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    ours = [value for name, value in given if name == "prepare_threshold"]
+    if not ours:
+        return url, PREPARE
+    if not ours[-1].isdecimal():
+        raise InvalidUrl(f"The store's URL: prepare_threshold={ours[-1]!r} is not a whole number; 0 turns it off.")
+    rest = urlencode([(name, value) for name, value in given if name != "prepare_threshold"])
+    return urlunsplit(parts._replace(query=rest)), int(ours[-1]) or None
 
 
 def _configure(connection: Connection) -> None:
-    connection.adapters.register_loader("uuid", TextUuid)
+    # Ids are texts on our side; making UUID objects of them would only cost.
+    connection.adapters.register_loader("uuid", TextLoader)
     # Only so that times arrive in UTC without being converted one by one; rows.py converts where a pooler loses it.
     connection.execute("SET TIME ZONE 'UTC'")
-    # Prepared after the second use. Behind a pooler that cannot track them, turn it off with ?prepare_threshold=0.
-    connection.prepare_threshold = 2
 
 
 def _check(connection: Connection) -> None:

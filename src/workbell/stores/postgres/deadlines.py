@@ -40,7 +40,7 @@ class Deadlines:
         while not self._stop.wait(PACE):
             now = time.monotonic()
             for key, (until, connection) in list(self._calls.items()):
-                if until < now and self._calls.pop(key, None):
+                if until < now and self._calls.pop(key, None) is not None:
                     with contextlib.suppress(Exception):
                         cut_off(connection.fileno())
 

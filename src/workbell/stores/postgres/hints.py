@@ -53,8 +53,7 @@ class Notifier:
                 now = time.monotonic()
                 self._times = [moment for moment in self._times if moment > now]
             with contextlib.suppress(Exception):  # a hint that cannot be sent is no loss
-                with self._database.connection() as connection:
-                    connection.execute("SELECT pg_notify(%s, '')", (CHANNEL,))
+                self._database.run(lambda c: c.execute("SELECT pg_notify(%s, '')", (CHANNEL,)), transaction=False)
             time.sleep(GAP)
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from workbell.model.run import Added, Lane, NewRun, Run
 from workbell.model.state import MOVES, Keep, Move
 from workbell.stores import callers, migrate
 from workbell.stores.port import Held, Pick, Renewed, Watch
+from workbell.stores.postgres.arrays import array_text
 from workbell.stores.postgres.copy_text import copy_lines
 from workbell.stores.postgres.database import Connection, Database
 from workbell.stores.postgres.hints import LATER, ListenWatch, Notifier
@@ -48,7 +50,7 @@ class PostgresSession(Session):
         return cursor.fetchall() if cursor.description else []
 
     def batch(self, name: str, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> list[Row]:
-        return self._fetch(QUERIES[name], dict(zip(columns, map(list, zip(*values, strict=True)), strict=True)))
+        return self._fetch(QUERIES[name], dict(zip(columns, map(array_text, zip(*values, strict=True)), strict=True)))
 
     def finish(self, values: Sequence[Sequence[Any]]) -> list[Row]:
         return self.batch("finish", FINISHED, values)
@@ -149,8 +151,10 @@ class PostgresStore(SqlStore):
         return added
 
     async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
-        caller = await callers.async_postgres(connection, self._identity())
-        added = await caller.arun(self._statements(new))
+        # Both may have to ask the database on a connection of ours, which must not hold up the event loop.
+        identity = self._store_id or await asyncio.to_thread(self._identity)
+        caller = await callers.async_postgres(connection, identity)
+        added = await caller.run(await asyncio.to_thread(self._statements, new))
         self._notifier.send(LATER)
         return added
 

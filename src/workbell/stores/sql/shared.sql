@@ -19,6 +19,10 @@ INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :id, 
 ON CONFLICT (tenant, key) DO UPDATE SET run = excluded.run, until = excluded.until
 WHERE workbell_keys.until <= :created_at
 
+-- lock_key: make sure that a key is there, and keep others from changing who holds it
+INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :id, :until)
+ON CONFLICT (tenant, key) DO UPDATE SET key = excluded.key
+
 -- seize_key: hold a key for a run, whoever held it
 INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :id, :until)
 ON CONFLICT (tenant, key) DO UPDATE SET run = excluded.run, until = excluded.until
@@ -39,8 +43,8 @@ SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' ORDER BY sche
 -- lapsed_leases: running runs whose lease has ended
 SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.lease_until <= :now LIMIT :limit
 
--- lapsed_waits: waiting runs that have expired
-SELECT {live} FROM workbell_runs r WHERE r.expires_at <= :now AND r.status <> 'running' LIMIT :limit
+-- lapsed_waits: runs that have expired before their first start
+SELECT {live} FROM workbell_runs r WHERE r.expires_at <= :now AND r.attempt = 0 LIMIT :limit
 
 -- held_by: running runs of one worker
 SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.worker = :worker

@@ -23,14 +23,14 @@ WITH RECURSIVE head(lane, rank) AS (
     FROM head WHERE head.lane IS NOT NULL
 )
 SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target
-FROM (SELECT lane, rank FROM head WHERE lane IS NOT NULL LIMIT :limit) h JOIN workbell_lanes l ON l.id = h.lane
-WHERE NOT l.paused
+FROM head h CROSS JOIN workbell_lanes l ON l.id = h.lane
+WHERE h.lane IS NOT NULL AND NOT l.paused LIMIT :limit
 
 -- claim: take the head of one lane under a lease
 UPDATE workbell_runs AS r SET status = :to_status, token = token + 1, attempt = attempt + 1, worker = :worker,
     lease_until = :lease_until, started_at = :now, updated_at = :now
 WHERE r.rowid IN (SELECT q.rowid FROM workbell_runs q WHERE q.status = 'queued' AND q.lane = :lane AND q.rank = :rank
-    AND (q.expires_at IS NULL OR q.expires_at > :now) ORDER BY q.scheduled_for, q.id LIMIT :quota)
+    AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0) ORDER BY q.scheduled_for, q.id LIMIT :quota)
 AND r.status = :from_status
 RETURNING {returning}
 
@@ -51,7 +51,7 @@ FROM (SELECT value ->> 0 AS id, value ->> 1 AS expected, value ->> 2 AS expected
     value ->> 12 AS lease_until, value ->> 13 AS started_at, value ->> 14 AS error, value ->> 15 AS reason
     FROM json_each(:rows)) AS new
 WHERE r.id = new.id AND r.status = new.expected AND r.token = new.expected_token
-RETURNING id
+RETURNING id, token
 
 -- finish: transitions that end a run: into history
 INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures, losses,
@@ -63,7 +63,7 @@ SELECT r.id, r.lane, value ->> 3, r.rank, r.scheduled_for, r.created_at, value -
     value ->> 10, value ->> 11, value ->> 12
 FROM json_each(:rows) AS new CROSS JOIN workbell_runs r
 WHERE r.id = (value ->> 0) AND r.status = (value ->> 1) AND r.token = (value ->> 2)
-RETURNING id, key
+RETURNING id, token, key
 
 -- remove_live: and out of the live table, under the same write lock
 DELETE FROM workbell_runs WHERE id IN (SELECT value FROM json_each(:ids))

@@ -19,6 +19,8 @@ try:
 except ImportError:  # pragma: no cover - Windows: SQLite's own locks alone
     fcntl = None  # type: ignore[assignment]
 
+_HAS_FLOCK = fcntl is not None
+
 
 class FairLock:
     """A lock that is handed on in the order of asking; lease renewals go to the front."""
@@ -70,7 +72,7 @@ class FileLock:
         return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
     def acquire(self, timeout: float) -> None:
-        if fcntl is None:  # pragma: no cover
+        if not _HAS_FLOCK:  # pragma: no cover
             return
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,7 +105,7 @@ class FileLock:
         )
 
     def release(self) -> None:
-        if fcntl is not None:
+        if _HAS_FLOCK:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:

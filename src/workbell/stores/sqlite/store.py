@@ -89,13 +89,13 @@ class SqliteSession(Session):
         return self._connection.execute(text, {name: _value(value) for name, value in values.items()}).fetchall()
 
 
-_TIME_PLACES = tuple(place for place, name in enumerate(NEW) if name in TIMES)
-
-
 def _insert_values(new: NewRun) -> list[Any]:
     values = list(new_values(new))
-    for place in _TIME_PLACES:
-        values[place] = to_micros(values[place])
+    scheduled, created, updated = values[4:7]
+    values[5] = number = to_micros(created)
+    values[4] = number if scheduled is created else to_micros(scheduled)
+    values[6] = number if updated is created else to_micros(updated)
+    values[17] = to_micros(values[17])
     return values
 
 
@@ -169,7 +169,7 @@ class SqliteStore(SqlStore):
 
     async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
         caller = await callers.async_sqlite(connection, self.file.path)
-        return await caller.arun(self._statements(new))
+        return await caller.run(self._statements(new))
 
     def _statements(self, new: Sequence[NewRun]) -> list[callers.Request]:
         """Lanes are made in the caller's transaction too: another connection could not write beside it."""

@@ -6,6 +6,7 @@ Written here in a few lines because the file watchers to be had gather changes f
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import select
@@ -18,22 +19,27 @@ from workbell.stores.port import Watch
 
 IN_MODIFY = 0x2
 PACE = 0.02  # seconds between looks where there is no inotify
+COMMIT = 0.03  # seconds that the sync of a commit may take before we look anyway
+GLANCE = 0.0003
 
 
-def watch(path: Path, poll_connection: sqlite3.Connection) -> Watch:
+def watch(path: Path, connection: sqlite3.Connection) -> Watch:
     log = path.with_name(path.name + "-wal")
     if sys.platform == "linux":
-        try:
-            return InotifyWatch(log)
-        except OSError:
-            pass
-    return VersionWatch(poll_connection)
+        with contextlib.suppress(OSError):
+            return InotifyWatch(log, connection)
+    return VersionWatch(connection)
+
+
+def _data_version(connection: sqlite3.Connection) -> int:
+    """A number that changes with every commit of another connection."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 class InotifyWatch:
-    """Waits for the log file to change."""
+    """Waits for the log file to change, and then for the commit: the file is written before it is synced."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, connection: sqlite3.Connection) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
         self._inotify = libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         if self._inotify < 0:
@@ -45,6 +51,8 @@ class InotifyWatch:
         self._poll = select.poll()
         self._poll.register(self._inotify, select.POLLIN)
         self._poll.register(self._wake_read, select.POLLIN)
+        self._connection = connection
+        self._version = _data_version(connection)
 
     def wait(self, timeout: float) -> bool:
         if not self._poll.poll(timeout * 1000):
@@ -55,6 +63,13 @@ class InotifyWatch:
                     pass
             except BlockingIOError:
                 pass
+        end = time.monotonic() + COMMIT
+        while time.monotonic() < end:
+            version = _data_version(self._connection)
+            if version != self._version:
+                self._version = version
+                break
+            time.sleep(GLANCE)
         return True
 
     def interrupt(self) -> None:
@@ -63,6 +78,7 @@ class InotifyWatch:
     def close(self) -> None:
         for descriptor in (self._inotify, self._wake_read, self._wake_write):
             os.close(descriptor)
+        self._connection.close()
 
 
 class VersionWatch:
@@ -71,15 +87,12 @@ class VersionWatch:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._interrupted = False
-        self._version = self._ask()
-
-    def _ask(self) -> int:
-        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+        self._version = _data_version(connection)
 
     def wait(self, timeout: float) -> bool:
         end = time.monotonic() + timeout
         while not self._interrupted:
-            version = self._ask()
+            version = _data_version(self._connection)
             if version != self._version:
                 self._version = version
                 return True

@@ -1,0 +1,56 @@
+# Everything that is done with this repository. Needs python3 (3.11 or newer), make and a package registry.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format soak bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/installed ## run the example shop until Ctrl-C
+	@cd examples/first && exec $(BIN)/workbell dev --start open_shop
+
+test: $(VENV)/installed-dev ## run all tests (PostgreSQL comes along)
+	$(PYTEST)
+
+check: $(VENV)/installed-dev ## lint, format, types and the arrows between the modules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/installed-dev ## format the code and mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+soak: $(VENV)/installed-dev ## the long versions of the tests of faults, properties and plans
+	WORKBELL_SOAK=1 $(PYTEST) --timeout 3600 tests/faults tests/property tests/plans
+
+bench: $(VENV)/installed-dev ## Workbell against raw SQL, on SQLite and on a private PostgreSQL
+	$(BIN)/python benchmarks/compare.py
+
+clean: ## remove what was made here
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench-results
+	rm -f examples/first/shop.db*
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+# A stamp is newer than what it was made from, so that nothing is installed twice.
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "make: $(PYTHON) is older than 3.11; name a newer one: make PYTHON=python3.12 …" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) \
+		|| { echo "make: $(PYTHON) cannot make a venv; on Debian: apt install python3-venv" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/installed: $(VENV)/made pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/made pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,dev]'
+	@touch $@ $(VENV)/installed

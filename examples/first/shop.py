@@ -1,0 +1,49 @@
+"""A small shop. `workbell dev --start open_shop` opens it, and it takes orders until you press Ctrl-C."""
+
+import asyncio
+import random
+import time
+
+from workbell import Context, Retry, Snooze, Workbell
+
+bell = Workbell()  # the URL of its store stands in workbell.toml
+
+
+@bell.job
+def open_shop(number: int = 1) -> str:
+    """Take an order or three, and come back in two seconds."""
+    orders = [number * 10 + place for place in range(random.randint(1, 3))]
+    for order in orders:
+        charge_card.enqueue(order=order, amount=round(random.uniform(5, 90), 2))
+    # The key makes it safe to run this twice: of the next round there is only one.
+    open_shop.options(delay=2, key=f"round {number + 1}").enqueue(number=number + 1)
+    return f"round {number}: {len(orders)} orders"
+
+
+@bell.job(queue="payments", retry=Retry(attempts=4, delay=1, factor=2))
+async def charge_card(ctx: Context, order: int, amount: float) -> dict[str, float]:
+    """The bank is not always there: what raises is tried again, later each time."""
+    await asyncio.sleep(random.uniform(0.02, 0.2))
+    if ctx.run.attempt == 1 and order % 3 == 0:
+        raise ConnectionError(f"the bank did not answer for order {order}")
+    pack_order.enqueue(order=order, items=random.randint(1, 5))
+    return {"order": order, "charged": amount}
+
+
+@bell.job
+def pack_order(ctx: Context, order: int, items: int) -> str:
+    """A plain function runs in a thread, and tells how far it is."""
+    for item in range(items):
+        ctx.progress(item, items, f"item {item + 1}")
+        time.sleep(0.05)
+    send_parcel.enqueue(order=order)
+    return f"order {order}: {items} items"
+
+
+@bell.job
+async def send_parcel(ctx: Context, order: int) -> str | Snooze:
+    """Waiting for something is no failure: ask to be called again."""
+    if ctx.run.attempt == 1 and order % 2:
+        return Snooze(3, "the courier is not here yet")
+    await asyncio.sleep(0.01)
+    return f"order {order} is on its way"

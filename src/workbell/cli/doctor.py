@@ -1,0 +1,51 @@
+"""`workbell doctor`: what is fine about the store, what to note and what is at risk. Changes nothing."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.findings import Report, examine
+from workbell.cli.output import LEVELS, can_draw, make_console, make_table, print_json
+from workbell.cli.project import json_option, open_project, safe_url, store_url, url_option
+
+
+@click.command(help="Look at the store and say what is fine, what to note and what is at risk.")
+@url_option
+@json_option
+@click.pass_context
+def doctor(context: click.Context, url: str | None, as_json: bool) -> None:
+    project = open_project(url=url)
+    chosen = store_url(project)
+    report = examine(chosen)
+    if as_json:
+        print_json(
+            {
+                "store": safe_url(chosen),
+                "healthy": report.healthy,
+                "findings": [finding._asdict() for finding in report.findings],
+                **report.numbers,
+            }
+        )
+    else:
+        _show(chosen, report)
+    if report.error is not None:
+        raise report.error
+    if not report.healthy:
+        context.exit(1)
+
+
+def _show(url: str, report: Report) -> None:
+    from rich.text import Text
+
+    console = make_console()
+    console.print(f"The store {safe_url(url)}\n", markup=False)
+    table = make_table("", "what", "finding")
+    symbols = can_draw(console)
+    for finding in report.findings:
+        symbol, plain, style = LEVELS[finding.level]
+        table.add_row(Text(symbol if symbols else plain, style), Text(finding.what), Text(finding.text))
+    console.print(table)
+    risks = sum(finding.level == "risk" for finding in report.findings)
+    notes = sum(finding.level == "note" for finding in report.findings)
+    verdict = f"{risks} at risk, {notes} to note" if risks else f"nothing at risk, {notes} to note"
+    console.print(f"\n{verdict}.", style="bold red" if risks else "green")

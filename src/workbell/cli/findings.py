@@ -1,0 +1,125 @@
+"""What `workbell doctor` finds out about a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from workbell.cli.output import span
+from workbell.cli.project import missing_file, opened
+from workbell.cli.schema import look
+from workbell.errors import StoreError
+from workbell.stores.migrate import NEWEST
+from workbell.stores.port import Counts, Store
+
+CLOCK_NOTE = timedelta(seconds=1)
+OVERDUE = timedelta(seconds=30)
+MOST = 1000
+
+
+class Finding(NamedTuple):
+    level: str  # ok, note or risk
+    what: str
+    text: str
+
+
+class Report(NamedTuple):
+    findings: list[Finding]
+    numbers: dict[str, Any]
+    error: StoreError | None = None  # what kept us from looking further
+
+    @property
+    def healthy(self) -> bool:
+        return self.error is None and all(finding.level != "risk" for finding in self.findings)
+
+
+def examine(url: str) -> Report:
+    """Everything that can be said about the store of this URL."""
+    absent = missing_file(url)
+    if absent is not None and absent.parent.is_dir():
+        return Report(
+            [Finding("note", "store", f"{absent} is not there yet; it is made on the first use.")], {}
+        )
+    findings: list[Finding] = []
+    numbers: dict[str, Any] = {}
+    try:
+        with opened(url) as store:
+            for finding in _look(store, numbers):
+                findings.append(finding)
+    except StoreError as error:
+        findings.append(Finding("risk", "store", str(error)))
+        return Report(findings, numbers, error)
+    return Report(findings, numbers)
+
+
+def _look(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:
+    tables = look(store)
+    for level, what, text in store.describe():
+        yield Finding(level, what, text)
+    if tables is None:
+        yield Finding("note", "schema", "there are no tables yet; they are made on the first use.")
+        return
+    numbers["schema_version"] = tables.version
+    store.check()
+    version = f"version {tables.version}"
+    if tables.version < NEWEST:
+        yield Finding("note", "schema", f"{version}; `workbell migrate` brings it to {NEWEST}.")
+    else:
+        yield Finding("ok", "schema", version)
+    store.measure_time()
+    apart = store.clock.now() - datetime.now(UTC)
+    numbers["clock_difference_ms"] = round(apart / timedelta(milliseconds=1), 1)
+    if abs(apart) > CLOCK_NOTE:
+        way = "ahead of" if apart > timedelta(0) else "behind"
+        text = f"the store is {span(abs(apart))} {way} this machine; runs follow the store's time."
+        yield Finding("note", "clock", text)
+    else:
+        yield Finding("ok", "clock", f"{span(abs(apart))} between the store and this machine")
+    yield from _runs(store, numbers)
+
+
+def _runs(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:
+    lanes = store.counts()
+    totals = {name: sum(getattr(lane, name) for lane in lanes) for name in ("scheduled", "queued", "running")}
+    numbers["counts"] = totals
+    numbers["lanes"] = [
+        {
+            "tenant": lane.lane.tenant,
+            "queue": lane.lane.queue,
+            "job": lane.lane.job,
+            "target": lane.lane.target,
+            "scheduled": lane.scheduled,
+            "queued": lane.queued,
+            "running": lane.running,
+            "paused": lane.paused,
+        }
+        for lane in lanes
+    ]
+    yield Finding("ok", "live runs", ", ".join(f"{count:,} {name}" for name, count in totals.items()))
+    for lane in lanes:
+        yield from _lane(store, lane)
+    now = store.clock.now()
+    due = store.next_due()
+    if due is not None and now - due > OVERDUE:
+        yield Finding("note", "dispatch", f"a run has been due for {span(now - due)}: is a worker running?")
+    lapsed = [run for run in store.lapsed(now, MOST) if run.lease_until is not None]
+    if lapsed:
+        text = (
+            f"{len(lapsed):,} runs have lost their worker; the next sweep of any worker takes them up again."
+        )
+        yield Finding("note", "leases", text)
+
+
+def _lane(store: Store, counts: Counts) -> Iterator[Finding]:
+    lane = counts.lane
+    name = f"queue {lane.queue}, job {lane.job}" + (
+        f", tenant {lane.tenant}" if lane.tenant != "default" else ""
+    )
+    if not counts.queued:
+        return
+    if counts.paused:
+        yield Finding("note", "paused", f"{name}: {counts.queued:,} queued runs wait for bell.resume().")
+    elif lane.target is None and store.find_job(lane.tenant, lane.job) is None:
+        text = f"{name}: {counts.queued:,} queued runs, and no worker ever declared it; start one that does."
+        yield Finding("risk", "unknown job", text)

@@ -1,0 +1,84 @@
+"""Finding the application: `module:attribute`, imported from the project's folder; errors say where."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+
+from workbell.app import Workbell
+from workbell.errors import JobsError, SettingsError, WorkbellError
+
+HOW = 'write app = "module:attribute" in workbell.toml, for example app = "shop:bell" for `bell` in shop.py'
+
+
+def load_app(app: str | None, folder: Path) -> Workbell:
+    """The Workbell that the setting names."""
+    if app is None:
+        raise SettingsError(f"No app is named: {HOW}, or give --app module:attribute.")
+    module_name, separator, attribute = app.partition(":")
+    if not separator or not module_name or not attribute:
+        raise SettingsError(f"app = {app!r} cannot be read: {HOW}.")
+    module = _import(app, module_name, folder)
+    found: object = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise SettingsError(f"app = {app!r}: {module_name} has no {attribute!r}; {_offers(module)}.")
+        found = getattr(found, part)
+    if not isinstance(found, Workbell):
+        raise SettingsError(
+            f"app = {app!r} is a {type(found).__name__} and not a Workbell; {_offers(module)}."
+        )
+    return found
+
+
+def _import(app: str, name: str, folder: Path) -> object:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        there = importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # a package above it is missing
+        there = False
+    except (ImportError, ValueError) as error:
+        raise SettingsError(f"app = {app!r} cannot be read: {error}; {HOW}.") from error
+    if not there:
+        raise SettingsError(f"app = {app!r}: there is no module {name!r} in {folder}; {HOW}.")
+    try:
+        return importlib.import_module(name)
+    except WorkbellError as error:
+        raise type(error)(f"{_place(error, folder)}{error}") from error  # its own exit code, and where
+    except (Exception, SystemExit) as error:
+        text = str(error) or "no message"
+        if isinstance(error, SyntaxError):
+            where = f"{_relative(error.filename or name, folder)}:{error.lineno}: "
+            text = error.msg
+        else:
+            where = _place(error, folder)
+        raise JobsError(f"{where}{type(error).__name__}: {text} (while importing app = {app!r}).") from error
+
+
+def _place(error: BaseException, folder: Path) -> str:
+    """`shop.py:12: `, the last line of the application's own that the error came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [
+        frame
+        for frame in frames
+        if Path(frame.filename).is_relative_to(folder) and "site-packages" not in frame.filename
+    ]
+    return f"{_relative(own[-1].filename, folder)}:{own[-1].lineno}: " if own else ""
+
+
+def _relative(file: str, folder: Path) -> str:
+    path = Path(file)
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+
+
+def _offers(module: object) -> str:
+    """What could have been meant."""
+    names = [name for name, value in vars(module).items() if isinstance(value, Workbell)]
+    if names:
+        return f"it has a Workbell named {' and '.join(repr(name) for name in names)}"
+    return "it makes no Workbell at all: write bell = Workbell() in it"

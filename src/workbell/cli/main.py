@@ -1,0 +1,90 @@
+"""The command `workbell`: which commands there are, and how an error becomes one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from workbell.errors import WorkbellError
+from workbell.version import __version__
+
+# Name: what `workbell --help` says of it. The file and the function of a command have its name.
+# The texts stand here so that asking for help imports no command.
+COMMANDS = {
+    "dev": "Run the app of this folder here: scheduler and worker, with a line for every run.",
+    "doctor": "Look at the store and say what is fine, what to note and what is at risk.",
+    "migrate": "Bring the tables of the store up to date, or print the SQL that would.",
+    "copy": "Copy jobs, schedules, runs and history into another store.",
+    "bench": "Measure how fast runs are enqueued, worked off and started.",
+}
+
+INTERRUPTED = 130
+BUG = 70
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"workbell.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="workbell", message="%(prog)s %(version)s")
+def workbell() -> None:
+    """Background jobs and schedules that need nothing but a file.
+
+    Settings come from an option, else from WORKBELL_URL and its like, else from the nearest workbell.toml.
+    """
+
+
+def main() -> None:
+    """Run a command; the only place that turns errors into exit codes."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        answer = workbell.main(prog_name="workbell", standalone_mode=False)
+        sys.stdout.flush()
+        return answer if isinstance(answer, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _complain("interrupted.")
+        return INTERRUPTED
+    except WorkbellError as error:
+        _complain(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has seen enough; without this the interpreter complains at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("WORKBELL_LOG_LEVEL", "").lower() == "debug":
+            raise
+        _complain(
+            f"{type(error).__name__}: {error}. This should not happen; "
+            "WORKBELL_LOG_LEVEL=debug shows where it did."
+        )
+        return BUG
+
+
+def _complain(message: str) -> None:
+    """One line on stderr, whatever the message contains."""
+    click.echo(f"workbell: {' '.join(message.split())}", err=True)

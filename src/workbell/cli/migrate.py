@@ -1,0 +1,42 @@
+"""`workbell migrate`: bring the tables up to date, or print the SQL for those who run it themselves."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option, open_project, opened, safe_url, store_url, url_option
+from workbell.cli.schema import engine_of, look
+from workbell.stores.migrate import NEWEST, dump
+
+
+@click.command(help="Bring the tables of the store up to date, or print the SQL that would.")
+@url_option
+@json_option
+@click.option("--dump-sql", is_flag=True, help="Print all the SQL of the schema, and touch nothing.")
+@click.option(
+    "--engine",
+    type=click.Choice(["sqlite", "postgres"]),
+    help="Whose SQL to print; otherwise that of the URL.",
+)
+def migrate(url: str | None, as_json: bool, dump_sql: bool, engine: str | None) -> None:
+    if engine is not None and not dump_sql:
+        raise click.UsageError(
+            "--engine goes with --dump-sql; what is migrated is the store that the URL names."
+        )
+    project = open_project(url=url)
+    if dump_sql:
+        click.echo(dump(engine or engine_of(store_url(project))), nl=False)
+        return
+    chosen = store_url(project)
+    with opened(chosen) as store:
+        done = store.migrate()
+        store.check()  # tables of a newer version are left alone above, and refused here
+        tables = look(store)
+    version = tables.version if tables is not None else NEWEST
+    if as_json:
+        print_json({"store": safe_url(chosen), "schema_version": version, "applied": done})
+    elif done:
+        click.echo(f"{safe_url(chosen)}: applied {', '.join(done)}; the schema is version {version} now.")
+    else:
+        click.echo(f"{safe_url(chosen)}: nothing to do; the schema is version {version}.")

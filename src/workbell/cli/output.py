@@ -1,0 +1,82 @@
+"""How results are shown: tables for people, JSON for programs. No text from a run can steer a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+import msgspec
+
+if TYPE_CHECKING:  # rich is imported only where something is drawn
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+
+LEVELS = {"ok": ("✓", "+", "green"), "note": ("•", "-", "yellow"), "risk": ("✗", "!", "bold red")}
+
+
+def make_console(stream: TextIO | None = None) -> Console:
+    """Colours on a terminal that has them, unless NO_COLOR is set; into a pipe, plain text of any width."""
+    from rich.console import Console
+
+    out = stream or sys.stdout
+    reconfigure = getattr(out, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")  # a result in a language that the terminal cannot show is no error
+    return Console(file=out, highlight=False, soft_wrap=not out.isatty(), width=None if out.isatty() else 200)
+
+
+def can_draw(console: Console) -> bool:
+    """Whether symbols beyond ASCII can be shown."""
+    return console.encoding.lower().startswith("utf")
+
+
+def make_table(*columns: str, right: Sequence[str] = ()) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    return table
+
+
+def make_progress() -> Progress:
+    """A progress bar on stderr; on anything but a terminal it shows nothing."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(file=sys.stderr)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+def print_json(value: Any) -> None:
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """The first line of a text, without control characters, and not too long."""
+    first = text.strip().split("\n", 1)[0]
+    clean = "".join(letter if letter.isprintable() else " " for letter in first).strip()
+    return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"
+
+
+def span(time: timedelta) -> str:
+    """`12 ms`, `3.4 s`, `5 min`, `2 h`."""
+    seconds = max(time.total_seconds(), 0.0)
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms" if seconds >= 0.0095 else f"{seconds * 1000:.1f} ms"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

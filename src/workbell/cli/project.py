@@ -1,0 +1,89 @@
+"""What a command works on: the settings in force here, and the store that they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from workbell.app import open_store
+from workbell.logs import set_up
+from workbell.settings import Settings, find_file, load
+from workbell.stores.port import Store
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Project(NamedTuple):
+    """Settings, and the `workbell.toml` that some of them came from, if there is one."""
+
+    settings: Settings
+    file: Path | None
+
+    @property
+    def folder(self) -> Path:
+        return self.file.parent if self.file is not None else Path.cwd()
+
+
+def url_option(command: Command) -> Command:
+    return click.option(
+        "--url", metavar="URL", help="The store: sqlite:///file.db or postgresql://host/database."
+    )(command)
+
+
+def json_option(command: Command) -> Command:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")(command)
+
+
+def open_project(**flags: Any) -> Project:
+    """The settings in force, with logging set up as they say."""
+    file = find_file()
+    settings = load(flags, file=file)
+    set_up(settings.log_level)
+    return Project(settings, file)
+
+
+def store_url(project: Project) -> str:
+    """The URL of the project's store. Where nothing but the app's own code names it, the app is asked."""
+    settings = project.settings
+    if settings.app is not None and settings.url == Settings().url:
+        from workbell.cli.load_app import load_app
+
+        return load_app(settings.app, project.folder).settings.url
+    return settings.url
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Store]:
+    """A store for as long as the block lasts."""
+    store = open_store(url)
+    try:
+        knock(store)
+        yield store
+    finally:
+        store.close()
+
+
+def knock(store: Store) -> None:
+    """Try to connect once, outside the pool: it fails at once and says why; the pool would wait."""
+    database = getattr(store, "database", None)
+    if database is not None:
+        database.connect().close()
+
+
+def missing_file(url: str) -> Path | None:
+    """The file of an SQLite URL, if it is not there: only to look must not create it."""
+    path = Path(url.removeprefix("sqlite:///"))
+    return path if url.startswith("sqlite:///") and not path.exists() else None
+
+
+def safe_url(url: str) -> str:
+    """A URL that can be shown: without the password, and a file as seen from here."""
+    shown = re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1:…@", url)
+    shown = re.sub(r"(?i)(password=)[^&\s]*", r"\1…", shown)
+    here = f"sqlite:///{Path.cwd()}/"
+    return f"sqlite:///{shown.removeprefix(here)}" if shown.startswith(here) else shown

@@ -1,0 +1,155 @@
+"""The lines that `workbell dev` prints: one when a run ends or is put off. Printed by a thread of their own.
+
+Notices arrive on the thread that writes results; a slow terminal must not hold that up. So they are put in a
+line here, and where more arrive than can be read anyway, the surplus is summed up in one line.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from workbell.cli.output import can_draw, one_line, span
+from workbell.model.run import Run
+from workbell.model.state import Move
+from workbell.notices.bus import Notice
+
+MOST_WAITING = 300
+
+
+class Look(NamedTuple):
+    """How a move is shown: in a terminal's symbols, in ASCII, in colour, in a word."""
+
+    symbol: str
+    plain: str
+    style: str
+    word: str
+
+
+LOOKS = {
+    Move.START: Look("▸", ">", "dim", "started"),
+    Move.SUCCEED: Look("✓", "+", "green", "succeeded"),
+    Move.RETRY: Look("↻", "~", "yellow", "retry"),
+    Move.SNOOZE: Look("◷", "z", "cyan", "snoozed"),
+    Move.RELEASE: Look("↩", "<", "blue", "released"),
+    Move.FAIL: Look("✗", "x", "bold red", "failed"),
+    Move.LOSE: Look("✗", "x", "red", "lost"),
+    Move.CANCEL: Look("⊘", "o", "magenta", "canceled"),
+}
+
+
+class RunLines:
+    """A listener of the bus that prints."""
+
+    def __init__(self, console: Console, *, trace: bool = False) -> None:
+        self._console = console
+        self._trace = trace
+        self._symbols = can_draw(console)
+        self._seen: Counter[Move] = Counter()
+        self._left_out: Counter[Move] = Counter()
+        self._started: dict[str, datetime] = {}
+        self._line: SimpleQueue[Notice | None] = SimpleQueue()
+        self._width = 12
+        self._thread = threading.Thread(target=self._print_all, name="workbell-lines", daemon=True)
+        self._thread.start()
+
+    def hear(self, notices: Sequence[Notice]) -> None:
+        for notice in notices:
+            if notice.move not in LOOKS:
+                continue
+            if notice.move is Move.START and not self._trace:
+                self._started[notice.run.id] = notice.run.started_at or notice.run.updated_at
+                continue
+            self._seen[notice.move] += 1
+            if self._line.qsize() < MOST_WAITING:
+                self._line.put(notice)
+            else:
+                self._left_out[notice.move] += 1
+
+    def close(self) -> None:
+        """Print what is left."""
+        self._line.put(None)
+        self._thread.join()
+
+    def summary(self) -> str:
+        """`12 succeeded, 1 failed`."""
+        listed = [
+            f"{count:,} {LOOKS[move].word}" for move, count in self._seen.items() if move is not Move.START
+        ]
+        return ", ".join(listed) or "nothing was run"
+
+    def _print_all(self) -> None:
+        while (notice := self._line.get()) is not None:
+            # Of a success the end may be cut off; why something did not work is worth a second line.
+            whole = notice.move not in (Move.START, Move.SUCCEED)
+            what = Text(_what(notice.move, notice.run))
+            self._print(self._describe(notice), what, whole=whole)
+            if self._left_out and self._line.empty():
+                self._print_left_out()
+        self._print_left_out()
+
+    def _print(self, line: Text, what: Text, *, whole: bool = False) -> None:
+        if not self._console.is_terminal:
+            self._console.print(line + what, soft_wrap=True)
+            self._console.file.flush()
+        elif whole and self._console.width - len(line) >= 20:
+            grid = Table.grid()  # what is long goes on below itself
+            grid.add_column(no_wrap=True)
+            grid.add_column(overflow="fold")
+            grid.add_row(line, what)
+            self._console.print(grid)
+        else:
+            self._console.print(line + what, no_wrap=True, overflow="ellipsis", crop=True)
+
+    def _print_left_out(self) -> None:
+        left, self._left_out = self._left_out, Counter()
+        if left:
+            parts = ", ".join(f"{count:,} {LOOKS[move].word}" for move, count in left.items())
+            self._print(Text(f"{'':9}… and {parts}", style="dim"), Text())
+
+    def _describe(self, notice: Notice) -> Text:
+        run, look = notice.run, LOOKS[notice.move]
+        self._width = max(self._width, min(len(run.job), 30))
+        line = Text()
+        line.append(f"{run.updated_at.astimezone():%H:%M:%S} ", style="dim")
+        line.append(f"{look.symbol if self._symbols else look.plain} ", style=look.style)
+        line.append(f"{run.job:{self._width}} ")
+        line.append(f"{run.id[-8:]} ", style="dim")
+        line.append(f"{look.word:9}", style=look.style)
+        line.append(f" {self._took(notice):>7} #{run.attempt} ", style="dim")
+        return line
+
+    def _took(self, notice: Notice) -> str:
+        """How long the attempt took. A run that goes on has forgotten when it started; it is noted here."""
+        run = notice.run
+        if notice.move is Move.START:
+            self._started[run.id] = run.started_at or run.updated_at
+            return ""
+        noted = self._started.pop(run.id, None)
+        began = run.started_at or noted
+        return "" if began is None else span(run.updated_at - began)
+
+
+def _what(move: Move, run: Run) -> str:
+    """What came of it: the result, the error, or when it goes on and why."""
+    error = one_line(run.error or "")
+    if move in (Move.RETRY, Move.SNOOZE):
+        when = run.scheduled_for.astimezone()
+        due = f"again at {when:%H:%M:%S}, in {span(when - run.updated_at)}"
+        why = error if move is Move.RETRY else one_line(run.reason or "")
+        return f"{due}: {why}" if why else due
+    if move is Move.FAIL:
+        return f"{run.reason}: {error}" if run.reason not in (None, "error") else error
+    if move is Move.CANCEL:
+        return one_line(run.reason or "")
+    if run.result_text is None:
+        return ""
+    return one_line(run.result if isinstance(run.result, str) else run.result_text)

@@ -1,0 +1,94 @@
+"""Makers of runs and claims for the contracts: as short as can be, with time always said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from workbell.model.ids import new_id
+from workbell.model.run import Lane, NewRun, OnDuplicate, Run, Status
+from workbell.model.state import Keep
+from workbell.stores.port import Held, Pick, Store
+
+START = datetime(2030, 1, 1, 12, tzinfo=UTC)
+KEEP = Keep()
+LEASE = timedelta(seconds=30)
+
+
+def after(seconds: float) -> datetime:
+    """A time that many seconds after the start of the test's story."""
+    return START + timedelta(seconds=seconds)
+
+
+def request(
+    job: str = "work",
+    *,
+    at: float = 0,
+    delay: float = 0,
+    tenant: str = "default",
+    queue: str = "default",
+    target: str | None = None,
+    priority: int = 0,
+    on_duplicate: str = "return",
+    key_for: float | None = None,
+    replace_tag: bool = False,
+    **fields: Any,
+) -> NewRun:
+    """A new run, asked for `at` seconds after the start and due `delay` seconds later."""
+    run = Run(
+        new_id(),
+        Lane(tenant, queue, job, target),
+        Status.SCHEDULED if delay else Status.QUEUED,
+        -priority,
+        after(at + delay),
+        after(at),
+        after(at),
+    )
+    return NewRun(
+        msgspec.structs.replace(run, **fields),
+        OnDuplicate(on_duplicate),
+        None if key_for is None else timedelta(seconds=key_for),
+        replace_tag,
+    )
+
+
+def add(store: Store, *requests: NewRun) -> list[Run]:
+    """Write requests and read back the runs that stand for them."""
+    added = store.add(requests)
+    found = store.find_runs([answer.run_id for answer in added])
+    return [found[answer.run_id] for answer in added]
+
+
+def find(store: Store, run: Run | str) -> Run:
+    run_id = run if isinstance(run, str) else run.id
+    return store.find_runs([run_id])[run_id]
+
+
+def claim(store: Store, limit: int = 100, *, at: float = 0, worker: str = "worker", lease: float = 30) -> list[Run]:
+    """Claim from every lane that has something, in the order in which the lanes are found."""
+    picks = [Pick(head.lane_id, head.rank, limit) for head in store.survey(-1, 1000)]
+    return claim_picks(store, picks, limit, at=at, worker=worker, lease=lease)
+
+
+def claim_picks(
+    store: Store, picks: Sequence[Pick], limit: int, *, at: float = 0, worker: str = "worker", lease: float = 30
+) -> list[Run]:
+    return store.claim(picks, limit, worker=worker, now=after(at), lease_until=after(at + lease))
+
+
+def claimed(store: Store, *, at: float = 0, worker: str = "worker", **fields: Any) -> Run:
+    """One run, made and claimed; it must be the only one that waits."""
+    add(store, request(at=at, **fields))
+    (run,) = claim(store, at=at, worker=worker)
+    return run
+
+
+def held(run: Run) -> Held:
+    return Held(run.id, run.token)
+
+
+def ids(runs: Sequence[Run]) -> list[str]:
+    return [run.id for run in runs]

@@ -1,0 +1,31 @@
+"""The contract of a store: one suite, the same for every store, and no question which one it is.
+
+Subclass `StoreContract` and supply a fixture `store` that gives an empty store, ready to use (`store.check()` called).
+"""
+
+from workbell.testing.contracts.store.adding import AddingContract
+from workbell.testing.contracts.store.claiming import ClaimingContract
+from workbell.testing.contracts.store.copying import CopyingContract
+from workbell.testing.contracts.store.deduplicating import DeduplicatingContract
+from workbell.testing.contracts.store.leasing import LeasingContract
+from workbell.testing.contracts.store.moving import MovingContract
+from workbell.testing.contracts.store.reading import ReadingContract
+from workbell.testing.contracts.store.sharing import SharingContract
+from workbell.testing.contracts.store.texts import TextsContract
+
+
+class StoreContract(
+    AddingContract,
+    DeduplicatingContract,
+    ClaimingContract,
+    LeasingContract,
+    MovingContract,
+    ReadingContract,
+    CopyingContract,
+    TextsContract,
+    SharingContract,
+):
+    """Everything a store must do."""
+
+
+__all__ = ["StoreContract"]

@@ -1,0 +1,111 @@
+"""Export and load: everything a store holds, taken over by another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from workbell.model import state
+from workbell.model.ids import new_id
+from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
+from workbell.stores.memory import MemoryStore
+from workbell.stores.port import Batch, Store
+from workbell.testing.contracts.making import KEEP, START, add, after, claim, held, request
+from workbell.testing.contracts.store.reading import job
+
+
+def everything(store: Store) -> dict[str, set[Any]]:
+    """The whole content, whatever the pages and their order."""
+    found: dict[str, list[Any]] = {name: [] for name in Batch._fields}
+    for batch in store.export():
+        for name in Batch._fields:
+            found[name] += getattr(batch, name)
+    assert all(len(set(map(repr, values))) == len(values) for values in found.values()), "something came twice"
+    return {name: set(map(repr, values)) for name, values in found.items()}
+
+
+def take_over(store: Store, batches: Iterable[Batch]) -> None:
+    for batch in list(batches):
+        store.load(batch)
+
+
+def fill(store: Store) -> None:
+    """Something of everything: every status, attempts, keys, jobs, a paused lane, schedules with ticks."""
+    store.put_jobs([job("send", tenant="b"), job("work", queue="mail", timeout=2.5)])
+    add(store, *[request(tag=f"t{n}", input_text=f'{{"n":{n}}}') for n in range(4)])
+    done, failed, retried, running = claim(store)
+    store.apply([state.succeed(done, after(1), result='{"a":"\'"}', keep=KEEP.succeeded)])
+    store.apply([state.fail(failed, after(1), error="E: e", reason="error", keep=KEEP.other)])
+    store.apply([state.retry(retried, after(1), error="E", reason="error", wait=timedelta(60), started_at=after(0))])
+    store.set_progress(held(running), '{"done":1}')
+    store.mark_alone(held(running))
+    store.request_cancel(running.id)
+    waiting = [request(key="live", priority=3), request(key="span", key_for=60, delay=5), request("send", tenant="b")]
+    add(store, *waiting, request(target="machine", expires_at=after(99), accepted_by="host/1/1", event=new_id()))
+    store.pause_lanes(True, tenant="b", job="send")
+    nightly = Schedule(
+        id=new_id(),
+        name="nightly",
+        job="work",
+        kind=ScheduleKind.CRON,
+        expression="0 3 * * *",
+        timezone="Europe/Paris",
+        created_at=START,
+        updated_at=START,
+        next_run_at=after(60),
+    )
+    ticks = [
+        Tick(schedule=nightly.id, due=after(n), outcome=TickOutcome.FIRED, created_at=START, run=new_id())
+        for n in (1, 2)
+    ]
+    store.load(Batch(schedules=[nightly], ticks=ticks))
+
+
+class CopyingContract:
+    def test_an_empty_store_exports_nothing(self, store: Store) -> None:
+        assert not any(everything(store).values())
+
+    def test_everything_is_exported(self, store: Store) -> None:
+        """F7."""
+        fill(store)
+        found = everything(store)
+        sizes = {name: len(values) for name, values in found.items()}
+        assert sizes == {"lanes": 3, "jobs": 2, "schedules": 1, "ticks": 2, "runs": 8, "attempts": 1, "keys": 2}
+
+    def test_what_is_loaded_is_exported_again(self, store: Store) -> None:
+        source = MemoryStore()
+        fill(source)
+        take_over(store, source.export())
+        assert everything(store) == everything(source)
+
+    def test_what_is_exported_can_be_loaded(self, store: Store) -> None:
+        fill(store)
+        copy = MemoryStore()
+        take_over(copy, store.export())
+        assert everything(copy) == everything(store)
+
+    def test_loading_twice_changes_nothing(self, store: Store) -> None:
+        source = MemoryStore()
+        fill(source)
+        take_over(store, source.export())
+        (moved,) = claim(store, 1, at=7)
+        take_over(store, source.export())
+        assert store.find_runs([moved.id]) == {moved.id: moved}
+        assert {name: len(values) for name, values in everything(store).items()} == {
+            name: len(values) for name, values in everything(source).items()
+        }
+
+    def test_a_loaded_store_goes_on_working(self, store: Store) -> None:
+        source = MemoryStore()
+        fill(source)
+        take_over(store, source.export())
+        expected, got = claim(source, at=7), claim(store, at=7)
+        assert got == expected
+        assert [answer.created for answer in store.add([request(key="live", at=7)])] == [False]
+        (lapsed,) = store.lapsed(after(31), 10)
+        assert (lapsed.alone, lapsed.cancel_requested, lapsed.progress) == (True, True, {"done": 1})
+
+    def test_an_export_has_pages(self, store: Store) -> None:
+        store.add([request() for _ in range(2100)])
+        assert len(everything(store)["runs"]) == 2100

@@ -1,0 +1,158 @@
+"""Keys: of runs with one key there is one at a time. Tags: new runs may take the place of waiting ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbell.errors import DuplicateRun
+from workbell.model import state
+from workbell.model.run import Added, Run, Status
+from workbell.stores.port import Filter, Store
+from workbell.testing.contracts.making import KEEP, add, after, claim, find, ids, request
+
+
+def _succeed(store: Store, run: Run, at: float) -> None:
+    assert store.apply([state.succeed(run, after(at), result=None, keep=KEEP.succeeded)])
+
+
+class DeduplicatingContract:
+    def test_a_taken_key_answers_with_its_holder(self, store: Store) -> None:
+        """D4, D11: deduplication is of run creation, and a duplicate never raises unless asked to."""
+        first, second = request(key="k"), request(key="k", at=1)
+        assert store.add([first]) == [Added(first.run.id, True)]
+        assert store.add([second]) == [Added(first.run.id, False)]
+        assert store.find_runs([second.run.id]) == {}
+
+    def test_one_key_twice_in_a_batch(self, store: Store) -> None:
+        first, second, other = request(key="k"), request(key="k"), request()
+        assert store.add([first, second, other]) == [
+            Added(first.run.id, True),
+            Added(first.run.id, False),
+            Added(other.run.id, True),
+        ]
+
+    def test_keys_of_tenants_are_apart(self, store: Store) -> None:
+        made = store.add([request(key="k", tenant="a"), request(key="k", tenant="b")])
+        assert [answer.created for answer in made] == [True, True]
+
+    def test_a_key_is_free_when_its_run_has_ended(self, store: Store) -> None:
+        add(store, request(key="k"))
+        (run,) = claim(store)
+        assert [answer.created for answer in store.add([request(key="k")])] == [False]
+        _succeed(store, run, 1)
+        assert [answer.created for answer in store.add([request(key="k", at=2)])] == [True]
+
+    def test_a_key_stays_taken_while_its_run_waits_for_a_retry(self, store: Store) -> None:
+        add(store, request(key="k"))
+        (run,) = claim(store)
+        assert store.apply([state.retry(run, after(1), error="E", reason="error", wait=KEEP.other)])
+        assert store.add([request(key="k", at=2)]) == [Added(run.id, False)]
+
+    def test_a_key_with_a_span_outlives_its_run(self, store: Store) -> None:
+        add(store, request(key="k", key_for=60))
+        (run,) = claim(store)
+        _succeed(store, run, 1)
+        assert store.add([request(key="k", at=59)]) == [Added(run.id, False)]
+        assert [answer.created for answer in store.add([request(key="k", at=60)])] == [True]
+
+    def test_a_key_with_a_span_is_free_after_it_though_the_run_lives(self, store: Store) -> None:
+        old = request(key="k", key_for=60)
+        new = request(key="k", at=61)
+        assert [answer.created for answer in store.add([old, new])] == [True, True]
+        # The old run's end must not free the key that is no longer its own.
+        store.apply([state.cancel(old.run, after(62), reason="-", keep=KEEP.other)])
+        assert store.add([request(key="k", at=63)]) == [Added(new.run.id, False)]
+
+    def test_keys_whose_span_is_over_are_removed(self, store: Store) -> None:
+        add(store, request(key="short", key_for=60), request(key="long", key_for=120), request(key="live"))
+        assert store.delete_finished(after(59), 100) == 0
+        assert store.delete_finished(after(60), 100) == 1
+        assert store.delete_finished(after(120), 100) == 1
+
+    def test_reject_names_the_holder(self, store: Store) -> None:
+        (run,) = add(store, request(key="k"))
+        with pytest.raises(DuplicateRun, match=run.id) as caught:
+            store.add([request(key="k", on_duplicate="reject")])
+        assert caught.value.run_id == run.id
+        assert ids(store.list_runs(Filter(None))) == [run.id]
+
+    def test_reject_of_a_free_key_makes_the_run(self, store: Store) -> None:
+        new = request(key="k", on_duplicate="reject")
+        assert store.add([new]) == [Added(new.run.id, True)]
+
+    def test_a_rejected_duplicate_writes_nothing_of_its_batch(self, store: Store) -> None:
+        (run, tagged) = add(store, request(key="k"), request(tag="t"))
+        with pytest.raises(DuplicateRun):
+            store.add(
+                [
+                    request(),
+                    request(key="other"),
+                    request(tag="t", replace_tag=True),
+                    request(key="k", on_duplicate="reject"),
+                    request(),
+                ]
+            )
+        assert ids(store.list_runs(Filter(None))) == [tagged.id, run.id]
+        assert find(store, tagged).status is Status.QUEUED
+        assert [answer.created for answer in store.add([request(key="other")])] == [True]
+
+    def test_replace_ends_the_waiting_holder(self, store: Store) -> None:
+        (old,) = add(store, request(key="k", delay=60))
+        new = request(key="k", at=1, on_duplicate="replace")
+        assert store.add([new]) == [Added(new.run.id, True)]
+        ended = find(store, old)
+        assert (ended.status, ended.finished_at) == (Status.CANCELED, after(1))
+        assert ended.remove_at == after(1) + KEEP.other
+        assert ended.reason is not None
+        assert new.run.id in ended.reason
+        assert store.add([request(key="k", at=2)]) == [Added(new.run.id, False)]
+
+    def test_replace_leaves_a_running_holder_alone_and_takes_its_key(self, store: Store) -> None:
+        add(store, request(key="k"))
+        (old,) = claim(store)
+        new = request(key="k", at=1, on_duplicate="replace")
+        assert store.add([new]) == [Added(new.run.id, True)]
+        assert find(store, old) == old
+        _succeed(store, old, 2)
+        assert store.add([request(key="k", at=3)]) == [Added(new.run.id, False)]
+
+    def test_replace_spares_other_keys_and_tenants(self, store: Store) -> None:
+        others = add(store, request(key="l"), request(key="k", tenant="b"), request())
+        add(store, request(key="k"))
+        store.add([request(key="k", on_duplicate="replace", at=1)])
+        assert [find(store, run).status for run in others] == [Status.QUEUED] * 3
+
+    def test_replace_tag_ends_waiting_runs_of_the_tag(self, store: Store) -> None:
+        """B10."""
+        add(store, request(tag="t"))
+        (running,) = claim(store)
+        waiting = add(store, request(tag="t"), request(tag="t", delay=60, queue="mail"), request("send", tag="t"))
+        spared = add(store, request(tag="u"), request(), request(tag="t", tenant="b"))
+        new = request(tag="t", at=1, replace_tag=True)
+        assert store.add([new]) == [Added(new.run.id, True)]
+        for run in waiting:
+            ended = find(store, run)
+            assert (ended.status, ended.finished_at) == (Status.CANCELED, after(1))
+            assert ended.reason is not None
+            assert new.run.id in ended.reason
+        assert find(store, running) == running
+        assert [find(store, run) for run in spared] == spared
+        assert ids(store.pending_of(tenant="default", tag="t")) == [new.run.id]
+
+    def test_replace_tag_frees_the_keys_of_what_it_ends(self, store: Store) -> None:
+        add(store, request(tag="t", key="k"))
+        store.add([request(tag="t", replace_tag=True)])
+        assert [answer.created for answer in store.add([request(key="k")])] == [True]
+
+    def test_replace_tag_acts_in_the_order_of_the_batch(self, store: Store) -> None:
+        before, replacing, behind = request(tag="t"), request(tag="t", replace_tag=True), request(tag="t")
+        store.add([before, replacing, behind])
+        found = [find(store, new.run).status for new in (before, replacing, behind)]
+        assert found == [Status.CANCELED, Status.QUEUED, Status.QUEUED]
+
+    def test_replace_tag_and_a_taken_key_together(self, store: Store) -> None:
+        """The tag is cleared first; the key may be free because of that."""
+        (old,) = add(store, request(tag="t", key="k"))
+        new = request(tag="t", key="k", replace_tag=True)
+        assert store.add([new]) == [Added(new.run.id, True)]
+        assert find(store, old).status is Status.CANCELED

@@ -1,0 +1,121 @@
+"""A lease while it is held: renewing, progress, a request to end; and what happens when it runs out."""
+
+from __future__ import annotations
+
+from workbell.model import state
+from workbell.model.ids import new_id
+from workbell.model.run import Status
+from workbell.stores.port import Held, Renewed, Store
+from workbell.testing.contracts.making import KEEP, add, after, claim, claimed, find, held, ids, request
+
+
+class LeasingContract:
+    def test_a_held_lease_is_extended(self, store: Store) -> None:
+        run = claimed(store)
+        assert store.renew([held(run)], lease_until=after(99)) == [Renewed(run.id, run.token, False)]
+        assert find(store, run).lease_until == after(99)
+
+    def test_a_lost_lease_is_not_extended(self, store: Store) -> None:
+        """F1: an old token, an ended run, an unknown one, one that waits."""
+        stale = claimed(store)
+        store.apply([state.release(stale, after(1))])
+        (again,) = claim(store, at=2)
+        done = claimed(store, queue="other")
+        (waiting,) = add(store, request("send"))
+        store.apply([state.succeed(done, after(3), result=None, keep=KEEP.succeeded)])
+        lost = [held(stale), held(waiting), held(done), Held(new_id(), 1)]
+        answer = store.renew([*lost, held(again)], lease_until=after(99))
+        assert answer == [Renewed(again.id, again.token, False)]
+        assert find(store, waiting).lease_until is None
+        assert store.renew([], lease_until=after(99)) == []
+
+    def test_many_leases_are_extended_together(self, store: Store) -> None:
+        add(store, *[request() for _ in range(20)])
+        runs = claim(store)
+        renewed = store.renew([held(run) for run in runs], lease_until=after(99))
+        assert sorted(lease.run_id for lease in renewed) == sorted(ids(runs))
+        assert {run.lease_until for run in store.find_runs(ids(runs)).values()} == {after(99)}
+
+    def test_a_request_to_end_is_told_at_the_next_renewal(self, store: Store) -> None:
+        run = claimed(store)
+        assert store.request_cancel(run.id)
+        assert find(store, run).cancel_requested
+        assert store.renew([held(run)], lease_until=after(60)) == [Renewed(run.id, run.token, True)]
+
+    def test_a_request_to_end_is_over_when_the_run_goes_on(self, store: Store) -> None:
+        run = claimed(store)
+        store.request_cancel(run.id)
+        store.apply([state.release(run, after(1))])
+        assert not find(store, run).cancel_requested
+
+    def test_only_running_runs_can_be_asked_to_end(self, store: Store) -> None:
+        (waiting,) = add(store, request())
+        assert not store.request_cancel(waiting.id)
+        assert not store.request_cancel(new_id())
+        assert not find(store, waiting).cancel_requested
+        (run,) = claim(store)
+        store.apply([state.succeed(run, after(1), result=None, keep=KEEP.succeeded)])
+        assert not store.request_cancel(run.id)
+
+    def test_progress_and_loneliness_are_noted_under_the_lease(self, store: Store) -> None:
+        run = claimed(store)
+        assert store.set_progress(held(run), '{"done":1}')
+        assert store.mark_alone(held(run))
+        found = find(store, run)
+        assert (found.progress_text, found.alone) == ('{"done":1}', True)
+
+    def test_progress_and_loneliness_are_refused_without_it(self, store: Store) -> None:
+        stale = claimed(store)
+        store.apply([state.release(stale, after(1))])
+        assert not store.set_progress(held(stale), "{}")
+        assert not store.mark_alone(held(stale))
+        (run,) = claim(store, at=2)
+        assert not store.set_progress(held(stale), "{}")
+        assert not store.mark_alone(held(stale))
+        assert find(store, run) == run
+
+    def test_progress_is_kept_with_the_finished_run(self, store: Store) -> None:
+        run = claimed(store)
+        store.set_progress(held(run), '{"done":1}')
+        store.apply([state.succeed(run, after(1), result=None, keep=KEEP.succeeded)])
+        assert find(store, run).progress_text == '{"done":1}'
+
+    def test_lapsed_are_ended_leases_and_expired_waits(self, store: Store) -> None:
+        add(store, request("a"), request("b"))
+        first, _second = sorted(claim(store, lease=30), key=lambda run: run.job)
+        store.renew([held(_second)], lease_until=after(90))
+        queued, delayed, _fresh = add(
+            store,
+            request(expires_at=after(20)),
+            request(expires_at=after(25), delay=22),
+            request(expires_at=after(91)),
+        )
+        assert store.lapsed(after(19), 100) == []
+        assert ids(store.lapsed(after(20), 100)) == [queued.id]
+        assert sorted(ids(store.lapsed(after(30), 100))) == sorted([first.id, queued.id, delayed.id])
+        assert len(store.lapsed(after(100), 1)) == 2  # the limit is for either kind
+
+    def test_expiry_does_not_touch_what_runs(self, store: Store) -> None:
+        claimed(store, expires_at=after(10))
+        assert store.lapsed(after(20), 100) == []
+
+    def test_a_lost_run_goes_back_to_its_line(self, store: Store) -> None:
+        """F1: worker loss is counted apart from failure."""
+        claimed(store)
+        (run,) = store.lapsed(after(31), 100)
+        assert store.apply([state.lose(run, after(31), keep=KEEP.other)]) == {run.id}
+        back = find(store, run)
+        assert (back.status, back.losses, back.failures, back.attempt) == (Status.QUEUED, 1, 0, 1)
+        assert (back.worker, back.lease_until, back.started_at) == (None, None, None)
+
+    def test_held_by(self, store: Store) -> None:
+        add(store, request("a"))
+        mine = claim(store, worker="mine")
+        add(store, request("b"))
+        claim(store, worker="theirs")
+        add(store, request("c"))
+        assert store.held_by("mine") == mine
+        assert store.held_by("nobody") == []
+        store.apply([state.release(mine[0], after(1))])
+        assert store.held_by("mine") == []
+

@@ -1,0 +1,177 @@
+"""Transitions: each is written under its guard, once, completely or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from workbell.model import state
+from workbell.model.ids import new_id
+from workbell.model.run import FINAL, Attempt, AttemptStatus, Run, Status
+from workbell.model.state import MOVES, Move, Transition
+from workbell.stores.port import Filter, Store
+from workbell.testing.contracts.making import KEEP, add, after, claim, claimed, find, held, ids, request
+
+WAIT = timedelta(seconds=60)
+MAKE: dict[Move, Callable[[Run], Transition]] = {
+    Move.DISPATCH: lambda run: state.dispatch(run, after(50)),
+    Move.SUCCEED: lambda run: state.succeed(run, after(50), result='{"a":1}', keep=KEEP.succeeded),
+    Move.RETRY: lambda run: state.retry(run, after(50), error="E: e", reason="error", wait=WAIT, started_at=after(49)),
+    Move.FAIL: lambda run: state.fail(run, after(50), error="E: e", reason="error", keep=KEEP.other),
+    Move.RELEASE: lambda run: state.release(run, after(50), started_at=after(49)),
+    Move.SNOOZE: lambda run: state.snooze(run, after(50), wait=WAIT, reason="later", started_at=after(49)),
+    Move.LOSE: lambda run: state.lose(run, after(50), keep=KEEP.other),
+    Move.CANCEL: lambda run: state.cancel(run, after(50), reason="-", keep=KEEP.other),
+}
+GUARDS = [(move, source, status) for move in MAKE for source in MOVES[move].sources for status in Status]
+
+
+def in_status(store: Store, status: Status) -> Run:
+    """A run that has got where it should be by legal moves."""
+    if status in (Status.SCHEDULED, Status.QUEUED):
+        (run,) = add(store, request(delay=60 if status is Status.SCHEDULED else 0, tag="t", input_text="{}"))
+        return run
+    run = claimed(store, tag="t", input_text="{}")
+    if status is Status.RUNNING:
+        return run
+    move = {Status.SUCCEEDED: Move.SUCCEED, Status.FAILED: Move.FAIL, Status.CANCELED: Move.CANCEL}[status]
+    assert store.apply([MAKE[move](run)]) == {run.id}
+    return find(store, run)
+
+
+def booked(change: Transition, run: Run) -> Run:
+    """The run as the store must have it after a transition: marks of the old attempt are gone."""
+    return msgspec.structs.replace(change.after(run), cancel_requested=False, alone=False)
+
+
+class MovingContract:
+    def test_every_move_but_the_claim_is_tried_here(self) -> None:
+        assert {*MAKE, Move.START} == set(Move)
+
+    @pytest.mark.parametrize(("move", "source", "status"), GUARDS)
+    def test_a_move_is_made_from_its_status_only_and_once(
+        self, store: Store, move: Move, source: Status, status: Status
+    ) -> None:
+        """D3: every transition is idempotent and tolerates duplicate delivery."""
+        run = in_status(store, status)
+        change = MAKE[move](msgspec.structs.replace(run, status=source))
+        if status is source:
+            assert store.apply([change]) == {run.id}
+            assert find(store, run) == booked(change, run)
+        before, attempts = find(store, run), store.list_attempts(run.id)
+        assert store.apply([change]) == set()
+        assert store.apply([change, change]) == set()
+        assert find(store, run) == before
+        assert store.list_attempts(run.id) == attempts
+
+    @pytest.mark.parametrize("move", MAKE)
+    @pytest.mark.parametrize("off", [-1, 1])
+    def test_a_move_is_refused_under_another_token(self, store: Store, move: Move, off: int) -> None:
+        """F1: fenced leases on every write."""
+        run = in_status(store, MOVES[move].sources[-1])
+        change = MAKE[move](msgspec.structs.replace(run, token=run.token + off))
+        assert store.apply([change]) == set()
+        assert find(store, run) == run
+
+    def test_one_transition_twice_in_a_batch_moves_once(self, store: Store) -> None:
+        follow = request("follow")
+        run = claimed(store)
+        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=follow)
+        assert store.apply([failed, failed]) == {run.id}
+        assert ids(store.list_runs(Filter(None))) == sorted([run.id, follow.run.id], reverse=True)
+        (again,) = claim(store, at=2)
+        back = state.release(again, after(3), started_at=after(2))
+        assert store.apply([back, back]) == {again.id}
+        assert len(store.list_attempts(again.id)) == 1
+
+    def test_of_two_ends_in_a_batch_the_first_counts(self, store: Store) -> None:
+        run, unwanted = claimed(store), request("unwanted")
+        won = state.succeed(run, after(1), result="1", keep=KEEP.succeeded)
+        late = state.fail(run, after(2), error="E", reason="error", keep=KEEP.other, then=unwanted)
+        assert store.apply([won, late]) == {run.id}
+        assert find(store, run).status is Status.SUCCEEDED
+        assert store.find_runs([unwanted.run.id]) == {}
+
+    def test_a_batch_says_which_of_it_moved(self, store: Store) -> None:
+        add(store, *[request() for _ in range(6)])
+        runs = claim(store)
+        lost = runs[::2]
+        store.apply([state.release(run, after(1)) for run in lost])
+        again = {run.id: run for run in claim(store, at=2)}
+        changes = [
+            state.succeed(run, after(3), result="1", keep=KEEP.succeeded)
+            if place % 4 < 2
+            else state.retry(run, after(3), error="E", reason="error", wait=WAIT)
+            for place, run in enumerate(runs)
+        ]
+        assert store.apply(changes) == {run.id for run in runs[1::2]}
+        assert [find(store, run) for run in lost] == [again[run.id] for run in lost]
+        assert store.apply([]) == set()
+
+    def test_an_unknown_run_is_not_moved(self, store: Store) -> None:
+        (run,) = add(store, request())
+        stranger = msgspec.structs.replace(run, id=new_id())
+        assert store.apply([state.cancel(stranger, after(1), reason="-", keep=KEEP.other)]) == set()
+
+    @pytest.mark.parametrize("status", FINAL)
+    def test_a_finished_run_is_in_history_once(self, store: Store, status: Status) -> None:
+        run = in_status(store, status)
+        assert [(found.id, found.status) for found in store.list_runs(Filter(None))] == [(run.id, status)]
+        assert (run.finished_at, run.lease_until) == (after(50), None)
+        assert store.counts() == []
+        assert claim(store, at=60) == []
+        assert store.held_by("worker") == []
+
+    def test_what_a_finished_run_keeps(self, store: Store) -> None:
+        run = claimed(store, tag="t", key="k", user_id=3, input_text='{"b":2}', options_text='{"timeout":1.0}')
+        store.mark_alone(held(run))
+        store.request_cancel(run.id)
+        done = state.succeed(run, after(9), result='{"a":1}', keep=timedelta(days=1), started_at=after(1))
+        store.apply([done])
+        found = find(store, run)
+        assert found == booked(done, run)
+        assert (found.result_text, found.started_at, found.worker) == ('{"a":1}', after(1), "worker")
+        assert found.remove_at == after(9) + timedelta(days=1)
+
+    def test_attempts_are_recorded_with_the_moves_that_end_them(self, store: Store) -> None:
+        """C7: one record per attempt. The last one is the run itself."""
+        run = claimed(store)
+        store.apply([MAKE[Move.RETRY](run)])
+        store.dispatch(after(200), 10)
+        (run,) = claim(store, at=201, worker="second")
+        lost = MAKE[Move.LOSE](run)
+        store.apply([lost])
+        (run,) = claim(store, at=202)
+        store.apply([MAKE[Move.SUCCEED](run)])
+        assert store.list_attempts(run.id) == [
+            Attempt(run.id, 1, AttemptStatus.FAILED, after(49), after(50), "worker", "E: e"),
+            Attempt(run.id, 2, AttemptStatus.LOST, after(201), after(50), "second", lost.error),
+        ]
+        assert store.list_attempts(new_id()) == []
+
+    def test_a_follow_up_is_made_in_the_same_write(self, store: Store) -> None:
+        """B8."""
+        run, follow = claimed(store), request("next", queue="elsewhere", at=1, delay=60, tag="chain")
+        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=follow)
+        assert store.apply([failed]) == {run.id}
+        assert find(store, follow.run) == follow.run
+        store.dispatch(after(61), 10)
+        assert ids(claim(store, at=61)) == [follow.run.id]
+
+    def test_a_refused_move_has_no_follow_up(self, store: Store) -> None:
+        run, follow = claimed(store), request("next")
+        store.apply([state.release(run, after(1))])
+        refused = state.fail(run, after(2), error="E", reason="error", keep=KEEP.other, then=follow)
+        assert store.apply([refused]) == set()
+        assert store.find_runs([follow.run.id]) == {}
+
+    def test_a_follow_up_may_be_kept_out_by_its_key(self, store: Store) -> None:
+        (holder,) = add(store, request(key="k", delay=60))
+        run, follow = claimed(store), request("next", key="k")
+        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=follow)
+        assert store.apply([failed]) == {run.id}
+        assert store.find_runs([follow.run.id, holder.id]) == {holder.id: holder}
+

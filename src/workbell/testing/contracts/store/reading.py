@@ -1,0 +1,128 @@
+"""What can be asked: who waits, how many, in which place; jobs, pauses; and removing what is over."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+
+from workbell.model import state
+from workbell.model.ids import new_id
+from workbell.model.job import Job
+from workbell.model.retry import Retry
+from workbell.model.run import Lane
+from workbell.stores.port import Counts, Filter, Pick, Store
+from workbell.testing.contracts.making import KEEP, START, add, after, claim, claim_picks, claimed, ids, request
+
+
+def job(name: str, **fields: object) -> Job:
+    given = {"id": new_id(), "name": name, "handler": f"module:{name}", "created_at": START, "updated_at": START}
+    return Job(**(given | fields))  # type: ignore[arg-type]
+
+
+class ReadingContract:
+    def test_pending_of_a_tag(self, store: Store) -> None:
+        claimed(store, tag="t")
+        queued, delayed, foreign, _other = add(
+            store, request(tag="t"), request(tag="t", delay=9), request(tag="t", tenant="b"), request(tag="u")
+        )
+        assert sorted(ids(store.pending_of(tag="t"))) == sorted([queued.id, delayed.id, foreign.id])
+        assert sorted(ids(store.pending_of(tenant="default", tag="t"))) == sorted([queued.id, delayed.id])
+        assert store.pending_of(tag="nothing") == []
+
+    def test_pending_of_server_processes(self, store: Store) -> None:
+        """B9."""
+        claimed(store, accepted_by="host/1/1")
+        queued, delayed, _persistent = add(
+            store, request(accepted_by="host/1/1"), request(accepted_by="host/2/9", delay=9), request()
+        )
+        assert sorted(ids(store.pending_of(accepted=True))) == sorted([queued.id, delayed.id])
+
+    def test_how_many_are_ahead(self, store: Store) -> None:
+        """F5."""
+        low, first, second, high = add(store, request(priority=-1), request(), request(at=1), request(priority=1, at=2))
+        add(store, request(queue="other", priority=9), request(delay=60, priority=9))
+        assert [store.ahead_of(run) for run in (high, first, second, low)] == [0, 1, 2, 3]
+        claim_picks(store, [Pick(high.lane.id, high.rank, 1)], 1, at=3)
+        assert store.ahead_of(low) == 2
+
+    def test_counts_of_live_runs_by_lane(self, store: Store) -> None:
+        claimed(store, queue="mail")
+        done = claimed(store, queue="done")
+        store.apply([state.succeed(done, after(1), result=None, keep=KEEP.succeeded)])
+        add(store, request(queue="mail"), request(queue="mail"), request(queue="mail", delay=9), request(tenant="b"))
+        store.pause_lanes(True, tenant="b", queue="default")
+        expected = {
+            Counts(Lane("default", "mail", "work"), 1, 2, 1, False),
+            Counts(Lane("b", "default", "work"), 0, 1, 0, True),
+        }
+        assert set(store.counts()) == expected
+
+    def test_jobs_are_kept_by_name(self, store: Store) -> None:
+        """D2, C1."""
+        full = job(
+            "send",
+            queue="mail",
+            description="Sends 'mail'.",
+            payload_template='{"a":1}',
+            retry=Retry(attempts=7, give_up_on=("ValueError",)),
+            timeout=2.5,
+            enabled=False,
+        )
+        store.put_jobs([full, job("clean"), job("send", tenant="b")])
+        assert store.find_job("default", "send") == full
+        assert store.find_job("default", "nothing") is None
+        assert [found.name for found in store.list_jobs("default")] == ["clean", "send"]
+        assert [found.name for found in store.list_jobs("nobody")] == []
+
+    def test_a_job_put_again_is_updated_and_keeps_its_identity(self, store: Store) -> None:
+        old = job("send")
+        new = job("send", queue="mail", created_at=after(5), updated_at=after(5))
+        store.put_jobs([old])
+        store.put_jobs([new])
+        assert store.list_jobs("default") == [msgspec.structs.replace(new, id=old.id, created_at=START)]
+
+    def test_lanes_are_paused_by_queue_or_job(self, store: Store) -> None:
+        add(store, request("a", queue="x"), request("b", queue="x"), request("a", queue="y"), request("a", tenant="t"))
+        assert store.pause_lanes(True, tenant="default", queue="x") == 2
+        assert {(run.queue, run.tenant) for run in claim(store)} == {("y", "default"), ("default", "t")}
+        assert store.pause_lanes(False, tenant="default", queue="x") == 2
+        assert len(claim(store)) == 2
+        add(store, request("a", queue="x"), request("b", queue="x"), request("a", queue="y"), request("a", tenant="t"))
+        assert store.pause_lanes(True, tenant="default", job="a") == 2
+        assert {(run.job, run.tenant) for run in claim(store)} == {("b", "default"), ("a", "t")}
+        assert store.pause_lanes(True, tenant="nobody", job="a") == 0
+
+    def test_finished_runs_are_removed_when_their_time_is_over(self, store: Store) -> None:
+        """B7: with their attempts; live runs and younger ones stay."""
+        run = claimed(store)
+        store.apply([state.release(run, after(1), started_at=after(1))])
+        (run,) = claim(store, at=2)
+        store.apply([state.succeed(run, after(3), result=None, keep=timedelta(seconds=10))])
+        young = claimed(store, at=3)
+        store.apply([state.succeed(young, after(4), result=None, keep=timedelta(seconds=60))])
+        live = claimed(store, at=4)
+        assert len(store.list_attempts(run.id)) == 1
+        assert store.delete_finished(after(12), 100) == 0
+        assert store.delete_finished(after(13), 100) == 1
+        assert store.list_attempts(run.id) == []
+        assert sorted(ids(store.list_runs(Filter(None)))) == sorted([young.id, live.id])
+
+    def test_removal_is_in_batches_oldest_first(self, store: Store) -> None:
+        runs = add(store, *[request() for _ in range(5)])
+        for place, run in enumerate(runs):
+            keep = timedelta(seconds=50 - place)
+            assert store.apply([state.cancel(run, after(0), reason="-", keep=keep)])
+        assert store.delete_finished(after(99), 2) == 2
+        assert sorted(ids(store.list_runs(Filter(None)))) == sorted(ids(runs[:3]))
+        assert store.delete_finished(after(99), 100) == 3
+        assert store.delete_finished(after(99), 100) == 0
+
+    def test_upkeep_can_be_called_at_any_time(self, store: Store) -> None:
+        (run,) = add(store, request())
+        store.tidy()
+        store.check()
+        assert store.migrate() == []
+        store.measure_time()
+        assert all(level in ("ok", "note", "risk") and what and text for level, what, text in store.describe())
+        assert store.find_runs([run.id])

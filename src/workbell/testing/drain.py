@@ -1,0 +1,147 @@
+"""Executing what is due, here and now: one run after the other, without an engine, always in the same order.
+
+The rules are the engine's own: its functions call the handlers and decide what follows. Only the waiting is left
+out: what is not due yet stays where it is. Move the clock, and drain again. A plain handler's timeout is not
+enforced, because nothing here could stop it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from random import Random
+
+from workbell.client import Client
+from workbell.engine.consume import serves
+from workbell.engine.execute import call_async, call_plain
+from workbell.engine.outcome import Raised, decide
+from workbell.engine.recover import Recover
+from workbell.engine.work import Work
+from workbell.errors import UnknownJob, WorkbellError
+from workbell.handlers.context import Context
+from workbell.model import state
+from workbell.model.run import Run
+from workbell.queues.in_store import InStoreQueue
+from workbell.queues.port import Claimant
+from workbell.settings import Settings
+
+BATCH = 500
+MOST = 10_000  # runs: enough for any test, and an end for jobs that enqueue themselves
+
+
+def drain(bell: Client, *, until_idle: bool = True, raise_errors: bool = False) -> list[Run]:
+    """Execute every run that is due now; the runs that ended, in that order.
+
+    With `until_idle`, runs that handlers enqueue on the way are executed too; without it, only what was due at
+    the call. A retry that is due later waits for the clock to be moved. `raise_errors` raises the first error of a
+    handler, once it is booked, as if the handler had been called directly.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return _drain(bell, until_idle, raise_errors)
+    # Called from async code: its event loop cannot run another one inside it, so a thread stands in.
+    with ThreadPoolExecutor(1, thread_name_prefix="workbell-drain") as thread:
+        return thread.submit(_drain, bell, until_idle, raise_errors).result()
+
+
+def _drain(bell: Client, until_idle: bool, raise_errors: bool) -> list[Run]:
+    bell.store.check()
+    ended: list[Run] = []
+    with asyncio.Runner() as runner:
+        drainer = _Drainer(bell, runner, raise_errors)
+        if not until_idle:
+            return drainer.execute_all(drainer.claim_all())
+        for _ in range(MOST):
+            claimed = drainer.claim(1)
+            if not claimed:
+                return ended
+            ended += drainer.execute_all(claimed)
+    raise WorkbellError(f"drain: still busy after {MOST:,} runs; does a job enqueue itself, or snooze for no time?")
+
+
+class _Drainer:
+    def __init__(self, bell: Client, runner: asyncio.Runner, raise_errors: bool) -> None:
+        self._bell = bell
+        self._store = bell.store
+        self._runner = runner
+        self._raise_errors = raise_errors
+        self._queue = InStoreQueue(bell.store, claims_per_look=1)
+        settings: Settings = getattr(bell, "settings", None) or Settings()
+        self._claimant = Claimant("drain", settings.lease_span, serves(bell.registry, None))
+        self._recover = Recover(bell.store, bell.keep, lambda: None, settings.sweep)
+        self._random = Random(0)
+
+    def claim(self, limit: int) -> list[Run]:
+        now = self._prepare()
+        return self._queue.claim(self._claimant, limit, now)
+
+    def claim_all(self) -> list[Run]:
+        now = self._prepare()
+        every: list[Run] = []
+        while runs := self._queue.claim(self._claimant, BATCH, now):
+            every += runs
+        return every
+
+    def _prepare(self) -> datetime:
+        """Bring everything that is due now into its line."""
+        now = self._store.clock.now()
+        while self._recover.step(now) == 0:
+            pass  # more than a batch was lost or has expired
+        while self._store.dispatch(now, BATCH) >= BATCH:
+            pass
+        return now
+
+    def execute_all(self, runs: Sequence[Run]) -> list[Run]:
+        ended = []
+        for place, run in enumerate(runs):
+            try:
+                after = self._execute(run)
+            except BaseException:
+                now = self._store.clock.now()
+                self._store.apply([state.release(left, now) for left in runs[place + 1 :]])
+                raise
+            if after.status.final:
+                ended.append(after)
+        return ended
+
+    def _execute(self, run: Run) -> Run:
+        job = self._bell.registry.find(run.job)
+        if job is None:
+            raise UnknownJob(f"There is no job {run.job!r} here; declare it with @bell.job.")
+        work = Work(run, job)
+        work.started_at = self._store.clock.now()
+        context = self._context(work)
+        if job.is_async:
+            outcome = self._runner.run(call_async(work, context), context=contextvars.Context())
+        else:
+            outcome = contextvars.Context().run(call_plain, work, context)
+        change = decide(
+            run,
+            outcome,
+            self._store.clock.now(),
+            started_at=work.started_at,
+            job_retry=job.retry,
+            keep=self._bell.keep,
+            randomness=self._random,
+        )
+        self._store.apply([change])
+        if isinstance(outcome, Raised) and (self._raise_errors or isinstance(outcome.error, KeyboardInterrupt)):
+            raise outcome.error
+        return self._store.find_runs([run.id]).get(run.id, change.after(run))
+
+    def _context(self, work: Work) -> Context:
+        client = self._bell
+        if client.tenant != work.run.tenant:
+            client = client.for_tenant(work.run.tenant)
+
+        def is_canceled() -> bool:
+            found = self._store.find_runs([work.run.id]).get(work.run.id)
+            if found is not None and found.cancel_requested:
+                work.cancel_reason = "canceled on request"
+            return work.stopping
+
+        return Context(work.run, client, self._store.set_progress, is_canceled)

@@ -1,0 +1,31 @@
+"""The pytest plugin: fixtures for tests of applications. It is loaded in every test run, so it imports when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from workbell.app import Workbell
+    from workbell.model.clock import ManualClock
+
+
+@pytest.fixture
+def workbell_clock() -> ManualClock:
+    """A clock that moves only when told to: `workbell_clock.advance(hours=1)`."""
+    from workbell.model.clock import ManualClock
+
+    return ManualClock()
+
+
+@pytest.fixture
+def workbell_memory(workbell_clock: ManualClock) -> Iterator[Workbell]:
+    """A Workbell in memory, under `workbell_clock`: for `drain`, `inline` and `assert_enqueued`."""
+    from workbell.app import Workbell
+    from workbell.settings import Settings
+    from workbell.stores.memory import MemoryStore
+
+    with Workbell(settings=Settings(url="memory://"), store=MemoryStore(workbell_clock)) as bell:
+        yield bell

@@ -1,0 +1,1 @@
+"""The verbs of the client, on every store."""

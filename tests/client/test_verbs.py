@@ -1,0 +1,203 @@
+"""Looking at runs and steering them: get, runs, attempts, cancel, retry, wait, why, pause."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.client.conftest import fail, finish, take
+from workbell import InvalidOption, RunNotFinished, RunNotFound, Status, WaitTimeout, Workbell
+from workbell.model import state
+from workbell.model.run import AttemptStatus
+from workbell.stores.port import Held
+
+
+@pytest.mark.parametrize("run_id", ["", "x", "' OR 1=1 --", None, 5, "01890000-0000-7000-8000-000000000001"])
+def test_a_run_that_is_not_there(bell: Workbell, run_id: Any) -> None:
+    for verb in (bell.get, bell.attempts, bell.cancel, bell.retry, bell.wait, bell.why):
+        with pytest.raises(RunNotFound, match="There is no run .* of tenant default; it may have been removed"):
+            verb(run_id)
+
+
+def test_runs_are_listed_newest_first_and_by_pages(bell: Workbell, send: Any) -> None:
+    made = [send.enqueue(str(number)).id for number in range(7)]
+    finish(bell, take(bell, 1)[0])
+    newest = list(reversed(made))
+    assert [run.id for run in bell.runs()] == newest
+    pages = [bell.runs(limit=3)]
+    while len(pages[-1]) == 3:
+        pages.append(bell.runs(limit=3, before=pages[-1][-1].id))
+    assert [run.id for page in pages for run in page] == newest
+
+
+def test_runs_by_filter(bell: Workbell, send: Any, report: Any) -> None:
+    queued = send.options(tag="t", user_id=3).enqueue("x")
+    later = report.options(delay=60, user_id=4).enqueue(1)
+    ended = report.options(tag="t").enqueue(1)
+    bell.cancel(ended.id)
+
+    def ids(**wanted: Any) -> set[str]:
+        return {run.id for run in bell.runs(**wanted)}
+
+    assert ids() == {queued.id, later.id, ended.id}
+    assert ids(status="queued") == {queued.id}
+    assert ids(status=["scheduled", Status.CANCELED]) == {later.id, ended.id}
+    assert ids(job="report") == {later.id, ended.id}
+    assert ids(queue="mail") == {queued.id}
+    assert ids(tag="t") == {queued.id, ended.id}
+    assert ids(user_id=4) == {later.id}
+    assert ids(job="report", tag="t", status="canceled") == {ended.id}
+    assert ids(job="nothing") == ids(tag="'; --") == ids(status="failed") == set()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        ({"limit": 0}, "limit: 0 is not from 1 to 1000"),
+        ({"limit": 1001}, "limit: 1001 is not"),
+        ({"status": "done"}, "status: 'done' is not a valid Status; the statuses are scheduled, queued,"),
+    ],
+)
+def test_a_filter_that_cannot_be_used(bell: Workbell, wanted: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidOption, match=says):
+        bell.runs(**wanted)
+
+
+def test_attempts_are_one_list(bell: Workbell, send: Any) -> None:
+    """C7: one record for each attempt, whether or not it was the last."""
+    run = send.enqueue("x")
+    assert bell.attempts(run.id) == []
+    first = take(bell)[0]
+    assert [(each.number, each.status) for each in bell.attempts(run.id)] == [(1, AttemptStatus.RUNNING)]
+    now = bell.store.clock.now()
+    change = state.retry(first, now, error="E: 1", reason="error", wait=timedelta(0), started_at=now)
+    assert bell.store.apply([change])
+    bell.store.dispatch(bell.store.clock.now(), 10)
+    fail(bell, take(bell)[0])
+    attempts = bell.attempts(run.id)
+    assert [(each.number, each.status, each.worker) for each in attempts] == [
+        (1, AttemptStatus.FAILED, "w1"),
+        (2, AttemptStatus.FAILED, "w1"),
+    ]
+    assert [each.error for each in attempts] == ["E: 1", "ValueError: bad"]
+    assert all(each.started_at and each.finished_at for each in attempts)
+
+
+def test_cancel_ends_what_has_not_started(bell: Workbell, send: Any) -> None:
+    for run in (send.enqueue("x"), send.options(delay=60).enqueue("x")):
+        ended = bell.cancel(run.id, "not needed")
+        assert (ended.status, ended.reason) == (Status.CANCELED, "not needed")
+        assert bell.get(run.id) == ended
+        assert bell.cancel(run.id) == ended  # once more changes nothing
+    assert take(bell) == []
+
+
+def test_cancel_asks_a_running_handler_to_stop(bell: Workbell, send: Any) -> None:
+    send.enqueue("x")
+    run = take(bell)[0]
+    asked = bell.cancel(run.id)
+    assert (asked.status, asked.cancel_requested) == (Status.RUNNING, True)
+    (renewed,) = bell.store.renew([Held(run.id, run.token)], lease_until=bell.store.clock.now())
+    assert renewed.cancel_requested
+    ended = finish(bell, run)
+    assert bell.cancel(run.id).status is ended.status is Status.SUCCEEDED
+
+
+def test_retry_makes_a_new_run_that_is_linked(bell: Workbell, send: Any) -> None:
+    send.options(tag="t", priority=5).enqueue("x", copies=3)
+    ended = fail(bell, take(bell)[0])
+    again = bell.retry(ended.id)
+    assert again.id != ended.id
+    assert (again.retry_of, again.status, again.attempt) == (ended.id, Status.QUEUED, 0)
+    assert (again.input, again.tag, again.priority, again.queue) == ({"to": "x", "copies": 3}, "t", 5, "mail")
+    assert bell.get(ended.id).status is Status.FAILED
+    with pytest.raises(RunNotFinished, match=f"run {again.id} is queued; cancel it, or wait until it has ended"):
+        bell.retry(again.id)
+
+
+def test_wait_returns_the_ended_run(bell: Workbell, send: Any) -> None:
+    run = send.enqueue("x")
+    with ThreadPoolExecutor(1) as threads:
+        future = threads.submit(bell.wait, run.id, 30)
+        finish(bell, take(bell)[0], '{"a":1}')
+        ended = future.result(30)
+    assert (ended.status, ended.result) == (Status.SUCCEEDED, {"a": 1})
+    assert bell.wait(run.id) == ended  # at once
+
+
+def test_wait_has_an_end(bell: Workbell, send: Any) -> None:
+    with pytest.raises(WaitTimeout):
+        bell.wait(send.enqueue("x").id, timeout=0.01)
+
+
+def test_why_tells_where_a_run_stands(bell: Workbell, send: Any) -> None:
+    first, second = send.enqueue("x"), send.enqueue("y")
+    assert "first in its lane" in bell.why(first.id)
+    assert "1 before it in its lane, 0 of the lane running" in bell.why(second.id)
+    bell.pause(queue="mail")
+    assert "paused" in bell.why(first.id)
+    bell.resume(queue="mail")
+    taken = take(bell, 1)[0]
+    assert "It is running: attempt 1" in bell.why(first.id)
+    assert "0 before it in its lane, 1 of the lane running" in bell.why(second.id)
+    fail(bell, taken)
+    assert "It failed" in bell.why(first.id)
+    assert "It is due in" in bell.why(send.options(delay=60).enqueue("x").id)
+
+
+def test_why_knows_that_no_worker_knows_the_job(bell: Workbell) -> None:
+    other = Workbell(store=bell.store, settings=bell.settings)
+
+    @other.job
+    def stranger() -> None: ...
+
+    run = stranger.enqueue()
+    assert "No worker has ever declared the job 'stranger'" in bell.why(run.id)
+    other.waiter.close()
+
+
+def test_a_paused_queue_or_job_is_not_claimed(bell: Workbell, send: Any, report: Any) -> None:
+    send.enqueue("x")
+    report.enqueue(1)
+    assert bell.pause(queue="mail") == 1
+    assert [run.job for run in take(bell)] == ["report"]
+    assert bell.pause(job="report") == 1
+    report.enqueue(2)
+    assert take(bell) == []
+    assert bell.resume(queue="mail") == 1
+    assert [run.job for run in take(bell)] == ["send"]
+    assert bell.resume(job="report") == 1
+    assert [run.job for run in take(bell)] == ["report"]
+    assert bell.pause(queue="no such") == 0
+
+
+@pytest.mark.parametrize("wanted", [{}, {"queue": "mail", "job": "send"}])
+def test_pause_takes_one_thing(bell: Workbell, wanted: dict[str, str]) -> None:
+    with pytest.raises(InvalidOption, match="either queue= or job="):
+        bell.pause(**wanted)
+
+
+def test_another_tenants_runs_are_not_there(bell: Workbell, send: Any) -> None:
+    """Design rule 12: what belongs to another tenant is not found, not forbidden."""
+    other = bell.for_tenant("other")
+    mine, theirs = send.enqueue("x"), other.enqueue("send", {"to": "y"})
+    assert (mine.tenant, theirs.tenant) == ("default", "other")
+    for client, run in ((bell, theirs), (other, mine)):
+        for verb in (client.get, client.attempts, client.cancel, client.retry, client.wait, client.why):
+            with pytest.raises(RunNotFound, match=f"no run '{run.id}' of tenant {client.tenant}"):
+                verb(run.id)
+    assert [run.id for run in bell.runs()] == [mine.id]
+    assert [run.id for run in other.runs()] == [theirs.id]
+    assert other.pause(queue="mail") == 1
+    assert [run.id for run in take(bell)] == [mine.id]
+
+
+def test_a_tenant_needs_a_name(bell: Workbell) -> None:
+    from workbell import JobsError
+
+    for bad in ("", " x", "a\x00", None):
+        with pytest.raises(JobsError, match="tenant"):
+            bell.for_tenant(bad)  # type: ignore[arg-type]

@@ -1,0 +1,127 @@
+"""Fixtures for every test: the three stores, each fresh, and a clock that moves only when told to.
+
+One PostgreSQL serves the whole session. The process that pytest was started as owns it; with xdist it is started
+before the workers, which are told its port, and otherwise when the first test asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.register_assert_rewrite("workbell.testing.contracts", "tests.support")
+
+from tests.support.databases import Databases  # noqa: E402
+from tests.support.postgres import PostgresServer, RunningServer  # noqa: E402
+from workbell.app import open_store  # noqa: E402
+from workbell.model.clock import ManualClock  # noqa: E402
+from workbell.stores.port import Store  # noqa: E402
+
+SERVER = pytest.StashKey[PostgresServer]()
+TEMPLATE = "workbell_template"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Installed, the plugin has come in by its entry point; from a bare checkout it has not.
+    if not config.pluginmanager.has_plugin("workbell"):
+        config.pluginmanager.import_plugin("workbell.testing.plugin")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    server = config.stash.get(SERVER, None)
+    if server is not None:
+        server.remove()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """In the controller, for each xdist worker."""
+    node.workerinput["postgres_port"] = _own_server(node.config).port
+
+
+def _own_server(config: pytest.Config) -> PostgresServer:
+    if SERVER not in config.stash:
+        server = config.stash[SERVER] = PostgresServer()
+        server.start()
+        store = open_store(server.create_database(name=TEMPLATE))
+        store.migrate()
+        store.close()
+    return config.stash[SERVER]
+
+
+@pytest.fixture(scope="session")
+def postgres_server(request: pytest.FixtureRequest) -> PostgresServer:
+    """The server of this session; private second ones are made with `PostgresServer(folder)`."""
+    given = getattr(request.config, "workerinput", {}).get("postgres_port")
+    return _own_server(request.config) if given is None else RunningServer(given)
+
+
+@pytest.fixture(scope="session")
+def databases(postgres_server: PostgresServer) -> Databases:
+    return Databases(postgres_server, TEMPLATE)
+
+
+@pytest.fixture
+def postgres_url(databases: Databases) -> Iterator[str]:
+    """A fresh PostgreSQL database with Workbell's tables."""
+    url = databases.take()
+    yield url
+    databases.give_back(url)
+
+
+@pytest.fixture
+def empty_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """A fresh PostgreSQL database without any tables."""
+    url = postgres_server.create_database()
+    yield url
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """A file that is not there yet, in a folder that is."""
+    return f"sqlite:///{tmp_path / 'workbell.db'}"
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """The URL of each kind of store in turn."""
+    return _url(request)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def sql_store_url(request: pytest.FixtureRequest) -> str:
+    return _url(request)
+
+
+def _url(request: pytest.FixtureRequest) -> str:
+    if request.param == "memory":
+        return "memory://"
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    """Each kind of store in turn, empty and ready."""
+    yield from _open(store_url)
+
+
+@pytest.fixture
+def sql_store(sql_store_url: str) -> Iterator[Store]:
+    yield from _open(sql_store_url)
+
+
+def _open(url: str) -> Iterator[Store]:
+    store = open_store(url)
+    store.check()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()

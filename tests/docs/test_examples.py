@@ -1,0 +1,62 @@
+"""Every ```python block of the README, the tutorial and the how-to pages runs.
+
+Unless the line before it says `<!-- no-run -->`. The blocks of a page run one after another in one namespace,
+in a folder of their own; a page that holds tests is run by pytest. Lines keep their numbers, so that a
+failure points into the page.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import DOCS, ROOT, blocks, name_of, plain_environment, text_of
+
+RUNNABLE = [ROOT / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
+LIMIT = 60  # seconds for the examples of one page
+
+SCRIPT = "test_page.py"
+AS_PROGRAM = ["-c", f"import runpy; runpy.run_path({SCRIPT!r}, run_name='page')"]
+AS_TESTS = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "workbell.testing.plugin", SCRIPT]
+
+
+def as_script(parts: list[tuple[int, str]]) -> str:
+    """The blocks as one file in which every line has the number that it has on the page."""
+    lines: list[str] = []
+    for start, code in parts:
+        lines += [""] * (start - len(lines)) + code.splitlines()
+    return "\n".join(lines) + "\n"
+
+
+def holds_tests(script: str) -> bool:
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return any(
+        isinstance(node, functions) and node.name.startswith("test_") for node in ast.parse(script).body
+    )
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+def test_examples_run(page: Path, tmp_path: Path) -> None:
+    script = as_script(blocks(text_of(page), "python"))
+    (tmp_path / SCRIPT).write_text(script, "utf-8")
+    done = subprocess.run(
+        [sys.executable, *(AS_TESTS if holds_tests(script) else AS_PROGRAM)],
+        cwd=tmp_path,
+        env=plain_environment(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    assert done.returncode == 0, f"{name_of(page)}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+
+
+def test_the_pages_that_run_have_examples() -> None:
+    """A marker on every block would make the test above say nothing."""
+    counted = {name_of(page): len(blocks(text_of(page), "python")) for page in RUNNABLE}
+    assert sum(counted.values()) > 20, counted
+    assert counted["README.md"] >= 1
+    assert counted["docs/tutorial.md"] >= 5

@@ -1,0 +1,304 @@
+"""The checker is itself tested: faults are planted in the code, and each must be caught.
+
+Every scenario runs twice: as the code is, where the checker must find nothing, and with the fault.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from tests.support.checker import Violation, check
+from tests.support.recorder import Recorder, read
+
+from workbell import Context, Workbell
+from workbell.engine.engine import Engine
+from workbell.engine.recover import Recover
+from workbell.engine.work import Work
+from workbell.model import state
+from workbell.model.ids import new_id
+from workbell.model.run import Added, Lane, NewRun, Run, Status
+from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
+from workbell.model.state import Keep, Transition
+from workbell.queues.in_store import InStoreQueue
+from workbell.queues.port import Claimant
+from workbell.stores.memory import MemoryStore
+from workbell.stores.port import Batch, Store
+from workbell.stores.postgres import store as postgres_module
+from workbell.stores.sqlite import store as sqlite_module
+from workbell.stores.sqlite.store import SqliteSession, SqliteStore
+
+LEASE = timedelta(seconds=30)
+KEEP = Keep()
+GUARDS = {"sqlite": "AND r.token = (value ->> 2)", "postgres": "AND r.token = new.expected_token"}
+
+
+def names(violations: Sequence[Violation]) -> set[str]:
+    return {violation.rule for violation in violations}
+
+
+def found(store: Store, recorder: Recorder, *, settled: bool = True) -> set[str]:
+    return names(check(store, read(recorder.path), settled=settled))
+
+
+class Hands:
+    """A worker without an engine: claims, notes its start, and finishes when it is told to."""
+
+    def __init__(self, store: Store, recorder: Recorder, name: str) -> None:
+        self._store = store
+        self._recorder = recorder
+        self._claimant = Claimant(name, LEASE, lambda lane: True)
+
+    def claim(self) -> Run:
+        run = InStoreQueue(self._store).claim(self._claimant, 1, self._store.clock.now())[0]
+        self._recorder.started(run)
+        return run
+
+    def finish(self, run: Run) -> bool:
+        result = f'{{"token":{run.token}}}'
+        change = state.succeed(run, self._store.clock.now(), result=result, keep=KEEP.succeeded)
+        return bool(self._store.apply([change]))
+
+
+def enqueue(store: Store, recorder: Recorder) -> Run:
+    bell = Workbell(store=store)
+
+    @bell.job
+    def work() -> None: ...
+
+    run = work.enqueue()
+    recorder.acknowledged([run])
+    return run
+
+
+def lease_lost_and_both_finish(store: Store, recorder: Recorder) -> tuple[bool, bool]:
+    """The first worker's lease runs out, the second takes over, and then the first comes back."""
+    enqueue(store, recorder)
+    first, second = Hands(store, recorder, "first"), Hands(store, recorder, "second")
+    held = first.claim()
+    Recover(store, KEEP, lambda: None, 1).step(store.clock.now() + 2 * LEASE)
+    taken = second.claim()
+    return first.finish(held), second.finish(taken)
+
+
+class TestTokenGuard:
+    """F1, D6: what a worker writes whose lease is lost changes nothing."""
+
+    def test_sound(self, store: Store, recorder: Recorder) -> None:
+        assert lease_lost_and_both_finish(store, recorder) == (False, True)
+        assert found(store, recorder) == set()
+
+    @pytest.mark.parametrize("module", [sqlite_module, postgres_module], ids=["sqlite", "postgres"])
+    def test_guard_removed_from_sql(self, module, request, recorder: Recorder, monkeypatch) -> None:
+        engine = module.__name__.split(".")[-2]
+        store: Store = request.getfixturevalue(f"{engine}_store")
+        sound = module.QUERIES["finish"]
+        monkeypatch.setitem(module.QUERIES, "finish", sound.replace(GUARDS[engine], ""))
+        assert module.QUERIES["finish"] != sound
+        assert lease_lost_and_both_finish(store, recorder) == (True, False)
+        assert "stale write" in found(store, recorder)
+
+    def test_guard_removed_from_memory(self, recorder: Recorder, monkeypatch) -> None:
+        sound = MemoryStore._write
+
+        def unguarded(store: MemoryStore, change: Transition) -> bool:
+            run = store._live.get(change.run_id)
+            return sound(store, change if run is None else _with_token(change, run.token))
+
+        monkeypatch.setattr(MemoryStore, "_write", unguarded)
+        store = MemoryStore()
+        assert lease_lost_and_both_finish(store, recorder) == (True, False)
+        assert "stale write" in found(store, recorder)
+
+
+def _with_token(change: Transition, token: int) -> Transition:
+    return msgspec.structs.replace(change, expected_token=token)
+
+
+class TestLostRuns:
+    def test_acknowledged_before_the_commit(self, sqlite_store: SqliteStore, recorder: Recorder, monkeypatch) -> None:
+        """P1: the answer comes first, and the process dies before it has written."""
+        later: list[NewRun] = []
+
+        def add(new: Sequence[NewRun]) -> list[Added]:
+            later.extend(new)
+            return [Added(request.run.id, True) for request in new]
+
+        enqueue(sqlite_store, recorder)
+        monkeypatch.setattr(sqlite_store, "add", add)
+        assert found(sqlite_store, recorder, settled=False) == set()
+        enqueue(sqlite_store, recorder)
+        assert found(sqlite_store, recorder, settled=False) == {"lost"}
+
+    def test_finished_into_nothing(self, sqlite_store: SqliteStore, recorder: Recorder, monkeypatch) -> None:
+        """The row leaves the live table, and does not arrive in history."""
+        finish = SqliteSession.finish
+
+        def torn(session: SqliteSession, values: Sequence[Sequence[object]]) -> list:
+            gone = finish(session, values)
+            session._connection.execute("DELETE FROM workbell_history")
+            return gone
+
+        monkeypatch.setattr(SqliteSession, "finish", torn)
+        enqueue(sqlite_store, recorder)
+        hands = Hands(sqlite_store, recorder, "one")
+        assert hands.finish(hands.claim())
+        assert found(sqlite_store, recorder) == {"lost"}
+
+    def test_left_lying(self, sqlite_store: SqliteStore, recorder: Recorder) -> None:
+        enqueue(sqlite_store, recorder)
+        assert found(sqlite_store, recorder) == {"not ended"}
+        assert found(sqlite_store, recorder, settled=False) == set()
+
+
+class TestDoubled:
+    def test_live_and_in_history(self, sqlite_store: SqliteStore, recorder: Recorder, monkeypatch) -> None:
+        monkeypatch.setitem(sqlite_module.QUERIES, "remove_live", "SELECT :ids")
+        enqueue(sqlite_store, recorder)
+        hands = Hands(sqlite_store, recorder, "one")
+        assert hands.finish(hands.claim())
+        assert "twice" in found(sqlite_store, recorder)
+
+    @pytest.mark.anyio
+    @pytest.mark.parametrize("twice", [False, True])
+    async def test_handler_started_twice(self, recorder: Recorder, monkeypatch, twice: bool) -> None:
+        """One claim, delivered to two slots."""
+        deliver = Engine._deliver
+
+        def deliver_twice(engine: Engine, works: Sequence[Work]) -> None:
+            deliver(engine, works)
+            deliver(engine, works)
+
+        if twice:
+            monkeypatch.setattr(Engine, "_deliver", deliver_twice)
+        bell = Workbell("memory://")
+        bell.bus.subscribe(recorder.moved)
+        starts: list[dict[str, int]] = []
+        both = asyncio.Event()
+
+        @bell.job
+        async def work(ctx: Context) -> dict[str, int]:
+            token = recorder.started(ctx.run)
+            starts.append(token)
+            if len(starts) > 1:
+                both.set()
+            if twice:
+                await both.wait()
+            return token
+
+        async with bell.running():
+            run = await work.aenqueue()
+            await bell.await_(run.id, timeout=30)
+        assert found(bell.store, recorder) == ({"double start"} if twice else set())
+        bell.close()
+
+    def test_accepted_twice(self, sqlite_store: SqliteStore, recorder: Recorder) -> None:
+        """Two workers are told that their end of the same claim was taken."""
+        enqueue(sqlite_store, recorder)
+        hands = Hands(sqlite_store, recorder, "one")
+        run = hands.claim()
+        assert hands.finish(run)
+        for _ in range(2):
+            recorder.note("moved", move="succeed", run=run.id, token=run.token, status="succeeded")
+        assert found(sqlite_store, recorder) == {"accepted twice"}
+
+
+class TestAttempts:
+    def retried(self, store: Store, recorder: Recorder) -> None:
+        enqueue(store, recorder)
+        hands = Hands(store, recorder, "one")
+        run = hands.claim()
+        now = store.clock.now()
+        store.apply([state.retry(run, now, error="E", reason="error", wait=timedelta(0))])
+        store.dispatch(now, 10)
+        assert hands.finish(hands.claim())
+
+    def test_sound(self, store: Store, recorder: Recorder) -> None:
+        self.retried(store, recorder)
+        assert found(store, recorder) == set()
+
+    def test_row_missing(self, sqlite_store: SqliteStore, recorder: Recorder, monkeypatch) -> None:
+        monkeypatch.setitem(sqlite_module.QUERIES, "add_attempts", "SELECT :rows")
+        self.retried(sqlite_store, recorder)
+        assert found(sqlite_store, recorder) == {"attempts"}
+
+    def test_token_not_raised_by_a_claim(self, sqlite_store: SqliteStore, recorder: Recorder, monkeypatch) -> None:
+        sound = sqlite_module.QUERIES["claim"]
+        monkeypatch.setitem(sqlite_module.QUERIES, "claim", sound.replace("token = token + 1", "token = 1"))
+        self.retried(sqlite_store, recorder)
+        assert {"double start", "token order"} <= found(sqlite_store, recorder)
+
+
+class TestTicks:
+    """F2: every tick that fired has its run, and every run of a schedule its tick."""
+
+    def planted(self, store: Store, *, tick: bool = True, run: bool = True, names_run: bool = True) -> None:
+        now = store.clock.now()
+        schedule = Schedule(
+            id=new_id(),
+            name="nightly",
+            job="work",
+            kind=ScheduleKind.CRON,
+            expression="0 3 * * *",
+            timezone="UTC",
+            created_at=now,
+            updated_at=now,
+        )
+        lane = Lane("default", "default", "work")
+        made = Run(new_id(), lane, Status.QUEUED, 0, now, now, now, schedule=schedule.id)
+        row = Tick(
+            schedule=schedule.id,
+            due=now,
+            outcome=TickOutcome.FIRED,
+            created_at=now,
+            run=made.id if names_run else None,
+        )
+        store.check()
+        store.load(
+            Batch(
+                lanes=[(lane, False)],
+                schedules=[schedule],
+                runs=[made] if run else [],
+                ticks=[row] if tick else [],
+            )
+        )
+
+    def test_sound(self, store: Store, recorder: Recorder) -> None:
+        self.planted(store)
+        assert found(store, recorder, settled=False) == set()
+
+    @pytest.mark.parametrize("fault", [{"tick": False}, {"run": False}, {"names_run": False}], ids=str)
+    def test_fault(self, store: Store, recorder: Recorder, fault: dict[str, bool]) -> None:
+        self.planted(store, **fault)
+        assert found(store, recorder, settled=False) == {"tick"}
+
+
+def test_tenants_mixed(sqlite_store: SqliteStore, recorder: Recorder) -> None:
+    """S13: a run that was enqueued for one tenant is seen by another's handler."""
+    bell = Workbell(store=sqlite_store)
+
+    @bell.job
+    def work() -> None: ...
+
+    run = bell.for_tenant("first").enqueue("work")
+    recorder.acknowledged([run], tenant="first")
+    assert found(sqlite_store, recorder, settled=False) == set()
+    recorder.acknowledged([run], tenant="second")
+    assert found(sqlite_store, recorder, settled=False) == {"tenant"}
+
+
+def test_move_outside_the_graph(sqlite_store: SqliteStore, recorder: Recorder) -> None:
+    run = enqueue(sqlite_store, recorder)
+    recorder.note("moved", move="snooze", run=run.id, token=0, status="failed")
+    assert "no such move" in found(sqlite_store, recorder, settled=False)
+
+
+def test_recording_of_a_torn_line(recorder: Recorder) -> None:
+    recorder.note("one")
+    with recorder.path.open("a") as file:
+        file.write('{"kind": "tw')
+    assert [event["kind"] for event in read(recorder.path)] == ["one"]

@@ -1,0 +1,49 @@
+"""SIGSTOP beyond the lease: another worker takes the run over, and the first one's result is not taken (D6, F1)."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support.checker import check, report
+from tests.support.processes import Site, freeze, thaw
+from tests.support.waiting import until
+from tests.support.worker_app import declare
+from workbell import Status, Workbell
+
+
+@pytest.mark.parametrize("job", ["held_async", "held_plain"])
+def test_stopped_beyond_its_lease(tmp_path: Path, sql_store_url: str, job: str) -> None:
+    database = Path(sql_store_url.removeprefix("sqlite:///")) if sql_store_url.startswith("sqlite") else None
+    with Site(tmp_path, sql_store_url) as site, Workbell(sql_store_url) as bell:
+        declare(bell, site.recorder, site.gates)
+        first = site.worker()
+        run = bell.enqueue(job, {"gate": "first"})
+        site.recorder.acknowledged([run])
+        assert site.await_start(run.id)["pid"] == first.pid
+        freeze(first, database)
+
+        second = site.worker()
+        assert site.await_start(run.id, 2)["pid"] == second.pid
+        site.open_gate("first")
+        ended = bell.wait(run.id, timeout=30)
+        assert (ended.status, ended.result["token"], ended.losses) == (Status.SUCCEEDED, ended.token, 1)
+
+        # Only the first is left, so what comes now can be done by nobody else.
+        second.send_signal(signal.SIGTERM)
+        assert second.wait(30) == 0
+        thaw(first)
+        until(lambda: "its lease was lost" in site.logged(), "the first worker to learn of its loss")
+        fresh = bell.enqueue(job, {"gate": "first"})
+        site.recorder.acknowledged([fresh])
+        assert bell.wait(fresh.id, timeout=30).status is Status.SUCCEEDED
+        assert site.await_start(fresh.id)["pid"] == first.pid
+        first.send_signal(signal.SIGTERM)
+        assert first.wait(30) == 0
+
+        assert bell.get(run.id) == ended
+        assert [attempt.status.value for attempt in bell.attempts(run.id)] == ["lost", "succeeded"]
+        violations = check(bell.store, site.events())
+        assert not violations, report(violations)

@@ -1,0 +1,1 @@
+"""Workbell together with other libraries."""

@@ -1,0 +1,199 @@
+"""The command line as a whole: help, options, exit codes, and one clear line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import CliRunner
+
+from tests.support.command_line import assert_refused, call, command, environment
+from tests.support.waiting import until
+from workbell import Workbell, __version__
+from workbell.cli.main import COMMANDS, workbell
+
+HEAVY = ("psycopg", "rich", "fastapi", "uvicorn", "websockets", "watchfiles", "sqlalchemy", "redis")
+
+
+def test_help_is_light(tmp_path: Path) -> None:
+    """`workbell --help` loads neither the database drivers nor the web nor what draws tables."""
+    script = (
+        "import sys; sys.argv = ['workbell', '--help']\n"
+        "from workbell.cli.main import _run\n"
+        "code = _run()\n"
+        f"print('loaded', [name for name in {HEAVY!r} if name in sys.modules], code, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stderr == "loaded [] 0\n"
+    assert all(name in done.stdout for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_of_its_own(name: str) -> None:
+    answer = CliRunner().invoke(workbell, [name, "--help"])
+    assert answer.exit_code == 0
+    assert COMMANDS[name] in " ".join(answer.output.split())
+
+
+def test_version(tmp_path: Path) -> None:
+    assert call(tmp_path, "--version").out == f"workbell {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["doctor", "--nonsense"], ["copy"], ["bench", "--runs", "many"]]
+)
+def test_wrong_usage_ends_with_2(arguments: list[str], tmp_path: Path) -> None:
+    answer = call(tmp_path, *arguments)
+    assert answer.code == 2
+    assert "Traceback" not in answer.error
+    assert "Error:" in answer.error
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("nonsense", ["'nonsense'", "sqlite:///file.db"]),
+        ("mysql://host/database", ["'mysql'", "postgresql://host/database"]),
+        ("sqlite://file.db", ["sqlite:///file.db"]),
+        ("postgresql://host/x?nonsense=1", ["postgresql://user:password@host:5432/database"]),
+    ],
+)
+def test_malformed_url(url: str, words: list[str], tmp_path: Path) -> None:
+    assert_refused(call(tmp_path, "migrate", "--url", url), 78, *words)
+
+
+def test_setting_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "workbell.toml").write_text("concurrency = 0\n")
+    assert_refused(call(tmp_path, "doctor"), 78, "concurrency = 0")
+
+
+@pytest.mark.parametrize("name", ["doctor", "migrate", "bench"])
+def test_unreachable_database(name: str, tmp_path: Path) -> None:
+    answer = call(tmp_path, name, "--url", "postgresql://nobody:secret@127.0.0.1:1/nothing")
+    assert_refused(answer, 69, "127.0.0.1", "refused")
+    assert "secret" not in answer.out + answer.error
+
+
+def test_folder_that_is_not_there(tmp_path: Path) -> None:
+    assert_refused(call(tmp_path, "migrate", "--url", "sqlite:///no/such/folder.db"), 69, "does not exist")
+
+
+def test_file_that_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("Dear diary, this is not a database at all.\n" * 100)
+    assert_refused(call(tmp_path, "migrate", "--url", "sqlite:///notes.txt"), 1, "not a database")
+
+
+@pytest.mark.parametrize("name", ["doctor", "migrate"])
+def test_newer_schema(name: str, tmp_path: Path) -> None:
+    Workbell(f"sqlite:///{tmp_path}/new.db").store.check()
+    with sqlite3.connect(tmp_path / "new.db") as connection:
+        connection.execute(
+            "UPDATE workbell_meta SET value = '99' WHERE name IN ('schema_version', 'oldest_reader')"
+        )
+    assert_refused(
+        call(tmp_path, name, "--url", "sqlite:///new.db"), 78, "99", "pip install --upgrade workbell"
+    )
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    """Ctrl-C ends with 130, in one line, and takes the worker processes along."""
+    bench = subprocess.Popen(
+        command("bench", "--runs", "100", "--rounds", "100", "--no-latency"),
+        cwd=tmp_path,
+        env=environment(TMPDIR=str(tmp_path)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        below = until(lambda: psutil.Process(bench.pid).children(recursive=True), "a worker process")
+        bench.send_signal(signal.SIGINT)
+        _, error = bench.communicate(timeout=60)
+    finally:
+        bench.kill()
+    assert bench.returncode == 130
+    assert error.strip() == "workbell: interrupted."  # on a terminal, the line of ^C is ended first
+    assert not any(process.is_running() for process in below)
+    assert not list(tmp_path.glob("workbell-bench-*"))
+
+
+class TestMigrate:
+    def test_applies_what_is_missing_and_then_nothing(self, tmp_path: Path) -> None:
+        first = call(tmp_path, "migrate", "--url", "sqlite:///a.db")
+        assert first.code == 0
+        assert "applied 0001_first" in first.out
+        assert "nothing to do" in call(tmp_path, "migrate", "--url", "sqlite:///a.db").out
+        told = json.loads(call(tmp_path, "migrate", "--url", "sqlite:///a.db", "--json").out)
+        assert told == {"store": "sqlite:///a.db", "schema_version": 1, "applied": []}
+
+    def test_on_postgres(self, empty_postgres_url: str, tmp_path: Path) -> None:
+        assert "applied 0001_first" in call(tmp_path, "migrate", WORKBELL_URL=empty_postgres_url).out
+        assert "nothing to do" in call(tmp_path, "migrate", WORKBELL_URL=empty_postgres_url).out
+
+    def test_dumped_sql_makes_a_store(self, tmp_path: Path) -> None:
+        sql = call(tmp_path, "migrate", "--dump-sql", "--url", "sqlite:///a.db").out
+        assert not (tmp_path / "a.db").exists()
+        with sqlite3.connect(tmp_path / "a.db") as connection:
+            connection.executescript(sql)
+        assert "nothing to do" in call(tmp_path, "migrate", "--url", "sqlite:///a.db").out
+
+    def test_dump_of_another_engine(self, tmp_path: Path) -> None:
+        assert "timestamptz" in call(tmp_path, "migrate", "--dump-sql", "--engine", "postgres").out
+        assert call(tmp_path, "migrate", "--engine", "postgres").code == 2
+
+
+class TestDoctor:
+    def test_looks_without_touching(self, tmp_path: Path) -> None:
+        answer = call(tmp_path, "doctor", "--url", "sqlite:///none.db")
+        assert answer.code == 0
+        assert "not there yet" in answer.out
+        assert not list(tmp_path.iterdir())
+
+    def test_a_healthy_store(self, sql_store_url: str, tmp_path: Path) -> None:
+        with Workbell(sql_store_url) as bell:
+            bell.store.check()
+        answer = call(tmp_path, "doctor", "--json", WORKBELL_URL=sql_store_url)
+        told = json.loads(answer.out)
+        assert answer.code == 0, answer
+        assert told["healthy"] is True
+        assert told["schema_version"] == 1
+        assert told["counts"] == {"scheduled": 0, "queued": 0, "running": 0}
+        assert abs(told["clock_difference_ms"]) < 60_000
+
+    def test_runs_that_nobody_can_take(self, tmp_path: Path) -> None:
+        """A lane whose job no worker declared is a risk; a paused one is worth a note."""
+        with Workbell(f"sqlite:///{tmp_path}/a.db") as bell:
+            known = bell.job(name="known")(lambda: None)
+            bell.store.check()
+            bell.store.put_jobs(bell.registry.definitions(bell.store.clock, bell.tenant))
+            known.enqueue()
+            bell.pause(job="known")
+            bell.job(name="unknown")(lambda: None).enqueue()
+        answer = call(tmp_path, "doctor", "--url", "sqlite:///a.db", "--json")
+        told = {finding["what"]: finding for finding in json.loads(answer.out)["findings"]}
+        assert answer.code == 1
+        assert told["unknown job"]["level"] == "risk"
+        assert "job unknown: 1 queued" in told["unknown job"]["text"]
+        assert told["paused"]["level"] == "note"
+        assert "job known: 1 queued" in told["paused"]["text"]
+        assert "1 at risk" in call(tmp_path, "doctor", "--url", "sqlite:///a.db").out
+
+    def test_the_url_may_stand_in_the_app_alone(self, tmp_path: Path) -> None:
+        (tmp_path / "site_app.py").write_text(
+            "from workbell import Workbell\nbell = Workbell('sqlite:///own.db')\n"
+        )
+        (tmp_path / "workbell.toml").write_text('app = "site_app:bell"\n')
+        assert "own.db" in call(tmp_path, "doctor").out

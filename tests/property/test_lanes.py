@@ -1,0 +1,88 @@
+"""Choosing lanes for a claim: fair between tenants, strict within one, for any heads."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbell.model.run import Lane
+from workbell.queues.lanes import choose
+from workbell.stores.port import Head, Pick
+
+lanes = st.builds(Lane, st.sampled_from("abcde"), st.just("default"), st.sampled_from([f"job{n}" for n in range(8)]))
+all_heads = st.lists(
+    st.builds(lambda lane, rank: Head(lane.id, rank, lane), lanes, st.integers(-3, 3)),
+    max_size=40,
+    unique_by=lambda head: (head.lane_id, head.rank),
+)
+limits = st.integers(1, 100)
+turns = st.integers(0, 1000)
+
+
+def serves(lane: Lane) -> bool:
+    return lane.job != "job0"
+
+
+def shares(picks: list[Pick], heads: list[Head]) -> Counter[str]:
+    tenant_of = {head.lane_id: head.lane.tenant for head in heads}
+    found: Counter[str] = Counter()
+    for pick in picks:
+        found[tenant_of[pick.lane_id]] += pick.quota
+    return found
+
+
+@given(all_heads, limits, turns)
+def test_tenants_have_equal_shares_that_use_up_the_limit(heads: list[Head], limit: int, turn: int) -> None:
+    picks = choose(heads, limit, turn, serves)
+    tenants = {head.lane.tenant for head in heads if serves(head.lane)}
+    found = shares(picks, heads)
+    assert set(found) == tenants
+    if tenants:
+        share = -(-limit // len(tenants))
+        assert set(found.values()) == {share}
+        assert limit <= sum(found.values()) < limit + len(tenants)
+
+
+@given(all_heads, limits, turns)
+def test_only_the_best_rank_of_each_tenant_and_only_what_is_served(
+    heads: list[Head], limit: int, turn: int
+) -> None:
+    by_place = {(head.lane_id, head.rank): head for head in heads}
+    picks = choose(heads, limit, turn, serves)
+    assert len({(pick.lane_id, pick.rank) for pick in picks}) == len(picks)
+    for pick in picks:
+        chosen = by_place[pick.lane_id, pick.rank]
+        assert serves(chosen.lane)
+        rivals = [head for head in heads if head.lane.tenant == chosen.lane.tenant and serves(head.lane)]
+        assert chosen.rank == min(rival.rank for rival in rivals)
+        assert pick.quota >= 1
+
+
+@given(all_heads, limits, turns)
+def test_lanes_of_a_tenant_share_equally(heads: list[Head], limit: int, turn: int) -> None:
+    tenant_of = {head.lane_id: head.lane.tenant for head in heads}
+    quotas: dict[str, list[int]] = {}
+    for pick in choose(heads, limit, turn, serves):
+        quotas.setdefault(tenant_of[pick.lane_id], []).append(pick.quota)
+    assert all(max(each) - min(each) <= 1 for each in quotas.values())
+
+
+@given(all_heads, turns)
+def test_whose_turn_is_first_goes_round(heads: list[Head], turn: int) -> None:
+    tenant_of = {head.lane_id: head.lane.tenant for head in heads}
+    tenants = {head.lane.tenant for head in heads if serves(head.lane)}
+    first = [choose(heads, 1, turn + step, serves)[:1] for step in range(len(tenants))]
+    assert {tenant_of[pick.lane_id] for picks in first for pick in picks} == tenants
+
+
+@given(all_heads, limits, turns)
+def test_every_lane_of_the_best_rank_comes_up_sooner_or_later(heads: list[Head], limit: int, turn: int) -> None:
+    usable = [head for head in heads if serves(head.lane)]
+    tenants = {head.lane.tenant for head in usable}
+    best = {tenant: min(h.rank for h in usable if h.lane.tenant == tenant) for tenant in tenants}
+    expected = {head.lane_id for head in usable if head.rank == best[head.lane.tenant]}
+    rounds = len(tenants) * max(len(expected), 1)
+    seen = {pick.lane_id for step in range(rounds) for pick in choose(heads, limit, turn + step, serves)}
+    assert seen == expected

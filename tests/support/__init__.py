@@ -1,0 +1,1 @@
+"""What the tests share: real servers, waiting on conditions, makers of runs."""

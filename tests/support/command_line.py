@@ -1,0 +1,47 @@
+"""The command `workbell` as a user calls it: a process of its own, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import workbell
+
+SOURCE = Path(workbell.__file__).parents[1]
+
+
+class Answer(NamedTuple):
+    code: int
+    out: str
+    error: str
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """This process's environment without settings of ours or of colours."""
+    hidden = ("WORKBELL_", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "COLUMNS")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+    return kept | {"PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": "1"} | extra
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "workbell", *arguments]
+
+
+def call(folder: Path, *arguments: str, **extra: str) -> Answer:
+    """Run a command to its end."""
+    done = subprocess.run(
+        command(*arguments), cwd=folder, env=environment(**extra), capture_output=True, text=True, timeout=90
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def assert_refused(answer: Answer, code: int, *words: str) -> None:
+    """One line on stderr that begins as all our errors do, has these words in it, and is no traceback."""
+    assert answer.code == code, answer
+    assert answer.error.startswith("workbell: "), answer.error
+    assert answer.error.count("\n") == 1, answer.error
+    for word in words:
+        assert word in answer.error, answer.error

@@ -1,0 +1,128 @@
+"""Processes of the test application: started, signalled and always cleaned up, by their ids."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+import workbell
+
+from .recorder import Event, Recorder, read
+from .waiting import until
+
+PACKAGE = __package__ or "support"
+TOP = Path(__file__).resolve().parents[len(PACKAGE.split("."))]
+SOURCE = Path(workbell.__file__).parents[1]
+FAST = {"LEASE": "1", "SWEEP": "0.2", "POLL": "0.05", "GRACE": "10"}
+
+
+class Site:
+    """A folder with one recording, one set of gates, and processes that share them and a store."""
+
+    def __init__(self, folder: Path, url: str, **settings: str) -> None:
+        self.url = url
+        self.recorder = Recorder(folder / "recording.jsonl")
+        self.log = folder / "log.txt"
+        self.gates = folder / "gates"
+        self.gates.mkdir()
+        self._started: list[subprocess.Popen[bytes]] = []
+        self._settings = FAST | settings
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("WORKBELL_")}
+        environment |= {f"WORKBELL_{name}": value for name, value in self._settings.items()}
+        environment |= {"WORKBELL_URL": self.url, "RECORDING": str(self.recorder.path), "GATES": str(self.gates)}
+        environment["PYTHONPATH"] = os.pathsep.join([str(SOURCE), str(TOP)])
+        command = [sys.executable, "-m", f"{PACKAGE}.worker_app", *arguments]
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(
+                command, env=environment, cwd=self.gates, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        self._started.append(process)
+        return process
+
+    def worker(self) -> subprocess.Popen[bytes]:
+        return self.start("worker")
+
+    def await_ready(self, *workers: subprocess.Popen[bytes]) -> None:
+        """Until the engines of these workers are up."""
+        wanted = {worker.pid for worker in workers}
+
+        def ready() -> bool:
+            assert all(worker.poll() is None for worker in workers), "a worker ended by itself"
+            return wanted <= {event["pid"] for event in self.events() if event["kind"] == "ready"}
+
+        until(ready, "the workers to be ready", 60)
+
+    def open_gate(self, name: str) -> None:
+        (self.gates / name).touch()
+
+    def events(self) -> list[Event]:
+        return read(self.recorder.path)
+
+    def starts(self, run_id: str | None = None, pid: int | None = None) -> list[Event]:
+        """Starts of handlers: of a run, by a process."""
+        return [
+            event
+            for event in self.events()
+            if event["kind"] == "started" and run_id in (None, event["run"]) and pid in (None, event["pid"])
+        ]
+
+    def await_start(self, run_id: str, count: int = 1) -> Event:
+        """Until a handler of this run has begun for the so-manieth time."""
+        return until(lambda: self.starts(run_id)[count - 1 : count], f"start {count} of run {run_id}", 60)[0]
+
+    def logged(self) -> str:
+        return self.log.read_text("utf-8", "replace")
+
+    def __enter__(self) -> Site:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in self._started:
+            kill(process)
+        self.recorder.close()
+        if error is not None:
+            print(self.logged()[-4000:])
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """kill -9, also of a stopped process; and wait until it is gone."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGKILL)
+    process.wait(30)
+
+
+def freeze(process: subprocess.Popen[bytes], database: Path | None = None) -> None:
+    """SIGSTOP. With a SQLite file: while nobody is in the middle of a write, since all others would wait for it."""
+    with turn(database):
+        process.send_signal(signal.SIGSTOP)
+        until(lambda: state(process.pid) in "Tt", f"process {process.pid} to stop")
+
+
+def thaw(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGCONT)
+
+
+def state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+@contextmanager
+def turn(database: Path | None) -> Iterator[None]:
+    """Hold the turn at writing to a SQLite file, as a Workbell process does."""
+    if database is None:
+        yield
+        return
+    with database.with_name(database.name + "-lock").open("a") as side:
+        fcntl.flock(side, fcntl.LOCK_EX)
+        yield

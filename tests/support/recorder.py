@@ -1,0 +1,58 @@
+"""The recorder: what processes saw, one JSON line for each event, kept also when the process is killed.
+
+A line is a single `write` to a file opened for appending: lines of many processes do not mix, and what was written
+before a SIGKILL is there. Events: `acknowledged` (an enqueue returned), `started` (a handler was called), `moved`
+(a worker was told that its write about a run was accepted).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from workbell.model.run import Run
+from workbell.notices.bus import Notice
+
+Event = dict[str, Any]
+
+
+class Recorder:
+    """Appends events to a file, from any number of threads and processes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+    def note(self, kind: str, **facts: Any) -> None:
+        event = {"kind": kind, "pid": os.getpid(), "at": time.time(), "monotonic": time.monotonic(), **facts}
+        os.write(self._descriptor, json.dumps(event).encode() + b"\n")
+
+    def acknowledged(self, runs: Sequence[Run], tenant: str = "default") -> None:
+        """Called after the enqueue has returned, never before."""
+        self.note("acknowledged", runs=[run.id for run in runs], tenant=tenant)
+
+    def started(self, run: Run, tenant: str | None = None) -> dict[str, int]:
+        """Called first thing in a handler; its answer is what the handler is to return."""
+        self.note("started", run=run.id, token=run.token, attempt=run.attempt, tenant=tenant or run.tenant)
+        return {"token": run.token, "attempt": run.attempt}
+
+    def moved(self, notices: Sequence[Notice]) -> None:
+        """A listener for `bell.bus`."""
+        for notice in notices:
+            run = notice.run
+            self.note("moved", move=notice.move.value, run=run.id, token=run.token, status=run.status.value)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def read(path: Path) -> list[Event]:
+    """Every event so far; a line that is still being written is left out."""
+    if not path.exists():
+        return []
+    text = path.read_text("utf-8")
+    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]

@@ -1,0 +1,125 @@
+"""An application to be killed, stopped and restarted by the tests: workers, enqueuers and writers as processes.
+
+Run with `python -m`, from the folder that holds the test packages: `worker`, or `enqueue` with how many. The store
+comes from WORKBELL_URL, the recording goes to RECORDING, gates are files in the folder GATES. A worker notes when it is
+ready, and when it has ended by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from workbell import Context, Retry, Workbell
+from workbell.engine.engine import Engine
+
+from .recorder import Recorder
+
+GATE_PACE = 0.005
+QUICKLY = Retry(attempts=3, delay=0, jitter=0)
+
+
+def declare(bell: Workbell, recorder: Recorder, gates: Path) -> None:
+    """The jobs. Each notes its start first, and returns its token, so that the checker can tell whose result it is."""
+
+    @bell.job
+    async def quick_async(ctx: Context, number: int = 0) -> dict[str, int]:
+        return recorder.started(ctx.run)
+
+    @bell.job
+    def quick_plain(ctx: Context, number: int = 0) -> dict[str, int]:
+        return recorder.started(ctx.run)
+
+    @bell.job
+    async def short_async(ctx: Context, number: int = 0) -> dict[str, int]:
+        token = recorder.started(ctx.run)
+        await asyncio.sleep(number % 5 / 1000)
+        return token
+
+    @bell.job
+    def short_plain(ctx: Context, number: int = 0) -> dict[str, int]:
+        token = recorder.started(ctx.run)
+        time.sleep(number % 5 / 1000)
+        return token
+
+    @bell.job(retry=QUICKLY)
+    async def fails_first(ctx: Context, number: int = 0) -> dict[str, int]:
+        token = recorder.started(ctx.run)
+        if not ctx.run.failures:
+            raise ValueError("the first try fails")
+        return token
+
+    @bell.job
+    async def held_async(ctx: Context, gate: str) -> dict[str, int]:
+        token = recorder.started(ctx.run)
+        while not (gates / gate).exists():
+            await asyncio.sleep(GATE_PACE)
+        return token
+
+    @bell.job
+    def held_plain(ctx: Context, gate: str) -> dict[str, int]:
+        token = recorder.started(ctx.run)
+        while not (gates / gate).exists():
+            time.sleep(GATE_PACE)
+        return token
+
+
+MIXED = ("quick_async", "quick_plain", "short_async", "short_plain", "fails_first")
+
+
+def mixed(count: int, first: int = 0) -> list[tuple[str, dict[str, Any]]]:
+    """Requests for `enqueue_many`: all kinds of short runs in turn."""
+    return [(MIXED[number % len(MIXED)], {"number": number}) for number in range(first, first + count)]
+
+
+class NotedWorkbell(Workbell):
+    """Notes when its engine is up."""
+
+    recorder: Recorder
+
+    def _start(self, *arguments: Any) -> Engine:
+        engine = super()._start(*arguments)
+        self.recorder.note("ready")
+        return engine
+
+
+def enqueue(bell: Workbell, recorder: Recorder, count: int) -> None:
+    """One by one and in small groups; each noted once the call has returned."""
+    for number in range(0, count, 4):
+        recorder.acknowledged([bell.enqueue("quick_async", {"number": number})])
+        recorder.acknowledged(bell.enqueue_many(mixed(3, number + 1)))
+
+
+def die_with_parent() -> None:
+    """If the tests themselves are killed, nothing is left behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        if os.getppid() == 1:
+            sys.exit(1)
+
+
+def main(role: str, *arguments: str) -> None:
+    die_with_parent()
+    logging.basicConfig(level=logging.INFO, format="%(process)d %(message)s")
+    recorder = Recorder(Path(os.environ["RECORDING"]))
+    bell = NotedWorkbell()
+    bell.recorder = recorder
+    declare(bell, recorder, Path(os.environ["GATES"]))
+    if role == "worker":
+        bell.bus.subscribe(recorder.moved)
+        bell.run()
+        recorder.note("ended")
+    else:
+        enqueue(bell, recorder, int(arguments[0]))
+    bell.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

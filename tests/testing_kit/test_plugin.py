@@ -1,0 +1,39 @@
+"""The plugin, as an application's own test run loads it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import workbell
+
+TEST = """
+from workbell.testing import assert_enqueued, drain
+
+
+def test_reminders(workbell_memory, workbell_clock):
+    @workbell_memory.job
+    def remind(name: str) -> str:
+        return name.upper()
+
+    remind.options(delay=3600).enqueue("ada")
+    assert_enqueued(workbell_memory, remind, name="ada")
+    assert drain(workbell_memory) == []
+    workbell_clock.advance(hours=1)
+    assert [run.result for run in drain(workbell_memory)] == ["ADA"]
+"""
+
+
+def test_the_fixtures_are_there(tmp_path: Path) -> None:
+    (tmp_path / "test_app.py").write_text(TEST)
+    source = str(Path(workbell.__file__).parents[1])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "workbell.testing.plugin", "-p", "no:cacheprovider"]
+    # The entry point, if the package is installed, would name the same module a second time.
+    environment = os.environ | {"PYTHONPATH": source, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
+    assert left == {"test_app.py"}  # nothing is written into the project

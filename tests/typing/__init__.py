@@ -1,0 +1,1 @@
+"""The public types, as type checkers see them."""

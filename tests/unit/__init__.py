@@ -1,0 +1,1 @@
+"""The pure parts, each on its own."""

@@ -1,0 +1,188 @@
+"""Group commit: many callers, few writes, and each caller gets its own answer or its own error."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.support.waiting import until
+from workbell.errors import StoreUnavailable
+from workbell.stores.group_commit import MOST, GroupCommit
+
+
+class Writer:
+    """Answers each number with its square; the first write can be held up until `open` is set."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[int]] = []
+        self.entered = threading.Event()
+        self.open = threading.Event()
+        self.open.set()
+        self.at_once = 0
+
+    def __call__(self, items: Sequence[int]) -> list[int]:
+        self.at_once += 1
+        assert self.at_once == 1, "two writes at the same time"
+        try:
+            self.entered.set()
+            assert self.open.wait(30)
+            self.batches.append(list(items))
+            if any(item < 0 for item in items):
+                raise ValueError(f"negative: {items}")
+            if any(item == 666 for item in items):
+                raise StoreUnavailable("gone")
+            return [item * item for item in items]
+        finally:
+            self.at_once -= 1
+
+
+@pytest.fixture
+def writer() -> Writer:
+    return Writer()
+
+
+def waiting(group: GroupCommit[int, int]) -> int:
+    return len(group._waiting)
+
+
+def gathered(
+    group: GroupCommit[int, int], writer: Writer, threads: ThreadPoolExecutor, requests: Sequence[Sequence[int]]
+) -> list[Future[list[int]]]:
+    """Hold up one write, and have the others gather behind it in this order."""
+    writer.open.clear()
+    writer.entered.clear()
+    futures = [threads.submit(group.submit, requests[0])]
+    assert writer.entered.wait(30)
+    for place, request in enumerate(requests[1:], 1):
+        futures.append(threads.submit(group.submit, request))
+        until(lambda place=place: waiting(group) == place, "the caller to wait in line")  # type: ignore[misc]
+    return futures
+
+
+def test_a_lone_caller_writes_at_once_in_its_own_thread(writer: Writer) -> None:
+    here: list[int] = []
+
+    def write(items: Sequence[int]) -> list[int]:
+        here.append(threading.get_ident())
+        return writer(items)
+
+    group: GroupCommit[int, int] = GroupCommit(write)
+    assert group.submit([2, 3]) == [4, 9]
+    assert group.submit([]) == []
+    assert set(here) == {threading.get_ident()}
+
+
+def test_those_who_come_meanwhile_share_the_next_write(writer: Writer) -> None:
+    group: GroupCommit[int, int] = GroupCommit(writer)
+    with ThreadPoolExecutor(8) as threads:
+        futures = gathered(group, writer, threads, [[1], [2, 3], [4], [5, 6, 7]])
+        writer.open.set()
+        assert [future.result(30) for future in futures] == [[1], [4, 9], [16], [25, 36, 49]]
+    assert writer.batches == [[1], [2, 3, 4, 5, 6, 7]]
+    assert group.submit([9]) == [81]  # and the turn was given back
+
+
+def test_a_mistake_is_the_guilty_callers_alone(writer: Writer) -> None:
+    group: GroupCommit[int, int] = GroupCommit(writer)
+    with ThreadPoolExecutor(8) as threads:
+        futures = gathered(group, writer, threads, [[1], [2], [-3, 4], [5]])
+        writer.open.set()
+        assert futures[1].result(30) == [4]
+        assert futures[3].result(30) == [25]
+        with pytest.raises(ValueError, match=r"negative: \[-3, 4\]"):
+            futures[2].result(30)
+    assert group.submit([9]) == [81]
+
+
+def test_an_unreachable_store_is_told_to_all_and_tried_once(writer: Writer) -> None:
+    group: GroupCommit[int, int] = GroupCommit(writer)
+    with ThreadPoolExecutor(8) as threads:
+        futures = gathered(group, writer, threads, [[1], [2], [666]])
+        writer.open.set()
+        for future in futures[1:]:
+            with pytest.raises(StoreUnavailable):
+                future.result(30)
+    assert writer.batches == [[1], [2, 666]]
+    assert group.submit([9]) == [81]
+
+
+def test_a_write_has_a_limit_and_the_rest_gets_a_leader_of_its_own(writer: Writer) -> None:
+    group: GroupCommit[int, int] = GroupCommit(writer)
+    half = [7] * (MOST // 2 + 1)
+    with ThreadPoolExecutor(8) as threads:
+        futures = gathered(group, writer, threads, [[1], half, half, half])
+        writer.open.set()
+        for future in futures[1:]:
+            assert future.result(30) == [item * item for item in half]
+    assert [len(batch) for batch in writer.batches] == [1, len(half), len(half), len(half)]
+
+
+def test_more_than_the_limit_in_one_call_is_still_one_write(writer: Writer) -> None:
+    group: GroupCommit[int, int] = GroupCommit(writer)
+    assert len(group.submit([1] * (MOST * 2))) == MOST * 2
+    assert len(writer.batches) == 1
+
+
+class Interrupted(threading.Event):
+    """An event whose `wait` is interrupted, as by Ctrl-C; `when` says whether it was set before."""
+
+    def __init__(self, before: Callable[[Interrupted], None]) -> None:
+        super().__init__()
+        self.before = before
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.before(self)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("chosen", [False, True], ids=["while waiting", "just as its turn came"])
+def test_an_interrupted_caller_does_not_stop_the_others(
+    writer: Writer, chosen: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group: GroupCommit[int, int] = GroupCommit(writer)
+    ready = threading.Event()
+
+    def before(event: Interrupted) -> None:
+        ready.set()
+        if chosen:
+            assert threading.Event.wait(event, 30)
+
+    with ThreadPoolExecutor(8) as threads:
+        futures = gathered(group, writer, threads, [[1]])
+        with monkeypatch.context() as patched:
+            patched.setattr("workbell.stores.group_commit.Event", lambda: Interrupted(before))
+            futures.append(threads.submit(group.submit, [2]))
+            assert ready.wait(30)
+        if not chosen:
+            until(lambda: waiting(group) == 0, "the interrupted caller to leave the line")
+        futures.append(threads.submit(group.submit, [3]))
+        until(lambda: waiting(group) == (2 if chosen else 1), "the third caller to wait")
+        writer.open.set()
+        assert futures[0].result(30) == [1]
+        with pytest.raises(KeyboardInterrupt):
+            futures[1].result(30)
+        assert futures[2].result(30) == [9]
+        assert group.submit([4]) == [16]
+    assert writer.batches == [[1], [3], [4]]
+
+
+def test_many_threads_all_get_their_own_answers(writer: Writer) -> None:
+    group: GroupCommit[int, int] = GroupCommit(writer)
+
+    def work(seed: int) -> list[Any]:
+        found: list[Any] = []
+        for step in range(50):
+            items = [seed * 1000 + step, step] if step % 10 else [-1]
+            try:
+                found.append(group.submit(items) == [item * item for item in items])
+            except ValueError as error:
+                found.append(items == [-1] and str(error) == "negative: [-1]")
+        return found
+
+    with ThreadPoolExecutor(16) as threads:
+        assert all(all(found) for found in threads.map(work, range(16)))
+    assert waiting(group) == 0

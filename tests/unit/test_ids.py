@@ -1,0 +1,107 @@
+"""Ids: version 7, in order, and never twice."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from workbell.model.ids import IdSource, is_id, lane_id, new_id
+
+
+def test_an_id_is_a_uuid_of_version_7_with_its_time_in_front() -> None:
+    before = time.time_ns() // 1_000_000
+    made = new_id()
+    after = time.time_ns() // 1_000_000
+    value = UUID(made)
+    assert str(value) == made
+    assert value.version == 7
+    assert value.variant == "specified in RFC 4122"
+    # A burst of ids in this process may have borrowed from the milliseconds to come.
+    assert before <= value.int >> 80 <= after + 1000
+
+
+def test_ids_sort_in_the_order_they_were_made() -> None:
+    made = [new_id() for _ in range(20_000)]
+    assert made == sorted(made)
+    assert len(set(made)) == len(made)
+
+
+def test_a_clock_that_goes_back_does_not_take_the_ids_with_it() -> None:
+    source = IdSource(Random(1))
+    made = [source.make(milliseconds) for milliseconds in (1000, 999, 0, 1000, 1001, 5)]
+    assert made == sorted(made)
+
+
+def test_a_millisecond_can_have_more_ids_than_its_counter_holds() -> None:
+    source = IdSource(Random(1))
+    made = [source.make(1000) for _ in range(20_000)]
+    assert made == sorted(made)
+    assert len(set(made)) == len(made)
+    assert all(UUID(each).version == 7 for each in made)
+
+
+def test_the_largest_time_fits() -> None:
+    assert is_id(IdSource(Random(1)).make(2**48 - 1))
+
+
+def test_threads_never_make_the_same_id() -> None:
+    with ThreadPoolExecutor(8) as threads:
+        batches = list(threads.map(lambda _: [new_id() for _ in range(2000)], range(8)))
+    for batch in batches:
+        assert batch == sorted(batch)
+    assert len({made for batch in batches for made in batch}) == 16_000
+
+
+def _tell(line: Connection) -> None:
+    line.send([new_id() for _ in range(100)])
+
+
+@pytest.mark.filterwarnings("ignore:This process")  # forking with threads about: newer Pythons warn
+def test_a_forked_child_does_not_repeat_its_parents_ids() -> None:
+    fork = multiprocessing.get_context("fork")
+    here, there = fork.Pipe(duplex=False)
+    child = fork.Process(target=_tell, args=(there,))
+    child.start()
+    mine = [new_id() for _ in range(100)]
+    assert here.poll(30)
+    theirs = here.recv()
+    child.join(30)
+    assert not set(mine) & set(theirs)
+    # Not only the times differ: the random parts do as well.
+    assert not {made[-12:] for made in mine} & {made[-12:] for made in theirs}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", None, 5, b"01890000-0000-7000-8000-000000000001", "01890000-0000-7000-8000-000000000001\n",
+     "01890000-0000-7000-8000-00000000000g", "01890000000070008000000000000001", "01890000-0000-7000-8000-00000000000A",
+     "' OR 1=1 --", "01890000-0000-7000-8000-0000000000011", "\N{FULLWIDTH DIGIT ONE}" * 36],
+    ids=repr,
+)  # fmt: skip
+def test_what_is_no_id(text: Any) -> None:
+    assert not is_id(text)
+
+
+def test_what_is_an_id() -> None:
+    assert is_id("01890000-0000-7000-8000-000000000001")
+
+
+def test_a_lane_is_named_by_its_four_parts() -> None:
+    lanes = {
+        lane_id("t", "q", "j", None),
+        lane_id("t", "q", "j", ""),
+        lane_id("t", "q", "j", "x"),
+        lane_id("q", "t", "j", None),
+        lane_id("t", "qj", "", None),
+    }
+    assert len(lanes) == 5
+    assert all(0 <= lane < 2**63 for lane in lanes)
+    # It is stored: it must be the same in every process and version.
+    assert lane_id("default", "default", "send", None) == 2761588290041341043

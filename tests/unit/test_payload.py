@@ -1,0 +1,162 @@
+"""Payloads: the limits at the front door, the cleaning at the back door."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from workbell.errors import InvalidPayload
+from workbell.model.payload import DEPTH, ERROR_LIMIT, LIMIT, clean_text, decode, describe_error, encode
+
+
+def nested(depth: int, last: Any = 1) -> Any:
+    value: Any = last
+    for level in range(depth):
+        value = [value] if level % 2 else {"a": value}
+    return value
+
+
+def test_the_limit_is_256_kib_to_the_byte() -> None:
+    assert LIMIT == 256 * 1024
+    exact = "x" * (LIMIT - 2)  # two quotes
+    assert len(encode("it", exact)) == LIMIT
+    with pytest.raises(InvalidPayload, match=r"^it is 262,145 bytes as JSON and the limit is 262,144; store it"):
+        encode("it", exact + "x")
+
+
+def test_the_limit_counts_bytes_and_not_characters() -> None:
+    with pytest.raises(InvalidPayload, match="bytes"):
+        encode("it", "é" * (LIMIT // 2))
+
+
+def test_the_depth_is_limited() -> None:
+    assert DEPTH == 32
+    encode("it", nested(32))
+    with pytest.raises(InvalidPayload, match="nested deeper than 32 levels; flatten it"):
+        encode("it", nested(33))
+
+
+def test_many_brackets_side_by_side_are_not_deep() -> None:
+    encode("it", [[{}] for _ in range(1000)])
+    encode("it", "{[" * 1000)
+
+
+def endless() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [object(), {"a": {1, 2, object()}}, endless, "\ud800", {"\udfff": 1}, endless()],
+    ids=["object", "inside", "function", "surrogate", "surrogate key", "endless"],
+)
+def test_what_json_cannot_carry_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidPayload, match=r"^it cannot be written as JSON: .+\.$"):
+        encode("it", value)
+
+
+def test_a_model_whose_own_code_fails_is_refused() -> None:
+    class Model:
+        def model_dump(self, mode: str) -> Any:
+            raise RuntimeError("it broke")
+
+    with pytest.raises(InvalidPayload, match="it broke"):
+        encode("it", Model())
+
+
+def test_what_python_has_is_written_plainly() -> None:
+    @dataclasses.dataclass
+    class Point:
+        x: int
+
+    class Colour(enum.Enum):
+        RED = "red"
+
+    class Model:
+        def model_dump(self, mode: str) -> dict[str, str]:
+            return {"mode": mode}
+
+    value = {
+        "point": Point(1),
+        "colour": Colour.RED,
+        "time": datetime(2030, 1, 1, tzinfo=UTC),
+        "id": UUID(int=1),
+        "model": Model(),
+        "nan": float("nan"),
+        "nul": "a\x00b",
+        "tuple": (1, 2),
+    }
+    assert decode(encode("it", value)) == {
+        "point": {"x": 1},
+        "colour": "red",
+        "time": "2030-01-01T00:00:00Z",
+        "id": str(UUID(int=1)),
+        "model": {"mode": "json"},
+        "nan": None,
+        "nul": "a\x00b",
+        "tuple": [1, 2],
+    }
+    assert "\x00" not in encode("it", value)  # as an escape, which every store takes
+    assert decode(None) is None
+
+
+def test_text_is_cleaned_for_every_store() -> None:
+    assert clean_text("a\x00b\ud800c") == "a\N{REPLACEMENT CHARACTER}b?c"
+    assert clean_text("fine — ✓") == "fine — ✓"
+
+
+def test_of_a_huge_text_the_middle_goes() -> None:
+    cut = clean_text("start" + "x" * 10**6 + "end")
+    assert len(cut) <= ERROR_LIMIT
+    assert cut.startswith("start")
+    assert cut.endswith("end")
+    assert "characters left out" in cut
+
+
+def raised(error: BaseException) -> BaseException:
+    try:
+        raise error
+    except BaseException as caught:
+        return caught
+
+
+def test_an_error_is_its_name_its_message_and_where_it_happened() -> None:
+    described = describe_error(raised(ValueError("bad\x00 value")))
+    head, *frames = described.splitlines()
+    assert head == "ValueError: bad\N{REPLACEMENT CHARACTER} value"
+    assert any("in raised" in line for line in frames)
+    assert describe_error(KeyError()) == "KeyError"
+
+
+def test_describing_an_error_never_fails() -> None:
+    class Unreadable(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no")
+
+    class Odd(Exception):
+        __module__ = None  # type: ignore[assignment]
+
+        def __str__(self) -> str:
+            return "\ud800" * 10**6
+
+    def deep(level: int) -> None:
+        if level:
+            deep(level - 1)
+        raise ValueError("x" * 10**6)
+
+    assert "its message could not be read" in describe_error(Unreadable())
+    for error in (Odd(), SystemExit(3), ExceptionGroup("many", [ValueError()])):
+        describe_error(error).encode()
+    try:
+        deep(200)
+    except ValueError as error:
+        described = describe_error(error)
+        assert len(described) <= ERROR_LIMIT + 1
+        described.encode()

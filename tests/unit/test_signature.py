@@ -1,0 +1,207 @@
+"""A handler's parameters as the type of its payload."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import UUID
+
+import pytest
+
+from workbell.errors import InvalidPayload, JobsError
+from workbell.handlers.context import Context
+from workbell.handlers.signature import Signature
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: list[str] = dataclasses.field(default_factory=list)
+
+
+class Model:
+    """What a Pydantic model looks like from here."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def model_dump(self, mode: str) -> dict[str, str]:
+        return {"name": self.name}
+
+    @classmethod
+    def model_validate(cls, value: Any) -> Model:
+        if not isinstance(value, dict) or "name" not in value:
+            raise ValueError("a name is needed")
+        return cls(value["name"])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and other.name == self.name
+
+
+def send(ctx: Context, to: str, times: int = 1) -> None: ...
+
+
+def typed(
+    point: Point,
+    colour: Colour = Colour.RED,
+    at: datetime | None = None,
+    ident: UUID | None = None,
+    kind: Literal["a", "b"] = "a",
+    numbers: list[int] | None = None,
+    model: Model | None = None,
+    anything=None,  # type: ignore[no-untyped-def]  # noqa: ANN001
+) -> None: ...
+
+
+def open_ended(to: str, **rest: Any) -> None: ...
+
+
+def by_name(to: str, *, copies: int = 1) -> None: ...
+
+
+def nothing() -> None: ...
+
+
+def signature(function: Any) -> Signature:
+    return Signature("send", function)
+
+
+def test_the_context_is_not_an_argument() -> None:
+    def unannotated(ctx, to):  # type: ignore[no-untyped-def]  # noqa: ANN001
+        ...
+
+    def named_otherwise(context: Context, to: str) -> None: ...
+
+    def no_context(ctx: str) -> None: ...
+
+    assert signature(send).wants_context
+    assert signature(unannotated).wants_context
+    assert signature(named_otherwise).wants_context
+    assert not signature(no_context).wants_context
+    assert not signature(nothing).wants_context
+    assert signature(no_context).bind(("x",), {}) == {"ctx": "x"}
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"), [(("a", 2), {}), (("a",), {"times": 2}), ((), {"to": "a", "times": 2})]
+)
+def test_arguments_are_bound_by_position_or_name(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    assert signature(send).bind(args, kwargs) == {"to": "a", "times": 2}
+
+
+def test_what_is_not_given_is_left_to_the_function() -> None:
+    """The default is that of the code that runs, not that of the code that enqueued."""
+    found = signature(send)
+    assert found.decode(found.encode({"to": "a"})) == {"to": "a"}
+    assert signature(nothing).decode(None) == {}
+    assert signature(nothing).decode("{}") == {}
+
+
+def test_arguments_come_back_in_their_own_types() -> None:
+    given = {
+        "point": Point(1, ["a"]),
+        "colour": Colour.RED,
+        "at": datetime(2030, 1, 1, tzinfo=UTC),
+        "ident": UUID(int=7),
+        "kind": "b",
+        "numbers": [1, 2],
+        "model": Model("Ada"),
+        "anything": {"deep": [1, None]},
+    }
+    found = signature(typed)
+    assert found.decode(found.encode(given)) == given
+    nones = {"point": Point(1), "at": None, "ident": None, "numbers": None, "model": None}
+    assert found.decode(found.encode(nones)) == nones
+
+
+def test_further_keywords_are_passed_on_where_the_function_takes_them() -> None:
+    found = signature(open_ended)
+    assert found.decode(found.encode({"to": "a", "cc": ["b"], "n": 1})) == {"to": "a", "cc": ["b"], "n": 1}
+
+
+@pytest.mark.parametrize(
+    ("function", "payload", "says"),
+    [
+        (send, {}, "the argument 'to' is missing; the arguments are to, times"),
+        (send, {"too": "a"}, "there is no argument 'too'; the arguments are to, times"),
+        (nothing, {"x": 1}, "there is no argument 'x'; it takes none"),
+        (send, {"to": 5}, "the argument 'to': expected str, got int"),
+        (send, {"to": None}, "the argument 'to': expected str, got null"),
+        (send, {"to": "a", "times": "2"}, "the argument 'times': expected int, got str"),
+        (send, {"to": "a", "times": 1.5}, "the argument 'times': expected int, got float"),
+        (send, {"to": "a", "times": True}, "the argument 'times': expected int, got bool"),
+        (typed, {"point": {}}, "the argument 'point' lacks the field 'x'"),
+        (typed, {"point": {"x": "1"}}, "the argument 'point.x': expected int, got str"),
+        (typed, {"point": {"x": 1, "y": ["a", 2]}}, "the argument 'point.y[1]': expected str, got int"),
+        (typed, {"point": Point(1), "colour": "blue"}, "the argument 'colour': invalid enum value 'blue'"),
+        (typed, {"point": Point(1), "kind": "c"}, "the argument 'kind': invalid enum value 'c'"),
+        (typed, {"point": Point(1), "at": "noon"}, "the argument 'at': invalid RFC3339 encoded datetime"),
+        (typed, {"point": Point(1), "ident": "7"}, "the argument 'ident': invalid UUID"),
+        (typed, {"point": Point(1), "model": {}}, "the argument 'model': a name is needed"),
+        (open_ended, {"cc": 1}, "the argument 'to' is missing; the arguments are to"),
+        (send, {"to": object()}, "the payload cannot be written as JSON: object cannot be written as JSON"),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_a_payload_that_does_not_fit_is_refused_in_one_sentence(
+    function: Any, payload: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(InvalidPayload) as refused:
+        signature(function).encode(payload)
+    assert str(refused.value) == f"job send: {says}."
+
+
+def test_a_stored_payload_is_checked_again_when_it_is_run() -> None:
+    """The code may have changed since."""
+    with pytest.raises(InvalidPayload, match="the argument 'to' is missing"):
+        signature(send).decode(None)
+    with pytest.raises(InvalidPayload, match="there is no argument 'old'"):
+        signature(send).decode('{"to":"a","old":1}')
+    with pytest.raises(InvalidPayload, match="JSON"):
+        signature(send).decode("not json")
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "says"),
+    [
+        (("a", 2, 3), {}, "job send takes 2 arguments by position, and 3 were given."),
+        (("a",), {"to": "b"}, "job send: the argument 'to' was given twice."),
+    ],
+)
+def test_a_call_that_cannot_be_bound(args: tuple[Any, ...], kwargs: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidPayload) as refused:
+        signature(send).bind(args, kwargs)
+    assert str(refused.value) == says
+
+
+def test_a_keyword_only_argument_is_not_filled_by_position() -> None:
+    with pytest.raises(InvalidPayload, match="takes 1 arguments by position"):
+        signature(by_name).bind(("a", 2), {})
+    assert signature(by_name).bind(("a",), {"copies": 2}) == {"to": "a", "copies": 2}
+
+
+def test_parameters_that_cannot_be_given_by_name_are_refused() -> None:
+    def position_only(to: str, /) -> None: ...
+
+    def many(*to: str) -> None: ...
+
+    for function, name in ((position_only, "to"), (many, "to")):
+        with pytest.raises(JobsError, match=f"job send: the parameter '{name}' cannot be given by name"):
+            signature(function)
+
+
+def test_types_that_cannot_be_read_are_refused_when_the_job_is_declared() -> None:
+    def unknown(x: NotThere) -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+    def unusable(x: Point | dict[str, int]) -> None: ...
+
+    with pytest.raises(JobsError, match="job send: its parameters cannot be read: name 'NotThere' is not defined"):
+        signature(unknown)
+    with pytest.raises(JobsError, match="job send: .*use types that JSON can carry"):
+        signature(unusable)

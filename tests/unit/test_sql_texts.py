@@ -1,0 +1,126 @@
+"""The SQL files and the one builder of SQL: names, parameters, filters."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from workbell.model.run import FINAL, LIVE, Lane, Status
+from workbell.stores.filters import list_query
+from workbell.stores.port import Filter
+from workbell.stores.queries import migrations, parse, queries, spell_postgres
+from workbell.stores.statements import statements_for
+
+TEXT = """-- A remark about the file.
+
+-- first: what it is for
+-- A further remark.
+SELECT 1
+    -- within
+WHERE a = :a
+
+-- second: another
+SELECT 2
+"""
+
+
+def test_queries_are_found_by_name_without_their_remarks() -> None:
+    assert parse(TEXT) == {"first": "SELECT 1\nWHERE a = :a", "second": "SELECT 2"}
+    assert parse("") == {}
+
+
+def test_a_name_that_is_there_twice_is_an_error() -> None:
+    with pytest.raises(ValueError, match="first is there twice"):
+        parse(TEXT + "-- first: again\nSELECT 3\n")
+
+
+def test_parameters_are_spelled_for_psycopg() -> None:
+    assert spell_postgres("a = :a AND b LIKE '%x' AND c = CAST(:c_d AS int)") == (
+        "a = %(a)s AND b LIKE '%%x' AND c = CAST(%(c_d)s AS int)"
+    )
+    assert spell_postgres("SELECT x::text, '12:30'") == "SELECT x::text, '12:30'"
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_an_engines_file_overrides_the_shared_one(engine: str) -> None:
+    found = queries(engine)
+    assert {"claim", "finish", "move", "add_run", "key_holder"} <= set(found)
+    assert all(found.values())
+    assert [number for number, _, _ in migrations(engine)] == list(range(1, len(migrations(engine)) + 1))
+
+
+def test_the_engines_have_the_same_migrations() -> None:
+    names = [[name for _, name, _ in migrations(engine)] for engine in ("sqlite", "postgres")]
+    assert names[0] == names[1]
+
+
+LANES = [Lane("a", "q", "j"), Lane("a", "q2", "j"), Lane("a", "q", "j2"), Lane("b", "q", "j")]
+
+
+def asked(wanted: Filter) -> list[tuple[str, dict[str, object]]]:
+    return list(list_query(wanted, LANES))
+
+
+def test_a_list_asks_for_live_runs_and_for_history() -> None:
+    (live, values), (finished, _) = asked(Filter(None))
+    assert live == "SELECT {live} FROM workbell_runs r ORDER BY r.id DESC LIMIT :limit"
+    assert finished == "SELECT {finished} FROM workbell_history r ORDER BY r.id DESC LIMIT :limit"
+    assert values == {"limit": 100}
+
+
+def test_tenant_queue_and_job_become_lanes() -> None:
+    for wanted, lanes in (
+        (Filter("a"), LANES[:3]),
+        (Filter("a", queue="q"), [LANES[0], LANES[2]]),
+        (Filter("a", job="j"), LANES[:2]),
+        (Filter("b", queue="q", job="j"), [LANES[3]]),
+    ):
+        for sql, values in asked(wanted):
+            assert "{lanes}" in sql
+            assert values["lanes"] == [lane.id for lane in lanes]
+
+
+def test_a_filter_that_no_lane_meets_asks_nothing() -> None:
+    """Above all: of a tenant without lanes, nothing, and not everything."""
+    assert asked(Filter("stranger")) == []
+    assert list(list_query(Filter("a"), [])) == []
+
+
+def test_statuses_choose_the_table() -> None:
+    ((sql, _),) = asked(Filter(None, [Status.QUEUED]))
+    assert "workbell_runs" in sql
+    assert "r.status IN ('queued')" in sql
+    ((sql, _),) = asked(Filter(None, [Status.FAILED, Status.CANCELED]))
+    assert "workbell_history" in sql
+    assert "r.status IN ('failed', 'canceled')" in sql
+    assert all("IN (" not in sql for sql, _ in asked(Filter(None, [*LIVE, *FINAL])))
+
+
+def test_no_value_ever_gets_into_the_text() -> None:
+    evil = "'; DROP TABLE workbell_runs; --"
+    wanted = Filter("a", [Status.FAILED, Status.QUEUED], None, None, evil, evil, 666, evil, 7)
+    for sql, values in asked(wanted):
+        assert "DROP" not in sql
+        assert "666" not in sql
+        named = set(re.findall(r":(\w+)", sql))
+        assert named <= set(values)
+        assert {"tag", "schedule", "user_id", "before", "limit"} == named
+        assert values["tag"] == values["before"] == evil
+
+
+def test_every_statement_of_an_enqueue_is_in_the_files() -> None:
+    from tests.unit.makers import run_in
+    from workbell.model.run import NewRun, OnDuplicate
+    from workbell.model.state import Keep
+
+    for engine in ("sqlite", "postgres"):
+        for mode in OnDuplicate:
+            for key in (None, "k"):
+                new = NewRun(run_in(Status.QUEUED, key=key, tag="t"), mode, None, replace_tag=True)
+                for statement in statements_for(new, Keep()):
+                    text = queries(engine).get(statement.query)
+                    if text is None:
+                        assert (engine, statement.query) == ("postgres", "remove_canceled")
+                        continue
+                    assert set(re.findall(r"(?<![:\w]):([a-z_]+)", text)) <= set(statement.values)

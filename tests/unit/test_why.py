@@ -1,0 +1,71 @@
+"""Why a run is not running: one answer for each state it can be in."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.unit.makers import NOW, run_in
+from workbell.model.run import Status
+from workbell.why import explain
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "facts", "says"),
+    [
+        (Status.SCHEDULED, {"scheduled_for": NOW + 3 * MINUTE}, {}, ["due in 3 min", "2030-01-01 12:03:00 UTC"]),
+        (Status.SCHEDULED, {"scheduled_for": NOW - MINUTE}, {}, ["was due 60 s ago", "is any worker or scheduler"]),
+        (
+            Status.SCHEDULED,
+            {"scheduled_for": NOW + MINUTE, "failures": 1, "attempt": 1, "error": "ValueError: x\ntraceback"},
+            {},
+            ["due in 60 s", "Attempt 1 failed: ValueError: x"],
+        ),
+        (
+            Status.SCHEDULED,
+            {"scheduled_for": NOW + MINUTE, "reason": "busy"},
+            {},
+            ["Its handler asked for later: busy."],
+        ),
+        (Status.QUEUED, {}, {"paused": True}, ["paused (queue default, job send)", "bell.resume()"]),
+        (Status.QUEUED, {}, {"known": False}, ["No worker has ever declared the job 'send'", "Nothing is spent"]),
+        (Status.QUEUED, {}, {}, ["first in its lane", "no worker is taking", "'send'", "'default'"]),
+        (Status.QUEUED, {}, {"ahead": 7, "running": 2}, ["7 before it in its lane, 2 of the lane running"]),
+        (Status.QUEUED, {}, {"ahead": 1000}, ["1,000 or more before it"]),
+        (Status.QUEUED, {"expires_at": NOW}, {"paused": True}, ["has expired", "next sweep"]),
+        (Status.RUNNING, {"started_at": NOW - 5 * MINUTE}, {}, ["running: attempt 1, for 5 min, on w1."]),
+        (Status.RUNNING, {"cancel_requested": True}, {}, ["Its end was asked for"]),
+        (Status.RUNNING, {"lease_until": NOW}, {}, ["Its lease has run out"]),
+        (Status.SUCCEEDED, {"finished_at": NOW - timedelta(hours=3)}, {}, ["succeeded 3 h ago"]),
+        (
+            Status.FAILED,
+            {"finished_at": NOW - timedelta(days=3), "reason": "timeout", "attempt": 3, "error": "E: x\nmore"},
+            {},
+            ["failed 3 d ago (timeout) after 3 attempts: E: x"],
+        ),
+        (Status.FAILED, {"reason": "crashed"}, {}, ["no error was recorded"]),
+        (Status.CANCELED, {"finished_at": NOW, "reason": "expired"}, {}, ["canceled 0.0 s ago: expired."]),
+    ],
+    ids=str,
+)
+def test_an_answer_for_every_state(
+    status: Status, fields: dict[str, Any], facts: dict[str, Any], says: list[str]
+) -> None:
+    answer = explain(run_in(status, **fields), NOW, **facts)
+    assert "\n" not in answer
+    for part in says:
+        assert part in answer
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_status_has_an_answer(status: Status) -> None:
+    assert explain(run_in(status), NOW)
+
+
+def test_an_empty_error_does_not_break_the_answer() -> None:
+    assert explain(run_in(Status.FAILED, error="", reason="error"), NOW)
+    assert explain(run_in(Status.FAILED, error="\n", reason="error"), NOW)
