@@ -18,9 +18,7 @@ from tests.support.postgres import PostgresServer  # noqa: E402
 
 
 def bench(*arguments: str) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "workbell", "bench", "--raw", *arguments], check=True, env=os.environ
-    )
+    subprocess.run([sys.executable, "-m", "workbell", "bench", "--raw", *arguments], check=True, env=os.environ)
 
 
 def main() -> None:

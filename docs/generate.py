@@ -130,9 +130,7 @@ def _class(title: str, kind: type, bases: list[type]) -> Iterator[str]:
     methods: dict[str, Any] = {}
     for base in bases:
         methods |= {
-            name: value
-            for name, value in vars(base).items()
-            if _is_public(name, value) and name not in methods
+            name: value for name, value in vars(base).items() if _is_public(name, value) and name not in methods
         }
     for name, value in methods.items():
         if _verb_of(name, methods) is not None:
@@ -180,9 +178,7 @@ def _options() -> Iterator[str]:
         "Spans are seconds or a `timedelta`; times must have a zone."
     )
     tree = ast.parse(inspect.getsource(request))
-    body = next(
-        node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "EnqueueOptions"
-    )
+    body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "EnqueueOptions")
     rows = []
     for place, node in enumerate(body):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):

@@ -22,7 +22,7 @@ from workbell.handlers.registry import Registry
 from workbell.model import state
 from workbell.model.ids import is_id
 from workbell.model.job import QUEUE, TENANT, name
-from workbell.model.payload import encode
+from workbell.model.payload import clean_text, encode
 from workbell.model.request import EnqueueOptions, again, make_request, plain_request
 from workbell.model.run import PENDING, Attempt, Lane, NewRun, Run, Status, last_attempt
 from workbell.model.state import Keep
@@ -34,6 +34,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 PAGE = 1000
+CANCELED = "canceled on request"
 
 
 class Request(NamedTuple):
@@ -251,16 +252,18 @@ class Client:
 
     # Steer
 
-    def cancel(self, run_id: str, reason: str = "canceled on request") -> Run:
+    def cancel(self, run_id: str, reason: str = CANCELED) -> Run:
         """End a run: at once if it has not started, else its handler is asked to stop."""
+        reason = clean_text(reason, 500)
         while True:
             run = self.get(run_id)
             if run.status in PENDING:
-                change = state.cancel(run, self.store.clock.now(), reason=reason, keep=self.keep.other)
+                keep = state.kept(run, self.keep).other
+                change = state.cancel(run, self.store.clock.now(), reason=reason, keep=keep)
                 if self.store.apply([change]):
                     return change.after(run)
             elif run.status is Status.RUNNING:
-                if self.store.request_cancel(run.id):
+                if self.store.request_cancel(run.id, reason):
                     self.store.wake()
                     self.nudge()
                     return self.get(run_id)
@@ -268,7 +271,7 @@ class Client:
                 return run
             # It moved between reading and writing: look again.
 
-    async def acancel(self, run_id: str, reason: str = "canceled on request") -> Run:
+    async def acancel(self, run_id: str, reason: str = CANCELED) -> Run:
         return await self._hop(self.cancel, run_id, reason)
 
     def retry(self, run_id: str) -> Run:

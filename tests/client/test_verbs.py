@@ -18,7 +18,7 @@ from workbell.stores.port import Held
 @pytest.mark.parametrize("run_id", ["", "x", "' OR 1=1 --", None, 5, "01890000-0000-7000-8000-000000000001"])
 def test_a_run_that_is_not_there(bell: Workbell, run_id: Any) -> None:
     for verb in (bell.get, bell.attempts, bell.cancel, bell.retry, bell.wait, bell.why):
-        with pytest.raises(RunNotFound, match="There is no run .* of tenant default; it may have been removed"):
+        with pytest.raises(RunNotFound, match=r"There is no run .* of tenant default; it may have been removed"):
             verb(run_id)
 
 
@@ -98,10 +98,11 @@ def test_cancel_ends_what_has_not_started(bell: Workbell, send: Any) -> None:
 def test_cancel_asks_a_running_handler_to_stop(bell: Workbell, send: Any) -> None:
     send.enqueue("x")
     run = take(bell)[0]
-    asked = bell.cancel(run.id)
+    asked = bell.cancel(run.id, "enough")
     assert (asked.status, asked.cancel_requested) == (Status.RUNNING, True)
-    (renewed,) = bell.store.renew([Held(run.id, run.token)], lease_until=bell.store.clock.now())
-    assert renewed.cancel_requested
+    now = bell.store.clock.now()
+    (renewed,) = bell.store.renew([Held(run.id, run.token)], now=now, lease_until=now)
+    assert renewed.cancel_reason == "enough"
     ended = finish(bell, run)
     assert bell.cancel(run.id).status is ended.status is Status.SUCCEEDED
 

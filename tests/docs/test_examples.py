@@ -34,9 +34,7 @@ def as_script(parts: list[tuple[int, str]]) -> str:
 
 def holds_tests(script: str) -> bool:
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return any(
-        isinstance(node, functions) and node.name.startswith("test_") for node in ast.parse(script).body
-    )
+    return any(isinstance(node, functions) and node.name.startswith("test_") for node in ast.parse(script).body)
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=name_of)

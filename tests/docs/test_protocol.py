@@ -11,12 +11,8 @@ from workbell.model.state import MOVES, diagram
 TEXT = text_of(DOCS / "protocol.md")
 MIGRATIONS = ROOT / "src" / "workbell" / "stores" / "sql" / "migrations"
 TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)^\)", re.MULTILINE | re.DOTALL)
-COLUMN = re.compile(
-    r"^    ([a-z_]+) +([A-Za-z ]+?)(?: NOT NULL.*| DEFAULT.*| PRIMARY.*| CHECK.*)?,?$", re.MULTILINE
-)
-VECTOR = re.compile(
-    r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \| (?:`([^`]+)`|none) \| `(\d+)` \|$", re.MULTILINE
-)
+COLUMN = re.compile(r"^    ([a-z_]+) +([A-Za-z ]+?)(?: NOT NULL.*| DEFAULT.*| PRIMARY.*| CHECK.*)?,?$", re.MULTILINE)
+VECTOR = re.compile(r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \| (?:`([^`]+)`|none) \| `(\d+)` \|$", re.MULTILINE)
 
 
 def test_the_state_diagram_is_the_state_machine() -> None:
@@ -26,9 +22,7 @@ def test_the_state_diagram_is_the_state_machine() -> None:
 
 
 def test_every_move_is_listed_with_its_statuses() -> None:
-    rows = {
-        line.split(" | ")[0].strip("| `"): line.split(" | ") for line in TEXT.splitlines() if "` | `" in line
-    }
+    rows = {line.split(" | ")[0].strip("| `"): line.split(" | ") for line in TEXT.splitlines() if "` | `" in line}
     for move, rule in MOVES.items():
         shown = rows[move]
         assert re.findall(r"`(\w+)`", shown[1]) == list(rule.sources), move

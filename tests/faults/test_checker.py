@@ -14,7 +14,6 @@ import pytest
 
 from tests.support.checker import Violation, check
 from tests.support.recorder import Recorder, read
-
 from workbell import Context, Workbell
 from workbell.engine.engine import Engine
 from workbell.engine.recover import Recover

@@ -81,4 +81,3 @@ def test_killed_enqueuers(tmp_path: Path, sql_store_url: str, request: pytest.Fi
 
 def acknowledgements(site: Site, pid: int) -> int:
     return sum(1 for event in site.events() if event["pid"] == pid)
-

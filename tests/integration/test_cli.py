@@ -52,9 +52,7 @@ def test_version(tmp_path: Path) -> None:
     assert call(tmp_path, "--version").out == f"workbell {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["doctor", "--nonsense"], ["copy"], ["bench", "--runs", "many"]]
-)
+@pytest.mark.parametrize("arguments", [["nonsense"], ["doctor", "--nonsense"], ["copy"], ["bench", "--runs", "many"]])
 def test_wrong_usage_ends_with_2(arguments: list[str], tmp_path: Path) -> None:
     answer = call(tmp_path, *arguments)
     assert answer.code == 2
@@ -100,12 +98,8 @@ def test_file_that_is_no_database(tmp_path: Path) -> None:
 def test_newer_schema(name: str, tmp_path: Path) -> None:
     Workbell(f"sqlite:///{tmp_path}/new.db").store.check()
     with sqlite3.connect(tmp_path / "new.db") as connection:
-        connection.execute(
-            "UPDATE workbell_meta SET value = '99' WHERE name IN ('schema_version', 'oldest_reader')"
-        )
-    assert_refused(
-        call(tmp_path, name, "--url", "sqlite:///new.db"), 78, "99", "pip install --upgrade workbell"
-    )
+        connection.execute("UPDATE workbell_meta SET value = '99' WHERE name IN ('schema_version', 'oldest_reader')")
+    assert_refused(call(tmp_path, name, "--url", "sqlite:///new.db"), 78, "99", "pip install --upgrade workbell")
 
 
 def test_interrupted(tmp_path: Path) -> None:
@@ -192,8 +186,6 @@ class TestDoctor:
         assert "1 at risk" in call(tmp_path, "doctor", "--url", "sqlite:///a.db").out
 
     def test_the_url_may_stand_in_the_app_alone(self, tmp_path: Path) -> None:
-        (tmp_path / "site_app.py").write_text(
-            "from workbell import Workbell\nbell = Workbell('sqlite:///own.db')\n"
-        )
+        (tmp_path / "site_app.py").write_text("from workbell import Workbell\nbell = Workbell('sqlite:///own.db')\n")
         (tmp_path / "workbell.toml").write_text('app = "site_app:bell"\n')
         assert "own.db" in call(tmp_path, "doctor").out

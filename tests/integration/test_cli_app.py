@@ -73,9 +73,7 @@ def test_not_a_workbell(module: Callable[[str], str], tmp_path: Path) -> None:
         ("from workbell import Workbell\nWorkbell('nonsense://')\n", r"\.py:2: 'nonsense' names no store"),
     ],
 )
-def test_error_inside_the_module(
-    text: str, message: str, module: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_error_inside_the_module(text: str, message: str, module: Callable[[str], str], tmp_path: Path) -> None:
     """The file, the line and the message of the application's own code."""
     with pytest.raises(WorkbellError, match=message) as caught:
         load_app(f"{module(text)}:bell", tmp_path)

@@ -57,9 +57,7 @@ def test_a_store_with_work_in_it_is_refused(tmp_path: Path) -> None:
         mine = bell.job(name="mine")(lambda: None).enqueue()
         answer = call(tmp_path, "bench", "--url", "sqlite:///a.db", "--runs", "100", "--no-latency")
         assert_refused(answer, 1, "1 live runs of yours", "--force")
-        forced = call(
-            tmp_path, "bench", "--url", "sqlite:///a.db", "--runs", "100", "--no-latency", "--force"
-        )
+        forced = call(tmp_path, "bench", "--url", "sqlite:///a.db", "--runs", "100", "--no-latency", "--force")
         assert forced.code == 0, forced
         assert bell.get(mine.id) == mine, "work of others is left alone"
 

@@ -39,9 +39,7 @@ async def _work(bell: Workbell, ids: list[str]) -> None:
 def fill(bell: Workbell) -> None:
     import asyncio
 
-    @bell.job(
-        queue="mail", retry=Retry(attempts=2, delay=0, give_up_on=KeyError), description="Sends a letter."
-    )
+    @bell.job(queue="mail", retry=Retry(attempts=2, delay=0, give_up_on=KeyError), description="Sends a letter.")
     async def send(to: str, text: str = "Grüße \N{SNOWMAN} \\N \t") -> dict[str, str]:
         if to == "nobody":
             raise ValueError("no such person")
@@ -67,9 +65,7 @@ def fill(bell: Workbell) -> None:
         next_run_at=NOW + timedelta(days=1),
         version=4,
     )
-    tick = Tick(
-        schedule=schedule.id, due=NOW, outcome=TickOutcome.SKIPPED, created_at=NOW, count=3, reason="late"
-    )
+    tick = Tick(schedule=schedule.id, due=NOW, outcome=TickOutcome.SKIPPED, created_at=NOW, count=3, reason="late")
     bell.store.load(Batch(schedules=[schedule], ticks=[tick]))
 
 
@@ -80,15 +76,10 @@ def content(url: str) -> dict[str, list[Any]]:
         pages = list(store.export())
     finally:
         store.close()
-    return {
-        name: sorted((item for page in pages for item in getattr(page, name)), key=repr)
-        for name in Batch._fields
-    }
+    return {name: sorted((item for page in pages for item in getattr(page, name)), key=repr) for name in Batch._fields}
 
 
-def test_there_and_back_again_everything_is_kept(
-    source: str, empty_postgres_url: str, tmp_path: Path
-) -> None:
+def test_there_and_back_again_everything_is_kept(source: str, empty_postgres_url: str, tmp_path: Path) -> None:
     there = call(tmp_path, "copy", "--url", source, "--to", empty_postgres_url)
     assert there.code == 0, there
     before = content(source)

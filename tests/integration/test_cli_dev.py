@@ -27,17 +27,13 @@ from workbell.model.state import Move
 from workbell.notices.bus import Notice
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "first"
-LINE = re.compile(
-    r"^\d\d:\d\d:\d\d (\S) (\w+) +[0-9a-f]{8} (\w+) +[\d.]+ (?:ms|s) #(\d+) ?(.*)$", re.MULTILINE
-)
+LINE = re.compile(r"^\d\d:\d\d:\d\d (\S) (\w+) +[0-9a-f]{8} (\w+) +[\d.]+ (?:ms|s) #(\d+) ?(.*)$", re.MULTILINE)
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     """A copy of the example, without what it may have left behind in the checkout."""
-    return Path(
-        shutil.copytree(EXAMPLE, tmp_path / "first", ignore=shutil.ignore_patterns("*.db*", "__pycache__"))
-    )
+    return Path(shutil.copytree(EXAMPLE, tmp_path / "first", ignore=shutil.ignore_patterns("*.db*", "__pycache__")))
 
 
 @contextmanager
@@ -239,9 +235,7 @@ def test_more_than_can_be_read_is_summed_up() -> None:
     count = 50 * MOST_WAITING
     lines = shown(*[moved(Move.SUCCEED)] * count).splitlines()
     summed = [
-        int(found[1].replace(",", ""))
-        for line in lines
-        if (found := re.search(r"… and ([\d,]+) succeeded", line))
+        int(found[1].replace(",", "")) for line in lines if (found := re.search(r"… and ([\d,]+) succeeded", line))
     ]
     assert len(lines) < count / 2
     assert sum(summed) + len(lines) - len(summed) == count

@@ -1,4 +1,4 @@
-"""How a working process stops: handlers may end within the grace, the rest is handed back, nothing is spent (A9, B2)."""
+"""How a working process stops: handlers may end within the grace, the rest is handed back unspent (A9, B2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tests.support.waiting import until
 from tests.support.worker_app import declare
 from workbell import Run, Status, Workbell
 from workbell.settings import Settings
-from workbell.stores.port import Held
 
 HELD = ("held_async", "held_plain")
 
@@ -142,7 +141,7 @@ def test_many_processes_told_to_stop_at_once(tmp_path: Path, sql_store_url: str)
         site.recorder.acknowledged(bell.enqueue_many(requests))
         until(lambda: len(site.starts()) >= 50, "some of the load to begin")
         assert stop(*workers) == [0, 0]
-        assert not [run for run in bell.runs(status="running", limit=10)]
+        assert bell.runs(status="running", limit=10) == []
         site.worker()
         until(lambda: not bell.runs(status=["queued", "running"], limit=1), "the rest to end")
         assert {run.failures + run.losses for run in bell.runs(limit=1000)} == {0}
@@ -219,7 +218,9 @@ async def test_application_canceled_while_running(sqlite_url: str) -> None:
             await task
         back = await bell.aget(run.id)
         assert (back.status, back.failures) == (Status.QUEUED, 0)
-        assert not bell.store.renew([Held(run.id, back.token)], lease_until=bell.store.clock.now())
+        assert not bell.store.renew(
+            [Held(run.id, back.token)], now=bell.store.clock.now(), lease_until=bell.store.clock.now()
+        )
 
 
 @pytest.mark.anyio

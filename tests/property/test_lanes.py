@@ -46,9 +46,7 @@ def test_tenants_have_equal_shares_that_use_up_the_limit(heads: list[Head], limi
 
 
 @given(all_heads, limits, turns)
-def test_only_the_best_rank_of_each_tenant_and_only_what_is_served(
-    heads: list[Head], limit: int, turn: int
-) -> None:
+def test_only_the_best_rank_of_each_tenant_and_only_what_is_served(heads: list[Head], limit: int, turn: int) -> None:
     by_place = {(head.lane_id, head.rank): head for head in heads}
     picks = choose(heads, limit, turn, serves)
     assert len({(pick.lane_id, pick.rank) for pick in picks}) == len(picks)

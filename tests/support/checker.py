@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from workbell.model.run import PENDING, Attempt, AttemptStatus, Run, Status
@@ -126,7 +127,7 @@ def _tokens_grow(held: Snapshot, events: Sequence[Event]) -> Iterator[Violation]
             highest[event["run"]] = max(highest[event["run"]], event["token"])
     for run_id, seen in pairs.items():
         tokens = [token for _, token in sorted(seen)]
-        if any(later <= earlier for earlier, later in zip(tokens, tokens[1:], strict=False)):
+        if any(later <= earlier for earlier, later in pairwise(tokens)):
             yield Violation("token order", run_id, f"attempts and tokens {sorted(seen)}")
     for run_id, run in held.by_id().items():
         if run.token < max(highest[run_id], run.attempt):
@@ -136,10 +137,9 @@ def _tokens_grow(held: Snapshot, events: Sequence[Event]) -> Iterator[Violation]
 def _results_are_of_the_last_token(held: Snapshot, _events: Sequence[Event]) -> Iterator[Violation]:
     """Handlers return their own token; one that is not the run's last was written by a worker that had lost it."""
     for run in held.runs:
-        if run.status is Status.SUCCEEDED and isinstance(run.result, dict) and "token" in run.result:
-            if run.result["token"] != run.token:
-                seen = f"result of token {run.result['token']}, and the run's last token is {run.token}"
-                yield Violation("stale write", run.id, seen)
+        told = run.result.get("token", run.token) if isinstance(run.result, dict) else run.token
+        if run.status is Status.SUCCEEDED and told != run.token:
+            yield Violation("stale write", run.id, f"result of token {told}, and the run's last token is {run.token}")
 
 
 def _success_was_started(held: Snapshot, events: Sequence[Event]) -> Iterator[Violation]:

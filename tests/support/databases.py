@@ -11,7 +11,10 @@ import psycopg
 from .postgres import PostgresServer
 
 LARGEST = 20_000_000  # bytes; an empty one has about eight million
-OTHERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+OTHERS = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 SHAPE = """
     SELECT table_name, column_name, data_type FROM information_schema.columns
     WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2

@@ -35,12 +35,12 @@ class Site:
         self._started: list[subprocess.Popen[bytes]] = []
         self._settings = FAST | settings
 
-    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, program: str = "worker_app") -> subprocess.Popen[bytes]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WORKBELL_")}
         environment |= {f"WORKBELL_{name}": value for name, value in self._settings.items()}
         environment |= {"WORKBELL_URL": self.url, "RECORDING": str(self.recorder.path), "GATES": str(self.gates)}
         environment["PYTHONPATH"] = os.pathsep.join([str(SOURCE), str(TOP)])
-        command = [sys.executable, "-m", f"{PACKAGE}.worker_app", *arguments]
+        command = [sys.executable, "-m", f"{PACKAGE}.{program}", *arguments]
         with self.log.open("ab") as log:
             process = subprocess.Popen(
                 command, env=environment, cwd=self.gates, stdin=subprocess.DEVNULL, stdout=log, stderr=log

@@ -107,7 +107,7 @@ def die_with_parent() -> None:
 
 def main(role: str, *arguments: str) -> None:
     die_with_parent()
-    logging.basicConfig(level=logging.INFO, format="%(process)d %(message)s")
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(message)s")
     recorder = Recorder(Path(os.environ["RECORDING"]))
     bell = NotedWorkbell()
     bell.recorder = recorder

@@ -36,7 +36,8 @@ def test_a_time_that_names_no_instant_is_refused(value: Any, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "number"), [(0, 0.0), (1, 1.0), (0.5, 0.5), (timedelta(minutes=1), 60.0), (3_153_600_000, 3_153_600_000.0)]
+    ("value", "number"),
+    [(0, 0.0), (1, 1.0), (0.5, 0.5), (timedelta(minutes=1), 60.0), (3_153_600_000, 3_153_600_000.0)],
 )
 def test_spans_are_seconds_or_timedeltas(value: float | timedelta, number: float) -> None:
     assert seconds("delay", value) == number

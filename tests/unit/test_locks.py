@@ -147,7 +147,7 @@ def test_processes_take_turns(path: Path) -> None:
 def test_a_process_that_never_lets_go_is_named_after_the_deadline(path: Path) -> None:
     with FileLock(path) as lock:
         with hold(path) as other:
-            with pytest.raises(StoreUnavailable, match="another process held the write lock for over 0.05 s; see which"):
+            with pytest.raises(StoreUnavailable, match=r"another process held the write lock for over 0\.05 s; see"):
                 lock.acquire(0.05)
             assert other.stdin is not None
             other.stdin.close()

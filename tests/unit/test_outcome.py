@@ -106,9 +106,7 @@ def test_a_final_failure_makes_the_run_that_follows() -> None:
 
 
 def test_handed_back_before_it_began_spends_not_even_the_attempt() -> None:
-    change = decide(
-        running(), HANDED_BACK, END, started_at=None, job_retry=None, keep=KEEP, randomness=Random(0)
-    )
+    change = decide(running(), HANDED_BACK, END, started_at=None, job_retry=None, keep=KEEP, randomness=Random(0))
     assert (change.move, change.attempt, change.ended) == (Move.RELEASE, 0, None)
 
 

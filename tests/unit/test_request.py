@@ -148,9 +148,12 @@ def test_the_bounds_themselves_are_taken() -> None:
 
 def test_every_option_is_covered_above() -> None:
     """A new option needs a line in these tests."""
-    assert NAMES == set(
-        "run_at delay expires key on_duplicate key_for tag replace_tag priority queue tenant user_id target retry "
-        "timeout persistent auto_reschedule remove_delay connection".split()
+    assert (
+        set(
+            "run_at delay expires key on_duplicate key_for tag replace_tag priority queue tenant user_id target retry "
+            "timeout persistent auto_reschedule remove_delay connection".split()
+        )
+        == NAMES
     )
 
 

@@ -33,9 +33,7 @@ FLAG, ENVIRONMENT, FILE = {"concurrency": 3}, {"WORKBELL_CONCURRENCY": "4"}, "co
         ({}, {"WORKBELL_CONCURRENCY": str(Settings().concurrency)}, FILE, Settings().concurrency),
     ],
 )
-def test_precedence(
-    flags: dict[str, Any], environment: dict[str, str], text: str, wanted: int, tmp_path: Path
-) -> None:
+def test_precedence(flags: dict[str, Any], environment: dict[str, str], text: str, wanted: int, tmp_path: Path) -> None:
     file = tmp_path / "workbell.toml"
     file.write_text(text)
     assert load(flags, environment=environment, file=file).concurrency == wanted

@@ -55,7 +55,7 @@ def typed(
     kind: Literal["a", "b"] = "a",
     numbers: list[int] | None = None,
     model: Model | None = None,
-    anything=None,  # type: ignore[no-untyped-def]  # noqa: ANN001
+    anything=None,  # type: ignore[no-untyped-def]
 ) -> None: ...
 
 
@@ -73,7 +73,7 @@ def signature(function: Any) -> Signature:
 
 
 def test_the_context_is_not_an_argument() -> None:
-    def unannotated(ctx, to):  # type: ignore[no-untyped-def]  # noqa: ANN001
+    def unannotated(ctx, to):  # type: ignore[no-untyped-def]
         ...
 
     def named_otherwise(context: Context, to: str) -> None: ...
@@ -88,9 +88,7 @@ def test_the_context_is_not_an_argument() -> None:
     assert signature(no_context).bind(("x",), {}) == {"ctx": "x"}
 
 
-@pytest.mark.parametrize(
-    ("args", "kwargs"), [(("a", 2), {}), (("a",), {"times": 2}), ((), {"to": "a", "times": 2})]
-)
+@pytest.mark.parametrize(("args", "kwargs"), [(("a", 2), {}), (("a",), {"times": 2}), ((), {"to": "a", "times": 2})])
 def test_arguments_are_bound_by_position_or_name(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     assert signature(send).bind(args, kwargs) == {"to": "a", "times": 2}
 
@@ -203,5 +201,5 @@ def test_types_that_cannot_be_read_are_refused_when_the_job_is_declared() -> Non
 
     with pytest.raises(JobsError, match="job send: its parameters cannot be read: name 'NotThere' is not defined"):
         signature(unknown)
-    with pytest.raises(JobsError, match="job send: .*use types that JSON can carry"):
+    with pytest.raises(JobsError, match=r"job send: .*use types that JSON can carry"):
         signature(unusable)

@@ -147,9 +147,7 @@ def test_the_diagram_shows_every_move() -> None:
 
 def test_the_diagram_in_the_docs_is_the_state_machine() -> None:
     assert PROTOCOL.is_file(), "docs/protocol.md is missing; it shows the state diagram between its two markers."
-    found = re.search(
-        r"<!-- state-diagram -->\n(.*?)\n<!-- /state-diagram -->", PROTOCOL.read_text("utf-8"), re.DOTALL
-    )
+    found = re.search(r"<!-- state-diagram -->\n(.*?)\n<!-- /state-diagram -->", PROTOCOL.read_text("utf-8"), re.DOTALL)
     assert found, (
         "docs/protocol.md needs the lines <!-- state-diagram --> and <!-- /state-diagram --> with the diagram between."
     )

@@ -18,24 +18,14 @@ from workbell.stores.port import Store
 
 
 @click.command(help="Measure how fast runs are enqueued, worked off and started.")
-@click.option(
-    "--url", metavar="URL", help="Where to measure; otherwise in a new SQLite file that is removed again."
-)
+@click.option("--url", metavar="URL", help="Where to measure; otherwise in a new SQLite file that is removed again.")
 @click.option(
     "--runs", type=click.IntRange(100, 1_000_000), default=10_000, show_default=True, help="Runs to work off."
 )
-@click.option(
-    "--processes", type=click.IntRange(1, 32), default=1, show_default=True, help="Worker processes."
-)
-@click.option(
-    "--rounds", type=click.IntRange(1, 100), default=1, show_default=True, help="Repeat; medians are shown."
-)
-@click.option(
-    "--raw", is_flag=True, help="Do the same in raw SQL, in turn, and show how much of it is reached."
-)
-@click.option(
-    "--latency/--no-latency", default=True, show_default=True, help="Measure enqueue to handler start."
-)
+@click.option("--processes", type=click.IntRange(1, 32), default=1, show_default=True, help="Worker processes.")
+@click.option("--rounds", type=click.IntRange(1, 100), default=1, show_default=True, help="Repeat; medians are shown.")
+@click.option("--raw", is_flag=True, help="Do the same in raw SQL, in turn, and show how much of it is reached.")
+@click.option("--latency/--no-latency", default=True, show_default=True, help="Measure enqueue to handler start.")
 @click.option("--force", is_flag=True, help="Measure even where the store has work of yours.")
 @json_option
 def bench(
@@ -82,9 +72,7 @@ def scratch(url: str | None) -> Iterator[str]:
         with TemporaryDirectory(prefix="workbell-bench-") as folder:
             yield f"sqlite:///{Path(folder) / 'bench.db'}"
     elif url.startswith("memory:"):
-        raise InvalidOption(
-            "bench measures across processes, and memory:// is one process; name another store."
-        )
+        raise InvalidOption("bench measures across processes, and memory:// is one process; name another store.")
     else:
         yield url
 
@@ -100,9 +88,7 @@ def _refuse_real_work(store: Store, url: str, force: bool) -> None:
 
 def _as_json(url: str, runs: int, processes: int, rounds: int, rows: list[Row]) -> dict[str, object]:
     values = {row.key: row.value for row in rows}
-    details = {
-        row.key: {"value": row.value, "unit": row.unit, "raw": row.raw, "ratio": row.ratio} for row in rows
-    }
+    details = {row.key: {"value": row.value, "unit": row.unit, "raw": row.raw, "ratio": row.ratio} for row in rows}
     return {
         "store": safe_url(url).split("://")[0],
         "runs": runs,

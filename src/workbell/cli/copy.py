@@ -54,9 +54,7 @@ def copy(url: str | None, target_url: str, force: bool, as_json: bool) -> None:
     else:
         _show(source_url, target_url, tally)
     if missing:
-        raise StoreError(
-            f"The copy is not complete ({'; '.join(missing)}); is something deleting there? Repeat it."
-        )
+        raise StoreError(f"The copy is not complete ({'; '.join(missing)}); is something deleting there? Repeat it.")
 
 
 def _check(source: Store, target: Store, source_url: str, target_url: str, force: bool) -> None:

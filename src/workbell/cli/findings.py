@@ -38,9 +38,7 @@ def examine(url: str) -> Report:
     """Everything that can be said about the store of this URL."""
     absent = missing_file(url)
     if absent is not None and absent.parent.is_dir():
-        return Report(
-            [Finding("note", "store", f"{absent} is not there yet; it is made on the first use.")], {}
-        )
+        return Report([Finding("note", "store", f"{absent} is not there yet; it is made on the first use.")], {})
     findings: list[Finding] = []
     numbers: dict[str, Any] = {}
     try:
@@ -105,17 +103,13 @@ def _runs(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:
         yield Finding("note", "dispatch", f"a run has been due for {span(now - due)}: is a worker running?")
     lapsed = [run for run in store.lapsed(now, MOST) if run.lease_until is not None]
     if lapsed:
-        text = (
-            f"{len(lapsed):,} runs have lost their worker; the next sweep of any worker takes them up again."
-        )
+        text = f"{len(lapsed):,} runs have lost their worker; the next sweep of any worker takes them up again."
         yield Finding("note", "leases", text)
 
 
 def _lane(store: Store, counts: Counts) -> Iterator[Finding]:
     lane = counts.lane
-    name = f"queue {lane.queue}, job {lane.job}" + (
-        f", tenant {lane.tenant}" if lane.tenant != "default" else ""
-    )
+    name = f"queue {lane.queue}, job {lane.job}" + (f", tenant {lane.tenant}" if lane.tenant != "default" else "")
     if not counts.queued:
         return
     if counts.paused:

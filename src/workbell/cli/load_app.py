@@ -28,9 +28,7 @@ def load_app(app: str | None, folder: Path) -> Workbell:
             raise SettingsError(f"app = {app!r}: {module_name} has no {attribute!r}; {_offers(module)}.")
         found = getattr(found, part)
     if not isinstance(found, Workbell):
-        raise SettingsError(
-            f"app = {app!r} is a {type(found).__name__} and not a Workbell; {_offers(module)}."
-        )
+        raise SettingsError(f"app = {app!r} is a {type(found).__name__} and not a Workbell; {_offers(module)}.")
     return found
 
 

@@ -79,8 +79,7 @@ def _run() -> int:
         if os.environ.get("WORKBELL_LOG_LEVEL", "").lower() == "debug":
             raise
         _complain(
-            f"{type(error).__name__}: {error}. This should not happen; "
-            "WORKBELL_LOG_LEVEL=debug shows where it did."
+            f"{type(error).__name__}: {error}. This should not happen; WORKBELL_LOG_LEVEL=debug shows where it did."
         )
         return BUG
 

@@ -21,9 +21,7 @@ from workbell.stores.migrate import NEWEST, dump
 )
 def migrate(url: str | None, as_json: bool, dump_sql: bool, engine: str | None) -> None:
     if engine is not None and not dump_sql:
-        raise click.UsageError(
-            "--engine goes with --dump-sql; what is migrated is the store that the URL names."
-        )
+        raise click.UsageError("--engine goes with --dump-sql; what is migrated is the store that the URL names.")
     project = open_project(url=url)
     if dump_sql:
         click.echo(dump(engine or engine_of(store_url(project))), nl=False)

@@ -30,9 +30,9 @@ class Project(NamedTuple):
 
 
 def url_option(command: Command) -> Command:
-    return click.option(
-        "--url", metavar="URL", help="The store: sqlite:///file.db or postgresql://host/database."
-    )(command)
+    return click.option("--url", metavar="URL", help="The store: sqlite:///file.db or postgresql://host/database.")(
+        command
+    )
 
 
 def json_option(command: Command) -> Command:

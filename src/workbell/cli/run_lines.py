@@ -81,9 +81,7 @@ class RunLines:
 
     def summary(self) -> str:
         """`12 succeeded, 1 failed`."""
-        listed = [
-            f"{count:,} {LOOKS[move].word}" for move, count in self._seen.items() if move is not Move.START
-        ]
+        listed = [f"{count:,} {LOOKS[move].word}" for move, count in self._seen.items() if move is not Move.START]
         return ", ".join(listed) or "nothing was run"
 
     def _print_all(self) -> None:

@@ -26,9 +26,7 @@ class Tally(NamedTuple):
         """What ought to be in the new store, and is not."""
         wanted = {kind: self.read[kind] - self.outdated[kind] for kind in KINDS}
         return [
-            f"{kind}: {self.after[kind]:,} of {wanted[kind]:,}"
-            for kind in KINDS
-            if self.after[kind] < wanted[kind]
+            f"{kind}: {self.after[kind]:,} of {wanted[kind]:,}" for kind in KINDS if self.after[kind] < wanted[kind]
         ]
 
     def as_dict(self) -> dict[str, Any]:

@@ -51,6 +51,7 @@ class Consume:
         self._unbooked = unbooked
         self.held: dict[str, Work] = {}
         self._suspects: deque[Work] = deque()
+        self._alone: Work | None = None  # the suspect that is being executed
         self._unsure = False  # a claim failed in a way that leaves open whether it happened
         self._rate = 0.0
         self._booked = 0
@@ -63,6 +64,8 @@ class Consume:
         self._booked += len(works)
 
     def step(self, now: datetime) -> float | None:
+        if self._alone is not None and self.held.get(self._alone.run.id) is self._alone:
+            return None  # nothing beside it; woken when it is booked
         if self._suspects:
             return self._run_alone()
         unbooked = self._unbooked()
@@ -107,12 +110,15 @@ class Consume:
         """A run that took workers down with it before is executed with nothing beside it, and marked so."""
         if len(self.held) > len(self._suspects):
             return None  # wait until our hands are empty of everything else
-        work = self._suspects.popleft()
-        if self._store.mark_alone(work.held):
-            self._deliver([work])
-        else:
+        work = self._suspects[0]
+        marked = self._store.mark_alone(work.held)
+        self._suspects.popleft()
+        if not marked:  # its lease is lost
             self.held.pop(work.run.id, None)
-        return None if self._suspects else 0
+            return 0
+        self._alone = work
+        self._deliver([work])
+        return None
 
     def _release_strays(self, now: datetime) -> None:
         """After a lost connection: runs that the store says we hold, but whose claim never reached us."""

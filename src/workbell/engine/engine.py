@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from random import Random
 
@@ -30,8 +28,8 @@ from workbell.notices.bus import Bus, Notice
 from workbell.queues.port import Claimant, Queue
 from workbell.settings import Settings
 
-log = logging.getLogger("workbell.engine")
-
+FLUSH = 10.0  # for the last outcomes to be written
+STUBBORN = 2.0  # for a cancelled handler to give up
 TIDY = 10.0
 PRUNE = 60.0
 
@@ -56,7 +54,6 @@ class Engine:
         self._store = store
         self._bus = bus
         self._loop = loop
-        self._stopping = False
         self._hurry = False
         size = concurrency or settings.concurrency
         claimant = Claimant(self.worker, settings.lease_span, serves(client.registry, queues))
@@ -94,7 +91,8 @@ class Engine:
             self._consume_duty,
         ]
         self._finish.wake = self._finish_duty.wake
-        self._ear: threading.Thread | None = None
+        self._ear = Duty("ear", self._listen, clock)
+        self._changed = threading.Condition()  # told of every work that leaves our hands
 
     # Start
 
@@ -104,9 +102,7 @@ class Engine:
         self._store.put_jobs(self._client.registry.definitions(self._store.clock, self._client.tenant))
         self._end_orphans()
         self._watch = self._store.watch()
-        self._ear = threading.Thread(target=self._listen, name="workbell-ear", daemon=True)
-        self._ear.start()
-        for duty in self._duties:
+        for duty in (self._ear, *self._duties):
             duty.start()
 
     def _end_orphans(self) -> None:
@@ -119,19 +115,14 @@ class Engine:
                 orphans.append(run)
         now = self._store.clock.now()
         reason = "the server that accepted it was restarted"
-        keep = self._client.keep.other
-        self._store.apply([state.cancel(run, now, reason=reason, keep=keep) for run in orphans])
+        keep = self._client.keep
+        changes = [state.cancel(run, now, reason=reason, keep=state.kept(run, keep).other) for run in orphans]
+        self._store.apply(changes)
 
-    def _listen(self) -> None:
-        while not self._stopping:
-            try:
-                heard = self._watch.wait(60)
-            except Exception:
-                log.exception("hints from the store failed; polling goes on")
-                time.sleep(5)
-                continue
-            if heard:
-                self.nudge()
+    def _listen(self, _now: datetime) -> float:
+        if self._watch.wait(60):
+            self.nudge()
+        return 0
 
     def nudge(self) -> None:
         """Something may have changed: look now rather than at the next poll."""
@@ -175,8 +166,7 @@ class Engine:
         self._finish.put(work, outcome)
 
     def _booked(self, pairs: Sequence[tuple[Work, Transition]]) -> None:
-        self._consume.note_booked([work for work, _ in pairs])
-        self._consume_duty.wake()
+        self._off_hands([work for work, _ in pairs])
         self._client.waiter.nudge()
         if self._bus:
             self._bus.publish([Notice(change.move, change.after(work.run)) for work, change in pairs])
@@ -184,8 +174,13 @@ class Engine:
     def _dropped(self, works: Sequence[Work]) -> None:
         for work in works:
             work.settled = True
+        self._off_hands(works)
+
+    def _off_hands(self, works: Sequence[Work]) -> None:
         self._consume.note_booked(works)
         self._consume_duty.wake()
+        with self._changed:
+            self._changed.notify_all()
 
     def _stop_work(self, work: Work) -> None:
         if work.job.is_async:
@@ -199,9 +194,7 @@ class Engine:
         waiting = self._async.take_back() + self._threads.take_back() + self._consume.take_back()
         for work in waiting:
             self._finish.put(work, HANDED_BACK)
-        end = time.monotonic() + grace
-        while self._busy() and not self._hurry and time.monotonic() < end:
-            time.sleep(0.01)
+        self._wait_until(lambda: self._hurry or not self._busy(), grace)
         left = self._busy()
         for work in left:
             work.release = True
@@ -209,18 +202,14 @@ class Engine:
                 self._async.stop_work(work)
             else:
                 self._threads.abandon(work)
-        end = time.monotonic() + 2
-        while self._busy() and time.monotonic() < end:
-            time.sleep(0.01)
+        self._wait_until(lambda: not self._busy(), STUBBORN)
         for work in self._busy():  # a handler that swallows its cancellation
             self._finish.put(work, HANDED_BACK)
-        self._flush()
-        self._stopping = True
+        self._wait_until(lambda: not self._finish.size, FLUSH)
+        self._ear.end()
         self._watch.interrupt()
-        for duty in reversed(self._duties):
+        for duty in (self._ear, *reversed(self._duties)):
             duty.stop()
-        if self._ear is not None:
-            self._ear.join(5)
         self._watch.close()
         self._threads.close()
         self._loop.call_soon_threadsafe(self._async.close)
@@ -229,13 +218,12 @@ class Engine:
     def hurry(self) -> None:
         """Let a `stop` that is under way wait for handlers no longer: their runs are handed back."""
         self._hurry = True
+        with self._changed:
+            self._changed.notify_all()
 
     def _busy(self) -> list[Work]:
         return [work for work in self._works() if not work.settled]
 
-    def _flush(self) -> None:
-        """Wait until every outcome is written; the finish duty tries for as long as leases could matter."""
-        end = time.monotonic() + 10
-        while self._finish.size and time.monotonic() < end:
-            self._finish_duty.wake()
-            time.sleep(0.005)
+    def _wait_until(self, condition: Callable[[], bool], seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(condition, seconds)

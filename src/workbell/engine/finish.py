@@ -12,14 +12,16 @@ from workbell.engine.outcome import Outcome, decide
 from workbell.engine.work import Work
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model.clock import Clock
-from workbell.model.state import Keep, Transition
+from workbell.model.payload import clean_text
+from workbell.model.state import Keep, Transition, fail
 from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.engine")
 
 BATCH = 1000
 
-Booked = Callable[[Sequence[tuple[Work, Transition]]], None]
+Pair = tuple[Work, Transition]
+Booked = Callable[[Sequence[Pair]], None]
 Dropped = Callable[[Sequence[Work]], None]
 
 
@@ -35,7 +37,7 @@ class Finish:
         self._random = randomness
         self._booked = booked
         self._dropped = dropped
-        self._waiting: list[tuple[Work, Transition]] = []
+        self._waiting: list[Pair] = []
         self._lock = threading.Lock()
         self._unsure = False  # a write failed in a way that leaves open whether it happened
         self.superseded = 0
@@ -70,7 +72,7 @@ class Finish:
             batch = self._waiting[:BATCH]
         if not batch:
             return None
-        moved = self._write([transition for _, transition in batch])
+        moved = self._write(batch)
         with self._lock:
             del self._waiting[: len(batch)]
         if len(moved) < len(batch):
@@ -83,27 +85,46 @@ class Finish:
         self._booked(batch)
         return 0
 
-    def _write(self, transitions: list[Transition]) -> set[str]:
+    def _write(self, batch: list[Pair]) -> set[str]:
+        transitions = [transition for _, transition in batch]
         try:
             moved = self._store.apply(transitions)
         except StoreUnavailable:
             self._unsure = True
             raise
         except StoreError:
-            if len(transitions) == 1:
-                raise
             # One row that the store cannot take must not hold up the others.
-            log.exception("a batch of %d outcomes was refused; they are written one by one", len(transitions))
-            return {run_id for transition in transitions for run_id in self._write_alone(transition)}
+            log.exception("%d outcomes were refused; they are written one by one", len(batch))
+            return self._write_one_by_one(batch)
         if self._unsure and len(moved) < len(transitions):
             moved |= self._written_before(transitions)
         self._unsure = False
         return moved
 
+    def _write_one_by_one(self, batch: list[Pair]) -> set[str]:
+        """What is refused even alone becomes a failure that says so: a run must never stay in our hands."""
+        moved: set[str] = set()
+        for place, (work, transition) in enumerate(batch):
+            try:
+                moved |= self._store.apply([transition])
+            except StoreUnavailable:
+                self._unsure = True
+                raise
+            except StoreError as error:
+                batch[place] = (work, self._refused(work, error))
+                moved |= self._write_alone(batch[place][1])
+        return moved
+
+    def _refused(self, work: Work, error: StoreError) -> Transition:
+        text = clean_text(f"What came of it could not be stored: {error}")
+        keep, started_at = self._keep.other, work.started_at
+        return fail(work.run, self._clock.now(), error=text, reason="result", keep=keep, started_at=started_at)
+
     def _write_alone(self, transition: Transition) -> set[str]:
         try:
             return self._store.apply([transition])
         except StoreUnavailable:
+            self._unsure = True
             raise
         except StoreError:
             log.exception("run %s: its outcome cannot be stored; its lease will run out", transition.run_id)

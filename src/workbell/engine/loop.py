@@ -54,9 +54,13 @@ class Duty:
             if delay is None or delay > 0:
                 self._wake.wait(delay)
 
-    def stop(self, timeout: float = 20) -> None:
-        """Let the step under way end, and start no other."""
+    def end(self) -> None:
+        """Start no other step."""
         self._stop = True
         self._wake.set()
+
+    def stop(self, timeout: float = 20) -> None:
+        """Let the step under way end, and start no other."""
+        self.end()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout)

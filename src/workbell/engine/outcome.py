@@ -73,10 +73,7 @@ def decide(
     randomness: Random,
 ) -> Transition:
     """The one transition that an outcome leads to."""
-    own = None if run.options_text is None else run.options
-    if own is not None and own.remove_delay is not None:
-        kept = timedelta(seconds=own.remove_delay)
-        keep = Keep(kept, kept)
+    keep = state.kept(run, keep)
     match outcome:
         case Returned(result):
             return state.succeed(run, now, result=result, keep=keep.succeeded, started_at=started_at)
@@ -87,7 +84,8 @@ def decide(
         case HandedBack():
             return state.release(run, now, started_at=started_at)
         case Raised(error, reason, final):
-            policy = (own.retry if own else None) or job_retry or DEFAULT
+            own = None if run.options_text is None else run.options.retry
+            policy = own or job_retry or DEFAULT
             failures = run.failures + 1
             text = describe_error(error)
             if not final and policy.allows(failures, error):

@@ -28,6 +28,7 @@ class Recover:
         return 0 if len(lapsed) >= BATCH and moved else self._sweep
 
     def _decide(self, run: Run, now: datetime) -> Transition:
+        keep = state.kept(run, self._keep).other
         if run.status is Status.RUNNING:
-            return state.lose(run, now, keep=self._keep.other)
-        return state.cancel(run, now, reason="expired", keep=self._keep.other)
+            return state.lose(run, now, keep=keep)
+        return state.cancel(run, now, reason="expired", keep=keep)

@@ -33,7 +33,7 @@ class Renew:
             return self._pace
         until = now + self._lease
         try:
-            answer = self._store.renew([work.held for work in works.values()], lease_until=until)
+            answer = self._store.renew([work.held for work in works.values()], now=now, lease_until=until)
         except StoreUnavailable:
             for work in works.values():
                 if work.lease_until is not None and work.lease_until <= now:
@@ -46,8 +46,8 @@ class Renew:
                 self._lose(work)
                 continue
             work.lease_until = until
-            if renewed.cancel_requested and work.cancel_reason is None and not work.settled:
-                work.cancel_reason = "canceled on request"
+            if renewed.cancel_reason is not None and work.cancel_reason is None and not work.settled:
+                work.cancel_reason = renewed.cancel_reason
                 self._stop_work(work)
         return self._pace
 

@@ -36,7 +36,5 @@ def name(kind: str, value: object, error: type[WorkbellError] = JobsError) -> st
     if not isinstance(value, str):
         raise error(f"{kind}: expected a text, got {type(value).__name__}.")
     if not value or len(value) > NAME_LIMIT or value != value.strip() or not value.isprintable():
-        raise error(
-            f"{kind} {value[:40]!r}: use 1 to {NAME_LIMIT} printable characters without blanks at either end."
-        )
+        raise error(f"{kind} {value[:40]!r}: use 1 to {NAME_LIMIT} printable characters without blanks at either end.")
     return value

@@ -63,9 +63,7 @@ class Retry(msgspec.Struct, frozen=True, omit_defaults=True):
         return timedelta(seconds=base * (1 + self.jitter * randomness.random()))
 
 
-def error_names(
-    field: str, errors: Iterable[type[BaseException] | str] | type[BaseException] | str
-) -> ErrorNames:
+def error_names(field: str, errors: Iterable[type[BaseException] | str] | type[BaseException] | str) -> ErrorNames:
     """Error classes as dotted names: the policy is stored with the run, and classes cannot be."""
     if isinstance(errors, str | type):
         errors = (errors,)

@@ -59,6 +59,12 @@ class Keep(NamedTuple):
     other: timedelta = timedelta(days=30)
 
 
+def kept(run: Run, keep: Keep) -> Keep:
+    """How long this run is kept: as it asked for itself, else as is the rule."""
+    own = None if run.options_text is None else run.options.remove_delay
+    return keep if own is None else Keep(timedelta(seconds=own), timedelta(seconds=own))
+
+
 class Transition(msgspec.Struct, frozen=True):
     """One guarded write: move this run, if it still has this status and token, to exactly these values."""
 
@@ -256,9 +262,7 @@ def lose(run: Run, now: datetime, *, keep: timedelta) -> Transition:
     )
 
 
-def cancel(
-    run: Run, now: datetime, *, reason: str, keep: timedelta, started_at: datetime | None = None
-) -> Transition:
+def cancel(run: Run, now: datetime, *, reason: str, keep: timedelta, started_at: datetime | None = None) -> Transition:
     return _move(
         Move.CANCEL, run, Status.CANCELED, now, reason=reason, error=run.error, keep=keep, started_at=started_at
     )

@@ -137,11 +137,12 @@ class MemoryStore:
         run = self._live.get(held.run_id)
         return run if run is not None and run.status is RUNNING and run.token == held.token else None
 
-    def renew(self, held: Sequence[Held], *, lease_until: datetime) -> list[Renewed]:
+    def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
         with self._lock:
-            good = [run for run in map(self._held, held) if run is not None]
+            found = [run for run in map(self._held, held) if run is not None]
+            good = [run for run in found if run.lease_until is not None and run.lease_until > now]
             self._live |= {run.id: replace(run, lease_until=lease_until) for run in good}
-            return [Renewed(run.id, run.token, run.cancel_requested) for run in good]
+            return [Renewed(run.id, run.token, run.reason if run.cancel_requested else None) for run in good]
 
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         with self._lock:
@@ -180,13 +181,14 @@ class MemoryStore:
     def set_progress(self, held: Held, progress: str) -> bool:
         return self._touch(held, progress_text=progress)
 
-    def request_cancel(self, run_id: str) -> bool:
+    def request_cancel(self, run_id: str, reason: str) -> bool:
         run = self._live.get(run_id)
-        return run is not None and self._touch(Held(run_id, run.token), cancel_requested=True)
+        return run is not None and self._touch(Held(run_id, run.token), cancel_requested=True, reason=reason)
 
     def delete_finished(self, now: datetime, limit: int) -> int:
         with self._lock:
-            over = [(run.remove_at, run.id) for run in self._finished.values() if run.remove_at and run.remove_at <= now]
+            every = self._finished.values()
+            over = [(run.remove_at, run.id) for run in every if run.remove_at and run.remove_at <= now]
             for _, run_id in sorted(over)[:limit]:
                 del self._finished[run_id]
                 self._attempts.pop(run_id, None)
@@ -325,7 +327,11 @@ class MemoryStore:
             self._schedules = {schedule.id: schedule for schedule in batch.schedules} | self._schedules
             self._ticks = {(tick.schedule, tick.due): tick for tick in batch.ticks} | self._ticks
             for run in batch.runs:
-                (self._finished if run.status.final else self._live).setdefault(run.id, run)
+                if run.status.final:
+                    self._live.pop(run.id, None)
+                    self._finished.setdefault(run.id, run)
+                elif run.id not in self._finished:
+                    self._live.setdefault(run.id, run)
             for attempt in batch.attempts:
                 known = self._attempts.setdefault(attempt.run, [])
                 if all(other.number != attempt.number for other in known):

@@ -49,11 +49,15 @@ def check(schema: Schema, where: str) -> bool:
             f"{where} has schema {version} and this Workbell needs at least {OLDEST}; run `workbell migrate`."
         )
     if version > NEWEST < oldest_reader:
-        raise SchemaMismatch(
-            f"{where} has schema {version}, which is newer than this Workbell knows ({NEWEST}); "
-            "upgrade it with `pip install --upgrade workbell`."
-        )
+        raise _newer(where, version)
     return True
+
+
+def _newer(where: str, version: int) -> SchemaMismatch:
+    return SchemaMismatch(
+        f"{where} has schema {version}, which is newer than this Workbell knows ({NEWEST}); "
+        "upgrade it with `pip install --upgrade workbell`."
+    )
 
 
 def run(schema: Schema) -> list[str]:
@@ -62,6 +66,8 @@ def run(schema: Schema) -> list[str]:
     version = 0
     if schema.exists():
         version, _ = schema.version()
+        if version > NEWEST:
+            raise _newer("The store", version)
     else:
         schema.script(META)
         schema.note("store_id", new_id())
@@ -128,7 +134,10 @@ class PostgresSchema(_SqlSchema):
     engine = "postgres"
 
     def exists(self) -> bool:
-        return self._session.text_rows("SELECT to_regclass('workbell_meta')", {})[0][0] is not None
+        # A query, not to_regclass: that may answer from the connection's cache of names, which does not hear of a
+        # table made by another process while this one waited for the lock.
+        query = "SELECT 1 FROM pg_tables WHERE tablename = 'workbell_meta' AND schemaname = ANY(current_schemas(true))"
+        return bool(self._session.text_rows(query, {}))
 
     def lock(self) -> None:
         self._session.text_rows("SELECT pg_advisory_xact_lock(7823001)", {})

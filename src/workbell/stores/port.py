@@ -42,11 +42,11 @@ class Held(NamedTuple):
 
 
 class Renewed(NamedTuple):
-    """A lease that is still good, and whether the run's end was asked for meanwhile."""
+    """A lease that is still good; and if the run's end was asked for meanwhile, with which reason."""
 
     run_id: str
     token: int
-    cancel_requested: bool
+    cancel_reason: str | None = None
 
 
 class Filter(NamedTuple):
@@ -124,8 +124,8 @@ class Store(Protocol):
     ) -> list[Run]:
         """The move `start` for the heads of these lanes, each under a new token; in the order to be worked on."""
 
-    def renew(self, held: Sequence[Held], *, lease_until: datetime) -> list[Renewed]:
-        """Extend leases; those not in the answer are lost."""
+    def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
+        """Extend leases that have not ended yet; those not in the answer are lost, and never come back."""
 
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         """Write transitions, each under its guard; the ids of the runs that really moved."""
@@ -135,7 +135,7 @@ class Store(Protocol):
 
     def set_progress(self, held: Held, progress: str) -> bool: ...
 
-    def request_cancel(self, run_id: str) -> bool:
+    def request_cancel(self, run_id: str, reason: str) -> bool:
         """Ask for the end of a running run; its worker learns of it when it renews."""
 
     def delete_finished(self, now: datetime, limit: int) -> int:

@@ -83,7 +83,7 @@ def run_with_micros(row: Sequence[Any], lanes: Mapping[int, Lane]) -> Run:
     rest = row[28:]
     if len(rest) > 3:
         rest = (*rest[:3], from_micros(row[31]), row[32], from_micros(row[33]))
-    return Run(
+    return Run(  # type: ignore[call-arg]  # mypy takes unpacked slices to be endless
         row[0],
         lanes[row[1]],
         _STATUS[row[2]],

@@ -48,7 +48,7 @@ class Session(ABC):
 
     @abstractmethod
     def finish(self, values: Sequence[Sequence[Any]]) -> list[Row]:
-        """Move runs into history: id, token and key of those that moved."""
+        """Move runs into history: id, token, key and lane of those that moved."""
 
     @abstractmethod
     def execute(self, statement: Statement) -> list[Row]: ...
@@ -165,11 +165,13 @@ class SqlStore(ABC):
         self, session: Session, picks: Sequence[Pick], limit: int, worker: str, now: datetime, lease_until: datetime
     ) -> list[Run]: ...
 
-    def renew(self, held: Sequence[Held], *, lease_until: datetime) -> list[Renewed]:
-        return self.write(lambda session: self._renew(session, held, lease_until))
+    def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
+        return self.write(lambda session: self._renew(session, held, now, lease_until))
 
     @abstractmethod
-    def _renew(self, session: Session, held: Sequence[Held], lease_until: datetime) -> list[Renewed]: ...
+    def _renew(
+        self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime
+    ) -> list[Renewed]: ...
 
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         if not transitions:
@@ -184,9 +186,7 @@ class SqlStore(ABC):
         if ending:
             gone = session.finish([_values(change, FINISHED) for change in ending])
             moved |= {(row[0], row[1]) for row in gone}
-            keyed = [row for row in gone if row[2] is not None]
-            if keyed:
-                session.rows("free_keys", ids=[row[0] for row in keyed], keys=[row[2] for row in keyed])
+            self._free_keys(session, [row for row in gone if row[2] is not None])
         going_on = [change for change in ordered if not change.status.final]
         if going_on:
             went_on = session.batch("move", MOVED, [_values(change, MOVED) for change in going_on])
@@ -200,14 +200,22 @@ class SqlStore(ABC):
             self._add(session, follow, list({request.run.lane for request in follow}))
         return {run_id for run_id, _ in moved}
 
+    def _free_keys(self, session: Session, keyed: Sequence[Row]) -> None:
+        if not keyed:
+            return
+        if any(row[3] not in self.lanes for row in keyed):
+            self._load_lanes(session)
+        held = [(self.lanes[row[3]].tenant, row[2], row[0]) for row in keyed]
+        session.batch("free_keys", ("tenant", "key", "run"), held)
+
     def mark_alone(self, held: Held) -> bool:
         return self._touch("mark_alone", id=held.run_id, token=held.token, yes=True)
 
     def set_progress(self, held: Held, progress: str) -> bool:
         return self._touch("set_progress", id=held.run_id, token=held.token, progress=progress)
 
-    def request_cancel(self, run_id: str) -> bool:
-        return self._touch("request_cancel", id=run_id, yes=True)
+    def request_cancel(self, run_id: str, reason: str) -> bool:
+        return self._touch("request_cancel", id=run_id, yes=True, reason=reason)
 
     def _touch(self, name: str, **values: Any) -> bool:
         return bool(self.write(lambda session: session.rows(name, **values)))
@@ -368,6 +376,7 @@ class SqlStore(ABC):
         for run in batch.runs:
             values = rows.run_values(run)
             if run.status.final:
+                session.rows("unload_run", id=run.id)
                 session.rows("load_finished", **{name: values[name] for name in rows.HISTORY})
             else:
                 session.rows("load_run", **{name: values[name] for name in rows.LIVE})

@@ -141,7 +141,7 @@ class _Drainer:
         def is_canceled() -> bool:
             found = self._store.find_runs([work.run.id]).get(work.run.id)
             if found is not None and found.cancel_requested:
-                work.cancel_reason = "canceled on request"
+                work.cancel_reason = found.reason
             return work.stopping
 
         return Context(work.run, client, self._store.set_progress, is_canceled)

@@ -33,9 +33,7 @@ def workers(kind: str, url: str, count: int) -> Iterator[list[Tally]]:
                 started.append(_start(command, environment))
             wait_for(lambda: all(tally.is_ready for tally in tallies) or _any_dead(started), "its workers")
             if _any_dead(started):
-                raise WorkbellError(
-                    "A worker process of the measurement ended early; its error stands above."
-                )
+                raise WorkbellError("A worker process of the measurement ended early; its error stands above.")
             yield tallies
         finally:
             for process in started:

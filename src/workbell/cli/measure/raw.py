@@ -140,9 +140,7 @@ class RawPostgres(Raw):
         lists |= {name: [0] * size for name in ("failures", "losses", "crashes")}
         lists |= {name: [now] * size for name in ("started_at", "finished_at", "remove_at")}
         lists |= {name: [None] * size for name in ("error", "reason", "result_text")}
-        self._connection.execute(
-            QUERIES["finish"], {name: array_text(values) for name, values in lists.items()}
-        )
+        self._connection.execute(QUERIES["finish"], {name: array_text(values) for name, values in lists.items()})
 
     def close(self) -> None:
         self._connection.close()

@@ -47,9 +47,7 @@ def clear(store: Store) -> None:
     """Remove our runs: end those that wait, then delete what may go."""
     now = store.clock.now()
     while waiting := store.list_runs(Filter(NAME, LIVE[:2], job=NAME, limit=PAGE)):
-        changes = [
-            state.cancel(run, now, reason="the measurement is over", keep=now - now) for run in waiting
-        ]
+        changes = [state.cancel(run, now, reason="the measurement is over", keep=now - now) for run in waiting]
         store.apply(changes)
     while store.delete_finished(store.clock.now(), PAGE) >= PAGE:
         pass

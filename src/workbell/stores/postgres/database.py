@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import select
 from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from weakref import WeakSet
 
 import psycopg
 from psycopg import errors
@@ -25,6 +27,19 @@ PREPARE = 2  # uses before a statement is prepared; ?prepare_threshold=0 for poo
 TRIES = 5  # for units that lost a race with another one
 
 
+_all: WeakSet[Database] = WeakSet()
+
+
+def _in_child() -> None:
+    for database in list(_all):
+        database._inherited.append(database.pool)
+        database.start_afresh()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
 class Database:
     """Where every statement to PostgreSQL goes through."""
 
@@ -40,12 +55,19 @@ class Database:
         defaults: dict[str, Any] = {"connect_timeout": CONNECT, "application_name": "workbell", "keepalives_idle": 30}
         self.conninfo = make_conninfo(**(defaults | given))
         self.name = f"{given.get('host') or 'local'}/{given.get('dbname') or given.get('user') or ''}"
+        self._prepare, self._size = prepare, size
+        self._inherited: list[Any] = []
+        self.start_afresh()
+        _all.add(self)
+
+    def start_afresh(self) -> None:
+        """In the beginning, and in a forked child: its parent's connections are not for it to use, or to close."""
         self.deadlines = Deadlines()
         self.pool: ConnectionPool[Connection] = ConnectionPool(
             self.conninfo,
-            kwargs={"autocommit": True, "prepare_threshold": prepare},
+            kwargs={"autocommit": True, "prepare_threshold": self._prepare},
             min_size=0,
-            max_size=size,
+            max_size=self._size,
             open=False,
             timeout=CONNECT + 1,
             num_workers=2,
@@ -70,6 +92,8 @@ class Database:
     def _run(self, work: Callable[[Connection], T], transaction: bool) -> T:
         # Plain try and finally: with context managers this cost a tenth of an enqueue.
         if self.pool.closed:
+            # Once directly: the pool would wait for seconds, and then not say what is wrong.
+            psycopg.connect(self.conninfo).close()
             self.pool.open()
         connection = self.pool.getconn()
         key = self.deadlines.begin(connection, DEADLINE)
@@ -139,4 +163,5 @@ def _check(connection: Connection) -> None:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN | select.POLLERR | select.POLLHUP)
     if poll.poll(0):
+        connection.close()  # else the pool would take it back, and offer it for ever
         raise psycopg.OperationalError("the server closed the connection")

@@ -38,7 +38,7 @@ class Notifier:
             if delays == (0.0,) and self._times and self._times[0] <= now:
                 return  # one is on its way
             self._times = sorted([*self._times, *(now + delay for delay in delays)])
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():  # the latter after a fork
                 self._thread = threading.Thread(target=self._run, name="workbell-notify", daemon=True)
                 self._thread.start()
             self._due.notify()

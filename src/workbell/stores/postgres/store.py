@@ -134,13 +134,15 @@ class PostgresStore(SqlStore):
         values = {"from_status": rule.sources[0].value, "to_status": rule.targets[0].value}
         return len(self._single(lambda session: session.rows("dispatch", now=now, limit=limit, **values)))
 
-    def renew(self, held: Sequence[Held], *, lease_until: datetime) -> list[Renewed]:
-        return self._single(lambda session: self._renew(session, held, lease_until))
+    def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
+        return self._single(lambda session: self._renew(session, held, now, lease_until))
 
-    def _renew(self, session: Session, held: Sequence[Held], lease_until: datetime) -> list[Renewed]:
+    def _renew(
+        self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime
+    ) -> list[Renewed]:
         values = {"ids": [lease.run_id for lease in held], "tokens": [lease.token for lease in held]}
         values |= {"statuses": [RUNNING] * len(held)}
-        return [Renewed(*row) for row in session.rows("renew", lease_until=lease_until, **values)]
+        return [Renewed(*row) for row in session.rows("renew", now=now, lease_until=lease_until, **values)]
 
     # The caller's own transaction
 

@@ -40,10 +40,11 @@ AND r.status = :from_status
 RETURNING {live}
 
 -- renew: extend leases that are still held
+-- Only leases that have not ended: a sweep may be giving the others away at this moment.
 UPDATE workbell_runs r SET lease_until = :lease_until
 FROM unnest(CAST(:ids AS uuid[]), CAST(:tokens AS integer[]), CAST(:statuses AS text[])) AS held(id, token, status)
-WHERE r.id = held.id AND r.token = held.token AND r.status = held.status
-RETURNING r.id, r.token, r.cancel_requested
+WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until > :now
+RETURNING r.id, r.token, CASE WHEN r.cancel_requested THEN r.reason END
 
 -- move: transitions after which the run goes on
 UPDATE workbell_runs r SET status = new.status, scheduled_for = new.scheduled_for, updated_at = new.updated_at,
@@ -85,7 +86,7 @@ WITH locked AS MATERIALIZED (
 INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures, losses,
     crashes, token, worker, started_at, input, options, tag, key, user_id, schedule, event, retry_of, rescheduled_from,
     accepted_by, expires_at, progress, error, reason, finished_at, result, remove_at)
-SELECT * FROM locked RETURNING id, token, key
+SELECT * FROM locked RETURNING id, token, key, lane
 
 -- add_attempts: ended attempts of runs that go on
 INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error)
@@ -95,7 +96,10 @@ SELECT * FROM unnest(CAST(:run AS uuid[]), CAST(:number AS integer[]), CAST(:sta
 ON CONFLICT (run, number) DO NOTHING
 
 -- free_keys: keys that were held while their runs lived
-DELETE FROM workbell_keys WHERE run = ANY(CAST(:ids AS uuid[])) AND key = ANY(:keys) AND until IS NULL
+DELETE FROM workbell_keys WHERE ctid = ANY(ARRAY(
+    SELECT k.ctid FROM unnest(CAST(:tenant AS text[]), CAST(:key AS text[]), CAST(:run AS uuid[])) AS held(tenant, key, run)
+    CROSS JOIN LATERAL (SELECT k.ctid FROM workbell_keys k WHERE k.tenant = held.tenant AND k.key = held.key
+        AND k.run = held.run AND k.until IS NULL FOR UPDATE) k))
 
 -- cancel_pending: end runs that have not started, because new ones take their place
 WITH gone AS (

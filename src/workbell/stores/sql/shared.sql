@@ -56,7 +56,7 @@ SELECT {live} FROM workbell_runs r WHERE r.tag = :tag AND r.status <> 'running'
 SELECT {live} FROM workbell_runs r WHERE r.accepted_by IS NOT NULL AND r.status <> 'running'
 
 -- request_cancel: ask for the end of a running run
-UPDATE workbell_runs SET cancel_requested = :yes WHERE id = :id AND status = 'running' RETURNING id
+UPDATE workbell_runs SET cancel_requested = :yes, reason = :reason WHERE id = :id AND status = 'running' RETURNING id
 
 -- mark_alone: note that a run is executed with nothing beside it
 UPDATE workbell_runs SET alone = :yes WHERE id = :id AND token = :token AND status = 'running' RETURNING id
@@ -151,8 +151,12 @@ VALUES (:id, :tenant, :name, :job, :kind, :expression, :timezone, :enabled, :nex
 INSERT INTO workbell_ticks (schedule, due, until, count, outcome, run, reason, created_at)
 VALUES (:schedule, :due, :until, :count, :outcome, :run, :reason, :created_at) ON CONFLICT DO NOTHING
 
--- load_run: a live run of another store
-INSERT INTO workbell_runs ({live_columns}) VALUES ({live_values}) ON CONFLICT (id) DO NOTHING
+-- load_run: a live run of another store, unless it has ended here
+INSERT INTO workbell_runs ({live_columns}) SELECT {live_values}
+WHERE NOT EXISTS (SELECT 1 FROM workbell_history WHERE id = :id) ON CONFLICT (id) DO NOTHING
+
+-- unload_run: a live run that has ended in the other store
+DELETE FROM workbell_runs WHERE id = :id
 
 -- load_finished: a finished run of another store
 INSERT INTO workbell_history ({finished_columns}) VALUES ({finished_values}) ON CONFLICT (id) DO NOTHING

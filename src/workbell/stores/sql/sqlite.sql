@@ -35,10 +35,11 @@ AND r.status = :from_status
 RETURNING {returning}
 
 -- renew: extend leases that are still held
+-- Only leases that have not ended: a sweep may be giving the others away at this moment.
 UPDATE workbell_runs AS r SET lease_until = :lease_until
 FROM (SELECT value ->> 0 AS id, value ->> 1 AS token, value ->> 2 AS status FROM json_each(:rows)) AS held
-WHERE r.id = held.id AND r.token = held.token AND r.status = held.status
-RETURNING id, token, cancel_requested
+WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until > :now
+RETURNING id, token, CASE WHEN cancel_requested THEN reason END
 
 -- move: transitions after which the run goes on
 UPDATE workbell_runs AS r SET status = new.status, scheduled_for = new.scheduled_for, updated_at = new.updated_at,
@@ -63,7 +64,7 @@ SELECT r.id, r.lane, value ->> 3, r.rank, r.scheduled_for, r.created_at, value -
     value ->> 10, value ->> 11, value ->> 12
 FROM json_each(:rows) AS new CROSS JOIN workbell_runs r
 WHERE r.id = (value ->> 0) AND r.status = (value ->> 1) AND r.token = (value ->> 2)
-RETURNING id, token, key
+RETURNING id, token, key, lane
 
 -- remove_live: and out of the live table, under the same write lock
 DELETE FROM workbell_runs WHERE id IN (SELECT value FROM json_each(:ids))
@@ -75,8 +76,8 @@ FROM json_each(:rows) WHERE true
 ON CONFLICT (run, number) DO NOTHING
 
 -- free_keys: keys that were held while their runs lived
-DELETE FROM workbell_keys WHERE until IS NULL AND run IN (SELECT value FROM json_each(:ids))
-AND key IN (SELECT value FROM json_each(:keys))
+DELETE FROM workbell_keys WHERE until IS NULL
+AND (tenant, key, run) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:rows))
 
 -- cancel_pending: end runs that have not started, because new ones take their place: into history
 INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures, losses,

@@ -12,20 +12,25 @@ The rules, all of them for one reason each:
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+from weakref import WeakSet
 
 from workbell.errors import StoreError, StoreUnavailable
+from workbell.stores.sqlite import forks
 from workbell.stores.sqlite.locks import FairLock, FileLock
 
 T = TypeVar("T")
 
 DEADLINE = 10.0  # seconds for the locks of a write
+FORK_WAIT = 0.5  # seconds that a fork waits for calls under way
 CHECKPOINT_ROWS = 4000  # row changes after which this process makes a checkpoint
 CHECKPOINT_COMMITS = 500
 OLDEST = (3, 38, 0)
@@ -44,16 +49,22 @@ class SqliteFile:
             )
         self.path = path
         self._pid = -1
-        self._turns = FairLock()
+        self._start_afresh()
+        forks.files.add(self)
 
-    def _open(self) -> None:
-        """Open for this process: also after a fork, when the parent's connections must not be touched."""
-        parent = self.path.parent
-        if not parent.is_dir():
-            raise StoreUnavailable(f"{self.path}: the folder {parent} does not exist; create it, or change the URL.")
+    def _start_afresh(self) -> None:
         self._turns = FairLock()
         self._guard = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
+        self._made: WeakSet[sqlite3.Connection] = WeakSet()
+        self._reading = 0
+
+    def _open(self) -> None:
+        """Open for this process: also again after a fork (see forks.py)."""
+        forks.check(self.path)
+        parent = self.path.parent
+        if not parent.is_dir():
+            raise StoreUnavailable(f"{self.path}: the folder {parent} does not exist; create it, or change the URL.")
         try:
             self._file_lock = FileLock(self.path.with_name(self.path.name + "-lock"))
         except OSError as error:
@@ -67,14 +78,20 @@ class SqliteFile:
 
     def ready(self) -> None:
         if self._pid != os.getpid():
-            with _opening:
+            with forks.opening:
                 if self._pid != os.getpid():
                     self._open()
 
     def connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path, timeout=DEADLINE, isolation_level=None, check_same_thread=False, cached_statements=256
+            self.path,
+            timeout=DEADLINE,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+            factory=Connection,
         )
+        self._made.add(connection)
         mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
         if mode != "wal":
             connection.execute("PRAGMA journal_mode = wal")
@@ -85,18 +102,28 @@ class SqliteFile:
     @contextmanager
     def reader(self) -> Iterator[sqlite3.Connection]:
         """A connection for reading; readers never wait for writers."""
-        self.ready()
-        with self._guard:
-            connection = self._idle.pop() if self._idle else None
-        with translated(self.path):
-            connection = connection or self.connect()
-            try:
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                with self._guard:
+        connection = self._borrow()
+        try:
+            with translated(self.path):
+                connection = connection or self.connect()
+                try:
+                    yield connection
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+        finally:
+            with self._guard:
+                self._reading -= 1
+                if connection is not None:
                     self._idle.append(connection)
+
+    def _borrow(self) -> sqlite3.Connection | None:
+        while True:
+            self.ready()
+            with self._guard:
+                if self._pid == os.getpid():  # else closed for a fork at this very moment
+                    self._reading += 1
+                    return self._idle.pop() if self._idle else None
 
     def write(self, work: Callable[[sqlite3.Connection], T], *, first: bool = False) -> T:
         """Run a function in one write transaction, in turn with every other writer."""
@@ -116,7 +143,9 @@ class SqliteFile:
                 self._commits >= CHECKPOINT_COMMITS
                 or writer.total_changes - self._rows_at_checkpoint >= CHECKPOINT_ROWS
             ):
-                self._checkpoint()
+                # The work is done and committed, whatever comes of this: if the lock is not to be had, then later.
+                with contextlib.suppress(sqlite3.OperationalError):
+                    self._checkpoint()
         return result
 
     @contextmanager
@@ -125,6 +154,7 @@ class SqliteFile:
         if not turns.acquire(DEADLINE, first=first):
             raise StoreUnavailable(f"{self.path.name}: no turn at writing within {DEADLINE:g} s; is the disk stuck?")
         try:
+            self.ready()  # it may have been closed for a fork meanwhile
             self._file_lock.acquire(DEADLINE)
             try:
                 yield
@@ -148,6 +178,34 @@ class SqliteFile:
         self._commits = 0
         self._rows_at_checkpoint = self.writer.total_changes
 
+    def close_for_fork(self) -> None:
+        if self._pid != os.getpid() or not self._turns.acquire(FORK_WAIT):
+            return
+        try:
+            end = time.monotonic() + FORK_WAIT
+            while not self._close_if_quiet() and self._reading and time.monotonic() < end:
+                time.sleep(0.001)
+        finally:
+            self._turns.release()
+
+    def _close_if_quiet(self) -> bool:
+        with self._guard:
+            ours = {self.writer, self._checkpointer, *self._idle}
+            if any(is_open(connection) for connection in list(self._made) if connection not in ours):
+                return False
+            self.close()
+            return True
+
+    def wake_in_child(self) -> bool:
+        was_open = self._pid != -1
+        if was_open:
+            # Never closed here: that would reach into what belongs to the parent.
+            _inherited.append((self.writer, self._checkpointer, *self._made))
+            self._file_lock.close()
+            self._pid = -1
+        self._start_afresh()
+        return was_open
+
     def close(self) -> None:
         if self._pid != os.getpid():
             return
@@ -158,7 +216,18 @@ class SqliteFile:
         self._file_lock.close()
 
 
-_opening = threading.Lock()
+_inherited: list[Any] = []
+
+
+class Connection(sqlite3.Connection):
+    """The standard one, but weak references to it are possible."""
+
+
+def is_open(connection: sqlite3.Connection) -> bool:
+    try:
+        return connection.total_changes >= 0
+    except sqlite3.ProgrammingError:
+        return False
 
 
 @contextmanager

@@ -147,13 +147,15 @@ class SqliteStore(SqlStore):
             found += self._runs(session, taken)
         return found
 
-    def renew(self, held: Sequence[Held], *, lease_until: datetime) -> list[Renewed]:
-        return self.write(lambda session: self._renew(session, held, lease_until), first=True)
+    def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
+        return self.write(lambda session: self._renew(session, held, now, lease_until), first=True)
 
-    def _renew(self, session: Session, held: Sequence[Held], lease_until: datetime) -> list[Renewed]:
+    def _renew(
+        self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime
+    ) -> list[Renewed]:
         listed = [[lease.run_id, lease.token, RUNNING] for lease in held]
-        found = session.rows("renew", rows=listed, lease_until=lease_until)
-        return [Renewed(row[0], row[1], bool(row[2])) for row in found]
+        found = session.rows("renew", rows=listed, now=now, lease_until=lease_until)
+        return [Renewed(*row) for row in found]
 
     def _delete_finished(self, session: Session, now: datetime, limit: int) -> int:
         gone = [row[0] for row in session.rows("delete_finished", now=now, limit=limit)]

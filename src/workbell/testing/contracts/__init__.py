@@ -1,7 +1,8 @@
-"""What every adapter must do, as tests: subclass a contract, supply the fixture it names, and pytest does the rest.
+"""What every adapter must do, as tests: subclass a contract and supply the fixtures that it names.
 
     class TestMyStore(StoreContract):
         @pytest.fixture
-        def store(self):
-            ...
+        def store(self): ...
+
+The contract of a store is in `contracts.store`, that of a queue in `contracts.queue`.
 """

@@ -33,9 +33,7 @@ def put(store: Store, queue: Queue, *requests: NewRun) -> list[str]:
     return made
 
 
-def claim_until_idle(
-    queue: Queue, limit: int, serves: Callable[[Lane], bool] = everything, idle: int = 3
-) -> list[Run]:
+def claim_until_idle(queue: Queue, limit: int, serves: Callable[[Lane], bool] = everything, idle: int = 3) -> list[Run]:
     """Claim again and again; a queue with many lanes may look at some of them and find nothing."""
     every: list[Run] = []
     empty = 0

@@ -40,7 +40,7 @@ def fill(store: Store) -> None:
     store.apply([state.retry(retried, after(1), error="E", reason="error", wait=timedelta(60), started_at=after(0))])
     store.set_progress(held(running), '{"done":1}')
     store.mark_alone(held(running))
-    store.request_cancel(running.id)
+    store.request_cancel(running.id, "enough")
     waiting = [request(key="live", priority=3), request(key="span", key_for=60, delay=5), request("send", tenant="b")]
     add(store, *waiting, request(target="machine", expires_at=after(99), accepted_by="host/1/1", event=new_id()))
     store.pause_lanes(True, tenant="b", job="send")
@@ -105,6 +105,17 @@ class CopyingContract:
         assert [answer.created for answer in store.add([request(key="live", at=7)])] == [False]
         (lapsed,) = store.lapsed(after(31), 10)
         assert (lapsed.alone, lapsed.cancel_requested, lapsed.progress) == (True, True, {"done": 1})
+
+    def test_of_a_run_that_ended_meanwhile_the_end_is_kept(self, store: Store) -> None:
+        """A copy is taken page by page while work goes on: a run may come live, and again as finished."""
+        source = MemoryStore()
+        add(source, request())
+        (run,) = claim(source)
+        live = list(source.export())
+        source.apply([state.succeed(run, after(1), result="1", keep=KEEP.succeeded)])
+        for batches in (live, source.export(), live):
+            take_over(store, batches)
+        assert everything(store)["runs"] == everything(source)["runs"]
 
     def test_an_export_has_pages(self, store: Store) -> None:
         store.add([request() for _ in range(2100)])

@@ -12,7 +12,7 @@ from workbell.testing.contracts.making import KEEP, add, after, claim, claimed, 
 class LeasingContract:
     def test_a_held_lease_is_extended(self, store: Store) -> None:
         run = claimed(store)
-        assert store.renew([held(run)], lease_until=after(99)) == [Renewed(run.id, run.token, False)]
+        assert store.renew([held(run)], now=after(4), lease_until=after(99)) == [Renewed(run.id, run.token)]
         assert find(store, run).lease_until == after(99)
 
     def test_a_lost_lease_is_not_extended(self, store: Store) -> None:
@@ -24,38 +24,46 @@ class LeasingContract:
         (waiting,) = add(store, request("send"))
         store.apply([state.succeed(done, after(3), result=None, keep=KEEP.succeeded)])
         lost = [held(stale), held(waiting), held(done), Held(new_id(), 1)]
-        answer = store.renew([*lost, held(again)], lease_until=after(99))
-        assert answer == [Renewed(again.id, again.token, False)]
+        answer = store.renew([*lost, held(again)], now=after(4), lease_until=after(99))
+        assert answer == [Renewed(again.id, again.token)]
         assert find(store, waiting).lease_until is None
-        assert store.renew([], lease_until=after(99)) == []
+        assert store.renew([], now=after(4), lease_until=after(99)) == []
+
+    def test_a_lease_that_has_ended_is_not_extended(self, store: Store) -> None:
+        """P4: a sweep may be giving the run away at this very moment."""
+        run = claimed(store)
+        assert run.lease_until is not None
+        assert store.renew([held(run)], now=run.lease_until, lease_until=after(99)) == []
+        assert find(store, run).lease_until == run.lease_until
 
     def test_many_leases_are_extended_together(self, store: Store) -> None:
         add(store, *[request() for _ in range(20)])
         runs = claim(store)
-        renewed = store.renew([held(run) for run in runs], lease_until=after(99))
+        renewed = store.renew([held(run) for run in runs], now=after(4), lease_until=after(99))
         assert sorted(lease.run_id for lease in renewed) == sorted(ids(runs))
         assert {run.lease_until for run in store.find_runs(ids(runs)).values()} == {after(99)}
 
     def test_a_request_to_end_is_told_at_the_next_renewal(self, store: Store) -> None:
         run = claimed(store)
-        assert store.request_cancel(run.id)
-        assert find(store, run).cancel_requested
-        assert store.renew([held(run)], lease_until=after(60)) == [Renewed(run.id, run.token, True)]
+        assert store.request_cancel(run.id, "enough")
+        assert (find(store, run).cancel_requested, find(store, run).reason) == (True, "enough")
+        answer = store.renew([held(run)], now=after(4), lease_until=after(60))
+        assert answer == [Renewed(run.id, run.token, "enough")]
 
     def test_a_request_to_end_is_over_when_the_run_goes_on(self, store: Store) -> None:
         run = claimed(store)
-        store.request_cancel(run.id)
+        store.request_cancel(run.id, "enough")
         store.apply([state.release(run, after(1))])
-        assert not find(store, run).cancel_requested
+        assert (find(store, run).cancel_requested, find(store, run).reason) == (False, None)
 
     def test_only_running_runs_can_be_asked_to_end(self, store: Store) -> None:
         (waiting,) = add(store, request())
-        assert not store.request_cancel(waiting.id)
-        assert not store.request_cancel(new_id())
+        assert not store.request_cancel(waiting.id, "enough")
+        assert not store.request_cancel(new_id(), "enough")
         assert not find(store, waiting).cancel_requested
         (run,) = claim(store)
         store.apply([state.succeed(run, after(1), result=None, keep=KEEP.succeeded)])
-        assert not store.request_cancel(run.id)
+        assert not store.request_cancel(run.id, "enough")
 
     def test_progress_and_loneliness_are_noted_under_the_lease(self, store: Store) -> None:
         run = claimed(store)
@@ -83,7 +91,7 @@ class LeasingContract:
     def test_lapsed_are_ended_leases_and_expired_waits(self, store: Store) -> None:
         add(store, request("a"), request("b"))
         first, _second = sorted(claim(store, lease=30), key=lambda run: run.job)
-        store.renew([held(_second)], lease_until=after(90))
+        store.renew([held(_second)], now=after(4), lease_until=after(90))
         queued, delayed, _fresh = add(
             store,
             request(expires_at=after(20)),
@@ -118,4 +126,3 @@ class LeasingContract:
         assert store.held_by("nobody") == []
         store.apply([state.release(mine[0], after(1))])
         assert store.held_by("mine") == []
-

@@ -128,7 +128,7 @@ class MovingContract:
     def test_what_a_finished_run_keeps(self, store: Store) -> None:
         run = claimed(store, tag="t", key="k", user_id=3, input_text='{"b":2}', options_text='{"timeout":1.0}')
         store.mark_alone(held(run))
-        store.request_cancel(run.id)
+        store.request_cancel(run.id, "enough")
         done = state.succeed(run, after(9), result='{"a":1}', keep=timedelta(days=1), started_at=after(1))
         store.apply([done])
         found = find(store, run)
@@ -174,4 +174,3 @@ class MovingContract:
         failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=follow)
         assert store.apply([failed]) == {run.id}
         assert store.find_runs([follow.run.id, holder.id]) == {holder.id: holder}
-

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -34,7 +36,13 @@ class TextsContract:
     @nasty
     def test_a_new_run_keeps_its_texts(self, store: Store, text: str) -> None:
         name = text[:100]
-        fields = {"input_text": text, "options_text": text, "tag": name, "key": name, "accepted_by": name}
+        fields: dict[str, Any] = {
+            "input_text": text,
+            "options_text": text,
+            "tag": name,
+            "key": name,
+            "accepted_by": name,
+        }
         new = request(name, queue=name, tenant=name, target=name, **fields)
         assert add(store, new) == [new.run]
         assert store.list_runs(Filter(name, job=name, queue=name, tag=name)) == [new.run]
@@ -44,7 +52,7 @@ class TextsContract:
     def test_runs_made_in_bulk_keep_their_texts(self, store: Store, text: str) -> None:
         """A bulk insert has rules of its own for what must be escaped."""
         name = text[:100]
-        fields = {"input_text": text, "options_text": text, "tag": name, "accepted_by": name}
+        fields: dict[str, Any] = {"input_text": text, "options_text": text, "tag": name, "accepted_by": name}
         batch = [request(**fields), request(), request(**fields, delay=5), request(tag="x")]
         store.add(batch)
         assert store.find_runs([new.run.id for new in batch]) == {new.run.id: new.run for new in batch}

@@ -1,0 +1,57 @@
+"""Due runs are queued when their time has come, and the step says when to look again (D4, D5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.bench import Bench
+from workbell import Status
+from workbell.engine.dispatch import BATCH, Dispatch
+
+
+@pytest.fixture
+def bench() -> Bench:
+    bench = Bench()
+
+    @bench.bell.job
+    def work() -> None: ...
+
+    return bench
+
+
+def test_says_when_the_next_one_is_due(bench: Bench) -> None:
+    bench.bell.enqueue("work", delay=0.4)
+    bench.bell.enqueue("work", delay=3600)
+    assert bench.dispatch.step(bench.clock.now()) == pytest.approx(0.4)
+    bench.clock.advance(0.4)
+    assert bench.dispatch.step(bench.clock.now()) == 0
+    assert bench.announced == 1
+    assert [run.status for run in bench.bell.runs()] == [Status.SCHEDULED, Status.QUEUED]
+    assert bench.dispatch.step(bench.clock.now()) == 1  # the poll interval: something earlier may come
+
+
+def test_looks_no_more_often_than_is_of_use(bench: Bench) -> None:
+    """Hints come by the hundred."""
+    assert bench.dispatch.step(bench.clock.now()) == 1
+    bench.bell.enqueue("work", delay=0.01)
+    bench.clock.advance(0.02)
+    wait = bench.dispatch.step(bench.clock.now())
+    assert 0 < wait <= 0.05
+    bench.clock.advance(wait)
+    assert bench.dispatch.step(bench.clock.now()) == 0
+
+
+def test_a_long_line_goes_in_batches(bench: Bench) -> None:
+    bench.bell.enqueue_many([bench.bell.request("work", delay=1) for _ in range(BATCH + 1)])
+    bench.clock.advance(1)
+    look = Dispatch(bench.store, lambda: None, 1)
+    assert [look.step(bench.clock.now()) for _ in range(3)] == [0, 0, 1]
+    assert sum(counts.queued for counts in bench.store.counts()) == BATCH + 1
+
+
+def test_two_dispatchers_queue_once(bench: Bench) -> None:
+    bench.bell.enqueue("work", delay=1)
+    bench.clock.advance(1)
+    now = bench.clock.now()
+    assert bench.store.dispatch(now, 10) == 1
+    assert bench.store.dispatch(now, 10) == 0

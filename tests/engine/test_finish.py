@@ -1,0 +1,241 @@
+"""Booking, pruning, what follows a failure, and who is allowed to claim how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+
+from tests.support.bench import Bench
+from workbell import Retry, Run, Status, StoreError, StoreUnavailable
+from workbell.engine import consume as consume_module
+from workbell.model.request import RESCHEDULES
+from workbell.model.state import Transition
+
+
+@pytest.fixture
+def bench() -> Bench:
+    bench = Bench()
+
+    @bench.bell.job(retry=Retry(attempts=1))
+    def work(fail: bool = False) -> str:
+        if fail:
+            raise ValueError("no")
+        return "done"
+
+    return bench
+
+
+class TestRefusedBatches:
+    def test_written_one_by_one(self, bench: Bench, monkeypatch) -> None:
+        """One row that the store cannot take must not hold up the others."""
+        runs = bench.bell.enqueue_many([("work", {})] * 5)
+        bad = runs[2].id
+        sizes = []
+        sound = bench.store.apply
+
+        def apply(changes: Sequence[Transition]) -> set[str]:
+            sizes.append(len(changes))
+            if any(change.run_id == bad and change.result_text for change in changes):
+                raise StoreError("this one cannot be taken")
+            return sound(changes)
+
+        monkeypatch.setattr(bench.store, "apply", apply)
+        for work in bench.claim():
+            bench.finish.put(work, bench.call(work))
+        bench.finish.step(bench.clock.now())
+        assert bench.finish.size == 0
+        assert sizes == [5, *[1] * 6]  # and one more, that says it was refused
+        good = [bench.run(run).status for run in runs if run.id != bad]
+        assert good == [Status.SUCCEEDED] * 4
+        self.booked_somehow(bench, bad)
+
+    def test_alone_and_refused(self, bench: Bench, monkeypatch) -> None:
+        """A single outcome that cannot be stored is not tried for ever: the run ends as failed, and says why."""
+        run = bench.bell.enqueue("work")
+        sound = bench.store.apply
+
+        def apply(changes: Sequence[Transition]) -> set[str]:
+            if any(change.result_text for change in changes):
+                raise StoreError("this one cannot be taken")
+            return sound(changes)
+
+        monkeypatch.setattr(bench.store, "apply", apply)
+        (work,) = bench.claim()
+        bench.finish.put(work, bench.call(work))
+        bench.finish.step(bench.clock.now())
+        assert bench.finish.size == 0
+        self.booked_somehow(bench, run.id)
+
+    def booked_somehow(self, bench: Bench, run_id: str) -> None:
+        ended = bench.run(run_id)
+        assert (ended.status, ended.reason) == (Status.FAILED, "result")
+        assert "this one cannot be taken" in (ended.error or "")
+        assert bench.consume.held == {}
+
+    def test_store_away_keeps_everything(self, bench: Bench, monkeypatch) -> None:
+        """The database is not there for a while: outcomes wait, and are written once."""
+        runs = bench.bell.enqueue_many([("work", {})] * 3)
+        sound = bench.store.apply
+        away = [True]
+
+        def apply(changes: Sequence[Transition]) -> set[str]:
+            if away:
+                away.clear()
+                sound(changes)  # it did happen, but the answer was lost
+                raise StoreUnavailable("gone")
+            return sound(changes)
+
+        monkeypatch.setattr(bench.store, "apply", apply)
+        for work in bench.claim():
+            bench.finish.put(work, bench.call(work))
+        with pytest.raises(StoreUnavailable):
+            bench.finish.step(bench.clock.now())
+        assert bench.finish.size == 3
+        bench.finish.step(bench.clock.now())
+        assert {bench.run(run).status for run in runs} == {Status.SUCCEEDED}
+        assert (len(bench.booked), bench.finish.superseded) == (3, 0)
+
+    def test_first_outcome_counts(self, bench: Bench) -> None:
+        run = bench.bell.enqueue("work", {"fail": True})
+        (work,) = bench.claim()
+        first = bench.call(work)
+        bench.finish.put(work, first)
+        bench.book(work, first)
+        assert len(bench.booked) == 1
+        assert bench.run(run).failures == 1
+
+
+class TestStrays:
+    def test_claim_whose_answer_was_lost(self, bench: Bench, monkeypatch) -> None:
+        """What the store says we hold and we know nothing of is handed back unspent, and claimed again."""
+        run = bench.bell.enqueue("work")
+        sound = bench.store.claim
+
+        def claim(*arguments: object, **named: object) -> list[Run]:
+            sound(*arguments, **named)
+            raise StoreUnavailable("the answer was lost")
+
+        monkeypatch.setattr(bench.store, "claim", claim)
+        with pytest.raises(StoreUnavailable):
+            bench.consume.step(bench.clock.now())
+        assert bench.run(run).status is Status.RUNNING
+        monkeypatch.setattr(bench.store, "claim", sound)
+        (work,) = bench.claim()
+        assert (work.run.id, work.run.attempt, work.run.token) == (run.id, 1, 2)
+        assert bench.store.list_attempts(run.id) == []
+
+
+class TestPrefetch:
+    def test_slow_handlers_hold_no_more_than_they_execute(self, bench: Bench) -> None:
+        """Ten slots, a long line, and nothing done yet: ten claims, so that other workers get the rest."""
+        bench.bell.enqueue_many([("work", {})] * 100)
+        assert len(bench.claim()) == 10
+        bench.clock.advance(5)
+        assert bench.claim() == []
+
+    def test_slow_pace_holds_few_ahead(self, bench: Bench) -> None:
+        """Two a second: of these a tenth of a second works off none."""
+        bench.bell.enqueue_many([("work", {})] * 100)
+        held = bench.claim()
+        for _ in range(10):
+            bench.clock.advance(0.5)
+            work = held.pop()
+            bench.book(work, bench.call(work))
+            held += bench.claim()
+            assert len(bench.consume.held) <= 11
+
+    def test_quick_handlers_hold_a_tenth_of_a_second(self, bench: Bench) -> None:
+        """A thousand a second: about a hundred ahead, and never more than the most."""
+        bench.bell.enqueue_many([("work", {})] * 2000)
+        held = bench.claim()
+        for _ in range(20):
+            bench.clock.advance(0.02)
+            done, held = held[:20], held[20:]
+            for work in done:
+                bench.finish.put(work, bench.call(work))
+            bench.finish.step(bench.clock.now())
+            held += bench.claim()
+        assert 50 <= len(held) <= 150
+        assert len(held) <= consume_module.MOST_AHEAD + 10
+
+
+class TestReschedules:
+    def test_chain_of_ten_linked_runs(self, bench: Bench) -> None:
+        """B8: a new run after the delay, linked to the failed one, which stays; and an end after ten."""
+        first = bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60, tag="chain")
+        chain = [first.id]
+        for _ in range(RESCHEDULES):
+            (failed,) = bench.work()
+            assert (failed.id, failed.status) == (chain[-1], Status.FAILED)
+            (new,) = bench.bell.runs(status="scheduled")
+            assert (new.rescheduled_from, new.input, new.tag, new.attempt) == (failed.id, {"fail": True}, "chain", 0)
+            assert new.scheduled_for == bench.clock.now() + timedelta(seconds=60)
+            assert bench.work() == []
+            bench.clock.advance(60)
+            chain.append(new.id)
+        (last,) = bench.work()
+        assert (last.id, last.status) == (chain[-1], Status.FAILED)
+        assert bench.bell.runs(status=["scheduled", "queued", "running"]) == []
+        assert len(set(chain)) == RESCHEDULES + 1 == len(bench.bell.runs())
+
+    def test_success_ends_the_chain(self, bench: Bench) -> None:
+        bench.bell.enqueue("work", auto_reschedule=60)
+        (ended,) = bench.work()
+        assert ended.status is Status.SUCCEEDED
+        assert len(bench.bell.runs()) == 1
+
+    def test_stale_failure_makes_no_run(self, bench: Bench) -> None:
+        """What follows is written with the failure, or not at all."""
+        bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60)
+        (work,) = bench.claim()
+        outcome = bench.call(work)
+        bench.lapse()
+        bench.book(work, outcome)
+        assert [run.status for run in bench.bell.runs()] == [Status.QUEUED]
+
+
+class TestPrune:
+    def test_by_status(self, bench: Bench) -> None:
+        good, bad = bench.bell.enqueue("work"), bench.bell.enqueue("work", {"fail": True})
+        bench.work()
+        bench.clock.advance(days=7, seconds=-1)
+        assert bench.prune.step(bench.clock.now()) == 60
+        assert len(bench.bell.runs()) == 2
+        bench.clock.advance(1)
+        bench.prune.step(bench.clock.now())
+        assert [run.id for run in bench.bell.runs()] == [bad.id]
+        bench.clock.advance(days=23)
+        bench.prune.step(bench.clock.now())
+        assert bench.bell.runs() == []
+        assert bench.store.list_attempts(good.id) == []
+
+    @pytest.mark.parametrize("fail", [False, True])
+    @pytest.mark.parametrize("delay", [0, 60])
+    def test_remove_delay(self, bench: Bench, delay: int, fail: bool) -> None:
+        """B1, B7: as long as the run itself asked for, from its end; 0 is at once, not never."""
+        bench.bell.enqueue("work", {"fail": fail}, remove_delay=delay)
+        (run,) = bench.work()
+        assert run.remove_at == run.finished_at + timedelta(seconds=delay)
+        if delay:
+            bench.clock.advance(delay - 1)
+            bench.prune.step(bench.clock.now())
+            assert len(bench.bell.runs()) == 1
+            bench.clock.advance(1)
+        bench.prune.step(bench.clock.now())
+        assert bench.bell.runs() == []
+
+    def test_live_runs_are_never_removed(self, bench: Bench) -> None:
+        bench.bell.enqueue("work", delay=timedelta(days=400), remove_delay=0)
+        bench.clock.advance(days=399)
+        bench.prune.step(bench.clock.now())
+        assert len(bench.bell.runs()) == 1
+
+    def test_a_full_batch_is_followed_soon(self, bench: Bench) -> None:
+        bench.bell.enqueue_many([bench.bell.request("work", remove_delay=0) for _ in range(1200)])
+        while bench.work():
+            pass
+        assert bench.prune.step(bench.clock.now()) < 1
+        assert bench.prune.step(bench.clock.now()) == 60
+        assert bench.bell.runs() == []

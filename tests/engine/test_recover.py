@@ -1,0 +1,198 @@
+"""Lost leases and expiry: what the sweep does, and what it leaves alone (D6, D11, F1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.bench import LEASE, Bench
+from workbell import Retry, Run, Status
+from workbell.model.state import CRASH_LIMIT
+
+
+@pytest.fixture
+def bench() -> Bench:
+    bench = Bench()
+
+    @bench.bell.job(retry=Retry(attempts=2, delay=0, jitter=0))
+    def work(fail: bool = False) -> str:
+        if fail:
+            raise ValueError
+        return "done"
+
+    return bench
+
+
+def restarted(bench: Bench) -> Bench:
+    """Another worker process with the same jobs: the first one is dead."""
+    other = Bench(bench.store, name="other")
+    for job in bench.bell.registry:
+        other.bell.registry.add(job)
+    return other
+
+
+def test_lease_that_ended_goes_back_to_the_queue(bench: Bench) -> None:
+    run = bench.bell.enqueue("work")
+    (work,) = bench.claim()
+    bench.clock.advance(LEASE.total_seconds() - 0.001)
+    bench.recover.step(bench.clock.now())
+    assert bench.run(run).status is Status.RUNNING  # not yet
+    bench.clock.advance(0.001)
+    assert bench.recover.step(bench.clock.now()) == 5
+    lost = bench.run(run)
+    assert (lost.status, lost.reason, lost.attempt, lost.losses) == (Status.QUEUED, "worker lost", 1, 1)
+    assert (lost.failures, lost.crashes, lost.worker, lost.lease_until) == (0, 0, None, None)
+    assert bench.announced == 1
+    assert bench.attempts(lost) == [(1, "lost")]
+    # The first worker comes back: its result is dropped, and counted.
+    bench.book(work, bench.call(work))
+    assert bench.run(run) == lost
+    assert (bench.finish.superseded, bench.dropped) == (1, [work])
+    (ended,) = restarted(bench).work()
+    assert (ended.status, ended.attempt, ended.token) == (Status.SUCCEEDED, 2, 2)
+
+
+def test_losses_do_not_spend_failures(bench: Bench) -> None:
+    """Two tries and many lost workers: both tries are still there."""
+    run = bench.bell.enqueue("work", {"fail": True})
+    for _ in range(2):
+        restarted(bench).claim()
+        bench.lapse()
+    worker = restarted(bench)
+    for status in (Status.SCHEDULED, Status.FAILED):
+        (ended,) = worker.work()
+        assert ended.status is status
+    assert (ended.failures, ended.losses, ended.attempt) == (2, 2, 4)
+    assert bench.attempts(run) == [(1, "lost"), (2, "lost"), (3, "failed"), (4, "failed")]
+
+
+def test_three_deaths_alone_set_a_run_aside(bench: Bench) -> None:
+    """F1: only deaths while nothing ran beside it are held against a run."""
+    run = bench.bell.enqueue("work")
+    for deaths in range(CRASH_LIMIT):
+        assert bench.run(run).crashes == deaths
+        (work,) = restarted(bench).claim()
+        assert bench.store.mark_alone(work.held)
+        bench.lapse()
+    ended = bench.run(run)
+    assert (ended.status, ended.reason, ended.crashes) == (Status.FAILED, "crashed", CRASH_LIMIT)
+    assert (ended.failures, ended.losses) == (0, CRASH_LIMIT)
+    assert ended.remove_at == ended.finished_at + bench.keep.other
+    assert "stopped renewing its lease" in (ended.error or "")
+    assert [status for _, status in bench.attempts(ended)] == ["lost", "lost", "failed"]
+
+
+def test_neighbours_of_a_killer_are_never_set_aside(bench: Bench) -> None:
+    """A worker that always dies with ten runs in its hands; nobody is alone, so nobody is to blame."""
+    runs = bench.bell.enqueue_many([("work", {})] * 10)
+    for _ in range(2):
+        assert len(restarted(bench).claim()) == 10
+        bench.lapse()
+    assert {(bench.run(run).status, bench.run(run).crashes, bench.run(run).losses) for run in runs} == {
+        (Status.QUEUED, 0, 2)
+    }
+
+
+class TestSuspects:
+    """A run that was lost twice is executed with nothing beside it, and marked."""
+
+    def suspect(self, bench: Bench) -> Run:
+        run = bench.bell.enqueue("work")
+        for _ in range(2):
+            restarted(bench).claim()
+            bench.lapse()
+        return run
+
+    def test_waits_until_all_others_are_done_and_keeps_others_out(self, bench: Bench) -> None:
+        suspect = self.suspect(bench)
+        fresh = bench.bell.enqueue_many([("work", {})] * 3)
+        worker = restarted(bench)
+        beside = worker.claim()
+        assert {work.run.id for work in beside} == {run.id for run in fresh}
+        for work in beside:
+            assert worker.claim() == []
+            worker.book(work, worker.call(work))
+        later = bench.bell.enqueue("work")
+        (alone,) = worker.claim()
+        assert alone.run.id == suspect.id
+        assert bench.run(suspect).alone
+        assert worker.claim() == []  # though there is a run to be had
+        assert bench.run(later).status is Status.QUEUED
+        worker.book(alone, worker.call(alone))
+        assert bench.run(suspect).status is Status.SUCCEEDED
+        assert [work.run.id for work in worker.claim()] == [later.id]
+
+    def test_many_go_one_by_one(self, bench: Bench) -> None:
+        runs = [self.suspect(bench) for _ in range(3)]
+        worker = restarted(bench)
+        for _ in runs:
+            (alone,) = worker.claim()
+            assert worker.claim() == []
+            worker.book(alone, worker.call(alone))
+        assert {bench.run(run).status for run in runs} == {Status.SUCCEEDED}
+
+    def test_lost_while_it_waited(self, bench: Bench) -> None:
+        """Its lease went before its turn came: it is let go, and the next one's turn comes."""
+        first = self.suspect(bench)
+        worker = restarted(bench)
+        worker.consume.step(bench.clock.now())  # claimed, not yet marked
+        bench.lapse()
+        bench.bell.cancel(first.id)
+        assert worker.claim() == []
+        assert worker.consume.held == {}
+        other = bench.bell.enqueue("work")
+        assert [work.run.id for work in worker.claim()] == [other.id]
+
+
+class TestExpiry:
+    @pytest.mark.parametrize("when", [{}, {"delay": 5}], ids=["queued", "scheduled"])
+    def test_not_started_in_time(self, bench: Bench, when: dict) -> None:
+        run = bench.bell.enqueue("work", expires=10, **when)
+        bench.clock.advance(9.999)
+        bench.recover.step(bench.clock.now())
+        assert not bench.run(run).status.final
+        bench.clock.advance(0.001)
+        bench.queue_due()
+        assert bench.claim() == []  # never started late, though the sweep has not come yet
+        bench.recover.step(bench.clock.now())
+        ended = bench.run(run)
+        assert (ended.status, ended.reason, ended.attempt) == (Status.CANCELED, "expired", 0)
+
+    def test_started_in_time_is_not_ended_by_it(self, bench: Bench) -> None:
+        run = bench.bell.enqueue("work", expires=10)
+        (work,) = bench.claim()
+        bench.clock.advance(11)
+        bench.recover.step(bench.clock.now())
+        bench.book(work, bench.call(work))
+        assert bench.run(run).status is Status.SUCCEEDED
+
+
+class TestRenew:
+    def test_keeps_a_long_run(self, bench: Bench) -> None:
+        """However long: the lease is independent of the length of the work."""
+        run = bench.bell.enqueue("work")
+        (work,) = bench.claim()
+        for _ in range(20):
+            bench.clock.advance(LEASE.total_seconds() / 3)
+            bench.renew.step(bench.clock.now())
+            bench.recover.step(bench.clock.now())
+        assert bench.run(run).status is Status.RUNNING
+        bench.book(work, bench.call(work))
+        assert (bench.run(run).status, bench.run(run).losses) == (Status.SUCCEEDED, 0)
+
+    def test_tells_of_a_lost_lease(self, bench: Bench) -> None:
+        bench.bell.enqueue("work")
+        (work,) = bench.claim()
+        bench.lapse()
+        bench.renew.step(bench.clock.now())
+        assert (bench.stopped, work.lost) == ([work], True)
+        assert bench.context(work).canceled
+
+    def test_tells_of_a_request_to_cancel(self, bench: Bench) -> None:
+        run = bench.bell.enqueue("work")
+        (work,) = bench.claim()
+        bench.bell.cancel(run.id)
+        bench.clock.advance(2)
+        bench.renew.step(bench.clock.now())
+        bench.renew.step(bench.clock.now())
+        assert bench.stopped == [work]  # once
+        assert bench.context(work).canceled

@@ -1,0 +1,358 @@
+"""The rules of the SQLite file: shared fairly and safely by processes, threads and callers; checkpoints kept apart."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import threading
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.checker import check, report
+from tests.support.processes import Site, freeze, kill
+from tests.support.waiting import until
+from workbell import StoreError, StoreUnavailable, Workbell
+from workbell.stores.sqlite import file as file_module
+from workbell.stores.sqlite.file import SqliteFile
+from workbell.stores.sqlite.store import SqliteStore
+
+SOAK = os.environ.get("WORKBELL_SOAK") == "1"
+COMMITS = 20_000 if SOAK else 600  # together, by all writers
+WRITERS = 3
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "workbell.db"
+
+
+@pytest.fixture
+def bell(sqlite_url: str) -> Iterator[Workbell]:
+    with Workbell(sqlite_url) as bell:
+
+        @bell.job
+        def work(number: int = 0) -> None: ...
+
+        bell.store.check()
+        yield bell
+
+
+def file_of(bell: Workbell) -> SqliteFile:
+    assert isinstance(bell.store, SqliteStore)
+    return bell.store.file
+
+
+def table(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE orders (process INTEGER, number INTEGER)")
+    connection.close()
+
+
+def rows(path: Path, query: str) -> list[tuple]:
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+class TestManyWriters:
+    def test_share_fairly_and_safely(self, tmp_path: Path, path: Path, bell: Workbell, sqlite_url: str) -> None:
+        """Three processes, a caller with its own transactions, and checkpoints all the while."""
+        table(path)
+        with Site(tmp_path, sqlite_url) as site:
+            writers = [site.start("stores", program="file_writers") for _ in range(WRITERS)]
+            others = [site.start(role, program="file_writers") for role in ("callers", "checkpoints")]
+            site.await_ready(*writers, *others)
+            site.open_gate("begin")
+            until(lambda: len(acknowledged(site)) >= COMMITS, f"{COMMITS} commits", 100)
+            until(lambda: "ordered" in {event["kind"] for event in site.events()}, "a caller's commit", 100)
+            shares = Counter(event["pid"] for event in acknowledged(site))
+            site.open_gate("end")
+            assert [process.wait(60) for process in writers + others] == [0] * 5, site.logged()
+
+            events = site.events()
+            violations = check(bell.store, events, settled=False)
+            assert not violations, report(violations)
+            mine = [shares[process.pid] for process in writers]
+            assert min(mine) * WRITERS * 5 >= sum(mine), f"shares of the writers: {mine}"
+            assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+            assert {event["pages"] for event in events if event["kind"] == "autocheckpoint"} == {0}
+            assert sum(event["count"] for event in events if event["kind"] == "checkpoints") > 10
+            # The caller's own rows and its runs stand and fall together (F4).
+            ordered = {event["number"]: event["runs"][0] for event in events if event["kind"] == "ordered"}
+            assert {number for (number,) in rows(path, "SELECT number FROM orders")} == set(ordered)
+            withdrawn = [event["runs"][0] for event in events if event["kind"] == "withdrawn"]
+            assert bell.store.find_runs(withdrawn) == {}
+
+    def test_opened_for_the_first_time_by_many(self, tmp_path: Path, path: Path, sqlite_url: str) -> None:
+        """The file and its tables are made once, whoever comes first."""
+        with Site(tmp_path, sqlite_url) as site:
+            site.open_gate("begin")
+            site.open_gate("end")
+            processes = [site.start("stores", program="file_writers") for _ in range(4)]
+            assert [process.wait(60) for process in processes] == [0] * 4, site.logged()
+        assert len(rows(path, "SELECT value FROM workbell_meta WHERE name = 'store_id'")) == 1
+
+
+def acknowledged(site: Site) -> list[dict]:
+    return [event for event in site.events() if event["kind"] == "acknowledged"]
+
+
+class TestCheckpoints:
+    def test_automatic_ones_are_off(self, path: Path, bell: Workbell) -> None:
+        """On every connection of ours, and on a caller's that we have touched."""
+        bell.enqueue("work")
+        file = file_of(bell)
+        caller = sqlite3.connect(path)
+        assert caller.execute("PRAGMA wal_autocheckpoint").fetchone() == (1000,)
+        bell.enqueue("work", connection=caller)
+        caller.commit()
+        with file.reader() as reader:
+            for connection in (file.writer, file._checkpointer, reader, file.connect(), caller):
+                assert connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (0,)
+        caller.close()
+
+    @pytest.mark.parametrize("start", ["checkpoint", "tidy", "by itself"])
+    def test_no_commit_overlaps_one(self, path: Path, bell: Workbell, monkeypatch, start: str) -> None:
+        """While the pragma runs, nobody else can begin to write."""
+        file = file_of(bell)
+        bell.enqueue("work")
+        stranger = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        refusals: list[str] = []
+
+        class Spy:
+            def execute(self, statement: str) -> sqlite3.Cursor:
+                assert "wal_checkpoint" in statement
+                with pytest.raises(sqlite3.OperationalError) as caught:
+                    stranger.execute("BEGIN IMMEDIATE")
+                refusals.append(str(caught.value))
+                return sound.execute(statement)
+
+        sound = file._checkpointer
+        monkeypatch.setattr(file, "_checkpointer", Spy())
+        if start == "by itself":
+            monkeypatch.setattr(file_module, "CHECKPOINT_COMMITS", 1)
+            bell.enqueue("work")
+        else:
+            {"checkpoint": file.checkpoint, "tidy": bell.store.tidy}[start]()
+        assert refusals == ["database is locked"]
+        stranger.execute("BEGIN IMMEDIATE")  # and afterwards anybody can
+        stranger.close()
+        monkeypatch.setattr(file, "_checkpointer", sound)
+
+    def test_log_does_not_grow_without_bound(self, path: Path, bell: Workbell) -> None:
+        """Under steady writes, with nobody calling `tidy`: a multiple of the writes is no multiple of the log."""
+        log = path.with_name(path.name + "-wal")
+
+        def write(count: int) -> int:
+            largest = 0
+            for number in range(count):
+                bell.enqueue_many([("work", {"number": number})] * 400)
+                largest = max(largest, log.stat().st_size)
+            return largest
+
+        first = write(15)  # beyond the first checkpoint
+        assert write(40) <= 2 * first
+
+    def test_one_that_cannot_be_made_does_not_undo_a_commit(self, path: Path, bell: Workbell, monkeypatch) -> None:
+        """The run was committed; that the lock was taken before the checkpoint is no reason to say it was not."""
+        file = file_of(bell)
+        bell.enqueue("work")
+        monkeypatch.setattr(file_module, "CHECKPOINT_COMMITS", 1)
+
+        def busy() -> None:
+            raise sqlite3.OperationalError("database is locked")
+
+        monkeypatch.setattr(file, "_checkpoint", busy)
+        run = bell.enqueue("work")
+        assert bell.get(run.id) == run
+
+
+class TestLocks:
+    def test_killed_while_it_holds_the_lock(self, tmp_path: Path, path: Path, bell: Workbell, sqlite_url: str) -> None:
+        """kill -9 in the middle of a transaction frees both locks, and nothing of it is left."""
+        table(path)
+        with Site(tmp_path, sqlite_url) as site:
+            site.open_gate("begin")
+            holder = site.start("holder", program="file_writers")
+            until(lambda: [event for event in site.events() if event["kind"] == "holds"], "the lock to be held")
+            kill(holder)
+            run = bell.enqueue("work")
+        assert bell.get(run.id) == run
+        assert rows(path, "SELECT * FROM orders") == []
+
+    def test_held_by_another_process_beyond_the_deadline(
+        self, tmp_path: Path, path: Path, bell: Workbell, sqlite_url: str, monkeypatch
+    ) -> None:
+        """A stopped process: the others are told what to do, and go on when it is gone."""
+        table(path)
+        before = bell.enqueue("work")
+        monkeypatch.setattr(file_module, "DEADLINE", 0.3)
+        with Site(tmp_path, sqlite_url) as site:
+            site.open_gate("begin")
+            holder = site.start("holder", program="file_writers")
+            until(lambda: [event for event in site.events() if event["kind"] == "holds"], "the lock to be held")
+            freeze(holder)
+            for _ in range(2):
+                with pytest.raises(StoreUnavailable, match=r"another process held the write lock .*workbell doctor"):
+                    bell.enqueue("work")
+            assert bell.get(before.id) == before  # reading goes on
+            kill(holder)
+            after = bell.enqueue("work")
+        assert {run.id for run in bell.runs()} == {before.id, after.id}
+        assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+
+    def test_held_by_a_caller_beyond_the_deadline(self, path: Path, sqlite_url: str, monkeypatch) -> None:
+        """A caller's own transaction that does not end."""
+        monkeypatch.setattr(file_module, "DEADLINE", 0.3)
+        with Workbell(sqlite_url) as bell:
+
+            @bell.job
+            def work() -> None: ...
+
+            bell.store.check()
+            caller = sqlite3.connect(path, isolation_level=None)
+            caller.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreUnavailable, match="end its transaction, then repeat the call"):
+                work.enqueue()
+            caller.execute("ROLLBACK")
+            caller.close()
+            run = work.enqueue()
+            assert [found.id for found in bell.runs()] == [run.id]
+
+    def test_threads_take_turns(self, bell: Workbell) -> None:
+        """Eight threads of one process, each with a lone commit at a time: all get through."""
+        made: list[str] = []
+
+        def write() -> None:
+            made.extend(bell.enqueue("work").id for _ in range(20))
+
+        threads = [threading.Thread(target=write) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert len(set(made)) == 160
+        assert bell.store.find_runs(made).keys() == set(made)
+
+
+class TestForks:
+    def test_after_use(self, path: Path, bell: Workbell) -> None:
+        """Parent and child each open their own; what the child wrote survives the parent's closing the file."""
+        first = bell.enqueue("work")
+        read, write = os.pipe()
+
+        def child() -> None:
+            bell.get(first.id)
+            mine = [bell.enqueue("work").id]
+            assert os.read(read, 1) == b"c"
+            mine += [bell.enqueue("work").id for _ in range(3)]
+            path.with_name("made").write_text("\n".join(mine))
+            os.kill(os.getpid(), signal.SIGKILL)  # so that only what was committed counts
+
+        with forked(child) as pid:
+            second = bell.enqueue("work")
+            until(lambda: len(bell.runs()) == 3, "the child's first run")
+            file_of(bell).close()
+            os.write(write, b"c")
+        os.close(read)
+        os.close(write)
+        assert os.waitstatus_to_exitcode(pid.status) == -signal.SIGKILL
+        made = path.with_name("made").read_text().split()
+        assert {run.id for run in bell.runs()} == {first.id, second.id, *made}
+        assert len(made) == 4
+        assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+
+    def test_connections_are_not_shared(self, bell: Workbell) -> None:
+        bell.enqueue("work")
+        before = file_of(bell).writer
+
+        def child() -> None:
+            bell.enqueue("work")
+            assert file_of(bell).writer is not before
+
+        with forked(child) as pid:
+            pass
+        assert pid.status == 0
+        bell.enqueue("work")
+        assert len(bell.runs()) == 3
+
+    def test_while_others_read_and_write(self, bell: Workbell) -> None:
+        """Threads of the parent go on, and every child can work."""
+        stop = threading.Event()
+        failures: list[str] = []
+        made: list[str] = [bell.enqueue("work").id]
+
+        def busy() -> None:
+            while not stop.is_set():
+                try:
+                    made.append(bell.enqueue("work").id)
+                    bell.get(made[-1])
+                except Exception:
+                    failures.append(traceback.format_exc())
+
+        threads = [threading.Thread(target=busy) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(10):
+                with forked(lambda: bell.enqueue("work")) as pid:
+                    pass
+                assert pid.status == 0
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join(60)
+        assert not failures, failures[0]
+        assert bell.store.find_runs(made).keys() == set(made)
+        assert sum(counts.queued for counts in bell.store.counts()) == len(made) + 10
+
+    def test_carried_in_use(self, bell: Workbell) -> None:
+        """Somebody holds a connection that cannot be closed: the child is refused, with the remedy."""
+        bell.enqueue("work")
+        watch = bell.store.watch()
+
+        def child() -> None:
+            with pytest.raises(StoreError, match=r"forked while its parent .* spawn"):
+                bell.enqueue("work")
+
+        with forked(child) as pid:
+            pass
+        assert pid.status == 0
+        watch.close()
+        bell.enqueue("work")
+
+
+class Child:
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.status = -1
+
+
+class forked:  # noqa: N801  reads like a word
+    """Runs a function in a forked child for the length of a block; its exit status afterwards is 0 if it was well."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+
+    def __enter__(self) -> Child:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                signal.alarm(60)
+                self._work()
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        self._child = Child(pid)
+        return self._child
+
+    def __exit__(self, *_: object) -> None:
+        self._child.status = os.waitpid(self._child.pid, 0)[1]

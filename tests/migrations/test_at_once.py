@@ -1,0 +1,80 @@
+"""Many that start at once on an empty store: it is set up once, and all of them work."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from workbell.app import open_store
+from workbell.stores.port import Filter
+from workbell.stores.queries import migrations
+from workbell.testing.contracts.making import request
+
+MANY = 4
+PROCESS = """
+import sys
+from workbell.app import open_store
+from workbell.testing.contracts.making import request
+
+store = open_store(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+store.check()
+store.add([request()])
+store.close()
+"""
+
+
+@pytest.fixture(params=["sqlite", "empty_postgres"])
+def new_url(request: pytest.FixtureRequest) -> str:
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
+def test_threads_with_a_store_each(new_url: str) -> None:
+    gate = threading.Barrier(MANY)
+
+    def migrate(_number: int) -> list[str]:
+        store = open_store(new_url)
+        try:
+            gate.wait(30)
+            done = store.migrate()
+            store.check()
+            store.add([request()])
+            return done
+        finally:
+            store.close()
+
+    with ThreadPoolExecutor(MANY) as threads:
+        done = list(threads.map(migrate, range(MANY)))
+    engine = "sqlite" if new_url.startswith("sqlite") else "postgres"
+    assert sorted(map(len, done)) == [0, 0, 0, len(migrations(engine))]
+    store = open_store(new_url)
+    assert len(store.list_runs(Filter(None))) == MANY
+    store.close()
+
+
+def test_processes(new_url: str) -> None:
+    command = [sys.executable, "-c", PROCESS, new_url]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen(command, **pipes) for _ in range(MANY)]
+    try:
+        for process in started:
+            assert process.stdout.readline() == "ready\n"
+        for process in started:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        ended = [process.communicate(timeout=60) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    assert "".join(errors for _, errors in ended) == ""
+    assert [process.returncode for process in started] == [0] * MANY
+    store = open_store(new_url)
+    assert len(store.list_runs(Filter(None))) == MANY
+    store.close()

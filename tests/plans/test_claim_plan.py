@@ -1,0 +1,200 @@
+"""Claims never wade through what is finished or waits: the pages they touch, and the plans behind that.
+
+PostgreSQL is asked with EXPLAIN ANALYZE on real statements and many rows; no time is measured.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.support.plans import explain
+from tests.support.postgres import PostgresServer
+from workbell.model import state
+from workbell.model.run import Lane, Run
+from workbell.stores.port import Pick
+from workbell.stores.postgres.arrays import array_text
+from workbell.stores.postgres.store import PostgresStore
+from workbell.stores.sql_store import ATTEMPT, FINISHED, MOVED
+from workbell.testing.contracts.making import KEEP, START, after, held, request
+
+SOAK = bool(os.environ.get("WORKBELL_SOAK"))
+FEW = 1_000
+MANY = 1_000_000 if SOAK else 200_000
+BATCH = 100
+LANES = [Lane("default", f"q{n}", "work") for n in range(4)]
+
+WAITING = """
+    INSERT INTO workbell_runs (id, lane, status, rank, scheduled_for, created_at, updated_at, input, tag, key)
+    SELECT gen_random_uuid(), (%(lanes)s::bigint[])[1 + n %% 4], 'queued', 0,
+        %(now)s::timestamptz + n * interval '1 ms', %(now)s, %(now)s, '{"n":1}',
+        CASE n %% 10 WHEN 0 THEN 't' || n %% 1000 END, NULL
+    FROM generate_series(1, %(count)s) n
+"""
+FINISHED_RUNS = """
+    INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures,
+        losses, crashes, token, user_id, finished_at, remove_at)
+    SELECT gen_random_uuid(), (%(lanes)s::bigint[])[1 + n %% 4], 'succeeded', 0, %(now)s, %(now)s, %(now)s, 1, 0, 0,
+        0, 1, 0, %(now)s, %(now)s::timestamptz + n * interval '1 s'
+    FROM generate_series(1, %(count)s) n
+"""
+KEYS = """
+    INSERT INTO workbell_keys (tenant, key, run) SELECT 'default', 'k' || n, gen_random_uuid()
+    FROM generate_series(1, %(count)s) n
+"""
+ATTEMPTS = """
+    INSERT INTO workbell_attempts (run, number, status, finished_at)
+    SELECT id, 1, 'failed', %(now)s FROM workbell_history LIMIT 20000
+"""
+
+
+def fill(url: str, waiting: int, finished: int) -> None:
+    values = {"lanes": [lane.id for lane in LANES], "now": START}
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(WAITING, values | {"count": waiting})
+        connection.execute(FINISHED_RUNS, values | {"count": finished})
+        connection.execute(ATTEMPTS, values)
+        connection.execute(KEYS, {"count": waiting // 4})
+        connection.execute("VACUUM ANALYZE")
+
+
+@pytest.fixture
+def stores(postgres_server: PostgresServer) -> Iterator[tuple[PostgresStore, PostgresStore]]:
+    """One store with few runs, and one with many finished and as many waiting."""
+    urls = [postgres_server.create_database("workbell_template") for _ in range(2)]
+    both = []
+    for url, count in zip(urls, (FEW, MANY), strict=True):
+        store = PostgresStore(url)
+        store.add([request("work", queue=lane.queue) for lane in LANES])
+        fill(url, count, count)
+        both.append(store)
+    yield both[0], both[1]
+    for store, url in zip(both, urls, strict=True):
+        store.close()
+        postgres_server.drop_database(url)
+
+
+def picks() -> list[Pick]:
+    return [Pick(lane.id, 0, BATCH // 4) for lane in LANES]
+
+
+def claim_values() -> dict[str, Any]:
+    listed = picks()
+    return {
+        "lanes": [pick.lane_id for pick in listed],
+        "ranks": [pick.rank for pick in listed],
+        "quotas": [pick.quota for pick in listed],
+        "limit": BATCH,
+        "worker": "worker",
+        "now": after(9_999),
+        "lease_until": after(10_029),
+        "from_status": "queued",
+        "to_status": "running",
+    }
+
+
+def arrays(names: list[str], records: list[list[Any]]) -> dict[str, str]:
+    return dict(zip(names, map(array_text, zip(*records, strict=True)), strict=True))
+
+
+def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
+    """Parameters of a hot statement, for a batch of runs that were claimed."""
+    now, until = after(10_000), after(10_060)
+    match name:
+        case "claim":
+            return claim_values()
+        case "finish":
+            ends = [state.succeed(run, now, result="1", keep=KEEP.succeeded) for run in runs]
+            return arrays(FINISHED, [[getattr(end, field) for field in FINISHED] for end in ends])
+        case "move":
+            moves = [state.retry(run, now, error="E", reason="error", wait=until - now) for run in runs]
+            return arrays(MOVED, [[getattr(move, field) for field in MOVED] for move in moves])
+        case "add_attempts":
+            return arrays(ATTEMPT, [[run.id, 1, "failed", now, now, "worker", "E"] for run in runs])
+        case "renew":
+            leases = [held(run) for run in runs]
+            ids, tokens = [lease.run_id for lease in leases], [lease.token for lease in leases]
+            return {
+                "ids": ids,
+                "tokens": tokens,
+                "statuses": ["running"] * len(runs),
+                "lease_until": until,
+                "now": after(9),
+            }
+        case "dispatch":
+            return {"now": now, "limit": 500, "from_status": "scheduled", "to_status": "queued"}
+        case "survey":
+            return {"after": -1, "limit": 500}
+        case "find_live" | "find_finished":
+            return {"ids": [run.id for run in runs]}
+        case "free_keys":
+            return arrays(["tenant", "key", "run"], [["default", f"k{n}", run.id] for n, run in enumerate(runs)])
+        case "take_key":
+            return {"tenant": "default", "key": "k77", "id": runs[0].id, "until": None, "created_at": now}
+        case "cancel_pending" | "free_replaced_keys":
+            ending = {"tenant": "default", "old_tag": "t10", "old_key": None, "reason": "replaced"}
+            return ending | {"to_status": "canceled", "created_at": now, "remove_at": until}
+        case "ahead_of":
+            last = after(20_000)
+            return {"lane": LANES[0].id, "rank": 0, "scheduled_for": last, "id": runs[0].id}
+        case "delete_finished":
+            return {"now": now, "limit": 1000}
+        case "lapsed_leases" | "lapsed_waits":
+            return {"now": now, "limit": 500}
+        case "held_by":
+            return {"worker": "worker"}
+        case "pending_of_tag":
+            return {"tag": "t10"}
+        case _:
+            return {}
+
+
+HOT = (
+    "claim finish move add_attempts renew dispatch survey next_due find_live find_finished free_keys take_key "
+    "delete_finished lapsed_leases lapsed_waits held_by pending_of_tag pending_accepted cancel_pending ahead_of"
+).split()
+
+
+def test_with_many_runs_as_with_few(stores: tuple[PostgresStore, PostgresStore]) -> None:
+    """One test, because the rows are built once: spread over the workers of a session they would be built by each."""
+    few, many = (store.database.conninfo for store in stores)
+    claims_touch_as_many_pages(few, many)
+    claims_go_by_the_line_and_then_by_place(many)
+    runs = stores[1].claim(picks(), BATCH, worker="worker", now=after(9_999), lease_until=after(10_029))
+    finishes_go_by_the_primary_key(many, runs)
+    no_hot_statement_reads_a_table_in_full(many, runs)
+
+
+def claims_touch_as_many_pages(few: str, many: str) -> None:
+    before, now = (explain(conninfo, "claim", claim_values()) for conninfo in (few, many))
+    assert before.rows == now.rows == BATCH
+    assert now.pages <= 1.3 * before.pages, f"{now.pages} pages with {MANY:,} runs, {before.pages} with {FEW:,}"
+
+
+def claims_go_by_the_line_and_then_by_place(conninfo: str) -> None:
+    for generic in (False, True):
+        plan = explain(conninfo, "claim", claim_values(), generic=generic)
+        assert "workbell_runs_queued" in plan.indexes
+        assert "Tid Scan" in plan.nodes
+
+
+def finishes_go_by_the_primary_key(conninfo: str, runs: list[Run]) -> None:
+    plan = explain(conninfo, "finish", values_of("finish", runs))
+    assert plan.rows == len(runs) == BATCH
+    assert "workbell_runs_pkey" in plan.indexes
+    assert "workbell_runs_running" not in plan.indexes
+
+
+def no_hot_statement_reads_a_table_in_full(conninfo: str, runs: list[Run]) -> None:
+    """Right after ANALYZE, when the statistics say that every run is queued."""
+    faults = {}
+    for name in HOT:
+        for generic in (False, True):
+            plan = explain(conninfo, name, values_of(name, runs), generic=generic)
+            if plan.read_in_full:
+                faults[name, "generic" if generic else "custom"] = plan.read_in_full
+    assert faults == {}

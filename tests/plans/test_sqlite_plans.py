@@ -1,0 +1,69 @@
+"""SQLite's plans: the statements of a run's way go by an index, never through a table row by row."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workbell.stores.sqlite.store import QUERIES, SqliteStore
+
+TABLES = "workbell_runs workbell_history workbell_keys workbell_attempts".split()
+# The index that must serve each statement; those of JSON batches are found by their automatic primary keys.
+WANTED = {
+    "claim": "workbell_runs_queued",
+    "survey": "workbell_runs_queued",
+    "dispatch": "workbell_runs_scheduled",
+    "next_due": "workbell_runs_scheduled",
+    "lapsed_leases": "workbell_runs_running",
+    "held_by": "workbell_runs_running",
+    "lapsed_waits": "workbell_runs_expiry",
+    "pending_of_tag": "workbell_runs_tag",
+    "pending_accepted": "workbell_runs_accepted",
+    "ahead_of": "workbell_runs_queued",
+    "delete_finished": "workbell_history_remove",
+    "drop_keys": "workbell_keys_until",
+    "finish": "id=?",
+    "remove_live": "id=?",
+    "move": "id=?",
+    "renew": "id=?",
+    "find_live": "id=?",
+    "find_finished": "id=?",
+    "delete_attempts": "run=?",
+    "free_keys": "tenant=? AND key=?",
+    "take_key": "",
+    "key_holder": "tenant=? AND key=?",
+    "add_keyed_run": "tenant=? AND key=?",
+}
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    store = SqliteStore(tmp_path / "workbell.db")
+    store.migrate()
+    store.close()
+    connection = sqlite3.connect(tmp_path / "workbell.db")
+    yield connection
+    connection.close()
+
+
+def plan(connection: sqlite3.Connection, name: str) -> list[str]:
+    text = QUERIES[name]
+    values = dict.fromkeys(re.findall(r"(?<![:\w]):(\w+)", text), 1)
+    values |= {word: "[]" for word in ("rows", "ids", "lanes") if word in values}
+    return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values)]
+
+
+@pytest.mark.parametrize(("name", "index"), WANTED.items())
+def test_a_statement_goes_by_its_index(connection: sqlite3.Connection, name: str, index: str) -> None:
+    steps = plan(connection, name)
+    assert any(index in step for step in steps) or not index, steps
+    aliases = {alias for _, alias in re.findall(rf"({'|'.join(TABLES)})(?: AS)? (\w+)", QUERIES[name])}
+    for step in steps:
+        word = step.split()
+        scanned = word[0] == "SCAN" and (word[1] in TABLES or word[1] in aliases - {"WHERE", "SET"})
+        # A scan of a partial index reads only what is in that status, and in order.
+        assert not scanned or " USING " in step, steps

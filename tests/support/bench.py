@@ -1,0 +1,124 @@
+"""A worker bench: the engine's steps over a memory store and a clock that stands still, called one by one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from random import Random
+
+from workbell import Context, Run, Workbell
+from workbell.engine.consume import Consume, serves
+from workbell.engine.dispatch import Dispatch
+from workbell.engine.execute import call_async, call_plain
+from workbell.engine.finish import Finish
+from workbell.engine.outcome import Outcome
+from workbell.engine.prune import Prune
+from workbell.engine.recover import Recover
+from workbell.engine.renew import Renew
+from workbell.engine.work import Work
+from workbell.model.clock import ManualClock
+from workbell.model.state import Keep, Transition
+from workbell.queues.in_store import InStoreQueue
+from workbell.queues.port import Claimant
+from workbell.stores.memory import MemoryStore
+from workbell.stores.port import Store
+
+LEASE = timedelta(seconds=30)
+
+
+class Bench:
+    """One worker of a store; several benches of one store are several workers."""
+
+    def __init__(self, store: Store | None = None, *, concurrency: int = 10, name: str = "worker") -> None:
+        self.clock = ManualClock() if store is None else store.clock
+        self.store: Store = MemoryStore(clock=self.clock) if store is None else store
+        self.bell = Workbell(store=self.store)
+        self.keep = Keep()
+        self.delivered: list[Work] = []
+        self.booked: list[tuple[Work, Transition]] = []
+        self.dropped: list[Work] = []
+        self.stopped: list[Work] = []
+        self.announced = 0
+        self.finish = Finish(self.store, self.clock, self.keep, Random(1), self._on_booked, self._on_dropped)
+        self.consume = Consume(
+            self.store,
+            InStoreQueue(self.store),
+            self.bell.registry,
+            self.clock,
+            Claimant(name, LEASE, serves(self.bell.registry, None)),
+            concurrency=concurrency,
+            poll=1,
+            deliver=self.delivered.extend,
+            unbooked=lambda: self.finish.size,
+        )
+        self.dispatch = Dispatch(self.store, self._announce, 1)
+        self.recover = Recover(self.store, self.keep, self._announce, 5)
+        self.renew = Renew(self.store, LEASE, lambda: list(self.consume.held.values()), self.stopped.append)
+        self.prune = Prune(self.store, 60)
+
+    def _announce(self) -> None:
+        self.announced += 1
+
+    def _on_booked(self, pairs: Sequence[tuple[Work, Transition]]) -> None:
+        self.booked += pairs
+        self.consume.note_booked([work for work, _ in pairs])
+
+    def _on_dropped(self, works: Sequence[Work]) -> None:
+        self.dropped += works
+        self.consume.note_booked(works)
+
+    # One thing at a time
+
+    def queue_due(self) -> None:
+        """A fresh look, though the last one may be less than the usual gap ago."""
+        look = Dispatch(self.store, self._announce, 1)
+        while look.step(self.clock.now()) == 0:
+            pass
+
+    def claim(self) -> list[Work]:
+        """Claim until there is nothing more to claim; what was handed to the slots."""
+        while self.consume.step(self.clock.now()) == 0:
+            pass
+        taken, self.delivered[:] = list(self.delivered), []
+        return taken
+
+    def context(self, work: Work) -> Context:
+        return Context(work.run, self.bell, self.store.set_progress, lambda: work.stopping)
+
+    def call(self, work: Work) -> Outcome:
+        """Call the handler as a slot does."""
+        work.started_at = self.clock.now()
+        if work.job.is_async:
+            return asyncio.run(call_async(work, self.context(work)))
+        return call_plain(work, self.context(work))
+
+    def book(self, work: Work, outcome: Outcome) -> None:
+        self.finish.put(work, outcome)
+        while self.finish.step(self.clock.now()) == 0:
+            pass
+
+    def work(self) -> list[Run]:
+        """Everything that is due now, once: queue, claim, call, book; the runs as they are afterwards."""
+        self.queue_due()
+        done = []
+        for work in self.claim():
+            self.book(work, self.call(work))
+            done.append(work.run.id)
+        return [self.run(run_id) for run_id in done]
+
+    def run(self, run: str | Run) -> Run:
+        return self.bell.get(run if isinstance(run, str) else run.id)
+
+    def attempts(self, run: Run) -> list[tuple[int, str]]:
+        return [(attempt.number, attempt.status.value) for attempt in self.bell.attempts(run.id)]
+
+    def lapse(self) -> None:
+        """All leases end, and the sweep finds them."""
+        self.clock.advance(LEASE.total_seconds() + 1)
+        self.recover.step(self.clock.now())
+
+
+def waits(run: Run) -> float:
+    """Seconds between the last change of a run and when it is due again."""
+    return (run.scheduled_for - run.updated_at).total_seconds()
