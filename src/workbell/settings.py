@@ -68,7 +68,8 @@ def load(
         found = msgspec.convert(given, Settings, strict=False)
     except msgspec.ValidationError as error:
         message = str(error).replace("Object contains unknown field", "there is no setting").replace("`", "'")
-        raise SettingsError(f"Settings: {message}; the settings are {', '.join(Settings.__struct_fields__)}.") from error
+        names = ", ".join(Settings.__struct_fields__)
+        raise SettingsError(f"Settings: {message}; the settings are {names}.") from error
     return _checked(found)
 
 

@@ -14,7 +14,7 @@ from types import TracebackType
 
 import workbell
 
-from .recorder import Event, Recorder, read
+from .recorder import Event, Recorder, read_from
 from .waiting import until
 
 PACKAGE = __package__ or "support"
@@ -33,6 +33,8 @@ class Site:
         self.gates = folder / "gates"
         self.gates.mkdir()
         self._started: list[subprocess.Popen[bytes]] = []
+        self._events: list[Event] = []
+        self._read_to = 0
         self._settings = FAST | settings
 
     def start(self, *arguments: str, program: str = "worker_app") -> subprocess.Popen[bytes]:
@@ -65,7 +67,10 @@ class Site:
         (self.gates / name).touch()
 
     def events(self) -> list[Event]:
-        return read(self.recorder.path)
+        """Everything recorded so far; only what is new is read, because waiting asks again and again."""
+        new, self._read_to = read_from(self.recorder.path, self._read_to)
+        self._events += new
+        return list(self._events)
 
     def starts(self, run_id: str | None = None, pid: int | None = None) -> list[Event]:
         """Starts of handlers: of a run, by a process."""

@@ -51,8 +51,14 @@ class Recorder:
 
 
 def read(path: Path) -> list[Event]:
-    """Every event so far; a line that is still being written is left out."""
-    if not path.exists():
-        return []
-    text = path.read_text("utf-8")
-    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+    """Every event so far."""
+    return read_from(path, 0)[0]
+
+
+def read_from(path: Path, place: int) -> tuple[list[Event], int]:
+    """The events beyond a place in the file, and the place behind them; a line still being written is left out."""
+    with path.open("rb") as file:
+        file.seek(place)
+        text = file.read()
+    whole = text[: text.rfind(b"\n") + 1]
+    return [json.loads(line) for line in whole.splitlines()], place + len(whole)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from workbell.stores.migrate import PostgresSchema, Schema, SqliteSchema
 from workbell.stores.port import Store
-from workbell.stores.sql_store import Session, SqlStore
+from workbell.stores.session import Session
+from workbell.stores.sql_store import SqlStore
 
 ENGINES: dict[str, Callable[[Session], Schema]] = {"sqlite": SqliteSchema, "postgres": PostgresSchema}
 

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 from workbell.errors import DuplicateRun, WrongConnection
 from workbell.model.run import Added, NewRun, OnDuplicate
-from workbell.stores.sql_store import reject_duplicate
+from workbell.stores.statements import reject_duplicate
 
 Spelled = tuple[str, str, dict[str, Any]]
 Rows = Callable[[str, dict[str, Any]], list[Any]]

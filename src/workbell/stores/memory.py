@@ -19,7 +19,7 @@ from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, OnDuplicat
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.state import MOVES, Keep, Move, Transition, cancel
 from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed, Watch
-from workbell.stores.sql_store import reject_duplicate
+from workbell.stores.statements import reject_duplicate
 
 RUNNING = MOVES[Move.START].targets[0]
 replace = msgspec.structs.replace

@@ -11,7 +11,7 @@ from typing import Protocol
 from workbell.errors import SchemaMismatch
 from workbell.model.ids import new_id
 from workbell.stores.queries import migrations
-from workbell.stores.sql_store import Session
+from workbell.stores.session import Session
 
 OLDEST = 1  # the oldest schema this code can work with
 NEWEST = 1  # the newest schema this code knows
@@ -108,7 +108,7 @@ class _SqlSchema:
 
     def note(self, name: str, value: str) -> None:
         self._session.text_rows(
-            f"INSERT INTO workbell_meta (name, value) VALUES (:name, :value) {REPLACE}",
+            f"INSERT INTO workbell_meta (name, value) VALUES (:name, :value) {REPLACE}",  # noqa: S608
             {"name": name, "value": value},
         )
 

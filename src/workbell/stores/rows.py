@@ -159,9 +159,8 @@ def job_from(row: Sequence[Any]) -> Job:
 
 
 def schedule_from(row: Sequence[Any]) -> Schedule:
-    names = (
-        "id tenant name job kind expression timezone enabled next_run_at last_scheduled_at version created_at updated_at"
-    )
+    names = "id tenant name job kind expression timezone enabled next_run_at last_scheduled_at version created_at"
+    names += " updated_at"
     values = dict(zip(names.split(), row, strict=True))
     return Schedule(**(values | {"kind": ScheduleKind(values["kind"]), "enabled": bool(values["enabled"])}))
 

@@ -7,22 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-import msgspec
-
-from workbell.errors import DuplicateRun
 from workbell.model.clock import SystemClock
 from workbell.model.job import Job
-from workbell.model.run import Added, Attempt, Lane, NewRun, OnDuplicate, Run
-from workbell.model.schedule import Schedule, Tick
+from workbell.model.run import Added, Attempt, Lane, NewRun, Run
 from workbell.model.state import MOVES, Keep, Move, Transition
-from workbell.stores import rows
+from workbell.stores import rows, sql_copy
 from workbell.stores.filters import list_query
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed
-from workbell.stores.statements import Statement, statements_for
+from workbell.stores.session import Row, Session
+from workbell.stores.statements import reject_duplicate, statements_for
 
 T = TypeVar("T")
-Row = Sequence[Any]
 
 MOVED = (
     "run_id expected expected_token status scheduled_for updated_at attempt failures losses crashes alone worker "
@@ -33,36 +29,6 @@ FINISHED = (
     "remove_at"
 ).split()
 ATTEMPT = "run number status started_at finished_at worker error".split()
-PAGE = 1000
-
-
-class Session(ABC):
-    """One transaction, or one statement outside of any: runs queries by name."""
-
-    @abstractmethod
-    def rows(self, query: str, /, **values: Any) -> list[Row]: ...
-
-    @abstractmethod
-    def batch(self, name: str, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> list[Row]:
-        """A query over many rows of input."""
-
-    @abstractmethod
-    def finish(self, values: Sequence[Sequence[Any]]) -> list[Row]:
-        """Move runs into history: id, token, key and lane of those that moved."""
-
-    @abstractmethod
-    def execute(self, statement: Statement) -> list[Row]: ...
-
-    @abstractmethod
-    def insert(self, new: Sequence[NewRun]) -> None:
-        """Plain runs, without keys."""
-
-    @abstractmethod
-    def run_of(self, row: Row) -> Run: ...
-
-    @abstractmethod
-    def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        """A query that the filter builder made."""
 
 
 class SqlStore(ABC):
@@ -169,9 +135,7 @@ class SqlStore(ABC):
         return self.write(lambda session: self._renew(session, held, now, lease_until))
 
     @abstractmethod
-    def _renew(
-        self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime
-    ) -> list[Renewed]: ...
+    def _renew(self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime) -> list[Renewed]: ...
 
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         if not transitions:
@@ -204,7 +168,7 @@ class SqlStore(ABC):
         if not keyed:
             return
         if any(row[3] not in self.lanes for row in keyed):
-            self._load_lanes(session)
+            self.load_lanes(session)
         held = [(self.lanes[row[3]].tenant, row[2], row[0]) for row in keyed]
         session.batch("free_keys", ("tenant", "key", "run"), held)
 
@@ -234,25 +198,25 @@ class SqlStore(ABC):
     def _runs(self, session: Session, found: Iterable[Row]) -> list[Run]:
         found = list(found)
         if any(row[1] not in self.lanes for row in found):
-            self._load_lanes(session)
+            self.load_lanes(session)
         return [session.run_of(row) for row in found]
 
-    def _load_lanes(self, session: Session) -> list[tuple[Lane, bool]]:
+    def load_lanes(self, session: Session) -> list[tuple[Lane, bool]]:
         return [(self._lane(row[0], row[1:5]), bool(row[5])) for row in session.rows("lanes")]
 
-    def _query(self, name: str, **values: Any) -> list[Run]:
+    def query(self, name: str, **values: Any) -> list[Run]:
         return self.read(lambda session: self._runs(session, session.rows(name, **values)))
 
     def find_runs(self, ids: Iterable[str]) -> dict[str, Run]:
         wanted = list(ids)
         # Live first: a run that ends between the two reads is then found in history; the other way round it
         # would be missed.
-        found = self._query("find_live", ids=wanted) + self._query("find_finished", ids=wanted)
+        found = self.query("find_live", ids=wanted) + self.query("find_finished", ids=wanted)
         return {run.id: run for run in found}
 
     def list_runs(self, wanted: Filter) -> list[Run]:
         def work(session: Session) -> list[Run]:
-            lanes = self._load_lanes(session)
+            lanes = self.load_lanes(session)
             found: dict[str, Run] = {}
             for sql, values in list_query(wanted, [lane for lane, _ in lanes]):
                 found |= {run.id: run for run in self._runs(session, session.text_rows(sql, values))}
@@ -264,15 +228,15 @@ class SqlStore(ABC):
         return self.read(lambda session: [rows.attempt_from(row) for row in session.rows("attempts", id=run_id)])
 
     def pending_of(self, *, tenant: str | None = None, tag: str | None = None, accepted: bool = False) -> list[Run]:
-        found = self._query("pending_accepted") if accepted else self._query("pending_of_tag", tag=tag)
+        found = self.query("pending_accepted") if accepted else self.query("pending_of_tag", tag=tag)
         return [run for run in found if tenant is None or run.tenant == tenant]
 
     def held_by(self, worker: str) -> list[Run]:
-        return self._query("held_by", worker=worker)
+        return self.query("held_by", worker=worker)
 
     def lapsed(self, now: datetime, limit: int) -> list[Run]:
-        leases = self._query("lapsed_leases", now=now, limit=limit)
-        return leases + self._query("lapsed_waits", now=now, limit=limit)
+        leases = self.query("lapsed_leases", now=now, limit=limit)
+        return leases + self.query("lapsed_waits", now=now, limit=limit)
 
     def next_due(self) -> datetime | None:
         found = self.read(lambda session: session.rows("next_due"))
@@ -290,7 +254,7 @@ class SqlStore(ABC):
                 numbers.setdefault(lane, {})[status] = count
             return [
                 Counts(lane, of.get("scheduled", 0), of.get("queued", 0), of.get("running", 0), paused)
-                for lane, paused in self._load_lanes(session)
+                for lane, paused in self.load_lanes(session)
                 if (of := numbers.get(lane.id)) is not None
             ]
 
@@ -328,62 +292,11 @@ class SqlStore(ABC):
     # Copying
 
     def export(self) -> Iterable[Batch]:
-        zero = "00000000-0000-0000-0000-000000000000"
-        yield Batch(lanes=self.read(self._load_lanes))
-        after: Any = zero
-        while jobs := self._page("export_jobs", rows.job_from, after=after):
-            yield Batch(jobs=jobs)
-            after = jobs[-1].id
-        after = zero
-        while schedules := self._page("export_schedules", rows.schedule_from, after=after):
-            yield Batch(schedules=schedules)
-            after = schedules[-1].id
-        last: tuple[Any, Any] = (zero, datetime.fromtimestamp(0, tz=self.clock.now().tzinfo))
-        while ticks := self._page("export_ticks", rows.tick_from, after=last[0], after_due=last[1]):
-            yield Batch(ticks=ticks)
-            last = (ticks[-1].schedule, ticks[-1].due)
-        for name in ("export_runs", "export_history"):
-            after = zero
-            while runs := self._query(name, after=after, limit=PAGE):
-                yield Batch(runs=runs)
-                after = runs[-1].id
-        last = (zero, -1)
-        while attempts := self._page("export_attempts", rows.attempt_from, after=last[0], after_number=last[1]):
-            yield Batch(attempts=attempts)
-            last = (attempts[-1].run, attempts[-1].number)
-        last = ("", "")
-        while keys := self._page("export_keys", _key_from, after=last[0], after_key=last[1]):
-            yield Batch(keys=keys)
-            last = keys[-1][:2]
-
-    def _page(self, name: str, make: Callable[[Row], T], **values: Any) -> list[T]:
-        return self.read(lambda session: [make(row) for row in session.rows(name, limit=PAGE, **values)])
+        return sql_copy.export(self)
 
     def load(self, batch: Batch) -> None:
-        self.write(lambda session: self._load(session, batch))
-
-    def _load(self, session: Session, batch: Batch) -> None:
         now = self.clock.now()
-        for lane, paused in batch.lanes:
-            parts = msgspec.structs.asdict(lane)
-            session.rows("load_lane", id=lane.id, paused=paused, created_at=now, **parts)
-        for job in batch.jobs:
-            session.rows("load_job", **rows.job_values(job))
-        for schedule in batch.schedules:
-            session.rows("load_schedule", **_plain(schedule, "kind"))
-        for tick in batch.ticks:
-            session.rows("load_tick", **_plain(tick, "outcome"))
-        for run in batch.runs:
-            values = rows.run_values(run)
-            if run.status.final:
-                session.rows("unload_run", id=run.id)
-                session.rows("load_finished", **{name: values[name] for name in rows.HISTORY})
-            else:
-                session.rows("load_run", **{name: values[name] for name in rows.LIVE})
-        for attempt in batch.attempts:
-            session.rows("load_attempt", **rows.attempt_values(attempt))
-        for tenant, key, run_id, until in batch.keys:
-            session.rows("load_key", tenant=tenant, key=key, run=run_id, until=until)
+        self.write(lambda session: sql_copy.load(session, batch, now))
 
 
 def _first_of_each(transitions: Sequence[Transition]) -> Iterable[Transition]:
@@ -398,23 +311,3 @@ def _first_of_each(transitions: Sequence[Transition]) -> Iterable[Transition]:
 
 def _values(change: Transition, names: Sequence[str]) -> list[Any]:
     return [getattr(change, name) for name in names]
-
-
-def _plain(value: Schedule | Tick, enum: str) -> dict[str, Any]:
-    values = msgspec.structs.asdict(value)
-    return values | {enum: values[enum].value}
-
-
-def _key_from(row: Row) -> tuple[str, str, str, datetime | None]:
-    return row[0], row[1], row[2], row[3]
-
-
-def reject_duplicate(request: NewRun, answer: Added) -> None:
-    """Raise if the caller asked for duplicates to be rejected, and this is one."""
-    if not answer.created and request.on_duplicate is OnDuplicate.REJECT:
-        raise DuplicateRun(
-            f"The key {request.run.key!r} is held by run {answer.run_id}; wait for it, or enqueue with "
-            "on_duplicate='return' or 'replace'.",
-            answer.run_id,
-        )
-

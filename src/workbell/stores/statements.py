@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from workbell.model.run import NewRun, OnDuplicate
+from workbell.errors import DuplicateRun
+from workbell.model.run import Added, NewRun, OnDuplicate
 from workbell.model.state import MOVES, Keep, Move
 from workbell.stores.rows import NEW, new_values
 
@@ -45,3 +46,13 @@ def statements_for(request: NewRun, keep: Keep) -> Iterator[Statement]:
         yield Statement("take_key", values)
     yield Statement("add_keyed_run", values)
     yield Statement("key_holder", values)
+
+
+def reject_duplicate(request: NewRun, answer: Added) -> None:
+    """Raise if the caller asked for duplicates to be rejected, and this is one."""
+    if not answer.created and request.on_duplicate is OnDuplicate.REJECT:
+        raise DuplicateRun(
+            f"The key {request.run.key!r} is held by run {answer.run_id}; wait for it, or enqueue with "
+            "on_duplicate='return' or 'replace'.",
+            answer.run_id,
+        )

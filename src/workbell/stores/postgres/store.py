@@ -20,7 +20,8 @@ from workbell.stores.postgres.database import Connection, Database
 from workbell.stores.postgres.hints import LATER, ListenWatch, Notifier
 from workbell.stores.queries import queries, spell_postgres
 from workbell.stores.rows import NEW, new_values, place_columns, run_with_times
-from workbell.stores.sql_store import FINISHED, Row, Session, SqlStore
+from workbell.stores.session import Row, Session
+from workbell.stores.sql_store import FINISHED, SqlStore
 from workbell.stores.statements import Statement, statements_for
 
 T = TypeVar("T")
@@ -137,9 +138,7 @@ class PostgresStore(SqlStore):
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
         return self._single(lambda session: self._renew(session, held, now, lease_until))
 
-    def _renew(
-        self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime
-    ) -> list[Renewed]:
+    def _renew(self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime) -> list[Renewed]:
         values = {"ids": [lease.run_id for lease in held], "tokens": [lease.token for lease in held]}
         values |= {"statuses": [RUNNING] * len(held)}
         return [Renewed(*row) for row in session.rows("renew", now=now, lease_until=lease_until, **values)]

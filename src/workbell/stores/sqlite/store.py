@@ -17,7 +17,8 @@ from workbell.stores import callers, migrate
 from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.queries import queries
 from workbell.stores.rows import NEW, TIMES, from_micros, new_values, place_columns, run_with_micros, to_micros
-from workbell.stores.sql_store import FINISHED, Row, Session, SqlStore
+from workbell.stores.session import Row, Session
+from workbell.stores.sql_store import FINISHED, SqlStore
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
 from workbell.stores.sqlite.watch import watch
 from workbell.stores.statements import Statement, statements_for
@@ -65,9 +66,7 @@ class SqliteSession(Session):
         times = TIME_COLUMNS.get(statement.query)
         if times is None:
             return found
-        return [
-            [from_micros(value) if place in times else value for place, value in enumerate(row)] for row in found
-        ]
+        return [[from_micros(value) if place in times else value for place, value in enumerate(row)] for row in found]
 
     def batch(self, name: str, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> list[Row]:
         return self._connection.execute(QUERIES[name], {"rows": _json_rows(columns, values)}).fetchall()
@@ -150,9 +149,7 @@ class SqliteStore(SqlStore):
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
         return self.write(lambda session: self._renew(session, held, now, lease_until), first=True)
 
-    def _renew(
-        self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime
-    ) -> list[Renewed]:
+    def _renew(self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime) -> list[Renewed]:
         listed = [[lease.run_id, lease.token, RUNNING] for lease in held]
         found = session.rows("renew", rows=listed, now=now, lease_until=lease_until)
         return [Renewed(*row) for row in found]
@@ -243,6 +240,9 @@ def _filesystem(path: Path) -> tuple[str, str, str]:
     under = [m for m in mounts if here == m[1] or here.startswith(m[1].rstrip("/") + "/")]
     kind = max(under, key=lambda m: len(m[1]))[2] if under else "unknown"
     if kind in ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "glusterfs", "ceph"):
-        return ("risk", "filesystem", f"{kind} is a network filesystem; move the file to a local disk or use PostgreSQL.")
+        return (
+            "risk",
+            "filesystem",
+            f"{kind} is a network filesystem; move the file to a local disk or use PostgreSQL.",
+        )
     return ("ok", "filesystem", kind)
-

@@ -1,0 +1,41 @@
+"""One transaction, or one statement outside of any, as the shared verbs see it: queries by name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from workbell.model.run import NewRun, Run
+from workbell.stores.statements import Statement
+
+Row = Sequence[Any]
+
+
+class Session(ABC):
+    """What an engine supplies for running queries."""
+
+    @abstractmethod
+    def rows(self, query: str, /, **values: Any) -> list[Row]: ...
+
+    @abstractmethod
+    def batch(self, name: str, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> list[Row]:
+        """A query over many rows of input."""
+
+    @abstractmethod
+    def finish(self, values: Sequence[Sequence[Any]]) -> list[Row]:
+        """Move runs into history: id, token, key and lane of those that moved."""
+
+    @abstractmethod
+    def execute(self, statement: Statement) -> list[Row]: ...
+
+    @abstractmethod
+    def insert(self, new: Sequence[NewRun]) -> None:
+        """Plain runs, without keys."""
+
+    @abstractmethod
+    def run_of(self, row: Row) -> Run: ...
+
+    @abstractmethod
+    def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
+        """A query that the filter builder made."""

@@ -1,0 +1,90 @@
+"""Copying a whole store: everything out in pages, and a page of another store in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from workbell.model.clock import EPOCH
+from workbell.model.schedule import Schedule, Tick
+from workbell.stores import rows
+from workbell.stores.port import Batch
+from workbell.stores.session import Row, Session
+
+if TYPE_CHECKING:
+    from workbell.stores.sql_store import SqlStore
+
+T = TypeVar("T")
+
+PAGE = 1000
+
+
+def export(store: SqlStore) -> Iterator[Batch]:
+    """Everything a store holds, a page at a time; runs before what belongs to them."""
+    zero = "00000000-0000-0000-0000-000000000000"
+    yield Batch(lanes=store.read(store.load_lanes))
+    after: Any = zero
+    while jobs := _page(store, "export_jobs", rows.job_from, after=after):
+        yield Batch(jobs=jobs)
+        after = jobs[-1].id
+    after = zero
+    while schedules := _page(store, "export_schedules", rows.schedule_from, after=after):
+        yield Batch(schedules=schedules)
+        after = schedules[-1].id
+    last: tuple[Any, Any] = (zero, EPOCH)
+    while ticks := _page(store, "export_ticks", rows.tick_from, after=last[0], after_due=last[1]):
+        yield Batch(ticks=ticks)
+        last = (ticks[-1].schedule, ticks[-1].due)
+    for name in ("export_runs", "export_history"):
+        after = zero
+        while runs := store.query(name, after=after, limit=PAGE):
+            yield Batch(runs=runs)
+            after = runs[-1].id
+    last = (zero, -1)
+    while attempts := _page(store, "export_attempts", rows.attempt_from, after=last[0], after_number=last[1]):
+        yield Batch(attempts=attempts)
+        last = (attempts[-1].run, attempts[-1].number)
+    last = ("", "")
+    while keys := _page(store, "export_keys", _key_from, after=last[0], after_key=last[1]):
+        yield Batch(keys=keys)
+        last = keys[-1][:2]
+
+
+def _page(store: SqlStore, name: str, make: Callable[[Row], T], **values: Any) -> list[T]:
+    return store.read(lambda session: [make(row) for row in session.rows(name, limit=PAGE, **values)])
+
+
+def load(session: Session, batch: Batch, now: datetime) -> None:
+    """Take over a page. What is there already stays; a run that has ended on either side stays ended."""
+    for lane, paused in batch.lanes:
+        parts = msgspec.structs.asdict(lane)
+        session.rows("load_lane", id=lane.id, paused=paused, created_at=now, **parts)
+    for job in batch.jobs:
+        session.rows("load_job", **rows.job_values(job))
+    for schedule in batch.schedules:
+        session.rows("load_schedule", **_plain(schedule, "kind"))
+    for tick in batch.ticks:
+        session.rows("load_tick", **_plain(tick, "outcome"))
+    for run in batch.runs:
+        values = rows.run_values(run)
+        if run.status.final:
+            session.rows("unload_run", id=run.id)
+            session.rows("load_finished", **{name: values[name] for name in rows.HISTORY})
+        else:
+            session.rows("load_run", **{name: values[name] for name in rows.LIVE})
+    for attempt in batch.attempts:
+        session.rows("load_attempt", **rows.attempt_values(attempt))
+    for tenant, key, run_id, until in batch.keys:
+        session.rows("load_key", tenant=tenant, key=key, run=run_id, until=until)
+
+
+def _plain(value: Schedule | Tick, enum: str) -> dict[str, Any]:
+    values = msgspec.structs.asdict(value)
+    return values | {enum: values[enum].value}
+
+
+def _key_from(row: Row) -> tuple[str, str, str, datetime | None]:
+    return row[0], row[1], row[2], row[3]
