@@ -55,6 +55,7 @@ class Client:
         self.tenant = name("tenant", tenant)
         self.keep = keep
         self.nudge: Callable[[], None] = _nothing
+        self._ready = False
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="workbell-call")
         self.waiter = waiter or Waiter(store)
 
@@ -129,15 +130,11 @@ class Client:
             made.append(run)
         return made
 
-    def enqueue(
-        self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
-    ) -> Run:
+    def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
         """Have a job run by a worker, by its name: `bell.enqueue("send", {"to": "a@b.c"}, delay=60)`."""
         return self.enqueue_requests([self.request(job, payload, **options)])[0]
 
-    async def aenqueue(
-        self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
-    ) -> Run:
+    async def aenqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
         request = await self._hop(lambda: self.request(job, payload, **options))
         return (await self.aenqueue_requests([request]))[0]
 
@@ -191,9 +188,7 @@ class Client:
         except ValueError as error:
             raise InvalidOption(f"status: {error}; the statuses are {', '.join(Status)}.") from None
         self.store.check()
-        return self.store.list_runs(
-            Filter(self.tenant, statuses, job, queue, tag, schedule, user_id, before, limit)
-        )
+        return self.store.list_runs(Filter(self.tenant, statuses, job, queue, tag, schedule, user_id, before, limit))
 
     async def aruns(
         self,
@@ -314,6 +309,12 @@ class Client:
         other = Client(self.store, self.registry, tenant=tenant, keep=self.keep, waiter=self.waiter)
         other.nudge = lambda: self.nudge()
         return other
+
+    async def make_ready(self) -> None:
+        """Have the store checked, and its tables made, on a thread: the first time, that would hold up the loop."""
+        if not self._ready:
+            await self._hop(self.store.check)
+            self._ready = True
 
     async def _hop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call on a thread. It is shielded: a cancelled caller does not tear a write in half."""

@@ -18,7 +18,7 @@ from workbell.model.run import LIVE, AttemptStatus, Status
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
 RUNS, KILLS = (10_000, 300) if SOAK else (2_000, 10)
 ENQUEUER_KILLS = 60 if SOAK else 6
-LIMIT = 1800 if SOAK else 90
+LIMIT = 1800 if SOAK else 110
 
 
 def chance(request: pytest.FixtureRequest) -> random.Random:

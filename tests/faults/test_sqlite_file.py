@@ -71,7 +71,7 @@ class TestManyWriters:
             site.await_ready(*writers, *others)
             site.open_gate("begin")
             until(lambda: len(acknowledged(site)) >= COMMITS, f"{COMMITS} commits", 100)
-            until(lambda: "ordered" in {event["kind"] for event in site.events()}, "a caller's commit", 100)
+            site.await_event("ordered")
             shares = Counter(event["pid"] for event in acknowledged(site))
             site.open_gate("end")
             assert [process.wait(60) for process in writers + others] == [0] * 5, site.logged()
@@ -181,7 +181,7 @@ class TestLocks:
         with Site(tmp_path, sqlite_url) as site:
             site.open_gate("begin")
             holder = site.start("holder", program="file_writers")
-            until(lambda: [event for event in site.events() if event["kind"] == "holds"], "the lock to be held")
+            site.await_event("holds")
             kill(holder)
             run = bell.enqueue("work")
         assert bell.get(run.id) == run
@@ -197,7 +197,7 @@ class TestLocks:
         with Site(tmp_path, sqlite_url) as site:
             site.open_gate("begin")
             holder = site.start("holder", program="file_writers")
-            until(lambda: [event for event in site.events() if event["kind"] == "holds"], "the lock to be held")
+            site.await_event("holds")
             freeze(holder)
             for _ in range(2):
                 with pytest.raises(StoreUnavailable, match=r"another process held the write lock .*workbell doctor"):

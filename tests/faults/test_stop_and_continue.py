@@ -14,16 +14,19 @@ from tests.support.worker_app import declare
 from workbell import Status, Workbell
 
 
+def file_of(url: str) -> Path | None:
+    return Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite") else None
+
+
 @pytest.mark.parametrize("job", ["held_async", "held_plain"])
 def test_stopped_beyond_its_lease(tmp_path: Path, sql_store_url: str, job: str) -> None:
-    database = Path(sql_store_url.removeprefix("sqlite:///")) if sql_store_url.startswith("sqlite") else None
     with Site(tmp_path, sql_store_url) as site, Workbell(sql_store_url) as bell:
         declare(bell, site.recorder, site.gates)
         first = site.worker()
         run = bell.enqueue(job, {"gate": "first"})
         site.recorder.acknowledged([run])
         assert site.await_start(run.id)["pid"] == first.pid
-        freeze(first, database)
+        freeze(first, file_of(sql_store_url))
 
         second = site.worker()
         assert site.await_start(run.id, 2)["pid"] == second.pid
@@ -45,5 +48,30 @@ def test_stopped_beyond_its_lease(tmp_path: Path, sql_store_url: str, job: str) 
 
         assert bell.get(run.id) == ended
         assert [attempt.status.value for attempt in bell.attempts(run.id)] == ["lost", "succeeded"]
+        violations = check(bell.store, site.events())
+        assert not violations, report(violations)
+
+
+@pytest.mark.parametrize("job", ["held_async", "held_plain"])
+def test_continued_while_the_other_still_works(tmp_path: Path, sql_store_url: str, job: str) -> None:
+    """The first one's result arrives while the run is live, under the second's token: only the fence keeps it out."""
+    with Site(tmp_path, sql_store_url) as site, Workbell(sql_store_url) as bell:
+        declare(bell, site.recorder, site.gates)
+        first = site.worker()
+        run = bell.enqueue(job, {"gate": "gate"})
+        site.recorder.acknowledged([run])
+        site.await_start(run.id)
+        freeze(first, file_of(sql_store_url))
+        second = site.worker()
+        assert site.await_start(run.id, 2)["pid"] == second.pid
+
+        site.open_gate("gate-1")
+        thaw(first)  # its handler returns at once
+        until(lambda: "its lease was lost" in site.logged(), "the first worker to learn of its loss")
+        held = bell.get(run.id)
+        assert (held.status, held.token, held.attempt) == (Status.RUNNING, 2, 2)
+        site.open_gate("gate-2")
+        ended = bell.wait(run.id, timeout=30)
+        assert (ended.status, ended.result) == (Status.SUCCEEDED, {"token": 2, "attempt": 2})
         violations = check(bell.store, site.events())
         assert not violations, report(violations)

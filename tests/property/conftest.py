@@ -7,5 +7,5 @@ import os
 from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True, deadline=None, database=None)
-settings.register_profile("soak", max_examples=5000, deadline=None, database=None)
+settings.register_profile("soak", max_examples=1000, deadline=None, database=None)
 settings.load_profile("soak" if os.environ.get("WORKBELL_SOAK") else "steady")

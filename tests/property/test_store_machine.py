@@ -30,15 +30,15 @@ from workbell.testing.contracts.store.copying import everything
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
 MANY = 1000
-LANES = [Lane(tenant, queue, job) for tenant in "tu" for queue in "xy" for job in "ab"]
+LANES = [Lane(tenant, queue, "work") for tenant in "tu" for queue in "xy"]
 
 requests = st.fixed_dictionaries(
     {
-        "job": st.sampled_from("ab"),
         "queue": st.sampled_from("xy"),
         "tenant": st.sampled_from("tu"),
         "delay": st.sampled_from([0, 0, 5, 20]),
-        "priority": st.sampled_from([-1, 0, 0, 1]),
+        "overdue": st.sampled_from([0, 3, 7]),  # so that the order of due times is not that of the ids
+        "priority": st.sampled_from([0, 0, 0, 1]),
         "key": st.sampled_from([None, None, "k", "l"]),
         "tag": st.sampled_from([None, "g", "h"]),
         "accepted_by": st.sampled_from([None, "host/1/1"]),
@@ -76,12 +76,14 @@ class StoreMachine(RuleBasedStateMachine):
 
     def request(self, given: dict[str, Any]) -> NewRun:
         given = dict(given)
+        overdue = given.pop("overdue")
         expires = given.pop("expires", None)
         if expires is not None:
             given["expires_at"] = after(self.now + given["delay"] + expires)
         if given["tag"] is None:
             given.pop("replace_tag", None)
-        return request(at=self.now, **given)
+        due = after(self.now + (given["delay"] or -overdue))
+        return request(at=self.now, scheduled_for=due, **given)
 
     @rule(wanted=st.lists(requests, min_size=1, max_size=3))
     def enqueue(self, wanted: list[dict[str, Any]]) -> None:
@@ -191,9 +193,9 @@ class StoreMachine(RuleBasedStateMachine):
         now = after(self.now + (40 * 86400 if far else 0))
         self.both(lambda store: store.delete_finished(now, MANY))
 
-    @rule(paused=st.booleans(), queue=st.sampled_from(["x", "y", None]), job=st.sampled_from("ab"))
-    def pause(self, paused: bool, queue: str | None, job: str) -> None:
-        by = {"queue": queue} if queue else {"job": job}
+    @rule(paused=st.booleans(), queue=st.sampled_from(["x", "y", None]))
+    def pause(self, paused: bool, queue: str | None) -> None:
+        by = {"queue": queue} if queue else {"job": "work"}
         self.both(lambda store: store.pause_lanes(paused, tenant="t", **by))
 
     @invariant()

@@ -84,6 +84,10 @@ class Site:
         """Until a handler of this run has begun for the so-manieth time."""
         return until(lambda: self.starts(run_id)[count - 1 : count], f"start {count} of run {run_id}", 60)[0]
 
+    def await_event(self, kind: str) -> Event:
+        """Until something of this kind was recorded."""
+        return until(lambda: [event for event in self.events() if event["kind"] == kind], kind, 60)[0]
+
     def logged(self) -> str:
         return self.log.read_text("utf-8", "replace")
 

@@ -29,6 +29,10 @@ QUICKLY = Retry(attempts=3, delay=0, jitter=0)
 def declare(bell: Workbell, recorder: Recorder, gates: Path) -> None:
     """The jobs. Each notes its start first, and returns its token, so that the checker can tell whose result it is."""
 
+    def is_open(gate: str, ctx: Context) -> bool:
+        """A gate is opened for all, or for one attempt."""
+        return (gates / gate).exists() or (gates / f"{gate}-{ctx.run.attempt}").exists()
+
     @bell.job
     async def quick_async(ctx: Context, number: int = 0) -> dict[str, int]:
         return recorder.started(ctx.run)
@@ -59,14 +63,14 @@ def declare(bell: Workbell, recorder: Recorder, gates: Path) -> None:
     @bell.job
     async def held_async(ctx: Context, gate: str) -> dict[str, int]:
         token = recorder.started(ctx.run)
-        while not (gates / gate).exists():
+        while not is_open(gate, ctx):
             await asyncio.sleep(GATE_PACE)
         return token
 
     @bell.job
     def held_plain(ctx: Context, gate: str) -> dict[str, int]:
         token = recorder.started(ctx.run)
-        while not (gates / gate).exists():
+        while not is_open(gate, ctx):
             time.sleep(GATE_PACE)
         return token
 
@@ -80,7 +84,7 @@ def mixed(count: int, first: int = 0) -> list[tuple[str, dict[str, Any]]]:
 
 
 class NotedWorkbell(Workbell):
-    """Notes when its engine is up."""
+    """Notes when its engine is up, and when it has heard that it is to stop."""
 
     recorder: Recorder
 
@@ -88,6 +92,10 @@ class NotedWorkbell(Workbell):
         engine = super()._start(*arguments)
         self.recorder.note("ready")
         return engine
+
+    async def _stop(self, *arguments: Any) -> None:
+        self.recorder.note("stopping")
+        await super()._stop(*arguments)
 
 
 def enqueue(bell: Workbell, recorder: Recorder, count: int) -> None:

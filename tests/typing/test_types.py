@@ -40,7 +40,8 @@ def by_pyright(folder: Path) -> dict[int, str]:
     settings.write_text(
         json.dumps({"include": [copy.name], "extraPaths": [str(ROOT / "src")], "typeCheckingMode": "strict"})
     )
-    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "-p", settings]
+    # basedpyright is pyright in a wheel of its own; the other wheel fetches it at first use.
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable, "-p", settings]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     answer = json.loads(done.stdout)

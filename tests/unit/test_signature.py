@@ -145,7 +145,7 @@ def test_further_keywords_are_passed_on_where_the_function_takes_them() -> None:
         (open_ended, {"cc": 1}, "the argument 'to' is missing; the arguments are to"),
         (send, {"to": object()}, "the payload cannot be written as JSON: object cannot be written as JSON"),
     ],
-    ids=lambda value: str(value)[:50],
+    ids=lambda value: getattr(value, "__name__", "payload" if isinstance(value, dict) else value),
 )
 def test_a_payload_that_does_not_fit_is_refused_in_one_sentence(
     function: Any, payload: dict[str, Any], says: str

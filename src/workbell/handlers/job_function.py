@@ -68,6 +68,7 @@ class JobFunction(Generic[P, R]):
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
         """`enqueue` for async code."""
+        await self._client.make_ready()
         return (await self._client.aenqueue_requests([self.request(*args, **kwargs)]))[0]
 
     def options(self, **options: Unpack[EnqueueOptions]) -> Enqueuer[P, R]:
@@ -90,4 +91,5 @@ class Enqueuer(Generic[P, R]):
         return self._client.enqueue_requests([self.request(*args, **kwargs)])[0]
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
+        await self._client.make_ready()
         return (await self._client.aenqueue_requests([self.request(*args, **kwargs)]))[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbell.model import state
 from workbell.model.run import Lane, Status
 from workbell.stores.port import Head, Pick, Store
-from workbell.testing.contracts.making import add, after, claim, claim_picks, claimed, find, ids, request
+from workbell.testing.contracts.making import KEEP, add, after, claim, claim_picks, claimed, find, ids, request
 
 
 class ClaimingContract:
@@ -80,6 +80,11 @@ class ClaimingContract:
         add(store, third, second, first)
         assert ids(claim(store, at=9)) == [first.run.id, second.run.id, third.run.id]
 
+    def test_a_short_claim_takes_the_head_of_the_line(self, store: Store) -> None:
+        third, first, second = request(at=5), request(at=1), request(at=1)
+        add(store, third, second, first)
+        assert [ids(claim(store, 1, at=9)) for _ in range(3)] == [[first.run.id], [second.run.id], [third.run.id]]
+
     def test_a_full_claim_is_in_the_order_of_priority(self, store: Store) -> None:
         runs = add(store, *[request(priority=priority, queue=q) for priority in (0, 9, -9) for q in ("a", "b")])
         expected = sorted(runs, key=lambda run: (run.rank, run.scheduled_for, run.id))
@@ -113,6 +118,14 @@ class ClaimingContract:
         gone, good = add(store, request(expires_at=after(10)), request(expires_at=after(11)))
         assert ids(claim(store, at=10)) == [good.id]
         assert find(store, gone).status is Status.QUEUED
+
+    def test_a_run_that_was_started_in_time_does_not_expire(self, store: Store) -> None:
+        """Its retries may come later; one that was handed back before it began has not been started."""
+        add(store, request("tried", expires_at=after(10)), request("returned", expires_at=after(10)))
+        returned, tried = sorted(claim(store, at=5), key=lambda run: run.job)
+        store.apply([state.lose(tried, after(6), keep=KEEP.other), state.release(returned, after(6))])
+        assert ids(store.lapsed(after(11), 10)) == [returned.id]
+        assert ids(claim(store, at=11)) == [tried.id]
 
     def test_scheduled_and_running_runs_are_not_claimed(self, store: Store) -> None:
         claimed(store)

@@ -1,0 +1,214 @@
+"""The ways in which a caller has a transaction of its own: each library, sync and async, and their odder settings.
+
+Each opens a connection, runs a block in a transaction, and commits it; or rolls it back if the block raises.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import aiosqlite
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from sqlalchemy import create_engine, event
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.orm import Session, scoped_session, sessionmaker
+from sqlalchemy.pool import NullPool
+
+from workbell import Workbell
+
+
+def path_of(url: str) -> str:
+    return url.removeprefix("sqlite:///")
+
+
+def with_driver(url: str, driver: str) -> str:
+    """A store's URL as SQLAlchemy writes it."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}+{driver}://{rest}"
+
+
+@contextmanager
+def implicit_sqlite3(url: str) -> Iterator[Any]:
+    connection = sqlite3.connect(path_of(url))
+    try:
+        with connection:
+            yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def explicit_sqlite3(url: str) -> Iterator[Any]:
+    connection = sqlite3.connect(path_of(url), isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+@contextmanager
+def odd_sqlite3(url: str) -> Iterator[Any]:
+    """With factories of the caller's own."""
+    connection = sqlite3.connect(path_of(url))
+    connection.row_factory = lambda cursor, row: {"row": row}
+    connection.text_factory = bytes
+    try:
+        with connection:
+            yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def plain_psycopg(url: str) -> Iterator[Any]:
+    with psycopg.connect(url) as connection:
+        yield connection
+
+
+@contextmanager
+def odd_psycopg(url: str) -> Iterator[Any]:
+    """With rows and cursors of the caller's own."""
+    with psycopg.connect(url, row_factory=dict_row, cursor_factory=psycopg.RawCursor) as connection:
+        yield connection
+
+
+@contextmanager
+def autocommit_psycopg(url: str) -> Iterator[Any]:
+    with psycopg.connect(url, autocommit=True) as connection, connection.transaction():
+        yield connection
+
+
+def engine_for(url: str) -> Any:
+    return create_engine(with_driver(url, "psycopg") if "postgres" in url else url, poolclass=NullPool)
+
+
+@contextmanager
+def alchemy_begin(url: str) -> Iterator[Any]:
+    with engine_for(url).begin() as connection:
+        yield connection
+
+
+@contextmanager
+def alchemy_connect(url: str) -> Iterator[Any]:
+    """Nothing but our statements runs before the commit: it has to begin by them."""
+    with engine_for(url).connect() as connection:
+        yield connection
+        connection.commit()
+
+
+@contextmanager
+def alchemy_explicit_begin(url: str) -> Iterator[Any]:
+    """The recipe of SQLAlchemy's manual for SQLite: its own BEGIN instead of the driver's."""
+    engine = engine_for(url)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", lambda raw, _: setattr(raw, "isolation_level", None))
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    with engine.connect() as connection:
+        yield connection
+        connection.commit()
+
+
+@contextmanager
+def alchemy_session(url: str) -> Iterator[Any]:
+    class OwnSession(Session):
+        """As other libraries make them."""
+
+    with OwnSession(engine_for(url)) as session:
+        yield session
+        session.commit()
+
+
+@contextmanager
+def alchemy_scoped_session(url: str) -> Iterator[Any]:
+    session = scoped_session(sessionmaker(engine_for(url)))
+    try:
+        yield session
+        session.commit()
+    finally:
+        session.remove()
+
+
+Way = Callable[[str], Any]
+ALCHEMY = [alchemy_begin, alchemy_connect, alchemy_explicit_begin, alchemy_session, alchemy_scoped_session]
+WAYS: list[tuple[str, Way]] = [
+    *(("sqlite", way) for way in (implicit_sqlite3, explicit_sqlite3, odd_sqlite3, *ALCHEMY)),
+    *(("postgres", way) for way in (plain_psycopg, odd_psycopg, autocommit_psycopg, *ALCHEMY)),
+]
+
+
+@asynccontextmanager
+async def implicit_aiosqlite(url: str) -> AsyncIterator[Any]:
+    async with aiosqlite.connect(path_of(url)) as connection:
+        yield connection
+        await connection.commit()
+
+
+@asynccontextmanager
+async def explicit_aiosqlite(url: str) -> AsyncIterator[Any]:
+    async with aiosqlite.connect(path_of(url), isolation_level=None) as connection:
+        connection.row_factory = lambda cursor, row: {"row": row}
+        await connection.execute("BEGIN")
+        yield connection
+        await connection.execute("COMMIT")
+
+
+@asynccontextmanager
+async def async_psycopg(url: str) -> AsyncIterator[Any]:
+    async with await psycopg.AsyncConnection.connect(url, row_factory=dict_row) as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def autocommit_async_psycopg(url: str) -> AsyncIterator[Any]:
+    opened = await psycopg.AsyncConnection.connect(url, autocommit=True)
+    async with opened as connection, connection.transaction():
+        yield connection
+
+
+def async_engine_for(url: str) -> Any:
+    return create_async_engine(with_driver(url, "psycopg" if "postgres" in url else "aiosqlite"), poolclass=NullPool)
+
+
+@asynccontextmanager
+async def async_alchemy_connect(url: str) -> AsyncIterator[Any]:
+    async with async_engine_for(url).connect() as connection:
+        yield connection
+        await connection.commit()
+
+
+@asynccontextmanager
+async def async_alchemy_session(url: str) -> AsyncIterator[Any]:
+    async with AsyncSession(async_engine_for(url)) as session:
+        yield session
+        await session.commit()
+
+
+ASYNC_WAYS: list[tuple[str, Way]] = [
+    *(("sqlite", w) for w in (implicit_aiosqlite, explicit_aiosqlite, async_alchemy_connect, async_alchemy_session)),
+    *(("postgres", w) for w in (async_psycopg, autocommit_async_psycopg, async_alchemy_connect, async_alchemy_session)),
+]
+
+
+def each(name: str, ways: list[tuple[str, Way]]) -> pytest.MarkDecorator:
+    """Each way with the store it is for."""
+    ids = [f"{kind}-{way.__name__}" for kind, way in ways]
+    return pytest.mark.parametrize(("sql_store_url", name), ways, indirect=["sql_store_url"], ids=ids)
+
+
+each_way = each("way", WAYS)
+each_async_way = each("async_way", ASYNC_WAYS)
+
+
+def enqueue(bell: Workbell, connection: Any, to: str = "x", **options: Any) -> Any:
+    return bell.enqueue("send", {"to": to}, connection=connection, **options)
+
+
+async def aenqueue(bell: Workbell, connection: Any, to: str = "x", **options: Any) -> Any:
+    return await bell.aenqueue("send", {"to": to}, connection=connection, **options)
