@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, Unpack
 
 import msgspec
 
+from workbell.afresh import in_every_child
 from workbell.errors import InvalidOption, InvalidPayload, RunNotFinished, RunNotFound, UnknownJob
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
@@ -56,8 +57,13 @@ class Client:
         self.keep = keep
         self.nudge: Callable[[], None] = _nothing
         self._ready = False
-        self._threads = ThreadPoolExecutor(4, thread_name_prefix="workbell-call")
+        self.start_afresh()
+        in_every_child(self)
         self.waiter = waiter or Waiter(store)
+
+    def start_afresh(self) -> None:
+        """In the beginning, and in a forked child, which has none of its parent's threads."""
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="workbell-call")
 
     # Enqueue
 

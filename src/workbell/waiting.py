@@ -8,6 +8,7 @@ import time
 from concurrent.futures import Future
 from datetime import timedelta
 
+from workbell.afresh import in_every_child
 from workbell.errors import RunNotFound, StoreUnavailable, WaitTimeout, WorkbellError
 from workbell.model.clock import seconds
 from workbell.model.run import Run
@@ -21,10 +22,14 @@ class Waiter:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._closed = False
+        self.start_afresh()
+        in_every_child(self)
+
+    def start_afresh(self) -> None:
         self._lock = threading.Condition()
         self._waiting: dict[str, list[Future[Run]]] = {}
         self._nudged = False
-        self._closed = False
         self._thread: threading.Thread | None = None
 
     def wait(self, run_id: str, timeout: float | timedelta | None) -> Run:
@@ -56,7 +61,7 @@ class Waiter:
             if self._closed:
                 raise WorkbellError("This Workbell is closed.")
             self._waiting.setdefault(run_id, []).append(future)
-            if self._thread is None or not self._thread.is_alive():  # the latter after a fork
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="workbell-wait", daemon=True)
                 self._thread.start()
             self._nudged = True

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import sqlite3
 import threading
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ import pytest
 from tests.support.checker import check, report
 from tests.support.processes import Site, freeze, kill
 from tests.support.waiting import until
-from workbell import StoreError, StoreUnavailable, Workbell
+from workbell import StoreUnavailable, Workbell
 from workbell.stores.sqlite import file as file_module
 from workbell.stores.sqlite.file import SqliteFile
 from workbell.stores.sqlite.store import SqliteStore
@@ -70,16 +68,15 @@ class TestManyWriters:
             others = [site.start(role, program="file_writers") for role in ("callers", "checkpoints")]
             site.await_ready(*writers, *others)
             site.open_gate("begin")
-            until(lambda: len(acknowledged(site)) >= COMMITS, f"{COMMITS} commits", 100)
+            until(lambda: sum(shares(site)[writer.pid] for writer in writers) >= COMMITS, f"{COMMITS} commits", 100)
             site.await_event("ordered")
-            shares = Counter(event["pid"] for event in acknowledged(site))
+            mine = [shares(site)[writer.pid] for writer in writers]
             site.open_gate("end")
             assert [process.wait(60) for process in writers + others] == [0] * 5, site.logged()
 
             events = site.events()
             violations = check(bell.store, events, settled=False)
             assert not violations, report(violations)
-            mine = [shares[process.pid] for process in writers]
             assert min(mine) * WRITERS * 5 >= sum(mine), f"shares of the writers: {mine}"
             assert rows(path, "PRAGMA integrity_check") == [("ok",)]
             assert {event["pages"] for event in events if event["kind"] == "autocheckpoint"} == {0}
@@ -100,8 +97,9 @@ class TestManyWriters:
         assert len(rows(path, "SELECT value FROM workbell_meta WHERE name = 'store_id'")) == 1
 
 
-def acknowledged(site: Site) -> list[dict]:
-    return [event for event in site.events() if event["kind"] == "acknowledged"]
+def shares(site: Site) -> Counter[int]:
+    """Acknowledged commits by process."""
+    return Counter(event["pid"] for event in site.events() if event["kind"] == "acknowledged")
 
 
 class TestCheckpoints:
@@ -240,119 +238,3 @@ class TestLocks:
             thread.join(60)
         assert len(set(made)) == 160
         assert bell.store.find_runs(made).keys() == set(made)
-
-
-class TestForks:
-    def test_after_use(self, path: Path, bell: Workbell) -> None:
-        """Parent and child each open their own; what the child wrote survives the parent's closing the file."""
-        first = bell.enqueue("work")
-        read, write = os.pipe()
-
-        def child() -> None:
-            bell.get(first.id)
-            mine = [bell.enqueue("work").id]
-            assert os.read(read, 1) == b"c"
-            mine += [bell.enqueue("work").id for _ in range(3)]
-            path.with_name("made").write_text("\n".join(mine))
-            os.kill(os.getpid(), signal.SIGKILL)  # so that only what was committed counts
-
-        with forked(child) as pid:
-            second = bell.enqueue("work")
-            until(lambda: len(bell.runs()) == 3, "the child's first run")
-            file_of(bell).close()
-            os.write(write, b"c")
-        os.close(read)
-        os.close(write)
-        assert os.waitstatus_to_exitcode(pid.status) == -signal.SIGKILL
-        made = path.with_name("made").read_text().split()
-        assert {run.id for run in bell.runs()} == {first.id, second.id, *made}
-        assert len(made) == 4
-        assert rows(path, "PRAGMA integrity_check") == [("ok",)]
-
-    def test_connections_are_not_shared(self, bell: Workbell) -> None:
-        bell.enqueue("work")
-        before = file_of(bell).writer
-
-        def child() -> None:
-            bell.enqueue("work")
-            assert file_of(bell).writer is not before
-
-        with forked(child) as pid:
-            pass
-        assert pid.status == 0
-        bell.enqueue("work")
-        assert len(bell.runs()) == 3
-
-    def test_while_others_read_and_write(self, bell: Workbell) -> None:
-        """Threads of the parent go on, and every child can work."""
-        stop = threading.Event()
-        failures: list[str] = []
-        made: list[str] = [bell.enqueue("work").id]
-
-        def busy() -> None:
-            while not stop.is_set():
-                try:
-                    made.append(bell.enqueue("work").id)
-                    bell.get(made[-1])
-                except Exception:
-                    failures.append(traceback.format_exc())
-
-        threads = [threading.Thread(target=busy) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        try:
-            for _ in range(10):
-                with forked(lambda: bell.enqueue("work")) as pid:
-                    pass
-                assert pid.status == 0
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join(60)
-        assert not failures, failures[0]
-        assert bell.store.find_runs(made).keys() == set(made)
-        assert sum(counts.queued for counts in bell.store.counts()) == len(made) + 10
-
-    def test_carried_in_use(self, bell: Workbell) -> None:
-        """Somebody holds a connection that cannot be closed: the child is refused, with the remedy."""
-        bell.enqueue("work")
-        watch = bell.store.watch()
-
-        def child() -> None:
-            with pytest.raises(StoreError, match=r"forked while its parent .* spawn"):
-                bell.enqueue("work")
-
-        with forked(child) as pid:
-            pass
-        assert pid.status == 0
-        watch.close()
-        bell.enqueue("work")
-
-
-class Child:
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.status = -1
-
-
-class forked:  # noqa: N801  reads like a word
-    """Runs a function in a forked child for the length of a block; its exit status afterwards is 0 if it was well."""
-
-    def __init__(self, work: Callable[[], object]) -> None:
-        self._work = work
-
-    def __enter__(self) -> Child:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                signal.alarm(60)
-                self._work()
-            except BaseException:
-                traceback.print_exc()
-                os._exit(1)
-            os._exit(0)
-        self._child = Child(pid)
-        return self._child
-
-    def __exit__(self, *_: object) -> None:
-        self._child.status = os.waitpid(self._child.pid, 0)[1]

@@ -29,22 +29,27 @@ class InStoreQueue:
         self._store.wake()
 
     def claim(self, claimant: Claimant, limit: int, now: datetime) -> list[Run]:
-        taken: list[Run] = []
-        # Twice at the most: what was seen last time may be used up.
-        for fresh in (not self._heads, True):
-            if fresh:
+        looked = False
+        while True:
+            if not self._heads:
                 self._look()
-                self._claims = 0
-            self._claims += 1
-            self._turn += 1
-            picks = choose(self._heads, limit, self._turn, claimant.serves)
-            if picks:
-                until = now + claimant.lease
-                taken = self._store.claim(picks, limit, worker=claimant.worker, now=now, lease_until=until)
-            if len(taken) < limit or self._claims >= self._claims_per_look:
-                self._heads = []
-            if taken or fresh:
+                looked = True
+            taken = self._take(claimant, limit, now)
+            if taken:
                 return taken
+            if looked and self._after < 0:  # the last page of lanes: nothing here for this claimant
+                return []
+
+    def _take(self, claimant: Claimant, limit: int, now: datetime) -> list[Run]:
+        self._claims += 1
+        self._turn += 1
+        picks = choose(self._heads, limit, self._turn, claimant.serves)
+        taken: list[Run] = []
+        if picks:
+            until = now + claimant.lease
+            taken = self._store.claim(picks, limit, worker=claimant.worker, now=now, lease_until=until)
+        if len(taken) < limit or self._claims >= self._claims_per_look:
+            self._heads = []
         return taken
 
     def _look(self) -> None:
@@ -53,6 +58,7 @@ class InStoreQueue:
         if self._after >= 0 and not self._heads:
             self._heads = self._store.survey(-1, HEADS)
         self._after = self._heads[-1].lane_id if len(self._heads) >= HEADS else -1
+        self._claims = 0
 
     def done(self, run_ids: Sequence[str]) -> None:
         """Nothing: a finished run is no longer in its lane."""

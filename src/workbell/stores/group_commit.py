@@ -7,13 +7,12 @@ enqueue several times as fast as one by one, and one thread alone is not slowed 
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from threading import Event, Lock
-from typing import Any, Generic, TypeVar
-from weakref import WeakSet
+from typing import Generic, TypeVar
 
+from workbell.afresh import in_every_child
 from workbell.errors import StoreUnavailable
 
 Item = TypeVar("Item")
@@ -36,28 +35,15 @@ class _Entry(Generic[Item, Answer]):
         return self.answers is not None or self.error is not None
 
 
-_all: WeakSet[GroupCommit[Any, Any]] = WeakSet()
-
-
-def _in_child() -> None:
-    for commits in list(_all):
-        commits.start_afresh()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
-
-
 class GroupCommit(Generic[Item, Answer]):
     """Turns many small writes into few larger ones. `write` answers item by item, in order."""
 
     def __init__(self, write: Callable[[Sequence[Item]], list[Answer]]) -> None:
         self._write = write
         self.start_afresh()
-        _all.add(self)
+        in_every_child(self)
 
     def start_afresh(self) -> None:
-        """In the beginning, and in a forked child, where whoever was writing is not there."""
         self._lock = Lock()
         self._waiting: deque[_Entry[Item, Answer]] = deque()
         self._busy = False

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import select
 from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
-from weakref import WeakSet
 
 import psycopg
 from psycopg import errors
@@ -15,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+from workbell.afresh import in_every_child
 from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
 from workbell.stores.postgres.deadlines import Deadlines
 
@@ -25,19 +24,6 @@ DEADLINE = 15.0  # seconds for one unit of work
 CONNECT = 5  # seconds to connect
 PREPARE = 2  # uses before a statement is prepared; ?prepare_threshold=0 for poolers that cannot track them
 TRIES = 5  # for units that lost a race with another one
-
-
-_all: WeakSet[Database] = WeakSet()
-
-
-def _in_child() -> None:
-    for database in list(_all):
-        database._inherited.append(database.pool)
-        database.start_afresh()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
 
 
 class Database:
@@ -56,12 +42,12 @@ class Database:
         self.conninfo = make_conninfo(**(defaults | given))
         self.name = f"{given.get('host') or 'local'}/{given.get('dbname') or given.get('user') or ''}"
         self._prepare, self._size = prepare, size
-        self._inherited: list[Any] = []
+        self._pools: list[ConnectionPool[Connection]] = []
         self.start_afresh()
-        _all.add(self)
+        in_every_child(self)
 
     def start_afresh(self) -> None:
-        """In the beginning, and in a forked child: its parent's connections are not for it to use, or to close."""
+        """In a forked child the parent's connections are not to be used, and not to be closed either: kept aside."""
         self.deadlines = Deadlines()
         self.pool: ConnectionPool[Connection] = ConnectionPool(
             self.conninfo,
@@ -76,6 +62,7 @@ class Database:
             reconnect_timeout=0,
             name="workbell",
         )
+        self._pools.append(self.pool)
 
     def run(self, work: Callable[[Connection], T], *, transaction: bool) -> T:
         """One unit of work; tried again only where the server says that it did not happen."""

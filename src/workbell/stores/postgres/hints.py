@@ -14,6 +14,7 @@ import time
 
 import psycopg
 
+from workbell.afresh import in_every_child
 from workbell.errors import StoreUnavailable
 from workbell.stores.postgres.database import Connection, Database
 
@@ -27,9 +28,13 @@ class Notifier:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._closed = False
+        self.start_afresh()
+        in_every_child(self)
+
+    def start_afresh(self) -> None:
         self._due = threading.Condition()
         self._times: list[float] = []
-        self._closed = False
         self._thread: threading.Thread | None = None
 
     def send(self, delays: tuple[float, ...] = (0.0,)) -> None:
@@ -38,7 +43,7 @@ class Notifier:
             if delays == (0.0,) and self._times and self._times[0] <= now:
                 return  # one is on its way
             self._times = sorted([*self._times, *(now + delay for delay in delays)])
-            if self._thread is None or not self._thread.is_alive():  # the latter after a fork
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="workbell-notify", daemon=True)
                 self._thread.start()
             self._due.notify()
