@@ -1,15 +1,15 @@
 """Background jobs and schedules for Python that need nothing but a file.
 
-    from workbell import Workbell
+from workbell import Workbell
 
-    bell = Workbell("sqlite:///workbell.db")
+bell = Workbell("sqlite:///workbell.db")
 
-    @bell.job
-    def greet(name: str) -> str:
-        return f"Hello {name}"
+@bell.job
+def greet(name: str) -> str:
+    return f"Hello {name}"
 
-    greet.enqueue(name="Ada")
-    bell.run()
+greet.enqueue(name="Ada")
+bell.run()
 """
 
 from workbell.app import Workbell

@@ -160,9 +160,7 @@ class Workbell(Client):
         finally:
             await asyncio.shield(self._stop(engine, self.settings.grace))
 
-    def _start(
-        self, loop: asyncio.AbstractEventLoop, queues: Sequence[str] | None, concurrency: int | None
-    ) -> Engine:
+    def _start(self, loop: asyncio.AbstractEventLoop, queues: Sequence[str] | None, concurrency: int | None) -> Engine:
         if self._engine is not None:
             raise WorkbellError("This Workbell is running already; make another one, or raise its concurrency.")
         engine = Engine(

@@ -25,7 +25,7 @@ from workbell.model.ids import is_id
 from workbell.model.job import QUEUE, TENANT, name
 from workbell.model.payload import clean_text, encode
 from workbell.model.request import EnqueueOptions, again, make_request, plain_request
-from workbell.model.run import PENDING, Attempt, Lane, NewRun, Run, Status, last_attempt
+from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, Run, Status, last_attempt
 from workbell.model.state import Keep
 from workbell.stores.port import Filter, Store
 from workbell.waiting import Waiter
@@ -101,40 +101,43 @@ class Client:
 
     def enqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
         """Write requests in one transaction, or in the callers' own."""
-        for_us = [request.new for request in requests if request.connection is None]
-        added = {request.run.id: answer for request, answer in zip(for_us, self.store.add(for_us), strict=True)}
-        if for_us:
+        ours = [request.new for request in requests if request.connection is None]
+        written = iter(self.store.add(ours))
+        if ours:
             self.nudge()
-        for request in requests:
-            if request.connection is not None:
-                added[request.new.run.id] = self.store.add_on(request.connection, [request.new])[0]
+        added = [
+            next(written) if request.connection is None else self.store.add_on(request.connection, [request.new])[0]
+            for request in requests
+        ]
         return self._answers(requests, added)
 
     async def aenqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
         """`enqueue_requests` for async code: an async connection is used on the event loop it belongs to."""
-        for_us = [request for request in requests if request.connection is None]
-        written = await self._hop(self.store.add, [request.new for request in for_us])
-        added = {request.new.run.id: answer for request, answer in zip(for_us, written, strict=True)}
-        if for_us:
+        ours = [request.new for request in requests if request.connection is None]
+        written = iter(await self._hop(self.store.add, ours))
+        if ours:
             self.nudge()
-        for request in requests:
-            if request.connection is not None:
-                added[request.new.run.id] = (await self.store.aadd_on(request.connection, [request.new]))[0]
-        if all(answer.created for answer in added.values()):
+        added = [
+            next(written)
+            if request.connection is None
+            else (await self.store.aadd_on(request.connection, [request.new]))[0]
+            for request in requests
+        ]
+        if all(answer.created for answer in added):
             return [request.new.run for request in requests]
         return await self._hop(self._answers, requests, added)
 
-    def _answers(self, requests: Sequence[Request], added: dict[str, Any]) -> list[Run]:
-        made: list[Run] = []
-        for request in requests:
-            answer = added[request.new.run.id]
-            run = request.new.run
-            if not answer.created:
-                # A duplicate. In a caller's transaction the holder may not be visible to us yet; its id is what counts.
-                held = msgspec.structs.replace(run, id=answer.run_id)
-                run = self.store.find_runs([answer.run_id]).get(answer.run_id, held)
-            made.append(run)
-        return made
+    def _answers(self, requests: Sequence[Request], added: Sequence[Added]) -> list[Run]:
+        """The runs that stand for the requests; those of duplicates are read."""
+        return [
+            request.new.run if answer.created else self._holder(request.new.run, answer.run_id)
+            for request, answer in zip(requests, added, strict=True)
+        ]
+
+    def _holder(self, run: Run, run_id: str) -> Run:
+        # In a caller's transaction the holder may not be visible to us yet; its id is what counts.
+        held = msgspec.structs.replace(run, id=run_id)
+        return self.store.find_runs([run_id]).get(run_id, held)
 
     def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
         """Have a job run by a worker, by its name: `bell.enqueue("send", {"to": "a@b.c"}, delay=60)`."""

@@ -22,8 +22,6 @@ class TextFormatter(logging.Formatter):
 def set_up(level: str) -> None:
     """Log from this level on. Does nothing if the application has set up logging itself."""
     root = logging.getLogger()
-    # The pool tells of every failed try to connect; what matters is told once, by our own error.
-    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
     logging.getLogger("workbell").setLevel(level.upper())
     if not root.handlers:
         handler = logging.StreamHandler(sys.stderr)

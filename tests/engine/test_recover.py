@@ -92,6 +92,24 @@ def test_neighbours_of_a_killer_are_never_set_aside(bench: Bench) -> None:
     }
 
 
+def test_lost_run_that_comes_back_to_the_same_worker(bench: Bench) -> None:
+    """While the store was away: the outcome under the old lease waits beside the one under the new."""
+    run = bench.bell.enqueue("work")
+    (stale,) = bench.claim()
+    bench.lapse()
+    (work,) = bench.claim()
+    assert (stale.run.id, stale.lost, work.run.token) == (work.run.id, True, 2)
+    bench.finish.put(stale, bench.call(stale))
+    bench.finish.put(work, bench.call(work))
+    bench.finish.step(bench.clock.now())
+    assert bench.consume.held == {run.id: work}  # the old one was dropped, and the new lease is still renewed
+    bench.finish.step(bench.clock.now())
+    assert bench.consume.held == {}
+    assert [booked for booked, _ in bench.booked] == [work]
+    assert bench.dropped == [stale]
+    assert bench.run(run).token == 2
+
+
 class TestSuspects:
     """A run that was lost twice is executed with nothing beside it, and marked."""
 

@@ -60,7 +60,9 @@ class Consume:
     def note_booked(self, works: Sequence[Work]) -> None:
         """These are off our hands."""
         for work in works:
-            self.held.pop(work.run.id, None)
+            # A run that we lost may have come back to us: then it is the new lease that is held.
+            if self.held.get(work.run.id) is work:
+                del self.held[work.run.id]
         self._booked += len(works)
 
     def step(self, now: datetime) -> float | None:
@@ -90,6 +92,9 @@ class Consume:
             job = self._registry.find(run.job)
             assert job is not None  # the claimant serves only jobs it knows
             work = Work(run, job)
+            before = self.held.get(run.id)
+            if before is not None:  # an earlier lease of ours, lost meanwhile
+                before.lost = True
             self.held[run.id] = work
             (self._suspects if run.losses >= SUSPECT_LOSSES else works).append(work)
         if works:

@@ -69,7 +69,7 @@ class Finish:
 
     def step(self, _now: datetime) -> float | None:
         with self._lock:
-            batch = self._waiting[:BATCH]
+            batch = _one_for_each_run(self._waiting[:BATCH])
         if not batch:
             return None
         moved = self._write(batch)
@@ -140,3 +140,14 @@ class Finish:
             and (run.status, run.token, run.updated_at)
             == (transition.status, transition.expected_token, transition.updated_at)
         }
+
+
+def _one_for_each_run(waiting: list[Pair]) -> list[Pair]:
+    """As many as there are before a run comes a second time: the store answers by run, and that one is under a later
+    lease of ours, so it must be told apart from the one that was lost."""
+    seen: set[str] = set()
+    for place, (_, transition) in enumerate(waiting):
+        if transition.run_id in seen:
+            return waiting[:place]
+        seen.add(transition.run_id)
+    return waiting

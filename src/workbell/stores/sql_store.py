@@ -68,11 +68,14 @@ class SqlStore(ABC):
         return added
 
     def _write_runs(self, new: Sequence[NewRun]) -> list[Added]:
-        lanes = {request.run.lane for request in new}
-        unknown = [lane for lane in lanes if lane.id not in self.lanes]
+        unknown = self._unknown_lanes(new)
         added = self.write(lambda session: self._add(session, new, unknown))
         self.lanes |= {lane.id: lane for lane in unknown}
         return added
+
+    def _unknown_lanes(self, new: Sequence[NewRun]) -> list[Lane]:
+        lanes = {new[0].run.lane} if len(new) == 1 else {request.run.lane for request in new}
+        return [lane for lane in lanes if lane.id not in self.lanes]
 
     def _add(self, session: Session, new: Sequence[NewRun], unknown: Sequence[Lane]) -> list[Added]:
         if unknown:

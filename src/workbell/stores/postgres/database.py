@@ -1,8 +1,7 @@
-"""Connections to PostgreSQL: a pool, deadlines, and the translation of errors. All connections are in autocommit."""
+"""Calls to PostgreSQL: on a kept connection, with a deadline, and with errors translated. All are in autocommit."""
 
 from __future__ import annotations
 
-import select
 from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -11,14 +10,13 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import TextLoader
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from workbell.afresh import in_every_child
 from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
+from workbell.stores.postgres.connections import Connection, Connections
 from workbell.stores.postgres.deadlines import Deadlines
 
 T = TypeVar("T")
-Connection = psycopg.Connection[Any]
 
 DEADLINE = 15.0  # seconds for one unit of work
 CONNECT = 5  # seconds to connect
@@ -42,27 +40,15 @@ class Database:
         self.conninfo = make_conninfo(**(defaults | given))
         self.name = f"{given.get('host') or 'local'}/{given.get('dbname') or given.get('user') or ''}"
         self._prepare, self._size = prepare, size
-        self._pools: list[ConnectionPool[Connection]] = []
+        self._inherited: list[Connections] = []
         self.start_afresh()
         in_every_child(self)
 
     def start_afresh(self) -> None:
         """In a forked child the parent's connections are not to be used, and not to be closed either: kept aside."""
         self.deadlines = Deadlines()
-        self.pool: ConnectionPool[Connection] = ConnectionPool(
-            self.conninfo,
-            kwargs={"autocommit": True, "prepare_threshold": self._prepare},
-            min_size=0,
-            max_size=self._size,
-            open=False,
-            timeout=CONNECT + 1,
-            num_workers=2,
-            configure=_configure,
-            check=_check,
-            reconnect_timeout=0,
-            name="workbell",
-        )
-        self._pools.append(self.pool)
+        self.connections = Connections(self.connect, self._size)
+        self._inherited.append(self.connections)
 
     def run(self, work: Callable[[Connection], T], *, transaction: bool) -> T:
         """One unit of work; tried again only where the server says that it did not happen."""
@@ -72,17 +58,13 @@ class Database:
             except (errors.DeadlockDetected, errors.SerializationFailure) as error:
                 if not left:
                     raise StoreError(f"{self.name}: {_line(error)}; repeat the call.") from error
-            except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+            except psycopg.Error as error:
                 raise self.translated(error) from error
         raise AssertionError("unreachable")
 
     def _run(self, work: Callable[[Connection], T], transaction: bool) -> T:
         # Plain try and finally: with context managers this cost a tenth of an enqueue.
-        if self.pool.closed:
-            # Once directly: the pool would wait for seconds, and then not say what is wrong.
-            psycopg.connect(self.conninfo).close()
-            self.pool.open()
-        connection = self.pool.getconn()
+        connection = self.connections.take(CONNECT)
         key = self.deadlines.begin(connection, DEADLINE)
         try:
             if not transaction:
@@ -91,20 +73,20 @@ class Database:
                 return work(connection)
         finally:
             self.deadlines.end(key)
-            self.pool.putconn(connection)  # a broken one is thrown away
+            self.connections.give_back(connection)
 
     def connect(self) -> Connection:
-        """A connection of its own, outside the pool."""
-        try:
-            return psycopg.connect(self.conninfo, autocommit=True)
-        except psycopg.Error as error:
-            raise self.translated(error) from error
+        """A new connection."""
+        connection: Connection = psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=self._prepare)
+        # Ids are texts on our side; making UUID objects of them would only cost.
+        connection.adapters.register_loader("uuid", TextLoader)
+        # So that times arrive in UTC without being converted one by one; rows.py converts where a pooler loses it.
+        connection.execute("SET TIME ZONE 'UTC'")
+        return connection
 
-    def translated(self, error: Exception) -> StoreError:
+    def translated(self, error: psycopg.Error) -> StoreError:
         """The driver's errors as ours, with a remedy."""
-        if isinstance(error, PoolTimeout | PoolClosed):
-            return StoreUnavailable(f"{self._reached()} ({error}).")
-        too_large = (error.sqlstate or "").startswith("54") if isinstance(error, psycopg.Error) else False
+        too_large = (error.sqlstate or "").startswith("54")
         if isinstance(error, psycopg.OperationalError) and not too_large:  # repeating that would not help
             return StoreUnavailable(f"{self._reached()} ({_line(error)}).")
         if isinstance(error, errors.UndefinedTable):
@@ -116,8 +98,7 @@ class Database:
 
     def close(self) -> None:
         self.deadlines.close()
-        if not self.pool.closed:
-            self.pool.close(timeout=2)
+        self.connections.close()
 
 
 def _line(error: BaseException) -> str:
@@ -136,19 +117,3 @@ def split_url(url: str) -> tuple[str, int | None]:
         raise InvalidUrl(f"The store's URL: prepare_threshold={ours[-1]!r} is not a whole number; 0 turns it off.")
     rest = urlencode([(name, value) for name, value in given if name != "prepare_threshold"])
     return urlunsplit(parts._replace(query=rest)), int(ours[-1]) or None
-
-
-def _configure(connection: Connection) -> None:
-    # Ids are texts on our side; making UUID objects of them would only cost.
-    connection.adapters.register_loader("uuid", TextLoader)
-    # Only so that times arrive in UTC without being converted one by one; rows.py converts where a pooler loses it.
-    connection.execute("SET TIME ZONE 'UTC'")
-
-
-def _check(connection: Connection) -> None:
-    """An idle connection has nothing to say; if its socket can be read, the server has ended it."""
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN | select.POLLERR | select.POLLHUP)
-    if poll.poll(0):
-        connection.close()  # else the pool would take it back, and offer it for ever
-        raise psycopg.OperationalError("the server closed the connection")

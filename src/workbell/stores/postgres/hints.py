@@ -15,8 +15,8 @@ import time
 import psycopg
 
 from workbell.afresh import in_every_child
-from workbell.errors import StoreUnavailable
-from workbell.stores.postgres.database import Connection, Database
+from workbell.stores.postgres.connections import Connection
+from workbell.stores.postgres.database import Database
 
 CHANNEL = "workbell"
 GAP = 0.01
@@ -101,7 +101,7 @@ class ListenWatch:
         try:
             self._connection = self._database.connect()
             self._connection.execute(f"LISTEN {CHANNEL}")
-        except (StoreUnavailable, psycopg.Error):
+        except psycopg.Error:
             self._drop()
             return False
         return True

@@ -15,8 +15,9 @@ from workbell.model.state import MOVES, Keep, Move
 from workbell.stores import callers, migrate
 from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.postgres.arrays import array_text
+from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.copy_text import copy_lines
-from workbell.stores.postgres.database import Connection, Database
+from workbell.stores.postgres.database import Database
 from workbell.stores.postgres.hints import LATER, ListenWatch, Notifier
 from workbell.stores.queries import queries, spell_postgres
 from workbell.stores.rows import NEW, new_values, place_columns, run_with_times
@@ -98,13 +99,12 @@ class PostgresStore(SqlStore):
     def _write_runs(self, new: Sequence[NewRun]) -> list[Added]:
         # Lanes first and on their own: a lane made inside a caller's long transaction would hold up everybody
         # else who makes the same one.
-        self._make_lanes({request.run.lane for request in new})
+        self._make_lanes(self._unknown_lanes(new))
         plain = all(request.run.key is None and not request.replace_tag for request in new)
         run = self._single if plain else self.write
         return run(lambda session: self._add(session, new, ()))
 
-    def _make_lanes(self, lanes: Iterable[Lane]) -> None:
-        unknown = [lane for lane in lanes if lane.id not in self.lanes]
+    def _make_lanes(self, unknown: Sequence[Lane]) -> None:
         if unknown:
             self.write(lambda session: self._ensure_lanes(session, unknown))
             self.lanes |= {lane.id: lane for lane in unknown}
@@ -160,7 +160,7 @@ class PostgresStore(SqlStore):
         return added
 
     def _statements(self, new: Sequence[NewRun]) -> list[callers.Request]:
-        self._make_lanes({request.run.lane for request in new})
+        self._make_lanes(self._unknown_lanes(new))
         return [
             callers.Request(
                 request,

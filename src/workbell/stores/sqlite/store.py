@@ -78,7 +78,10 @@ class SqliteSession(Session):
         return gone
 
     def insert(self, new: Sequence[NewRun]) -> None:
-        self._connection.executemany(INSERT, map(_insert_values, new))
+        if len(new) == 1:
+            self._connection.execute(INSERT, _insert_values(new[0]))
+        else:
+            self._connection.executemany(INSERT, map(_insert_values, new))
 
     def run_of(self, row: Row) -> Run:
         return run_with_micros(row, self._lanes)
