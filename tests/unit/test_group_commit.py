@@ -127,16 +127,23 @@ def test_more_than_the_limit_in_one_call_is_still_one_write(writer: Writer) -> N
     assert len(writer.batches) == 1
 
 
-class Interrupted(threading.Event):
-    """An event whose `wait` is interrupted, as by Ctrl-C; `when` says whether it was set before."""
+class Interrupted:
+    """A lock whose second `acquire`, the waiting one, is interrupted, as by Ctrl-C, once `before` has returned."""
 
-    def __init__(self, before: Callable[[Interrupted], None]) -> None:
-        super().__init__()
+    def __init__(self, before: Callable[[threading.Event], None]) -> None:
         self.before = before
+        self.held = False
+        self.released = threading.Event()
 
-    def wait(self, timeout: float | None = None) -> bool:
-        self.before(self)
-        raise KeyboardInterrupt
+    def acquire(self) -> bool:
+        if self.held:
+            self.before(self.released)
+            raise KeyboardInterrupt
+        self.held = True
+        return True
+
+    def release(self) -> None:
+        self.released.set()
 
 
 @pytest.mark.parametrize("chosen", [False, True], ids=["while waiting", "just as its turn came"])
@@ -146,15 +153,15 @@ def test_an_interrupted_caller_does_not_stop_the_others(
     group: GroupCommit[int, int] = GroupCommit(writer)
     ready = threading.Event()
 
-    def before(event: Interrupted) -> None:
+    def before(released: threading.Event) -> None:
         ready.set()
         if chosen:
-            assert threading.Event.wait(event, 30)
+            assert released.wait(30)
 
     with ThreadPoolExecutor(8) as threads:
         futures = gathered(group, writer, threads, [[1]])
         with monkeypatch.context() as patched:
-            patched.setattr("workbell.stores.group_commit.Event", lambda: Interrupted(before))
+            patched.setattr("workbell.stores.group_commit.Lock", lambda: Interrupted(before))
             futures.append(threads.submit(group.submit, [2]))
             assert ready.wait(30)
         if not chosen:

@@ -14,7 +14,7 @@ from workbell.model.clock import seconds
 ErrorNames = tuple[str, ...]
 
 
-class Retry(msgspec.Struct, frozen=True, omit_defaults=True):
+class Retry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """How often a run is tried, and how long it waits in between.
 
     `Retry(attempts=5, delay=1, factor=2, cap=60)` tries five times, waiting 1, 2, 4 and 8 seconds; jitter only

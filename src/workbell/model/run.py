@@ -13,6 +13,9 @@ from workbell.model.payload import decode
 from workbell.model.retry import DEFAULT, Retry
 
 
+# The structs below hold nothing that could refer back to them, so the garbage collector need not look at them: gc=False.
+
+
 class Status(StrEnum):
     """The six words for where a run is. The first three are live, the last three are final."""
 
@@ -33,7 +36,7 @@ PENDING = (Status.SCHEDULED, Status.QUEUED)
 FINAL = (Status.SUCCEEDED, Status.FAILED, Status.CANCELED)
 
 
-class Lane(msgspec.Struct, frozen=True):
+class Lane(msgspec.Struct, frozen=True, gc=False):
     """Where a run stands in line: runs of one tenant, queue, job and target share a lane."""
 
     tenant: str
@@ -46,7 +49,7 @@ class Lane(msgspec.Struct, frozen=True):
         return lane_id(self.tenant, self.queue, self.job, self.target)
 
 
-class Options(msgspec.Struct, frozen=True, omit_defaults=True):
+class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Settings of one run that nothing searches by; kept together as JSON, and as NULL when all are defaults."""
 
     retry: Retry | None = None
@@ -60,7 +63,7 @@ NO_OPTIONS = Options()
 _options = msgspec.json.Decoder(Options)
 
 
-class Run(msgspec.Struct, frozen=True):
+class Run(msgspec.Struct, frozen=True, gc=False):
     """One execution of a job. Times are aware and in UTC; `input` and `result` are plain JSON values."""
 
     # The order of these fields is the order of the columns that every store reads: see stores/rows.py.
@@ -173,7 +176,7 @@ class AttemptStatus(StrEnum):
     CANCELED = "canceled"
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class Attempt(msgspec.Struct, frozen=True, gc=False):
     """One try of a run: who worked on it, and how it ended."""
 
     run: str
@@ -193,7 +196,7 @@ class OnDuplicate(StrEnum):
     REPLACE = "replace"  # the existing run, if it has not started, is canceled; the new one takes the key
 
 
-class NewRun(msgspec.Struct, frozen=True):
+class NewRun(msgspec.Struct, frozen=True, gc=False):
     """A request for a run, complete and checked: everything the store needs to make it."""
 
     run: Run
@@ -202,7 +205,7 @@ class NewRun(msgspec.Struct, frozen=True):
     replace_tag: bool = False
 
 
-class Added(msgspec.Struct, frozen=True):
+class Added(msgspec.Struct, frozen=True, gc=False):
     """The store's answer to a request: the run that stands for it, and whether it was made just now."""
 
     run_id: str

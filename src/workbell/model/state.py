@@ -65,7 +65,7 @@ def kept(run: Run, keep: Keep) -> Keep:
     return keep if own is None else Keep(timedelta(seconds=own), timedelta(seconds=own))
 
 
-class Transition(msgspec.Struct, frozen=True):
+class Transition(msgspec.Struct, frozen=True, gc=False):
     """One guarded write: move this run, if it still has this status and token, to exactly these values."""
 
     move: Move

@@ -21,7 +21,12 @@ def copy_lines(new: Sequence[NewRun]) -> tuple[list[str], bytes]:
     """The columns used, and a line for each run."""
     columns = list(zip(*map(new_values, new), strict=True))
     used = [(name, values) for name, values in zip(NEW, columns, strict=True) if any(v is not None for v in values)]
-    spelled = [_spell(name, values) for name, values in used]
+    spelled: list[list[str]] = []
+    last: tuple[Any, ...] = ()
+    for name, values in used:
+        # A new run's three times are mostly one and the same, and spelling a time is the dearest part of a line.
+        spelled.append(spelled[-1] if values == last else _spell(name, values))
+        last = values
     lines = "\n".join(map("\t".join, zip(*spelled, strict=True)))
     return [name for name, _ in used], (lines + "\n").encode()
 
