@@ -11,7 +11,7 @@ import click
 from workbell.app import Workbell
 from workbell.cli.load_app import load_app
 from workbell.cli.output import make_console, span
-from workbell.cli.project import Project, knock, open_project, safe_url, url_option
+from workbell.cli.project import Project, open_project, safe_url, url_option
 from workbell.cli.run_lines import RunLines
 from workbell.errors import SettingsError, UnknownJob
 from workbell.model.run import LIVE
@@ -28,7 +28,6 @@ def dev(app: str | None, url: str | None, concurrency: int | None, start: str | 
     bell = _load(project, url)
     console = make_console()
     with bell:
-        knock(bell.store)
         bell.store.check()
         if start is not None:
             _start(bell, start)

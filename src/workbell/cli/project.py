@@ -62,17 +62,9 @@ def opened(url: str) -> Iterator[Store]:
     """A store for as long as the block lasts."""
     store = open_store(url)
     try:
-        knock(store)
         yield store
     finally:
         store.close()
-
-
-def knock(store: Store) -> None:
-    """Try to connect once, outside the pool: it fails at once and says why; the pool would wait."""
-    database = getattr(store, "database", None)
-    if database is not None:
-        database.connect().close()
 
 
 def missing_file(url: str) -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -30,7 +31,8 @@ def workers(kind: str, url: str, count: int) -> Iterator[list[Tally]]:
         try:
             for tally in tallies:
                 command = [sys.executable, "-m", "workbell.cli.measure.worker", kind, url, str(tally.path)]
-                started.append(_start(command, environment))
+                with _uninterrupted():
+                    started.append(_start(command, environment))
             wait_for(lambda: all(tally.is_ready for tally in tallies) or _any_dead(started), "its workers")
             if _any_dead(started):
                 raise WorkbellError("A worker process of the measurement ended early; its error stands above.")
@@ -47,6 +49,19 @@ def workers(kind: str, url: str, count: int) -> Iterator[list[Tally]]:
                     process.wait()
             for tally in tallies:
                 tally.close()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put off Ctrl-C until a process that is being started is known, else nobody would stop it."""
+    caught: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: caught.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if caught:
+            raise KeyboardInterrupt
 
 
 def _start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
