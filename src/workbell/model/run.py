@@ -12,8 +12,7 @@ from workbell.model.ids import lane_id
 from workbell.model.payload import decode
 from workbell.model.retry import DEFAULT, Retry
 
-
-# The structs below hold nothing that could refer back to them, so the garbage collector need not look at them: gc=False.
+# The structs below hold nothing that could refer back to them: gc=False spares the garbage collector a look.
 
 
 class Status(StrEnum):
