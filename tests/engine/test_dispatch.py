@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.support.bench import Bench
@@ -31,14 +33,25 @@ def test_says_when_the_next_one_is_due(bench: Bench) -> None:
 
 
 def test_looks_no_more_often_than_is_of_use(bench: Bench) -> None:
-    """Hints come by the hundred."""
+    """Hints come by the hundred: each is heeded, but a little later, and no later because of the next one."""
     assert bench.dispatch.step(bench.clock.now()) == 1
     bench.bell.enqueue("work", delay=0.01)
     bench.clock.advance(0.02)
+    assert bench.dispatch.step(bench.clock.now()) == pytest.approx(0.98)  # nobody said anything
+    bench.dispatch.hint()
     wait = bench.dispatch.step(bench.clock.now())
     assert 0 < wait <= 0.05
-    bench.clock.advance(wait)
+    bench.clock.advance(wait / 2)
+    bench.dispatch.hint()
+    assert bench.dispatch.step(bench.clock.now()) == pytest.approx(wait / 2)
+    bench.clock.advance(wait / 2)
     assert bench.dispatch.step(bench.clock.now()) == 0
+
+
+def test_a_clock_that_is_put_back_does_not_stop_it(bench: Bench) -> None:
+    assert bench.dispatch.step(bench.clock.now()) == 1
+    before = bench.clock.now() - timedelta(hours=1)
+    assert bench.dispatch.step(before) == 1
 
 
 def test_a_long_line_goes_in_batches(bench: Bench) -> None:

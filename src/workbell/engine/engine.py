@@ -72,11 +72,11 @@ class Engine:
             unbooked=lambda: self._finish.size,
         )
         recover = Recover(store, settings.keep, self._announce, settings.sweep)
-        dispatch = Dispatch(store, self._announce, settings.poll)
+        self._dispatch = Dispatch(store, self._announce, settings.poll)
         renew = Renew(store, settings.lease_span, self._works, self._stop_work)
         prune = Prune(store, PRUNE)
         self._consume_duty = Duty("consume", self._consume.step, clock)
-        self._dispatch_duty = Duty("dispatch", dispatch.step, clock)
+        self._dispatch_duty = Duty("dispatch", self._dispatch.step, clock)
         self._finish_duty = Duty("finish", self._finish.step, clock)
         self._renew_duty = Duty("renew", renew.step, clock)
         self._expire_duty = Duty("expire", Expire(self._works, self._threads.expire).step, clock)
@@ -127,6 +127,7 @@ class Engine:
     def nudge(self) -> None:
         """Something may have changed: look now rather than at the next poll."""
         self._consume_duty.wake()
+        self._dispatch.hint()
         self._dispatch_duty.wake()
 
     def _announce(self) -> None:

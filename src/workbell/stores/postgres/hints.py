@@ -35,12 +35,26 @@ class Notifier:
     def start_afresh(self) -> None:
         self._due = threading.Condition()
         self._times: list[float] = []
+        self._last = 0.0
         self._thread: threading.Thread | None = None
 
-    def send(self, delays: tuple[float, ...] = (0.0,)) -> None:
+    def send(self) -> None:
+        """Now, if the last one is a while ago: at once and here, because another thread would be half a
+        millisecond later. Else a thread sends one for all that come meanwhile."""
         now = time.monotonic()
         with self._due:
-            if delays == (0.0,) and self._times and self._times[0] <= now:
+            alone = now - self._last >= GAP and not self._closed
+            if alone:
+                self._last = now
+        if alone:
+            self._notify()
+        else:
+            self.send_later((max(self._last + GAP - now, 0.0),))
+
+    def send_later(self, delays: tuple[float, ...]) -> None:
+        now = time.monotonic()
+        with self._due:
+            if len(delays) == 1 and self._times and self._times[0] <= now + GAP:
                 return  # one is on its way
             self._times = sorted([*self._times, *(now + delay for delay in delays)])
             if self._thread is None:
@@ -55,11 +69,13 @@ class Notifier:
                     self._due.wait(self._times[0] - time.monotonic() if self._times else None)
                 if self._closed:
                     return
-                now = time.monotonic()
-                self._times = [moment for moment in self._times if moment > now]
-            with contextlib.suppress(Exception):  # a hint that cannot be sent is no loss
-                self._database.run(lambda c: c.execute("SELECT pg_notify(%s, '')", (CHANNEL,)), transaction=False)
-            time.sleep(GAP)
+                self._last = time.monotonic()
+                self._times = [moment for moment in self._times if moment > self._last]
+            self._notify()
+
+    def _notify(self) -> None:
+        with contextlib.suppress(Exception):  # a hint that cannot be sent is no loss
+            self._database.run(lambda c: c.execute("SELECT pg_notify(%s, '')", (CHANNEL,)), transaction=False)
 
     def close(self) -> None:
         with self._due:

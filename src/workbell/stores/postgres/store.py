@@ -148,7 +148,7 @@ class PostgresStore(SqlStore):
     def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
         caller = callers.postgres(connection, self._identity())
         added = caller.run(self._statements(new))
-        self._notifier.send(LATER)
+        self._notifier.send_later(LATER)
         return added
 
     async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
@@ -156,7 +156,7 @@ class PostgresStore(SqlStore):
         identity = self._store_id or await asyncio.to_thread(self._identity)
         caller = await callers.async_postgres(connection, identity)
         added = await caller.run(await asyncio.to_thread(self._statements, new))
-        self._notifier.send(LATER)
+        self._notifier.send_later(LATER)
         return added
 
     def _statements(self, new: Sequence[NewRun]) -> list[callers.Request]:
