@@ -1,7 +1,7 @@
 """LISTEN and NOTIFY as hints: gathered, sent outside of transactions, and never relied upon.
 
-A NOTIFY inside the enqueue's transaction would take a database-wide lock at commit. So one thread sends them
-afterwards, at most one in ten milliseconds however many runs are made.
+A NOTIFY inside the enqueue's transaction would take a database-wide lock at commit. So they are sent afterwards, at
+most one in ten milliseconds however many runs are made.
 """
 
 from __future__ import annotations
