@@ -16,6 +16,7 @@ pytest.register_assert_rewrite("workbell.testing.contracts", "tests.support")
 
 from tests.support.databases import Databases  # noqa: E402
 from tests.support.postgres import PostgresServer, RunningServer  # noqa: E402
+from tests.support.recorder import Recorder  # noqa: E402
 from workbell.app import open_store  # noqa: E402
 from workbell.model.clock import ManualClock  # noqa: E402
 from workbell.stores.port import Store  # noqa: E402
@@ -113,6 +114,29 @@ def store(store_url: str) -> Iterator[Store]:
 @pytest.fixture
 def sql_store(sql_store_url: str) -> Iterator[Store]:
     yield from _open(sql_store_url)
+
+
+@pytest.fixture
+def sqlite_store(sqlite_url: str) -> Iterator[Store]:
+    yield from _open(sqlite_url)
+
+
+@pytest.fixture
+def postgres_store(postgres_url: str) -> Iterator[Store]:
+    yield from _open(postgres_url)
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Iterator[Recorder]:
+    """What the processes under test did, for the checker."""
+    recorder = Recorder(tmp_path / "recording.jsonl")
+    yield recorder
+    recorder.close()
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 def _open(url: str) -> Iterator[Store]:

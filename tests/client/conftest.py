@@ -18,11 +18,6 @@ from workbell.stores.port import Store
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def bell(store: Store) -> Iterator[Workbell]:
     made = Workbell(store=store, settings=Settings())
     yield made

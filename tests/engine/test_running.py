@@ -21,11 +21,6 @@ ONCE = Retry(attempts=1)
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def bell() -> Iterator[Workbell]:
     with Workbell(settings=Settings(url="memory://", lease=0.5, poll=0.02, grace=5)) as bell:
         yield bell

@@ -19,11 +19,6 @@ from workbell.stores.port import Store
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def bell(sql_store: Store) -> Iterator[Workbell]:
     made = Workbell(store=sql_store, settings=Settings())
 

@@ -12,9 +12,11 @@ import msgspec
 from workbell.model.clock import SystemClock
 from workbell.model.run import Added, Lane, NewRun, Run
 from workbell.model.state import MOVES, Keep, Move
-from workbell.stores import callers, migrate
+from workbell.stores import migrate
+from workbell.stores.callers import Request
 from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.postgres.arrays import array_text
+from workbell.stores.postgres.callers import open_async_caller, open_caller
 from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.copy_text import copy_lines
 from workbell.stores.postgres.database import Database
@@ -146,7 +148,7 @@ class PostgresStore(SqlStore):
     # The caller's own transaction
 
     def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
-        caller = callers.postgres(connection, self._identity())
+        caller = open_caller(connection, self._identity())
         added = caller.run(self._statements(new))
         self._notifier.send_later(LATER)
         return added
@@ -154,15 +156,15 @@ class PostgresStore(SqlStore):
     async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
         # Both may have to ask the database on a connection of ours, which must not hold up the event loop.
         identity = self._store_id or await asyncio.to_thread(self._identity)
-        caller = await callers.async_postgres(connection, identity)
+        caller = await open_async_caller(connection, identity)
         added = await caller.run(await asyncio.to_thread(self._statements, new))
         self._notifier.send_later(LATER)
         return added
 
-    def _statements(self, new: Sequence[NewRun]) -> list[callers.Request]:
+    def _statements(self, new: Sequence[NewRun]) -> list[Request]:
         self._make_lanes(self._unknown_lanes(new))
         return [
-            callers.Request(
+            Request(
                 request,
                 [
                     (statement.query, QUERIES[statement.query], statement.values)

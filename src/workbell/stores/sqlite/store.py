@@ -13,12 +13,14 @@ import msgspec
 from workbell.model.clock import SystemClock
 from workbell.model.run import Added, Lane, NewRun, Run
 from workbell.model.state import MOVES, Keep, Move
-from workbell.stores import callers, migrate
+from workbell.stores import migrate
+from workbell.stores.callers import Request
 from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.queries import queries
 from workbell.stores.rows import NEW, TIMES, from_micros, new_values, place_columns, run_with_micros, to_micros
 from workbell.stores.session import Row, Session
 from workbell.stores.sql_store import FINISHED, SqlStore
+from workbell.stores.sqlite.callers import open_async_caller, open_caller
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
 from workbell.stores.sqlite.watch import watch
 from workbell.stores.statements import Statement, statements_for
@@ -171,14 +173,14 @@ class SqliteStore(SqlStore):
     # The caller's own transaction
 
     def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
-        caller = callers.sqlite(connection, self.file.path)
+        caller = open_caller(connection, self.file.path)
         return caller.run(self._statements(new))
 
     async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
-        caller = await callers.async_sqlite(connection, self.file.path)
+        caller = await open_async_caller(connection, self.file.path)
         return await caller.run(self._statements(new))
 
-    def _statements(self, new: Sequence[NewRun]) -> list[callers.Request]:
+    def _statements(self, new: Sequence[NewRun]) -> list[Request]:
         """Lanes are made in the caller's transaction too: another connection could not write beside it."""
         found = []
         for request in new:
@@ -189,7 +191,7 @@ class SqliteStore(SqlStore):
                 (statement.query, QUERIES[statement.query], {k: _value(v) for k, v in statement.values.items()})
                 for statement in listed
             ]
-            found.append(callers.Request(request, spelled))
+            found.append(Request(request, spelled))
         return found
 
     # Hints and housekeeping

@@ -1,0 +1,93 @@
+"""Callers' own PostgreSQL connections: psycopg, and SQLAlchemy over it; sync and async."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from workbell.errors import WrongConnection
+from workbell.stores.callers import (
+    AsyncCaller,
+    Caller,
+    async_sqlalchemy_connection,
+    is_a,
+    not_usable,
+    refuse_async,
+    refuse_sync,
+    sqlalchemy_connection,
+    through_async_sqlalchemy,
+    through_sqlalchemy,
+)
+
+# Connections that were found to be on the store's database, so that each is asked only once.
+_known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+_HAS_STORE = "SELECT to_regclass('workbell_meta')"  # asked first: a failing query would spoil the transaction
+_STORE_ID = "SELECT value FROM workbell_meta WHERE name = 'store_id'"
+
+
+def open_caller(connection: Any, store_id: str) -> Caller:
+    refuse_async(connection)
+    outer = sqlalchemy_connection(connection)
+    raw = connection if outer is None else outer.connection.driver_connection
+    if not is_a(raw, "psycopg", "Connection"):
+        raise not_usable(connection, raw, "a psycopg connection, or a SQLAlchemy one, to the store's database")
+    _check_transaction(raw)
+
+    def rows(sql: str, values: dict[str, Any]) -> list[Any]:
+        from psycopg import Cursor
+        from psycopg.rows import tuple_row
+
+        # Not raw.cursor(): the caller's own kinds of cursor and row may be anything.
+        cursor = Cursor(raw, row_factory=tuple_row).execute(sql, values)
+        return cursor.fetchall() if cursor.description else []
+
+    caller = Caller(rows if outer is None else through_sqlalchemy(outer))
+    if _known.get(raw) != store_id:
+        there = caller.rows(_HAS_STORE, {})[0][0] is not None
+        _check_store(caller.rows(_STORE_ID, {})[0][0] if there else None, store_id)
+        _known[raw] = store_id
+    return caller
+
+
+async def open_async_caller(connection: Any, store_id: str) -> AsyncCaller:
+    refuse_sync(connection)
+    outer = await async_sqlalchemy_connection(connection)
+    raw = connection if outer is None else (await outer.get_raw_connection()).driver_connection
+    if not is_a(raw, "psycopg", "AsyncConnection"):
+        raise not_usable(connection, raw, "a psycopg AsyncConnection, or an async SQLAlchemy one")
+    _check_transaction(raw)
+
+    async def rows(sql: str, values: dict[str, Any]) -> list[Any]:
+        from psycopg import AsyncCursor
+        from psycopg.rows import tuple_row
+
+        cursor = await AsyncCursor(raw, row_factory=tuple_row).execute(sql, values)
+        return await cursor.fetchall() if cursor.description else []
+
+    caller = AsyncCaller(rows if outer is None else through_async_sqlalchemy(outer))
+    if _known.get(raw) != store_id:
+        there = (await caller.rows(_HAS_STORE, {}))[0][0] is not None
+        _check_store((await caller.rows(_STORE_ID, {}))[0][0] if there else None, store_id)
+        _known[raw] = store_id
+    return caller
+
+
+def _check_transaction(raw: Any) -> None:
+    if raw.closed:
+        raise WrongConnection("connection=: it is closed; hand in an open one.")
+    status = raw.info.transaction_status.name
+    if status == "INERROR":
+        raise WrongConnection("connection=: its transaction has failed; roll it back, then enqueue again.")
+    if status == "IDLE" and raw.autocommit:
+        raise WrongConnection(
+            "connection=: it is in autocommit and in no transaction; open one with `with connection.transaction():`."
+        )
+
+
+def _check_store(found: Any, store_id: str) -> None:
+    if found != store_id:
+        raise WrongConnection(
+            "connection=: it is open on another database than the store's; connect to the same database, with the "
+            "same search_path."
+        )

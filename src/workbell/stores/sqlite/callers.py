@@ -1,0 +1,83 @@
+"""Callers' own SQLite connections: sqlite3, aiosqlite, and SQLAlchemy over either."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from workbell.errors import WrongConnection
+from workbell.stores.callers import (
+    AsyncCaller,
+    Caller,
+    async_sqlalchemy_connection,
+    is_a,
+    not_usable,
+    refuse_async,
+    refuse_sync,
+    sqlalchemy_connection,
+    text_of,
+    through_async_sqlalchemy,
+    through_sqlalchemy,
+)
+
+
+def open_caller(connection: Any, path: Path) -> Caller:
+    refuse_async(connection)
+    outer = sqlalchemy_connection(connection)
+    raw = connection if outer is None else outer.connection.driver_connection
+    if not isinstance(raw, sqlite3.Connection):
+        raise not_usable(connection, raw, "a sqlite3 connection, or a SQLAlchemy one, to the store's file")
+
+    def rows(sql: str, values: dict[str, Any]) -> list[Any]:
+        cursor = raw.cursor()
+        cursor.row_factory = None  # the caller's own may make anything of a row
+        return cursor.execute(sql, values).fetchall()
+
+    caller = Caller(rows if outer is None else through_sqlalchemy(outer))
+    _check_file(caller.rows("PRAGMA database_list", {}), path)
+    _check_begun(raw, getattr(raw, "autocommit", None))
+    caller.rows("PRAGMA wal_autocheckpoint = 0", {})  # see sqlite/file.py: no commit may overlap a checkpoint
+    return caller
+
+
+async def open_async_caller(connection: Any, path: Path) -> AsyncCaller:
+    refuse_sync(connection)
+    outer = await async_sqlalchemy_connection(connection)
+    raw = connection if outer is None else (await outer.get_raw_connection()).driver_connection
+    if not is_a(raw, "aiosqlite", "Connection"):
+        raise not_usable(connection, raw, "an aiosqlite connection, or an async SQLAlchemy one, to the store's file")
+
+    async def rows(sql: str, values: dict[str, Any]) -> list[Any]:
+        async with raw.cursor() as cursor:
+            cursor.row_factory = None
+            await cursor.execute(sql, values)
+            return list(await cursor.fetchall())
+
+    caller = AsyncCaller(rows if outer is None else through_async_sqlalchemy(outer))
+    _check_file(await caller.rows("PRAGMA database_list", {}), path)
+    _check_begun(raw, getattr(getattr(raw, "_conn", None), "autocommit", None))
+    await caller.rows("PRAGMA wal_autocheckpoint = 0", {})
+    return caller
+
+
+def _check_begun(raw: Any, autocommit: Any) -> None:
+    """sqlite3 begins by itself before an INSERT, unless it was told not to.
+
+    That is said by `isolation_level`, or by `autocommit` where Python has it (from 3.12 on).
+    """
+    begins_itself = autocommit is False or (autocommit is not True and raw.isolation_level is not None)
+    if not raw.in_transaction and not begins_itself:
+        raise WrongConnection("connection=: this SQLite connection is in no transaction; execute BEGIN first.")
+
+
+def _check_file(listed: Sequence[Any], path: Path) -> None:
+    names = [text_of(row[2]) for row in listed if text_of(row[1]) == "main"]
+    where = names[0] if names and names[0] else ""
+    if not where or not os.path.exists(where) or not os.path.samefile(where, path):  # noqa: PTH110, PTH121
+        raise WrongConnection(
+            f"connection=: it is open on {where or 'memory'}, and the store is {path}; hand in a connection to the "
+            "store's file."
+        )
