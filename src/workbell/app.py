@@ -154,11 +154,18 @@ class Workbell(Client):
     ) -> AsyncIterator[Workbell]:
         """Schedule and work inside an asyncio application, for as long as the block lasts."""
         loop = asyncio.get_running_loop()
-        engine = await self._hop(self._start, loop, queues, concurrency)
+        starting = asyncio.ensure_future(self._hop(self._start, loop, queues, concurrency))
         try:
+            await asyncio.shield(starting)
             yield self
         finally:
-            await asyncio.shield(self._stop(engine, self.settings.grace))
+            # Also if the caller was cancelled while it was starting: then it is running all the same.
+            await asyncio.shield(self._stop_started(starting))
+
+    async def _stop_started(self, starting: asyncio.Future[Engine]) -> None:
+        await asyncio.wait([starting])
+        if starting.exception() is None:
+            await self._stop(starting.result(), self.settings.grace)
 
     def _start(self, loop: asyncio.AbstractEventLoop, queues: Sequence[str] | None, concurrency: int | None) -> Engine:
         if self._engine is not None:

@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,6 +183,36 @@ async def settled(condition: Callable[[], bool], what: str) -> None:
     while not condition():
         assert asyncio.get_running_loop().time() < end, what
         await asyncio.sleep(0.005)
+
+
+@pytest.mark.anyio
+async def test_application_canceled_while_starting(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine works before the block has begun; it is stopped all the same."""
+    with Workbell(settings=Settings(url=sqlite_url, poll=0.05, grace=0.05)) as bell:
+        inside, go_on = threading.Event(), threading.Event()
+        start = bell._start
+
+        def slowly(*given: Any) -> Any:
+            engine = start(*given)
+            inside.set()
+            assert go_on.wait(30)
+            return engine
+
+        monkeypatch.setattr(bell, "_start", slowly)
+
+        async def application() -> None:
+            async with bell.running():
+                raise AssertionError("it was cancelled before")
+
+        task = asyncio.ensure_future(application())
+        await asyncio.get_running_loop().run_in_executor(None, inside.wait, 30)
+        task.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert bell._engine is None
+        assert not [thread for thread in threading.enumerate() if thread.name == "workbell-consume"]
 
 
 @pytest.mark.anyio
