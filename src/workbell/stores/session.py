@@ -19,11 +19,7 @@ class Session(ABC):
     def rows(self, query: str, /, **values: Any) -> list[Row]: ...
 
     @abstractmethod
-    def batch(self, name: str, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> list[Row]:
-        """A query over many rows of input."""
-
-    @abstractmethod
-    def finish(self, values: Sequence[Sequence[Any]]) -> list[Row]:
+    def finish(self, ending: dict[str, Any]) -> list[Row]:
         """Move runs into history: id, token, key and lane of those that moved."""
 
     @abstractmethod

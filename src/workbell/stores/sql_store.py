@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -126,13 +126,26 @@ class SqlStore(ABC):
     def claim(
         self, picks: Sequence[Pick], limit: int, *, worker: str, now: datetime, lease_until: datetime
     ) -> list[Run]:
-        found = self.write(lambda session: self._claim(session, picks, limit, worker, now, lease_until))
-        return sorted(found, key=lambda run: (run.rank, run.scheduled_for, run.id))
+        return self._claimed(self.write(lambda session: self._claim(session, picks, limit, worker, now, lease_until)))
+
+    def _claimed(self, found: Sequence[Row]) -> list[Run]:
+        """Rows as runs, in order. Made here, after the commit: nobody need wait for that with a lock held."""
+        if any(row[1] not in self.lanes for row in found):
+            self.read(self.load_lanes)
+        runs = [self.make_run(row, self.lanes) for row in found]
+        return sorted(runs, key=lambda run: (run.rank, run.scheduled_for, run.id))
+
+    @abstractmethod
+    def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run: ...
+
+    @abstractmethod
+    def spell(self, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """Many rows of input as the parameters of one statement."""
 
     @abstractmethod
     def _claim(
         self, session: Session, picks: Sequence[Pick], limit: int, worker: str, now: datetime, lease_until: datetime
-    ) -> list[Run]: ...
+    ) -> list[Row]: ...
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
         return self.write(lambda session: self._renew(session, held, now, lease_until))
@@ -143,25 +156,27 @@ class SqlStore(ABC):
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         if not transitions:
             return set()
-        return self.write(lambda session: self._apply(session, transitions))
-
-    def _apply(self, session: Session, transitions: Sequence[Transition]) -> set[str]:
-        # In the order of ids, so that two writers of the same runs do not lock them crosswise.
+        # In the order of ids, so that two writers of the same runs do not lock them crosswise. Spelled out before the
+        # transaction: nobody need wait for that with a lock held.
         ordered = sorted(_first_of_each(transitions), key=lambda transition: transition.run_id)
-        ending = [change for change in ordered if change.status.final]
+        ending = [_values(change, FINISHED) for change in ordered if change.status.final]
+        spelled = self.spell(FINISHED, ending) if ending else {}
+        return self.write(lambda session: self._apply(session, ordered, spelled))
+
+    def _apply(self, session: Session, ordered: Sequence[Transition], ending: dict[str, Any]) -> set[str]:
         moved: set[tuple[str, int]] = set()
         if ending:
-            gone = session.finish([_values(change, FINISHED) for change in ending])
+            gone = session.finish(ending)
             moved |= {(row[0], row[1]) for row in gone}
             self._free_keys(session, [row for row in gone if row[2] is not None])
         going_on = [change for change in ordered if not change.status.final]
         if going_on:
-            went_on = session.batch("move", MOVED, [_values(change, MOVED) for change in going_on])
+            went_on = session.rows("move", **self.spell(MOVED, [_values(change, MOVED) for change in going_on]))
             moved |= {(row[0], row[1]) for row in went_on}
         ended = [c.ended for c in going_on if c.ended is not None and (c.run_id, c.expected_token) in moved]
         if ended:
             records = [[rows.attempt_values(attempt)[name] for name in ATTEMPT] for attempt in ended]
-            session.batch("add_attempts", ATTEMPT, records)
+            session.rows("add_attempts", **self.spell(ATTEMPT, records))
         follow = [c.then for c in ordered if c.then is not None and (c.run_id, c.expected_token) in moved]
         if follow:
             self._add(session, follow, list({request.run.lane for request in follow}))
@@ -173,7 +188,7 @@ class SqlStore(ABC):
         if any(row[3] not in self.lanes for row in keyed):
             self.load_lanes(session)
         held = [(self.lanes[row[3]].tenant, row[2], row[0]) for row in keyed]
-        session.batch("free_keys", ("tenant", "key", "run"), held)
+        session.rows("free_keys", **self.spell(("tenant", "key", "run"), held))
 
     def mark_alone(self, held: Held) -> bool:
         return self._touch("mark_alone", id=held.run_id, token=held.token, yes=True)

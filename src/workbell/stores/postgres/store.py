@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ from workbell.stores.postgres.hints import LATER, ListenWatch, Notifier
 from workbell.stores.queries import queries, spell_postgres
 from workbell.stores.rows import NEW, new_values, place_columns, run_with_times
 from workbell.stores.session import Row, Session
-from workbell.stores.sql_store import FINISHED, SqlStore
+from workbell.stores.sql_store import SqlStore
 from workbell.stores.statements import Statement, statements_for
 
 T = TypeVar("T")
@@ -53,11 +53,8 @@ class PostgresSession(Session):
         cursor = self._connection.execute(text, values)
         return cursor.fetchall() if cursor.description else []
 
-    def batch(self, name: str, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> list[Row]:
-        return self._fetch(QUERIES[name], dict(zip(columns, map(array_text, zip(*values, strict=True)), strict=True)))
-
-    def finish(self, values: Sequence[Sequence[Any]]) -> list[Row]:
-        return self.batch("finish", FINISHED, values)
+    def finish(self, ending: dict[str, Any]) -> list[Row]:
+        return self._fetch(QUERIES["finish"], ending)
 
     def insert(self, new: Sequence[NewRun]) -> None:
         if len(new) == 1:
@@ -119,18 +116,23 @@ class PostgresStore(SqlStore):
     def claim(
         self, picks: Sequence[Pick], limit: int, *, worker: str, now: datetime, lease_until: datetime
     ) -> list[Run]:
-        found = self._single(lambda session: self._claim(session, picks, limit, worker, now, lease_until))
-        return sorted(found, key=lambda run: (run.rank, run.scheduled_for, run.id))
+        return self._claimed(self._single(lambda s: self._claim(s, picks, limit, worker, now, lease_until)))
 
     def _claim(
         self, session: Session, picks: Sequence[Pick], limit: int, worker: str, now: datetime, lease_until: datetime
-    ) -> list[Run]:
+    ) -> list[Row]:
         rule = MOVES[Move.START]
         values: dict[str, Any] = {"worker": worker, "now": now, "lease_until": lease_until, "limit": limit}
         values |= {"from_status": rule.sources[0].value, "to_status": rule.targets[0].value}
         values |= {"lanes": [pick.lane_id for pick in picks], "ranks": [pick.rank for pick in picks]}
         values |= {"quotas": [pick.quota for pick in picks]}
-        return self._runs(session, session.rows("claim", **values))
+        return session.rows("claim", **values)
+
+    def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
+        return run_with_times(row, lanes)
+
+    def spell(self, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        return dict(zip(columns, map(array_text, zip(*values, strict=True)), strict=True))
 
     def dispatch(self, now: datetime, limit: int) -> int:
         rule = MOVES[Move.DISPATCH]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.queries import queries
 from workbell.stores.rows import NEW, TIMES, from_micros, new_values, place_columns, run_with_micros, to_micros
 from workbell.stores.session import Row, Session
-from workbell.stores.sql_store import FINISHED, SqlStore
+from workbell.stores.sql_store import SqlStore
 from workbell.stores.sqlite.callers import open_async_caller, open_caller
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
 from workbell.stores.sqlite.watch import watch
@@ -72,11 +72,8 @@ class SqliteSession(Session):
             return found
         return [[from_micros(value) if place in times else value for place, value in enumerate(row)] for row in found]
 
-    def batch(self, name: str, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> list[Row]:
-        return self._connection.execute(QUERIES[name], {"rows": _json_rows(columns, values)}).fetchall()
-
-    def finish(self, values: Sequence[Sequence[Any]]) -> list[Row]:
-        gone = self._connection.execute(QUERIES["finish"], {"rows": _json_rows(FINISHED, values)}).fetchall()
+    def finish(self, ending: dict[str, Any]) -> list[Row]:
+        gone = self._connection.execute(QUERIES["finish"], ending).fetchall()
         ids = msgspec.json.encode([row[0] for row in gone]).decode()
         self._connection.execute(QUERIES["remove_live"], {"ids": ids})
         return gone
@@ -143,18 +140,23 @@ class SqliteStore(SqlStore):
 
     def _claim(
         self, session: Session, picks: Sequence[Pick], limit: int, worker: str, now: datetime, lease_until: datetime
-    ) -> list[Run]:
+    ) -> list[Row]:
         rule = MOVES[Move.START]
         values = {"worker": worker, "now": now, "lease_until": lease_until}
         values |= {"from_status": rule.sources[0].value, "to_status": rule.targets[0].value}
-        found: list[Run] = []
+        found: list[Row] = []
         for pick in picks:
             quota = min(pick.quota, limit - len(found))
             if quota <= 0:
                 break
-            taken = session.rows("claim", lane=pick.lane_id, rank=pick.rank, quota=quota, **values)
-            found += self._runs(session, taken)
+            found += session.rows("claim", lane=pick.lane_id, rank=pick.rank, quota=quota, **values)
         return found
+
+    def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
+        return run_with_micros(row, lanes)
+
+    def spell(self, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        return {"rows": _json_rows(columns, values)}
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
         return self.write(lambda session: self._renew(session, held, now, lease_until), first=True)
