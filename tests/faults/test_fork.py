@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,22 +15,6 @@ import pytest
 from tests.faults.test_sqlite_file import file_of, rows
 from tests.support.waiting import until
 from workbell import StoreError, Workbell
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "workbell.db"
-
-
-@pytest.fixture
-def bell(sqlite_url: str) -> Iterator[Workbell]:
-    with Workbell(sqlite_url) as bell:
-
-        @bell.job
-        def work(number: int = 0) -> None: ...
-
-        bell.store.check()
-        yield bell
 
 
 class Child:

@@ -6,7 +6,6 @@ import os
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,22 +21,6 @@ from workbell.stores.sqlite.store import SqliteStore
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
 COMMITS = 20_000 if SOAK else 600  # together, by all writers
 WRITERS = 3
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "workbell.db"
-
-
-@pytest.fixture
-def bell(sqlite_url: str) -> Iterator[Workbell]:
-    with Workbell(sqlite_url) as bell:
-
-        @bell.job
-        def work(number: int = 0) -> None: ...
-
-        bell.store.check()
-        yield bell
 
 
 def file_of(bell: Workbell) -> SqliteFile:

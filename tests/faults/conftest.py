@@ -1,0 +1,26 @@
+"""Fixtures for the tests of faults: a Workbell with one job on a SQLite file, and where that file is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workbell import Workbell
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "workbell.db"
+
+
+@pytest.fixture
+def bell(sqlite_url: str) -> Iterator[Workbell]:
+    with Workbell(sqlite_url) as bell:
+
+        @bell.job
+        def work(number: int = 0) -> None: ...
+
+        bell.store.check()
+        yield bell
