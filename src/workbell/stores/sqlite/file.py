@@ -71,12 +71,25 @@ class SqliteFile:
         except OSError as error:
             raise StoreUnavailable(f"{self.path}: {error.strerror}; make the folder writable.") from error
         with translated(self.path):
+            self._use_log()
             self.writer = self.connect()
             self.writer.execute("PRAGMA busy_timeout = 0")  # see _begin
             self._checkpointer = self.connect()
         self._commits = 0
         self._rows_at_checkpoint = 0
         self._pid = os.getpid()
+
+    def _use_log(self) -> None:
+        """Make a new file one with a write-ahead log. The change needs the file alone, and SQLite does not wait for
+        that: of several processes that start together all but one got "locked" at once. So they take turns."""
+        with contextlib.closing(sqlite3.connect(self.path, timeout=DEADLINE, isolation_level=None)) as connection:
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+                return
+            self._file_lock.acquire(DEADLINE)
+            try:
+                patiently(lambda: connection.execute("PRAGMA journal_mode = wal"))
+            finally:
+                self._file_lock.release()
 
     def ready(self) -> None:
         if self._pid != os.getpid():
@@ -94,9 +107,6 @@ class SqliteFile:
             factory=Connection,
         )
         self._made.add(connection)
-        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
-        if mode != "wal":
-            connection.execute("PRAGMA journal_mode = wal")
         connection.execute("PRAGMA synchronous = full")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         return connection
@@ -162,16 +172,7 @@ class SqliteFile:
     def _begin(self) -> None:
         """Begin a write transaction. Callers' own connections take no turns, and SQLite's waiting, which soon
         sleeps for 100 ms at a time, gets nowhere against one that commits in a tight loop; so we look more often."""
-        end = 0.0
-        while True:
-            try:
-                self.writer.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                end = end or time.monotonic() + DEADLINE
-                if "locked" not in str(error) or time.monotonic() >= end:
-                    raise
-            time.sleep(GLANCE)
+        patiently(lambda: self.writer.execute("BEGIN IMMEDIATE"))
 
     def _take_turn(self, first: bool = False) -> None:
         """First among the threads of this process, then among the processes."""
@@ -257,6 +258,20 @@ def is_open(connection: sqlite3.Connection) -> bool:
         return connection.total_changes >= 0
     except sqlite3.ProgrammingError:
         return False
+
+
+def patiently(attempt: Callable[[], object]) -> None:
+    """Try until the lock is free, at most for the deadline."""
+    end = 0.0
+    while True:
+        try:
+            attempt()
+            return
+        except sqlite3.OperationalError as error:
+            end = end or time.monotonic() + DEADLINE
+            if "locked" not in str(error) or time.monotonic() >= end:
+                raise
+        time.sleep(GLANCE)
 
 
 @contextmanager
