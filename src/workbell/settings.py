@@ -23,6 +23,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     url: str = "sqlite:///workbell.db"
     app: str | None = None
+    project: str | None = None
+    jobs: str = "jobs"
+    database: str = "sqlite:///app.db"
+    storage: str = "storage"
+    timezone: str | None = None
     tenant: str = "default"
     log_level: str = "info"
     concurrency: int = 10
@@ -60,7 +65,7 @@ def load(
     """The settings in force. `flags` that are None count as not given."""
     given: dict[str, Any] = {}
     if file is not None:
-        given |= _from_file(file)
+        given |= _places_of(file, _from_file(file))
     given |= _from_environment(os.environ if environment is None else environment)
     given |= {name: value for name, value in (flags or {}).items() if value is not None}
     try:
@@ -75,13 +80,38 @@ def load(
 
 def _from_file(file: Path) -> dict[str, Any]:
     try:
-        found = tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(file.read_text("utf-8"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file}: {error}.") from error
-    url = found.get("url")
-    if isinstance(url, str) and url.startswith("sqlite:///") and not url.startswith("sqlite:////"):
-        found["url"] = f"sqlite:///{file.parent / url.removeprefix('sqlite:///')}"
-    return found
+
+
+def _places_of(file: Path, found: dict[str, Any]) -> dict[str, Any]:
+    """Relative places in a workbell.toml are meant from its own folder, and so is what it leaves open: a project is
+    one folder, wherever in it a command is called."""
+    given = msgspec.structs.asdict(beside(file)) | found
+    for name in ("url", "database"):
+        if name in found and isinstance(found[name], str) and _is_relative(found[name]):
+            given[name] = f"sqlite:///{file.parent / found[name].removeprefix('sqlite:///')}"
+    for name in ("jobs", "storage"):
+        if name in found and isinstance(found[name], str):
+            given[name] = str(file.parent / found[name])
+    return given
+
+
+def _is_relative(url: str) -> bool:
+    return url.startswith("sqlite:///") and not url.startswith("sqlite:////")
+
+
+def beside(file: Path) -> Settings:
+    """The settings of an empty workbell.toml."""
+    folder = file.parent
+    return Settings(
+        project=folder.name,
+        url=f"sqlite:///{folder / 'workbell.db'}",
+        database=f"sqlite:///{folder / 'app.db'}",
+        jobs=str(folder / "jobs"),
+        storage=str(folder / "storage"),
+    )
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import click
 
 from workbell.app import open_store
 from workbell.logs import set_up
-from workbell.settings import Settings, find_file, load
+from workbell.settings import Settings, beside, find_file, load
 from workbell.stores.port import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -50,7 +50,8 @@ def open_project(**flags: Any) -> Project:
 def store_url(project: Project) -> str:
     """The URL of the project's store. Where nothing but the app's own code names it, the app is asked."""
     settings = project.settings
-    if settings.app is not None and settings.url == Settings().url:
+    defaults = Settings() if project.file is None else beside(project.file)
+    if settings.app is not None and settings.url == defaults.url:
         from workbell.cli.load_app import load_app
 
         return load_app(settings.app, project.folder).settings.url
