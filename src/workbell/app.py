@@ -6,20 +6,24 @@ import asyncio
 import contextlib
 import logging
 import signal
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
-from workbell.client import Client
+from workbell.client import Client, nothing
 from workbell.engine.engine import Engine
 from workbell.errors import InvalidUrl, StoreError, WorkbellError
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
+from workbell.jobs_engine import JobsEngine
 from workbell.model.retry import Retry
 from workbell.model.state import Keep
 from workbell.notices.bus import Bus
 from workbell.queues.in_store import InStoreQueue
+from workbell.schedules import Declaration
+from workbell.scheduling.declare import TickSettings
 from workbell.settings import Settings, find_file, load
 from workbell.stores.port import Store
 
@@ -72,12 +76,16 @@ class Workbell(Client):
         self.settings = settings or load({"url": url, "tenant": tenant}, file=find_file())
         self.bus = Bus()
         self._engine: Engine | None = None
+        self._thread: threading.Thread | None = None  # of the event loop that the engine runs on
+        self._end_run: Callable[[], None] = nothing
         super().__init__(
             store or open_store(self.settings.url, self.settings.keep),
             Registry(),
             tenant=tenant or self.settings.tenant,
             keep=self.settings.keep,
+            timezone=self.settings.timezone,
         )
+        self.engine = JobsEngine(self, self.settings, self.shut_down)
 
     # Declare
 
@@ -97,6 +105,7 @@ class Workbell(Client):
         retry: Retry | None = None,
         timeout: float | None = None,
         description: str | None = None,
+        **ticks: Unpack[TickSettings],
     ) -> JobDecorator: ...
 
     def job(
@@ -109,19 +118,44 @@ class Workbell(Client):
         retry: Retry | None = None,
         timeout: float | None = None,
         description: str | None = None,
+        **ticks: Unpack[TickSettings],
     ) -> Any:
-        """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=Retry(attempts=5), timeout=30)`."""
+        """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=Retry(attempts=5), timeout=30)`.
+
+        With `cron=`, `every=` or `at=` it also gets a schedule of its own name, whose settings may follow:
+        `@bell.job(cron="0 3 * * *", timezone="Europe/Paris", overlap="allow")`.
+        """
 
         def declare(target: Callable[..., Any]) -> JobFunction[Any, Any]:
             job: JobFunction[Any, Any] = JobFunction(
-                self, target, job=name, queue=queue, retry=retry, timeout=timeout, description=description
+                self,
+                target,
+                job=name,
+                queue=queue,
+                retry=retry,
+                timeout=timeout,
+                description=description,
+                ticks=ticks or None,
             )
+            if job.ticks is not None:
+                self.schedules.check(Declaration(job.name, job, job.ticks))
             self.registry.add(job)
             return job
 
         return declare if function is None else declare(function)
 
     # Run
+
+    def shut_down(self) -> None:
+        """Stop the engine that runs here, from any thread; handlers have the grace of the settings to end."""
+        engine = self._engine
+        if engine is None:
+            return
+        stopping = threading.Thread(target=engine.stop, args=[self.settings.grace], name="workbell-stop", daemon=True)
+        stopping.start()
+        engine.loop.call_soon_threadsafe(self._end_run)
+        if threading.current_thread() is not self._thread:  # the loop must go on, so that async handlers can end
+            stopping.join()
 
     def run(self, *, queues: Sequence[str] | None = None, concurrency: int | None = None) -> None:
         """Schedule and work here, until SIGTERM or SIGINT; a second one stops without waiting for handlers."""
@@ -136,6 +170,7 @@ class Workbell(Client):
                 log.info("stopping: handlers have %g s to end; a second signal stops at once", self.settings.grace)
             (force if stop.is_set() else stop).set()
 
+        self._end_run = stop.set
         with _signals(loop, on_signal):
             engine = self._start(loop, queues, concurrency)
             await stop.wait()
@@ -154,7 +189,7 @@ class Workbell(Client):
     ) -> AsyncIterator[Workbell]:
         """Schedule and work inside an asyncio application, for as long as the block lasts."""
         loop = asyncio.get_running_loop()
-        starting = asyncio.ensure_future(self._hop(self._start, loop, queues, concurrency))
+        starting = asyncio.ensure_future(self.hop(self._start, loop, queues, concurrency, threading.current_thread()))
         try:
             await asyncio.shield(starting)
             yield self
@@ -167,14 +202,23 @@ class Workbell(Client):
         if starting.exception() is None:
             await self._stop(starting.result(), self.settings.grace)
 
-    def _start(self, loop: asyncio.AbstractEventLoop, queues: Sequence[str] | None, concurrency: int | None) -> Engine:
+    def _start(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        queues: Sequence[str] | None,
+        concurrency: int | None,
+        thread: threading.Thread | None = None,
+    ) -> Engine:
         if self._engine is not None:
             raise WorkbellError("This Workbell is running already; make another one, or raise its concurrency.")
         engine = Engine(
             self, InStoreQueue(self.store), self.bus, self.settings, loop, queues=queues, concurrency=concurrency
         )
+        self.store.check()
+        self.engine.start()
         engine.start()
         self._engine = engine
+        self._thread = thread or threading.current_thread()
         self.nudge = engine.nudge
         return engine
 

@@ -6,12 +6,9 @@ Every verb is written once and plainly; the async one is the same call on a thre
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar, Unpack
 
 import msgspec
@@ -20,6 +17,7 @@ from workbell.afresh import in_every_child
 from workbell.errors import InvalidOption, InvalidPayload, RunNotFinished, RunNotFound, UnknownJob
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
+from workbell.machine import process_name
 from workbell.model import state
 from workbell.model.ids import is_id
 from workbell.model.job import QUEUE, TENANT, name
@@ -27,6 +25,7 @@ from workbell.model.payload import clean_text, encode
 from workbell.model.request import EnqueueOptions, again, make_request, plain_request
 from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, Run, Status, last_attempt
 from workbell.model.state import Keep
+from workbell.schedules import Schedules
 from workbell.stores.port import Filter, Store
 from workbell.waiting import Waiter
 from workbell.why import explain
@@ -49,17 +48,26 @@ class Client:
     """What an application does with jobs and runs. `Workbell` is one, for its own tenant."""
 
     def __init__(
-        self, store: Store, registry: Registry, *, tenant: str = TENANT, keep: Keep, waiter: Waiter | None = None
+        self,
+        store: Store,
+        registry: Registry,
+        *,
+        tenant: str = TENANT,
+        keep: Keep,
+        waiter: Waiter | None = None,
+        timezone: str | None = None,
     ) -> None:
         self.store = store
         self.registry = registry
         self.tenant = name("tenant", tenant)
         self.keep = keep
-        self.nudge: Callable[[], None] = _nothing
+        self.nudge: Callable[[], None] = nothing
         self._ready = False
         self.start_afresh()
         in_every_child(self)
         self.waiter = waiter or Waiter(store)
+        self.timezone = timezone
+        self.schedules = Schedules(self, timezone)
 
     def start_afresh(self) -> None:
         """In the beginning, and in a forked child, which has none of its parent's threads."""
@@ -72,10 +80,7 @@ class Client:
     ) -> Request:
         """Check a request and complete it, without writing anything."""
         self.store.check()
-        if isinstance(job, JobFunction):
-            job_name, queue, text = job.name, job.queue, job.signature.encode(payload or {})
-        else:
-            job_name, queue, text = self._resolve(name("job", job), payload or {})
+        job_name, queue, text = self.resolve(job, payload)
         now = self.store.clock.now()
         if not options:
             return Request(plain_request(Lane(self.tenant, queue, job_name), text, now))
@@ -84,7 +89,12 @@ class Client:
         )
         return Request(new, options.get("connection"))
 
-    def _resolve(self, job: str, payload: dict[str, Any]) -> tuple[str, str, str]:
+    def resolve(self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None) -> tuple[str, str, str]:
+        """A job's name, its queue, and a payload for it as JSON, checked against what is known of the job."""
+        payload = {} if payload is None else payload
+        if isinstance(job, JobFunction):
+            return job.name, job.queue, job.signature.encode(payload)
+        name("job", job)
         if not isinstance(payload, dict):
             raise InvalidPayload(f"job {job}: the payload must be a dict of arguments, got {type(payload).__name__}.")
         known = self.registry.find(job)
@@ -114,7 +124,7 @@ class Client:
     async def aenqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
         """`enqueue_requests` for async code: an async connection is used on the event loop it belongs to."""
         ours = [request.new for request in requests if request.connection is None]
-        written = iter(await self._hop(self.store.add, ours))
+        written = iter(await self.hop(self.store.add, ours))
         if ours:
             self.nudge()
         added = [
@@ -125,7 +135,7 @@ class Client:
         ]
         if all(answer.created for answer in added):
             return [request.new.run for request in requests]
-        return await self._hop(self._answers, requests, added)
+        return await self.hop(self._answers, requests, added)
 
     def _answers(self, requests: Sequence[Request], added: Sequence[Added]) -> list[Run]:
         """The runs that stand for the requests; those of duplicates are read."""
@@ -144,7 +154,7 @@ class Client:
         return self.enqueue_requests([self.request(job, payload, **options)])[0]
 
     async def aenqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
-        request = await self._hop(lambda: self.request(job, payload, **options))
+        request = await self.hop(lambda: self.request(job, payload, **options))
         return (await self.aenqueue_requests([request]))[0]
 
     def enqueue_many(self, requests: Iterable[Request | tuple[str, dict[str, Any]]]) -> list[Run]:
@@ -152,7 +162,7 @@ class Client:
         return self.enqueue_requests([self._as_request(request) for request in requests])
 
     async def aenqueue_many(self, requests: Iterable[Request | tuple[str, dict[str, Any]]]) -> list[Run]:
-        listed = await self._hop(lambda: [self._as_request(request) for request in requests])
+        listed = await self.hop(lambda: [self._as_request(request) for request in requests])
         return await self.aenqueue_requests(listed)
 
     def _as_request(self, request: Request | tuple[str, dict[str, Any]]) -> Request:
@@ -168,7 +178,7 @@ class Client:
         return found
 
     async def aget(self, run_id: str) -> Run:
-        return await self._hop(self.get, run_id)
+        return await self.hop(self.get, run_id)
 
     def _find(self, run_id: str) -> Run | None:
         if not is_id(run_id):
@@ -197,6 +207,8 @@ class Client:
         except ValueError as error:
             raise InvalidOption(f"status: {error}; the statuses are {', '.join(Status)}.") from None
         self.store.check()
+        if schedule is not None and not is_id(schedule):
+            schedule = self.schedules.get(schedule).id
         return self.store.list_runs(Filter(self.tenant, statuses, job, queue, tag, schedule, user_id, before, limit))
 
     async def aruns(
@@ -211,7 +223,7 @@ class Client:
         before: str | None = None,
         limit: int = 100,
     ) -> list[Run]:
-        return await self._hop(
+        return await self.hop(
             lambda: self.runs(
                 status=status,
                 job=job,
@@ -232,7 +244,7 @@ class Client:
         return [*earlier, last] if last is not None else earlier
 
     async def aattempts(self, run_id: str) -> list[Attempt]:
-        return await self._hop(self.attempts, run_id)
+        return await self.hop(self.attempts, run_id)
 
     def why(self, run_id: str) -> str:
         """Why a run is not running (or how it ended), in a sentence or two."""
@@ -252,7 +264,7 @@ class Client:
         )
 
     async def awhy(self, run_id: str) -> str:
-        return await self._hop(self.why, run_id)
+        return await self.hop(self.why, run_id)
 
     # Steer
 
@@ -276,7 +288,7 @@ class Client:
             # It moved between reading and writing: look again.
 
     async def acancel(self, run_id: str, reason: str = CANCELED) -> Run:
-        return await self._hop(self.cancel, run_id, reason)
+        return await self.hop(self.cancel, run_id, reason)
 
     def retry(self, run_id: str) -> Run:
         """Run a finished run's job again, with the same input: a new run, linked by `retry_of`."""
@@ -286,7 +298,7 @@ class Client:
         return self.enqueue_requests([Request(again(run, self.store.clock.now(), retry_of=run.id))])[0]
 
     async def aretry(self, run_id: str) -> Run:
-        return await self._hop(self.retry, run_id)
+        return await self.hop(self.retry, run_id)
 
     def wait(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
         """Wait until a run has ended, and return it; raises WaitTimeout when the time is over first."""
@@ -315,17 +327,19 @@ class Client:
 
     def for_tenant(self, tenant: str) -> Client:
         """The same verbs for another tenant."""
-        other = Client(self.store, self.registry, tenant=tenant, keep=self.keep, waiter=self.waiter)
+        other = Client(
+            self.store, self.registry, tenant=tenant, keep=self.keep, waiter=self.waiter, timezone=self.timezone
+        )
         other.nudge = lambda: self.nudge()
         return other
 
     async def make_ready(self) -> None:
         """Have the store checked, and its tables made, on a thread: the first time, that would hold up the loop."""
         if not self._ready:
-            await self._hop(self.store.check)
+            await self.hop(self.store.check)
             self._ready = True
 
-    async def _hop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def hop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call on a thread. It is shielded: a cancelled caller does not tear a write in half."""
         loop = asyncio.get_running_loop()
         return await asyncio.shield(loop.run_in_executor(self._threads, lambda: call(*args, **kwargs)))
@@ -335,18 +349,5 @@ class Client:
         self._threads.shutdown(wait=True)
 
 
-def _nothing() -> None:
-    """Nobody in this process is waiting for work."""
-
-
-def process_name() -> str:
-    """Which process this is, so that one that was started later can tell whether it still lives."""
-    return f"{socket.gethostname()}/{os.getpid()}/{process_start(os.getpid())}"
-
-
-def process_start(pid: int) -> str:
-    """When a process started, in the kernel's own measure; empty if there is none."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
-    except OSError:
-        return ""
+def nothing() -> None:
+    """Nobody in this process is to be told."""

@@ -44,6 +44,12 @@ class RunNotFound(WorkbellError):
     exit_code = 4
 
 
+class ScheduleNotFound(WorkbellError):
+    """No schedule of this name belongs to the tenant."""
+
+    exit_code = 4
+
+
 class RunNotFinished(WorkbellError):
     """The run has not ended, and what was asked needs an ended one."""
 

@@ -13,6 +13,7 @@ import pytest
 from tests.support.processes import state as process_state
 from workbell import Context, Retry, Status, Workbell
 from workbell import client as client_module
+from workbell import machine
 from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -200,14 +201,14 @@ class TestOrphans:
         @bell.job
         async def work() -> None: ...
 
-        here, me = client_module.process_name().split("/")[0], os.getpid()
+        here, me = machine.process_name().split("/")[0], os.getpid()
         gone = 2**22 + 1  # beyond the highest process id
         with pytest.raises(FileNotFoundError):
             process_state(gone)
         accepted = {
             "gone": f"{here}/{gone}/12345",
             "another with the same id": f"{here}/{me}/1",
-            "this one": client_module.process_name(),
+            "this one": machine.process_name(),
             "elsewhere": f"elsewhere/{gone}/12345",
         }
         runs = {}

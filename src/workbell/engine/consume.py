@@ -90,7 +90,9 @@ class Consume:
         works: list[Work] = []
         for run in runs:
             job = self._registry.find(run.job)
-            assert job is not None  # the claimant serves only jobs it knows
+            if job is None:  # its file was removed at this very moment
+                self._store.apply([state.release(run, now)])
+                continue
             work = Work(run, job)
             before = self.held.get(run.id)
             if before is not None:  # an earlier lease of ours, lost meanwhile

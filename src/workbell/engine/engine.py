@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from random import Random
 
-from workbell.client import Client, process_name, process_start
+from workbell.client import Client
 from workbell.engine.consume import Consume, serves
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.expire import Expire
 from workbell.engine.finish import Finish
 from workbell.engine.loop import Duty
+from workbell.engine.materialise import Materialise
 from workbell.engine.outcome import HANDED_BACK, Outcome
 from workbell.engine.prune import Prune
 from workbell.engine.recover import Recover
@@ -21,6 +22,7 @@ from workbell.engine.renew import Renew
 from workbell.engine.slots import AsyncSlots, ThreadSlots
 from workbell.engine.work import Work
 from workbell.handlers.context import Context
+from workbell.machine import process_name, process_start
 from workbell.model import state
 from workbell.model.ids import new_id
 from workbell.model.state import Move, Transition
@@ -73,10 +75,12 @@ class Engine:
         )
         recover = Recover(store, settings.keep, self._announce, settings.sweep)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
+        self._materialise = Materialise(store, client.registry, self._announce, settings.poll)
         renew = Renew(store, settings.lease_span, self._works, self._stop_work)
         prune = Prune(store, PRUNE)
         self._consume_duty = Duty("consume", self._consume.step, clock)
         self._dispatch_duty = Duty("dispatch", self._dispatch.step, clock)
+        self._materialise_duty = Duty("materialise", self._materialise.step, clock)
         self._finish_duty = Duty("finish", self._finish.step, clock)
         self._renew_duty = Duty("renew", renew.step, clock)
         self._expire_duty = Duty("expire", Expire(self._works, self._threads.expire).step, clock)
@@ -87,11 +91,14 @@ class Engine:
             Duty("recover", recover.step, clock),
             Duty("prune", prune.step, clock),
             Duty("tidy", self._tidy, clock),
+            self._materialise_duty,
             self._dispatch_duty,
             self._consume_duty,
         ]
         self._finish.wake = self._finish_duty.wake
         self._ear = Duty("ear", self._listen, clock)
+        self._stopping = threading.Lock()
+        self._stopped = False
         self._changed = threading.Condition()  # told of every work that leaves our hands
 
     # Start
@@ -129,6 +136,8 @@ class Engine:
         self._consume_duty.wake()
         self._dispatch.hint()
         self._dispatch_duty.wake()
+        self._materialise.hint()
+        self._materialise_duty.wake()
 
     def _announce(self) -> None:
         self._consume_duty.wake()
@@ -191,6 +200,14 @@ class Engine:
 
     def stop(self, grace: float) -> int:
         """Claim nothing more, let handlers end for `grace` seconds, hand the rest back; how many that were."""
+        with self._stopping:
+            if self._stopped:  # by somebody else, just now
+                return 0
+            self._stopped = True
+            return self._stop(grace)
+
+    def _stop(self, grace: float) -> int:
+        self._materialise_duty.end()
         self._consume_duty.stop()
         waiting = self._async.take_back() + self._threads.take_back() + self._consume.take_back()
         for work in waiting:
@@ -221,6 +238,10 @@ class Engine:
         self._hurry = True
         with self._changed:
             self._changed.notify_all()
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self._loop
 
     def _busy(self) -> list[Work]:
         return [work for work in self._works() if not work.settled]

@@ -14,6 +14,7 @@ from workbell.model.job import QUEUE, name
 from workbell.model.request import EnqueueOptions
 from workbell.model.retry import Retry
 from workbell.model.run import Run
+from workbell.scheduling.declare import TickSettings
 
 if TYPE_CHECKING:
     from workbell.client import Client, Request
@@ -35,6 +36,8 @@ class JobFunction(Generic[P, R]):
         retry: Retry | None = None,
         timeout: float | None = None,
         description: str | None = None,
+        handler: str | None = None,
+        ticks: TickSettings | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
@@ -45,7 +48,8 @@ class JobFunction(Generic[P, R]):
         self.description = description or inspect.getdoc(function) or ""
         self.signature = Signature(self.name, function)
         self.is_async = inspect.iscoroutinefunction(function)
-        self.handler = f"{function.__module__}:{function.__qualname__}"
+        self.handler = handler or f"{function.__module__}:{function.__qualname__}"
+        self.ticks = ticks  # when it runs by itself, if the code says so
         self._client = client
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:

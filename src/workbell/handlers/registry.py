@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from workbell.errors import JobsError
@@ -25,6 +25,12 @@ class Registry:
                 f"job {job.name}: declared by {known.handler} and by {job.handler}; give one of them another name= ."
             )
         self._jobs[job.name] = job
+
+    def replace(self, jobs: Sequence[JobFunction[Any, Any]], dropped: Iterable[str]) -> None:
+        """Take over jobs as they are now, and let go of others: at once, for those who look at this very moment."""
+        gone = set(dropped)
+        kept = {name: job for name, job in self._jobs.items() if name not in gone}
+        self._jobs = kept | {job.name: job for job in jobs}
 
     def find(self, name: str) -> JobFunction[Any, Any] | None:
         return self._jobs.get(name)

@@ -4,16 +4,44 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
 from workbell.model.job import TENANT
+from workbell.model.payload import decode
+from workbell.model.retry import Retry
+from workbell.model.run import NewRun
 
 
 class ScheduleKind(StrEnum):
     ONCE = "once"
     INTERVAL = "interval"
     CRON = "cron"
+
+
+class Overlap(StrEnum):
+    """What a tick does while an earlier run of the same schedule is live."""
+
+    SKIP = "skip"
+    QUEUE_ONE = "queue_one"  # one tick waits until the earlier run has ended
+    ALLOW = "allow"
+    CANCEL_PREVIOUS = "cancel_previous"
+
+
+class CatchUp(StrEnum):
+    """What becomes of ticks that no scheduler was there for."""
+
+    LATEST = "latest"  # the newest one makes a run, the others are noted as coalesced into it
+    ALL = "all"  # each makes a run, up to a cap, the newest ones first
+    NONE = "none"
+
+
+class Outside(StrEnum):
+    """What becomes of a tick outside the schedule's window."""
+
+    DEFER = "defer"  # its run is due when the window opens, one for all such ticks
+    SKIP = "skip"
 
 
 class TickOutcome(StrEnum):
@@ -23,25 +51,111 @@ class TickOutcome(StrEnum):
     DEFERRED = "deferred"
 
 
-class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+class FireStatus(StrEnum):
+    """How the scheduler itself last did with a schedule; how the run did is another matter."""
+
+    FIRED = "fired"
+    SKIPPED = "skipped"
+    SCHEDULER_FAILED = "scheduler_failed"
+
+
+class ScheduleOptions(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Settings of a schedule that nothing searches by; kept together as JSON."""
+
+    payload: str | None = None
+    queue: str | None = None
+    priority: int = 0
+    retry: Retry | None = None
+    timeout: float | None = None
+    target: str | None = None
+    window: tuple[str, str] | None = None
+    outside: Outside = Outside.DEFER
+    overlap: Overlap = Overlap.SKIP
+    catch_up: CatchUp = CatchUp.LATEST
+    catch_up_cap: int = 100
+    jitter: float = 0.0
+    description: str = ""
+    created_by: str = ""
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The rule that makes runs; it is never the run itself, and one job may have many."""
 
     id: str
+    tenant: str = TENANT
     name: str
     job: str
     kind: ScheduleKind
     expression: str
     timezone: str
+    options: ScheduleOptions = ScheduleOptions()
+    source: str = ""
+    enabled: bool = True
+    paused: bool = False
+    reason: str | None = None
+    version: int = 0
     created_at: datetime
     updated_at: datetime
-    tenant: str = TENANT
-    enabled: bool = True
+
+    # Where the scheduler stands. Every tick up to `last_scheduled_at` is accounted for; it looks again at `look_at`.
+    look_at: datetime | None = None
     next_run_at: datetime | None = None
     last_scheduled_at: datetime | None = None
-    version: int = 0
+    held_tick: datetime | None = None  # a tick that waits for the run before it (`queue_one`)
+    deferred_until: datetime | None = None  # the window opens then, and `last_run_id` is due
+    last_run_at: datetime | None = None
+    last_run_id: str | None = None
+    last_fire_status: FireStatus | None = None
+    last_fire_at: datetime | None = None
+    last_error: str | None = None
+    run_count: int = 0
+    scheduler_failures: int = 0
+
+    # What its runs reported back when they ended.
+    last_run_status: str | None = None
+    last_run_ended_at: datetime | None = None
+    failed_runs: int = 0
+
+    @property
+    def active(self) -> bool:
+        return self.enabled and not self.paused
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The arguments of every run it makes."""
+        return decode(self.options.payload) or {}
+
+    @property
+    def failure_count(self) -> int:
+        """Runs that failed for good, and ticks at which the scheduler failed to make a run."""
+        return self.failed_runs + self.scheduler_failures
+
+    @property
+    def last_status(self) -> str | None:
+        """The newer of the two statuses, as one word."""
+        ended, fired = self.last_run_ended_at, self.last_fire_at
+        if ended is not None and (fired is None or ended >= fired):
+            return self.last_run_status
+        return None if self.last_fire_status is None else self.last_fire_status.value
+
+    def as_dict(self) -> dict[str, Any]:
+        """The schedule in the words of the public API, ready for JSON."""
+        own = {name: getattr(self, name) for name in PUBLIC_FIELDS}
+        settings = {name: getattr(self.options, name) for name in OPTION_FIELDS}
+        return own | settings
 
 
-class Tick(msgspec.Struct, frozen=True, kw_only=True):
+PUBLIC_FIELDS = (
+    "id name tenant job kind expression timezone enabled paused reason source payload next_run_at last_run_at "
+    "last_run_id run_count failure_count last_fire_status last_fire_at last_run_status last_status last_error "
+    "last_scheduled_at created_at updated_at"
+).split()
+OPTION_FIELDS = (
+    "queue priority retry timeout target window outside overlap catch_up catch_up_cap jitter description created_by"
+).split()
+
+
+class Tick(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A row of the fire ledger: an instant of a schedule, or a span of them that shared one fate."""
 
     schedule: str
@@ -52,3 +166,25 @@ class Tick(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 1
     run: str | None = None
     reason: str | None = None
+
+
+class ScheduleChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One guarded write: if the schedule still has this version, it becomes exactly this, with these ticks and runs.
+
+    All of it happens, or nothing: whoever lost the race to another scheduler has written no tick and made no run.
+    """
+
+    schedule: Schedule  # as it is to be; the store counts the version up
+    expected: int | None  # the version it was decided on; none: a new one, if its name is free
+    defines: bool = False  # also the definition changes, not only where the scheduler stands
+    only_idle: bool = False  # and none of its runs may be live
+    cancel_live: bool = False  # its live runs are canceled, or asked to end
+    ticks: tuple[Tick, ...] = ()
+    runs: tuple[NewRun, ...] = ()
+
+
+class DueSchedule(msgspec.Struct, frozen=True, gc=False):
+    """A schedule at which the scheduler must look, and whether a run of it is live."""
+
+    schedule: Schedule
+    busy: bool

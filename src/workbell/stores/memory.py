@@ -16,8 +16,8 @@ from workbell.errors import WrongConnection
 from workbell.model.clock import Clock, SystemClock
 from workbell.model.job import Job
 from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, OnDuplicate, Run, Status
-from workbell.model.schedule import Schedule, Tick
 from workbell.model.state import MOVES, Keep, Move, Transition, cancel
+from workbell.stores.memory_schedules import MemorySchedules
 from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed, Watch
 from workbell.stores.statements import reject_duplicate
 
@@ -25,7 +25,7 @@ RUNNING = MOVES[Move.START].targets[0]
 replace = msgspec.structs.replace
 
 
-class MemoryStore:
+class MemoryStore(MemorySchedules):
     """Everything in dicts, under one lock."""
 
     def __init__(self, clock: Clock | None = None, keep: Keep | None = None) -> None:
@@ -40,8 +40,7 @@ class MemoryStore:
         self._keys: dict[tuple[str, str], tuple[str, datetime | None]] = {}
         self._lanes: dict[int, tuple[Lane, bool]] = {}
         self._jobs: dict[tuple[str, str], Job] = {}
-        self._schedules: dict[str, Schedule] = {}
-        self._ticks: dict[tuple[str, datetime], Tick] = {}
+        super().__init__()
 
     # Making runs
 
@@ -162,6 +161,7 @@ class MemoryStore:
             self._finished[run.id] = replace(after, alone=False, lease_until=None, cancel_requested=False)
             if run.key is not None and self._keys.get((run.tenant, run.key)) == (run.id, None):
                 del self._keys[run.tenant, run.key]
+            self._report(after)
         else:
             self._live[run.id] = replace(after, cancel_requested=False)
             if change.ended is not None:
@@ -195,7 +195,7 @@ class MemoryStore:
             keys = [key for key, (_, until) in self._keys.items() if until is not None and until <= now]
             for key in keys:
                 del self._keys[key]
-            return len(over[:limit]) + len(keys)
+            return len(over[:limit]) + len(keys) + self._delete_ticks(now - self.keep.other, limit)
 
     # Reading
 

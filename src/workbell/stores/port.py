@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from workbell.model.clock import Clock
 from workbell.model.job import Job
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
-from workbell.model.schedule import Schedule, Tick
+from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Transition
 
 
@@ -139,7 +139,7 @@ class Store(Protocol):
         """Ask for the end of a running run; its worker learns of it when it renews."""
 
     def delete_finished(self, now: datetime, limit: int) -> int:
-        """Remove finished runs (with their attempts) and keys whose time is over; how many rows went."""
+        """Remove finished runs (with their attempts), ticks and keys whose time is over; how many rows went."""
 
     # Reading runs
     def find_runs(self, ids: Iterable[str]) -> dict[str, Run]: ...
@@ -174,6 +174,27 @@ class Store(Protocol):
     def list_jobs(self, tenant: str) -> list[Job]: ...
 
     def pause_lanes(self, paused: bool, *, tenant: str, queue: str | None = None, job: str | None = None) -> int: ...
+
+    # Schedules
+    def write_schedules(self, changes: Sequence[ScheduleChange]) -> set[str]:
+        """Write changes, each under its guard, with its ticks and runs; the ids of the schedules really changed."""
+
+    def delete_schedule(self, schedule_id: str) -> bool:
+        """Remove a schedule; its ticks and runs stay until their time is over."""
+
+    def due_schedules(self, now: datetime, limit: int) -> list[DueSchedule]:
+        """Schedules at which the scheduler must look now, the most overdue first."""
+
+    def next_look(self) -> datetime | None:
+        """When the scheduler must look next."""
+
+    def find_schedules(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]: ...
+
+    def list_schedules(self, tenant: str, *, source: str | None, after: str, limit: int) -> list[Schedule]:
+        """Schedules by name, from beyond `after`; of one source, or of all."""
+
+    def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
+        """The fire ledger of a schedule, newest first."""
 
     # Hints
     def watch(self) -> Watch: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from workbell.model.clock import EPOCH
 from workbell.model.job import Job
 from workbell.model.retry import Retry
 from workbell.model.run import Attempt, AttemptStatus, Lane, NewRun, Run, Status
-from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
+from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, ScheduleOptions, Tick, TickOutcome
 
 # In the order of the fields of Run.
 LIVE = (
@@ -23,7 +24,19 @@ LIVE = (
 FINISHED = [*LIVE, "finished_at", "result", "remove_at"]
 NOT_IN_HISTORY = {"alone": "false", "lease_until": "NULL", "cancel_requested": "false"}
 HISTORY = [name for name in FINISHED if name not in NOT_IN_HISTORY]
-TIMES = {name for name in FINISHED if name.endswith(("_at", "_until", "_for"))}
+# The columns of a schedule that its own table has; what its runs reported stands in another.
+SCHEDULE = (
+    "id tenant name job kind expression timezone options source enabled paused reason version created_at updated_at "
+    "look_at next_run_at last_scheduled_at held_tick deferred_until last_run_at last_run_id last_fire_status "
+    "last_fire_at last_error run_count scheduler_failures"
+).split()
+REPORT = "last_run_status last_run_ended_at failed_runs".split()
+TICK = "schedule due until count outcome run reason created_at".split()
+TIMES = {
+    name
+    for name in (*FINISHED, *SCHEDULE, *REPORT, *TICK)
+    if name.endswith(("_at", "_until", "_for")) or name in ("due", "until", "held_tick")
+}
 
 # What a new run is made of; the rest has defaults.
 NEW = (
@@ -34,6 +47,7 @@ NEW = (
 _STATUS = {status.value: status for status in Status}
 _MICROSECOND = timedelta(microseconds=1)
 _retry = msgspec.json.Decoder(Retry)
+_schedule_options = lru_cache(4096)(msgspec.json.Decoder(ScheduleOptions).decode)
 
 
 def to_micros(time: datetime | None) -> int | None:
@@ -58,6 +72,10 @@ def place_columns(query: str, *, alias: str = "r.") -> str:
         .replace("{finished}", ", ".join(finished))
         .replace("{live_columns}", ", ".join(LIVE))
         .replace("{live_values}", ", ".join(":" + name for name in LIVE))
+        .replace("{schedule}", ", ".join("s." + name for name in SCHEDULE))
+        .replace("{schedule_columns}", ", ".join(SCHEDULE))
+        .replace("{schedule_values}", ", ".join(":" + name for name in SCHEDULE))
+        .replace("{schedule_assignments}", ", ".join(f"{name} = :{name}" for name in SCHEDULE if name != "id"))
         .replace("{finished_columns}", ", ".join(HISTORY))
         .replace("{finished_values}", ", ".join(":" + name for name in HISTORY))
     )
@@ -158,13 +176,37 @@ def job_from(row: Sequence[Any]) -> Job:
     return Job(**(values | {"retry": None if retry is None else _retry.decode(retry), "enabled": bool(row[9])}))
 
 
+def schedule_values(schedule: Schedule) -> dict[str, Any]:
+    values = {name: getattr(schedule, name) for name in (*SCHEDULE, *REPORT)}
+    fired = schedule.last_fire_status
+    return values | {
+        "kind": schedule.kind.value,
+        "options": msgspec.json.encode(schedule.options).decode(),
+        "last_fire_status": None if fired is None else fired.value,
+    }
+
+
 def schedule_from(row: Sequence[Any]) -> Schedule:
-    names = "id tenant name job kind expression timezone enabled next_run_at last_scheduled_at version created_at"
-    names += " updated_at"
-    values = dict(zip(names.split(), row, strict=True))
-    return Schedule(**(values | {"kind": ScheduleKind(values["kind"]), "enabled": bool(values["enabled"])}))
+    """From the columns of a schedule, with those of its report behind them or without."""
+    values = dict(zip((*SCHEDULE, *REPORT), row, strict=False))
+    fired = values["last_fire_status"]
+    values["kind"] = ScheduleKind(values["kind"])
+    values["options"] = _schedule_options(values["options"])
+    values["enabled"] = bool(values["enabled"])
+    values["paused"] = bool(values["paused"])
+    values["last_fire_status"] = None if fired is None else FireStatus(fired)
+    if values["created_at"].tzinfo is not UTC:
+        values |= {name: to_utc(value) for name, value in values.items() if name in TIMES}
+    return Schedule(**values)
+
+
+def tick_values(tick: Tick) -> dict[str, Any]:
+    return msgspec.structs.asdict(tick) | {"outcome": tick.outcome.value}
 
 
 def tick_from(row: Sequence[Any]) -> Tick:
-    values = dict(zip("schedule due until count outcome run reason created_at".split(), row, strict=True))
-    return Tick(**(values | {"outcome": TickOutcome(values["outcome"])}))
+    values = dict(zip(TICK, row, strict=True))
+    values["outcome"] = TickOutcome(values["outcome"])
+    if values["due"].tzinfo is not UTC:
+        values |= {name: to_utc(value) for name, value in values.items() if name in TIMES}
+    return Tick(**values)

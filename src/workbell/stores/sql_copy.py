@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from workbell.model.clock import EPOCH
-from workbell.model.schedule import Schedule, Tick
 from workbell.stores import rows
 from workbell.stores.port import Batch
 from workbell.stores.session import Row, Session
@@ -65,9 +64,12 @@ def load(session: Session, batch: Batch, now: datetime) -> None:
     for job in batch.jobs:
         session.rows("load_job", **rows.job_values(job))
     for schedule in batch.schedules:
-        session.rows("load_schedule", **_plain(schedule, "kind"))
+        values = rows.schedule_values(schedule)
+        session.rows("load_schedule", **{name: values[name] for name in rows.SCHEDULE})
+        if schedule.last_run_status is not None:
+            session.rows("load_report", id=schedule.id, **{name: values[name] for name in rows.REPORT})
     for tick in batch.ticks:
-        session.rows("load_tick", **_plain(tick, "outcome"))
+        session.rows("load_tick", **rows.tick_values(tick))
     for run in batch.runs:
         values = rows.run_values(run)
         if run.status.final:
@@ -79,11 +81,6 @@ def load(session: Session, batch: Batch, now: datetime) -> None:
         session.rows("load_attempt", **rows.attempt_values(attempt))
     for tenant, key, run_id, until in batch.keys:
         session.rows("load_key", tenant=tenant, key=key, run=run_id, until=until)
-
-
-def _plain(value: Schedule | Tick, enum: str) -> dict[str, Any]:
-    values = msgspec.structs.asdict(value)
-    return values | {enum: values[enum].value}
 
 
 def _key_from(row: Row) -> tuple[str, str, str, datetime | None]:

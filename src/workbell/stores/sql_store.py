@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from workbell.stores.filters import list_query
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed
 from workbell.stores.session import Row, Session
+from workbell.stores.sql_schedules import SqlSchedules
 from workbell.stores.statements import reject_duplicate, statements_for
 
 T = TypeVar("T")
@@ -31,7 +32,7 @@ FINISHED = (
 ATTEMPT = "run number status started_at finished_at worker error".split()
 
 
-class SqlStore(ABC):
+class SqlStore(SqlSchedules):
     """The shared half of the SQLite and PostgreSQL stores."""
 
     engine: str
@@ -70,8 +71,14 @@ class SqlStore(ABC):
     def _write_runs(self, new: Sequence[NewRun]) -> list[Added]:
         unknown = self._unknown_lanes(new)
         added = self.write(lambda session: self._add(session, new, unknown))
-        self.lanes |= {lane.id: lane for lane in unknown}
+        self.note_lanes(unknown)
         return added
+
+    def prepare_lanes(self, new: Sequence[NewRun]) -> Sequence[Lane]:
+        return self._unknown_lanes(new) if new else ()
+
+    def note_lanes(self, lanes: Sequence[Lane]) -> None:
+        self.lanes |= {lane.id: lane for lane in lanes}
 
     def _unknown_lanes(self, new: Sequence[NewRun]) -> list[Lane]:
         lanes = {new[0].run.lane} if len(new) == 1 else {request.run.lane for request in new}
@@ -156,12 +163,18 @@ class SqlStore(ABC):
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         if not transitions:
             return set()
-        # In the order of ids, so that two writers of the same runs do not lock them crosswise. Spelled out before the
-        # transaction: nobody need wait for that with a lock held.
+        # Spelled out before the transaction: nobody need wait for that with a lock held.
+        ordered, spelled = self._ordered(transitions)
+        return self.write(lambda session: self._apply(session, ordered, spelled))
+
+    def apply_in(self, session: Session, transitions: Sequence[Transition]) -> set[str]:
+        return self._apply(session, *self._ordered(transitions)) if transitions else set()
+
+    def _ordered(self, transitions: Sequence[Transition]) -> tuple[Sequence[Transition], dict[str, Any]]:
+        """In the order of ids, so that two writers of the same runs do not lock them crosswise."""
         ordered = sorted(_first_of_each(transitions), key=lambda transition: transition.run_id)
         ending = [_values(change, FINISHED) for change in ordered if change.status.final]
-        spelled = self.spell(FINISHED, ending) if ending else {}
-        return self.write(lambda session: self._apply(session, ordered, spelled))
+        return ordered, self.spell(FINISHED, ending) if ending else {}
 
     def _apply(self, session: Session, ordered: Sequence[Transition], ending: dict[str, Any]) -> set[str]:
         moved: set[tuple[str, int]] = set()
@@ -169,6 +182,8 @@ class SqlStore(ABC):
             gone = session.finish(ending)
             moved |= {(row[0], row[1]) for row in gone}
             self._free_keys(session, [row for row in gone if row[2] is not None])
+            if any(row[4] is not None for row in gone):
+                self.report(session, gone, {change.run_id: change.finished_at for change in ordered})
         going_on = [change for change in ordered if not change.status.final]
         if going_on:
             went_on = session.rows("move", **self.spell(MOVED, [_values(change, MOVED) for change in going_on]))
@@ -204,7 +219,8 @@ class SqlStore(ABC):
 
     def delete_finished(self, now: datetime, limit: int) -> int:
         def work(session: Session) -> int:
-            return self._delete_finished(session, now, limit) + len(session.rows("drop_keys", now=now))
+            ticks = session.rows("delete_ticks", before=now - self.keep.other, limit=limit)
+            return self._delete_finished(session, now, limit) + len(ticks) + len(session.rows("drop_keys", now=now))
 
         return self.write(work)
 

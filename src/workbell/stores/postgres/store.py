@@ -103,6 +103,10 @@ class PostgresStore(SqlStore):
         run = self._single if plain else self.write
         return run(lambda session: self._add(session, new, ()))
 
+    def prepare_lanes(self, new: Sequence[NewRun]) -> Sequence[Lane]:
+        self._make_lanes(super().prepare_lanes(new))
+        return ()
+
     def _make_lanes(self, unknown: Sequence[Lane]) -> None:
         if unknown:
             self.write(lambda session: self._ensure_lanes(session, unknown))

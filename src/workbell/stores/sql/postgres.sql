@@ -86,7 +86,7 @@ WITH locked AS MATERIALIZED (
 INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures, losses,
     crashes, token, worker, started_at, input, options, tag, key, user_id, schedule, event, retry_of, rescheduled_from,
     accepted_by, expires_at, progress, error, reason, finished_at, result, remove_at)
-SELECT * FROM locked RETURNING id, token, key, lane
+SELECT * FROM locked RETURNING id, token, key, lane, schedule, status
 
 -- add_attempts: ended attempts of runs that go on
 INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error)
@@ -135,3 +135,48 @@ SELECT id FROM gone
 
 -- time: the database's own clock
 SELECT clock_timestamp()
+
+-- advance: schedules go on to their next tick, each if nobody else took it there and no run is in its way
+-- A row that another scheduler has locked is being advanced by it: skipping it costs nothing and cannot deadlock.
+WITH free AS MATERIALIZED (
+    SELECT new.* FROM unnest(CAST(:id AS uuid[]), CAST(:expected AS integer[]), CAST(:only_idle AS boolean[]),
+        CAST(:look_at AS timestamptz[]), CAST(:next_run_at AS timestamptz[]), CAST(:last_scheduled_at AS timestamptz[]),
+        CAST(:held_tick AS timestamptz[]), CAST(:deferred_until AS timestamptz[]), CAST(:last_run_at AS timestamptz[]),
+        CAST(:last_run_id AS uuid[]), CAST(:last_fire_status AS text[]), CAST(:last_fire_at AS timestamptz[]),
+        CAST(:last_error AS text[]), CAST(:run_count AS integer[]), CAST(:scheduler_failures AS integer[]))
+        AS new(id, expected, only_idle, look_at, next_run_at, last_scheduled_at, held_tick, deferred_until,
+            last_run_at, last_run_id, last_fire_status, last_fire_at, last_error, run_count, scheduler_failures)
+    CROSS JOIN LATERAL (SELECT 1 FROM workbell_schedules s WHERE s.id = new.id AND s.version = new.expected
+        AND (NOT new.only_idle OR NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id))
+        FOR UPDATE SKIP LOCKED) mine
+)
+UPDATE workbell_schedules s SET version = s.version + 1, look_at = new.look_at, next_run_at = new.next_run_at,
+    last_scheduled_at = new.last_scheduled_at, held_tick = new.held_tick, deferred_until = new.deferred_until,
+    last_run_at = new.last_run_at, last_run_id = new.last_run_id, last_fire_status = new.last_fire_status,
+    last_fire_at = new.last_fire_at, last_error = new.last_error, run_count = new.run_count,
+    scheduler_failures = new.scheduler_failures
+FROM free new WHERE s.id = new.id RETURNING s.id
+
+-- add_ticks: the fates of ticks, for good; the key stops a second one
+INSERT INTO workbell_ticks (schedule, due, until, count, outcome, run, reason, created_at)
+SELECT * FROM unnest(CAST(:schedule AS uuid[]), CAST(:due AS timestamptz[]), CAST(:until AS timestamptz[]),
+    CAST(:count AS integer[]), CAST(:outcome AS text[]), CAST(:run AS uuid[]), CAST(:reason AS text[]),
+    CAST(:created_at AS timestamptz[]))
+
+-- report: what became of a schedule's runs
+INSERT INTO workbell_reports (schedule, last_run_status, last_run_ended_at, failed_runs)
+SELECT * FROM unnest(CAST(:schedule AS uuid[]), CAST(:last_run_status AS text[]),
+    CAST(:last_run_ended_at AS timestamptz[]), CAST(:failed_runs AS integer[]))
+ON CONFLICT (schedule) DO UPDATE SET failed_runs = workbell_reports.failed_runs + excluded.failed_runs,
+    last_run_status = CASE WHEN excluded.last_run_ended_at >= workbell_reports.last_run_ended_at
+        THEN excluded.last_run_status ELSE workbell_reports.last_run_status END,
+    last_run_ended_at = greatest(excluded.last_run_ended_at, workbell_reports.last_run_ended_at)
+
+-- find_schedules: schedules by name
+SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
+FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
+WHERE s.tenant = :tenant AND s.name = ANY(CAST(:names AS text[]))
+
+-- delete_ticks: a batch of the ledger whose time is over
+DELETE FROM workbell_ticks WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_ticks WHERE created_at <= :before
+    ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING schedule

@@ -104,14 +104,51 @@ UPDATE workbell_lanes SET paused = :paused WHERE tenant = :tenant AND job = :job
 -- store_id: the identity of this store, to recognise it on a caller's connection
 SELECT value FROM workbell_meta WHERE name = 'store_id'
 
+-- add_schedule: a new schedule, if its name is free
+INSERT INTO workbell_schedules ({schedule_columns}) VALUES ({schedule_values})
+ON CONFLICT (tenant, name) DO NOTHING RETURNING id
+
+-- define_schedule: change a schedule's definition, if nobody changed it meanwhile
+UPDATE workbell_schedules SET {schedule_assignments} WHERE id = :id AND version = :expected RETURNING id
+
+-- delete_schedule: its ticks stay until their time is over
+DELETE FROM workbell_schedules WHERE id = :id RETURNING id
+
+-- delete_report: and what its runs reported
+DELETE FROM workbell_reports WHERE schedule = :id
+
+-- due_schedules: where the scheduler must look, and whether a run is live
+SELECT {schedule}, EXISTS (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id)
+FROM workbell_schedules s WHERE s.look_at <= :now ORDER BY s.look_at LIMIT :limit
+
+-- next_look: when the scheduler must look again
+SELECT look_at FROM workbell_schedules WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1
+
+-- list_schedules: the schedules of a tenant by name
+SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
+FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
+WHERE s.tenant = :tenant AND s.name > :after ORDER BY s.name LIMIT :limit
+
+-- list_schedules_of: the schedules that one source declared, by name
+SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
+FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
+WHERE s.tenant = :tenant AND s.source = :source AND s.name > :after ORDER BY s.name LIMIT :limit
+
+-- live_of_schedule: live runs of a schedule
+SELECT {live} FROM workbell_runs r WHERE r.schedule = :id
+
+-- ticks: what became of a schedule's ticks, newest first
+SELECT schedule, due, until, count, outcome, run, reason, created_at
+FROM workbell_ticks WHERE schedule = :id AND due < :before ORDER BY due DESC LIMIT :limit
+
 -- export_jobs: all definitions, by id
 SELECT id, tenant, name, handler, queue, description, payload_template, retry, timeout, enabled, created_at, updated_at
 FROM workbell_jobs WHERE id > :after ORDER BY id LIMIT :limit
 
 -- export_schedules: all schedules, by id
-SELECT id, tenant, name, job, kind, expression, timezone, enabled, next_run_at, last_scheduled_at, version,
-    created_at, updated_at
-FROM workbell_schedules WHERE id > :after ORDER BY id LIMIT :limit
+SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
+FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
+WHERE s.id > :after ORDER BY s.id LIMIT :limit
 
 -- export_ticks: all ticks, by schedule and time
 SELECT schedule, due, until, count, outcome, run, reason, created_at
@@ -142,10 +179,11 @@ VALUES (:id, :tenant, :name, :handler, :queue, :description, :payload_template, 
     :created_at, :updated_at) ON CONFLICT DO NOTHING
 
 -- load_schedule: a schedule of another store
-INSERT INTO workbell_schedules (id, tenant, name, job, kind, expression, timezone, enabled, next_run_at,
-    last_scheduled_at, version, created_at, updated_at)
-VALUES (:id, :tenant, :name, :job, :kind, :expression, :timezone, :enabled, :next_run_at, :last_scheduled_at,
-    :version, :created_at, :updated_at) ON CONFLICT DO NOTHING
+INSERT INTO workbell_schedules ({schedule_columns}) VALUES ({schedule_values}) ON CONFLICT DO NOTHING
+
+-- load_report: what the runs of another store's schedule reported
+INSERT INTO workbell_reports (schedule, last_run_status, last_run_ended_at, failed_runs)
+VALUES (:id, :last_run_status, :last_run_ended_at, :failed_runs) ON CONFLICT DO NOTHING
 
 -- load_tick: a tick of another store
 INSERT INTO workbell_ticks (schedule, due, until, count, outcome, run, reason, created_at)

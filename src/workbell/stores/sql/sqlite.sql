@@ -64,7 +64,7 @@ SELECT r.id, r.lane, value ->> 3, r.rank, r.scheduled_for, r.created_at, value -
     value ->> 10, value ->> 11, value ->> 12
 FROM json_each(:rows) AS new CROSS JOIN workbell_runs r
 WHERE r.id = (value ->> 0) AND r.status = (value ->> 1) AND r.token = (value ->> 2)
-RETURNING id, token, key, lane
+RETURNING id, token, key, lane, schedule, status
 
 -- remove_live: and out of the live table, under the same write lock
 DELETE FROM workbell_runs WHERE id IN (SELECT value FROM json_each(:ids))
@@ -112,3 +112,40 @@ DELETE FROM workbell_history WHERE rowid IN (SELECT rowid FROM workbell_history 
 
 -- delete_attempts: their attempts
 DELETE FROM workbell_attempts WHERE run IN (SELECT value FROM json_each(:ids))
+
+-- advance: schedules go on to their next tick, each if nobody else took it there and no run is in its way
+UPDATE workbell_schedules AS s SET version = s.version + 1, look_at = new.look_at, next_run_at = new.next_run_at,
+    last_scheduled_at = new.last_scheduled_at, held_tick = new.held_tick, deferred_until = new.deferred_until,
+    last_run_at = new.last_run_at, last_run_id = new.last_run_id, last_fire_status = new.last_fire_status,
+    last_fire_at = new.last_fire_at, last_error = new.last_error, run_count = new.run_count,
+    scheduler_failures = new.scheduler_failures
+FROM (SELECT value ->> 0 AS id, value ->> 1 AS expected, value ->> 2 AS only_idle, value ->> 3 AS look_at,
+    value ->> 4 AS next_run_at, value ->> 5 AS last_scheduled_at, value ->> 6 AS held_tick,
+    value ->> 7 AS deferred_until, value ->> 8 AS last_run_at, value ->> 9 AS last_run_id,
+    value ->> 10 AS last_fire_status, value ->> 11 AS last_fire_at, value ->> 12 AS last_error,
+    value ->> 13 AS run_count, value ->> 14 AS scheduler_failures FROM json_each(:rows)) AS new
+WHERE s.id = new.id AND s.version = new.expected
+AND (NOT new.only_idle OR NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id))
+RETURNING id
+
+-- add_ticks: the fates of ticks, for good; the key stops a second one
+INSERT INTO workbell_ticks (schedule, due, until, count, outcome, run, reason, created_at)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+FROM json_each(:rows)
+
+-- report: what became of a schedule's runs
+INSERT INTO workbell_reports (schedule, last_run_status, last_run_ended_at, failed_runs)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(:rows) WHERE true
+ON CONFLICT (schedule) DO UPDATE SET failed_runs = workbell_reports.failed_runs + excluded.failed_runs,
+    last_run_status = CASE WHEN excluded.last_run_ended_at >= workbell_reports.last_run_ended_at
+        THEN excluded.last_run_status ELSE workbell_reports.last_run_status END,
+    last_run_ended_at = max(excluded.last_run_ended_at, workbell_reports.last_run_ended_at)
+
+-- find_schedules: schedules by name
+SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
+FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
+WHERE s.tenant = :tenant AND s.name IN (SELECT value FROM json_each(:names))
+
+-- delete_ticks: a batch of the ledger whose time is over
+DELETE FROM workbell_ticks WHERE rowid IN (SELECT rowid FROM workbell_ticks WHERE created_at <= :before
+    ORDER BY created_at LIMIT :limit) RETURNING schedule

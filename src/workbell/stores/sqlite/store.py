@@ -17,7 +17,17 @@ from workbell.stores import migrate
 from workbell.stores.callers import Request
 from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.queries import queries
-from workbell.stores.rows import NEW, TIMES, from_micros, new_values, place_columns, run_with_micros, to_micros
+from workbell.stores.rows import (
+    NEW,
+    REPORT,
+    SCHEDULE,
+    TIMES,
+    from_micros,
+    new_values,
+    place_columns,
+    run_with_micros,
+    to_micros,
+)
 from workbell.stores.session import Row, Session
 from workbell.stores.sql_store import SqlStore
 from workbell.stores.sqlite.callers import open_async_caller, open_caller
@@ -39,11 +49,15 @@ TIME_COLUMNS = {
     "find_job": (10, 11),
     "list_jobs": (10, 11),
     "export_jobs": (10, 11),
-    "export_schedules": (8, 9, 11, 12),
     "export_ticks": (1, 2, 7),
+    "ticks": (1, 2, 7),
+    "next_look": (0,),
     "export_attempts": (3, 4),
     "export_keys": (3,),
 }
+SCHEDULE_TIMES = tuple(place for place, name in enumerate((*SCHEDULE, *REPORT)) if name in TIMES)
+for schedules in ("export_schedules", "list_schedules", "list_schedules_of", "find_schedules", "due_schedules"):
+    TIME_COLUMNS[schedules] = SCHEDULE_TIMES
 
 
 def _value(value: Any) -> Any:

@@ -1,0 +1,204 @@
+"""The engine of a project's folder: its job files loaded, their schedules put, reloaded when they change.
+
+`bell.engine` is one: load, reload, list, get_runs, shutdown. `bell.run()` and `workbell dev` call it by themselves.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workbell.client import Client
+from workbell.handlers.job_files import DEFAULT_RETRY, Change, JobFile, JobFiles, Problem, Watch
+from workbell.handlers.job_function import JobFunction
+from workbell.machine import program_name
+from workbell.model.run import Run, Status
+from workbell.schedules import Declaration
+from workbell.settings import Settings, find_file
+
+log = logging.getLogger("workbell.jobs")
+
+RUNS = 50
+
+
+class RegisteredJob(NamedTuple):
+    """A job that runs by itself."""
+
+    name: str
+    schedule: str
+    file_path: str | None
+    next_run_at: datetime | None = None
+
+
+class JobRun(NamedTuple):
+    """One finished run of a job."""
+
+    run_id: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    status: str
+    error: str | None
+    attempt: int
+
+
+class JobsEngine:
+    """What a project's folder declares, kept in step with the registry and the store."""
+
+    def __init__(self, client: Client, settings: Settings, shut_down: Callable[[], None]) -> None:
+        self._client = client
+        self._settings = settings
+        self._shut_down = shut_down
+        self._lock = threading.RLock()
+        self._files: JobFiles | None = None
+        self._loaded: dict[str, JobFile] = {}
+        self._watch: Watch | None = None
+        self._listeners: list[Callable[[Change], None]] = []
+        self.problems: Sequence[Problem] = ()
+
+    @property
+    def project(self) -> str:
+        return self._settings.project or program_name()
+
+    @property
+    def folder(self) -> Path:
+        file = find_file()
+        return Path.cwd() if file is None else file.parent
+
+    def start(self) -> None:
+        """Before the engine runs: the job files of a project, and the schedules that its code declares."""
+        if self._settings.project is not None or self._files is not None:
+            self.load()
+        self._put_code_schedules()
+
+    def load(self) -> Change:
+        """Load every job file. A file with a problem is left out, and its problem is logged and kept in `problems`."""
+        return self.reload()
+
+    def reload(self) -> Change:
+        """Look at the job files again; a broken one keeps its last good version, and runs that are going go on."""
+        with self._lock:
+            if self._files is None:
+                self._files = JobFiles(self.folder, self._settings.jobs, timezone=self._settings.timezone)
+            change = self._files.reload()
+            self._take_over(change)
+        for listener in list(self._listeners):
+            listener(change)
+        return change
+
+    def _take_over(self, change: Change) -> None:
+        store, registry = self._client.store, self._client.registry
+        store.check()
+        taken = {job.name for job in registry if job.name not in self._loaded}
+        clashes = [file for file in change.loaded if file.name in taken]
+        files = [file for file in change.loaded if file.name not in taken]
+        problems = [*change.problems, *(self._clash(file) for file in clashes)]
+        for problem in problems:
+            if problem not in self.problems:
+                log.error("%s", problem)
+        self.problems = problems
+        gone = set(self._loaded) - {file.name for file in files}
+        fresh = [file for file in files if self._loaded.get(file.name) is not file]
+        registry.replace([self._job(file) for file in fresh], gone)
+        self._loaded = {file.name: file for file in files}
+        if fresh:
+            names = {file.name for file in fresh}
+            store.put_jobs([job for job in registry.definitions(store.clock, self._client.tenant) if job.name in names])
+        source = f"file:{self.project}"
+        schedules = self._client.schedules
+        schedules.put_all([self._declaration(file) for file in fresh], source=source)
+        kept = {file.name for file in files} | {Path(problem.path).stem for problem in problems}
+        schedules.disable_others(kept, source=source, reason="its job file is gone")
+
+    def _clash(self, file: JobFile) -> Problem:
+        job = self._client.registry.find(file.name)
+        where = "the app" if job is None else job.handler
+        return Problem(file.path, None, f"the job {file.name!r} is declared by {where} already; rename the file.")
+
+    def _job(self, file: JobFile) -> JobFunction[Any, Any]:
+        return JobFunction(
+            self._client,
+            file.function,
+            job=file.name,
+            queue=file.queue,
+            retry=file.retry or DEFAULT_RETRY,
+            timeout=file.timeout,
+            description=file.description,
+            handler=f"{file.path}:run",
+        )
+
+    def _declaration(self, file: JobFile) -> Declaration:
+        job = self._client.registry.find(file.name)
+        assert job is not None
+        settings: dict[str, Any] = {"cron": file.schedule, "payload": file.payload, "enabled": file.enabled}
+        settings |= {"priority": file.priority, "description": file.description.partition("\n")[0]}
+        optional = ("timezone", "window", "outside", "overlap", "catch_up", "jitter")
+        settings |= {name: getattr(file, name) for name in optional if getattr(file, name) is not None}
+        return Declaration(file.name, job, settings)  # type: ignore[arg-type]  # its keys come from a file
+
+    def _put_code_schedules(self) -> None:
+        """The schedules of `@bell.job(cron=…)`; those that the code no longer has are switched off."""
+        declared = [job for job in self._client.registry if job.ticks is not None]
+        source, schedules = f"code:{self.project}", self._client.schedules
+        declarations = [Declaration(job.name, job, job.ticks) for job in declared if job.ticks is not None]
+        schedules.put_all(declarations, source=source)
+        schedules.disable_others([job.name for job in declared], source=source, reason="the code no longer declares it")
+
+    # Watch
+
+    def watch(self) -> None:
+        """Reload whenever a file of the project changes, until `shutdown` or `unwatch`."""
+        with self._lock:
+            if self._watch is None:
+                self._watch = Watch(self.folder, self._settings.jobs, self._changed)
+                self._watch.start()
+
+    def _changed(self) -> None:
+        try:
+            self.reload()
+        except Exception:
+            log.exception("the job files could not be reloaded; what was loaded goes on")
+
+    def unwatch(self) -> None:
+        with self._lock:
+            if self._watch is not None:
+                self._watch.close()
+                self._watch = None
+
+    def on_change(self, listener: Callable[[Change], None]) -> None:
+        """Be told of every load and reload."""
+        self._listeners.append(listener)
+
+    # Look
+
+    def list(self) -> list[RegisteredJob]:
+        """The jobs that run by themselves here: from files, and from code."""
+        names = [job.name for job in self._client.registry]
+        self._client.store.check()
+        known = self._client.store.find_schedules(self._client.tenant, names)
+        found = []
+        for job in self._client.registry:
+            file, schedule = self._loaded.get(job.name), known.get(job.name)
+            text = file.schedule if file is not None else schedule.expression if schedule is not None else None
+            if text is not None:
+                next_run_at = None if schedule is None else schedule.next_run_at
+                found.append(RegisteredJob(job.name, text, None if file is None else file.path, next_run_at))
+        return sorted(found)
+
+    def get_runs(self, name: str) -> list[JobRun]:  # type: ignore[valid-type]  # `list` is a verb here
+        """The last 50 runs of a job that ended, newest first."""
+        ended = self._client.runs(job=name, status=[Status.SUCCEEDED, Status.FAILED], limit=RUNS)
+        return [_as_job_run(run) for run in ended]
+
+    def shutdown(self) -> None:
+        """Stop watching and scheduling; a running handler ends first, within the grace of the settings."""
+        self.unwatch()
+        self._shut_down()
+
+
+def _as_job_run(run: Run) -> JobRun:
+    status = "completed" if run.status is Status.SUCCEEDED else "failed"
+    return JobRun(run.id, run.started_at, run.finished_at, status, run.error, run.attempt)

@@ -1,0 +1,206 @@
+"""The verbs about schedules: put, get, list, pause, resume, delete, preview, ticks. Sync, and async with an `a`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+from workbell.errors import InvalidOption, JobsError, ScheduleNotFound, StoreError
+from workbell.handlers.job_function import JobFunction
+from workbell.machine import timezone_name
+from workbell.model.clock import aware
+from workbell.model.schedule import Schedule, ScheduleChange, Tick
+from workbell.scheduling import steer
+from workbell.scheduling.declare import ScheduleSettings, TickSettings, declare
+from workbell.scheduling.rule import rule_of
+
+if TYPE_CHECKING:
+    from workbell.client import Client
+
+PAGE = 1000
+TRIES = 20
+LAST = datetime(9999, 12, 31, tzinfo=UTC)
+
+Steer = Callable[[Schedule, datetime], ScheduleChange | None]
+
+
+class Declaration(NamedTuple):
+    """A schedule as somebody wants it."""
+
+    name: str
+    job: str | JobFunction[Any, Any]
+    settings: ScheduleSettings | TickSettings
+
+
+class Schedules:
+    """The schedules of a tenant: `bell.schedules`."""
+
+    def __init__(self, client: Client, timezone: str | None = None) -> None:
+        self._client = client
+        self._timezone = timezone
+
+    def put(self, name: str, *, job: str | JobFunction[Any, Any], **settings: Unpack[ScheduleSettings]) -> Schedule:
+        """Make or change a schedule: `bell.schedules.put("nightly", job="send", cron="0 3 * * *")`.
+
+        A schedule is known by its name. Put again with the same settings, nothing changes, and its next tick stays.
+        """
+        return self.put_all([Declaration(name, job, settings)], source="api")[0]
+
+    async def aput(
+        self, name: str, *, job: str | JobFunction[Any, Any], **settings: Unpack[ScheduleSettings]
+    ) -> Schedule:
+        return await self._client.hop(lambda: self.put(name, job=job, **settings))
+
+    def put_all(self, declarations: Sequence[Declaration], *, source: str) -> list[Schedule]:
+        """Put many schedules of one source; nothing is written if one of them cannot be used."""
+        self._client.store.check()
+        names = [declaration.name for declaration in declarations]
+
+        def decide(known: dict[str, Schedule], now: datetime) -> list[ScheduleChange | None]:
+            changes: list[ScheduleChange | None] = []
+            for declaration in declarations:
+                old = known.get(declaration.name)
+                new = self._declare(declaration, source, now, old)
+                changes.append(steer.begin(new, now) if old is None else steer.redefine(old, new, now))
+            return changes
+
+        self._write(names, decide)
+        found = self._find(names)
+        return [found[name] for name in names]
+
+    def check(self, declaration: Declaration) -> None:
+        """Raise if a declaration cannot be used; nothing is read or written."""
+        self._declare(declaration, "check", datetime.now(UTC), None)
+
+    def disable_others(self, keep: Iterable[str], *, source: str, reason: str) -> list[Schedule]:
+        """Switch off the schedules of a source that it no longer declares; they stay visible, with the reason."""
+        kept = set(keep)
+        gone = [s for s in self._pages(source) if s.name not in kept and s.enabled]
+
+        def decide(known: dict[str, Schedule], now: datetime) -> list[ScheduleChange | None]:
+            return [steer.switch_off(schedule, reason, now) for schedule in known.values() if schedule.source == source]
+
+        if gone:
+            self._write([schedule.name for schedule in gone], decide)
+        return gone
+
+    def _declare(self, declaration: Declaration, source: str, now: datetime, old: Schedule | None) -> Schedule:
+        settings = declaration.settings
+        job, _queue, payload = self._client.resolve(declaration.job, settings.get("payload"))
+        zone = settings.get("timezone") or self._timezone or (old.timezone if old else None) or timezone_name()
+        if not isinstance(zone, str):
+            raise JobsError(f"schedule {declaration.name}: timezone: expected a name such as 'Europe/Paris'.")
+        return declare(
+            declaration.name,
+            job,
+            settings,
+            tenant=self._client.tenant,
+            timezone=zone,
+            payload=payload,
+            source=source,
+            now=now,
+            old=old,
+        )
+
+    def _write(
+        self, names: Sequence[str], decide: Callable[[dict[str, Schedule], datetime], list[ScheduleChange | None]]
+    ) -> None:
+        """Read, decide, write under guards; again for those that a scheduler was faster with."""
+        store = self._client.store
+        for _ in range(TRIES):
+            changes = [change for change in decide(self._find(names), store.clock.now()) if change is not None]
+            if not changes:
+                return
+            written = store.write_schedules(changes)
+            store.wake()
+            self._client.nudge()
+            if len(written) == len({change.schedule.id for change in changes}):
+                return
+        raise StoreError(f"schedule {names[0]}: it kept changing while it was being changed; try again.")
+
+    def _find(self, names: Sequence[str]) -> dict[str, Schedule]:
+        found: dict[str, Schedule] = {}
+        store = self._client.store
+        for start in range(0, len(names), PAGE):
+            found |= store.find_schedules(self._client.tenant, names[start : start + PAGE])
+        return found
+
+    # Look
+
+    def get(self, name: str) -> Schedule:
+        """A schedule by its name."""
+        self._client.store.check()
+        found = self._client.store.find_schedules(self._client.tenant, [name]).get(name)
+        if found is None:
+            raise ScheduleNotFound(f"There is no schedule {name!r}; bell.schedules.list() shows those there are.")
+        return found
+
+    async def aget(self, name: str) -> Schedule:
+        return await self._client.hop(self.get, name)
+
+    def list(self, *, after: str = "", limit: int = PAGE) -> list[Schedule]:
+        """Schedules by name; `after` is the last name of the page before."""
+        if not 1 <= limit <= PAGE:
+            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
+        self._client.store.check()
+        return self._client.store.list_schedules(self._client.tenant, source=None, after=after, limit=limit)
+
+    async def alist(self, *, after: str = "", limit: int = PAGE) -> Sequence[Schedule]:
+        return await self._client.hop(lambda: self.list(after=after, limit=limit))
+
+    def _pages(self, source: str) -> Iterable[Schedule]:
+        after, store = "", self._client.store
+        while page := store.list_schedules(self._client.tenant, source=source, after=after, limit=PAGE):
+            yield from page
+            after = page[-1].name
+
+    def preview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
+        """When the next runs will be due, as far as the rule and the window tell; in UTC."""
+        schedule = self.get(name)
+        if not 1 <= n <= PAGE:
+            raise InvalidOption(f"n: {n} is not from 1 to {PAGE}.")
+        since = self._client.store.clock.now() if after is None else aware("after", after)
+        return [*islice(rule_of(schedule).runs(since), n)]
+
+    async def apreview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
+        return await self._client.hop(lambda: self.preview(name, n, after=after))
+
+    def ticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
+        """What became of a schedule's ticks, newest first: fired, skipped (why), coalesced or deferred."""
+        if not 1 <= limit <= PAGE:
+            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
+        upto = LAST if before is None else aware("before", before)
+        return self._client.store.list_ticks(self.get(name).id, before=upto, limit=limit)
+
+    async def aticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
+        return await self._client.hop(lambda: self.ticks(name, before=before, limit=limit))
+
+    # Steer
+
+    def pause(self, name: str) -> Schedule:
+        """No tick makes a run until `resume`; what is queued or running goes on."""
+        return self._steer(name, steer.pause)
+
+    async def apause(self, name: str) -> Schedule:
+        return await self._client.hop(self.pause, name)
+
+    def resume(self, name: str) -> Schedule:
+        """Go on from the next tick; those that passed meanwhile are in the ledger as skipped."""
+        return self._steer(name, steer.resume)
+
+    async def aresume(self, name: str) -> Schedule:
+        return await self._client.hop(self.resume, name)
+
+    def _steer(self, name: str, move: Steer) -> Schedule:
+        self.get(name)
+        self._write([name], lambda known, now: [move(schedule, now) for schedule in known.values()])
+        return self.get(name)
+
+    def delete(self, name: str) -> None:
+        """Remove a schedule; its runs stay."""
+        self._client.store.delete_schedule(self.get(name).id)
+
+    async def adelete(self, name: str) -> None:
+        await self._client.hop(self.delete, name)

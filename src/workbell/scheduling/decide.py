@@ -1,0 +1,309 @@
+"""What becomes of a schedule's due ticks: a pure decision, written by the store under a guard.
+
+Every tick between the last one accounted for and now gets exactly one fate in the ledger. Ticks that share a fate
+share a row, so that a month without a scheduler is a handful of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, assert_never
+
+import msgspec
+
+from workbell.model.run import NewRun, Run
+from workbell.model.schedule import (
+    CatchUp,
+    FireStatus,
+    Outside,
+    Overlap,
+    Schedule,
+    ScheduleChange,
+    Tick,
+    TickOutcome,
+)
+from workbell.scheduling.rule import Rule
+from workbell.timing import jitter
+
+LATE = timedelta(seconds=60)  # a tick noticed later than this was missed, not merely late
+HELD_LOOK = timedelta(seconds=1)  # how often to look whether a held tick may go
+BROKEN_LOOK = timedelta(hours=1)  # how often to try again to read a schedule that cannot be read
+
+replace = msgspec.structs.replace
+MakeRun = Callable[[Schedule, datetime, datetime], NewRun]  # of a schedule, due at, made now
+
+
+class _Decision:
+    """The pieces of a change, gathered on the way."""
+
+    def __init__(self, schedule: Schedule, rule: Rule, now: datetime, make_run: MakeRun) -> None:
+        self.schedule = schedule
+        self.rule = rule
+        self.now = now
+        self.make_run = make_run
+        self.ticks: list[Tick] = []
+        self.runs: list[NewRun] = []
+        self.held = schedule.held_tick
+        self.deferred_until = schedule.deferred_until
+        self.standing = schedule.last_run_id  # the run that a deferred or coalesced tick is about
+
+    def note(self, due: datetime, outcome: TickOutcome, reason: str | None = None, run: str | None = None) -> None:
+        self.span(due, due, 1, outcome, reason, run)
+
+    def span(
+        self, first: datetime, last: datetime, count: int, outcome: TickOutcome, reason: str | None, run: str | None
+    ) -> None:
+        self.ticks.append(
+            Tick(
+                schedule=self.schedule.id,
+                due=first,
+                until=None if count == 1 else last,
+                count=count,
+                outcome=outcome,
+                run=run,
+                reason=reason,
+                created_at=self.now,
+            )
+        )
+
+    def make(self, tick: datetime, at: datetime) -> Run:
+        """A run that is due at a time because of a tick."""
+        spread = self.schedule.options.jitter
+        due = at + jitter(self.schedule.id, tick, spread) if spread else at
+        request = self.make_run(self.schedule, due, self.now)
+        self.runs.append(request)
+        self.standing = request.run.id
+        return request.run
+
+
+def decide(schedule: Schedule, rule: Rule, now: datetime, *, busy: bool, make_run: MakeRun) -> ScheduleChange:
+    """The one change that a look at a schedule leads to."""
+    work = _Decision(schedule, rule, now, make_run)
+    overlap, was_busy = schedule.options.overlap, busy
+    if work.held is not None and not busy:
+        run = work.make(work.held, work.held)
+        work.note(work.held, TickOutcome.DEFERRED, "waited until the run before it had ended", run.id)
+        work.held, busy = None, True
+    since = schedule.last_scheduled_at or schedule.created_at
+    latest = rule.timing.latest(now)
+    if latest is not None and latest > since:
+        _account(work, since, latest, busy)
+        since = latest
+    upcoming = rule.next_wanted(since)
+    if work.deferred_until is not None and work.deferred_until > now:
+        # All ticks until then share the fate of the deferred one: no need to wake for each.
+        upcoming = rule.timing.next(work.deferred_until - timedelta(microseconds=1))
+    look_at = upcoming
+    if work.held is not None:
+        look_at = now + HELD_LOOK if upcoming is None else min(upcoming, now + HELD_LOOK)
+    fired = bool(work.runs)
+    touched = fired or bool(work.ticks)
+    after = replace(
+        schedule,
+        look_at=look_at,
+        next_run_at=_next_run_at(work, upcoming),
+        last_scheduled_at=since,
+        held_tick=work.held,
+        deferred_until=work.deferred_until,
+        last_run_at=now if fired else schedule.last_run_at,
+        last_run_id=work.standing,
+        last_fire_status=_status(fired) if touched else schedule.last_fire_status,
+        last_fire_at=now if touched else schedule.last_fire_at,
+        last_error=None,
+        run_count=schedule.run_count + len(work.runs),
+    )
+    return ScheduleChange(
+        schedule=after,
+        expected=schedule.version,
+        only_idle=fired and not was_busy and overlap is not Overlap.ALLOW,
+        cancel_live=fired and was_busy and overlap is Overlap.CANCEL_PREVIOUS,
+        ticks=tuple(work.ticks),
+        runs=tuple(work.runs),
+    )
+
+
+def _status(fired: bool) -> FireStatus:
+    return FireStatus.FIRED if fired else FireStatus.SKIPPED
+
+
+def _next_run_at(work: _Decision, upcoming: datetime | None) -> datetime | None:
+    if work.deferred_until is not None and work.deferred_until > work.now:
+        return work.deferred_until
+    if upcoming is None or work.rule.window is None:
+        return upcoming
+    return work.rule.window.next_start(upcoming)
+
+
+def _account(work: _Decision, since: datetime, latest: datetime, busy: bool) -> None:
+    """A fate for every tick after `since` up to the latest one."""
+    since = _pass_over_outside(work, since, latest)
+    first = work.rule.timing.next(since)
+    if first is None or first > latest:
+        return
+    chosen = _choose(work, since, first, latest)
+    for tick in chosen:
+        _fire(work, tick, busy)
+    policy = work.schedule.options.catch_up
+    if policy is CatchUp.LATEST or (policy is CatchUp.ALL and _replaces(work)):
+        if work.runs or work.held is not None:
+            _note_missed(work, since, first, chosen, TickOutcome.COALESCED, "made up for by the newest tick")
+        else:
+            _note_missed(work, since, first, chosen, TickOutcome.SKIPPED, "missed, and so was the newest tick")
+
+
+def _pass_over_outside(work: _Decision, since: datetime, latest: datetime) -> datetime:
+    """Ticks outside the window that nobody needed to wake for, up to the first that matters."""
+    timing = work.rule.timing
+    if work.deferred_until is not None and work.deferred_until > since:
+        upto = min(work.deferred_until - timedelta(microseconds=1), latest)
+        outcome, reason = TickOutcome.COALESCED, "outside the window; the run deferred to its opening stands for it"
+        run = work.standing
+    elif work.rule.window is not None and work.rule.outside is Outside.SKIP:
+        inside = work.rule.next_wanted(since)
+        upto = latest if inside is None else min(inside - timedelta(microseconds=1), latest)
+        outcome, reason, run = TickOutcome.SKIPPED, "outside the window", None
+    else:
+        return since
+    first, last = timing.next(since), timing.latest(upto)
+    if first is None or last is None or last < first:
+        return since
+    work.span(first, last, timing.count(since, last), outcome, reason, run)
+    return last
+
+
+def _choose(work: _Decision, since: datetime, first: datetime, latest: datetime) -> list[datetime]:
+    """The ticks that are looked at one by one, by the catch-up policy; the others are noted as a span."""
+    if first == latest:
+        missed = work.schedule.options.catch_up is CatchUp.NONE and work.now - latest > LATE
+        if not missed:
+            return [latest]
+    policy = work.schedule.options.catch_up
+    match policy:
+        case CatchUp.LATEST:
+            return [latest]
+        case CatchUp.NONE:
+            chosen = [latest] if work.now - latest <= LATE else []
+            _note_missed(work, since, first, chosen or [], TickOutcome.SKIPPED, "missed: no scheduler was running")
+            return chosen
+        case CatchUp.ALL:
+            if _replaces(work):
+                return [latest]
+            chosen = _newest(work, first, latest, work.schedule.options.catch_up_cap)
+            cap = f"missed: beyond the catch-up cap of {work.schedule.options.catch_up_cap}"
+            _note_missed(work, since, first, chosen, TickOutcome.SKIPPED, cap)
+            return chosen
+        case _:
+            assert_never(policy)
+
+
+def _replaces(work: _Decision) -> bool:
+    """Of many runs at once each would cancel the one before it: one is enough."""
+    return work.schedule.options.overlap is Overlap.CANCEL_PREVIOUS
+
+
+def _newest(work: _Decision, first: datetime, latest: datetime, most: int) -> list[datetime]:
+    found = [latest]
+    while len(found) < most and found[-1] > first:
+        before = work.rule.timing.latest(found[-1] - timedelta(microseconds=1))
+        if before is None or before < first:
+            break
+        found.append(before)
+    return found[::-1]
+
+
+def _note_missed(
+    work: _Decision, since: datetime, first: datetime, chosen: list[datetime], outcome: TickOutcome, reason: str
+) -> None:
+    """The ticks before the chosen ones (all, if none was chosen) as one row."""
+    end = chosen[0] - timedelta(microseconds=1) if chosen else work.now
+    last = work.rule.timing.latest(end)
+    if last is None or last < first:
+        return
+    run = work.standing if outcome is TickOutcome.COALESCED and work.runs else None
+    work.span(first, last, work.rule.timing.count(since, last), outcome, reason, run)
+
+
+def _fire(work: _Decision, tick: datetime, busy: bool) -> None:
+    """One tick: its run now or when the window opens, or the reason why there is none."""
+    window = work.rule.window
+    moment = tick if work.now - tick <= LATE else work.now
+    at = tick
+    if window is not None and not window.contains(moment):
+        if work.rule.outside is Outside.SKIP:
+            work.note(tick, TickOutcome.SKIPPED, "outside the window")
+            return
+        at = window.next_start(moment)
+        if work.deferred_until == at:
+            reason = "outside the window; the run deferred to its opening stands for it"
+            work.note(tick, TickOutcome.COALESCED, reason, work.standing)
+            return
+    overlap = work.schedule.options.overlap
+    if busy and overlap is Overlap.SKIP:
+        work.note(tick, TickOutcome.SKIPPED, _still_live(work))
+    elif overlap is Overlap.QUEUE_ONE and (busy or work.runs):
+        if work.held is None:
+            work.held = tick  # in the ledger when it goes
+        else:
+            work.note(tick, TickOutcome.SKIPPED, "another tick is waiting already")
+    else:
+        run = work.make(tick, at)
+        if at == tick:
+            work.note(tick, TickOutcome.FIRED, None, run.id)
+        else:
+            work.deferred_until = at
+            work.note(
+                tick, TickOutcome.DEFERRED, f"outside the window; its run is due at {at:%Y-%m-%d %H:%M} UTC", run.id
+            )
+
+
+def _still_live(work: _Decision) -> str:
+    return f"the run before it ({work.schedule.last_run_id or 'of an earlier tick'}) has not ended"
+
+
+def account_for_pending(schedule: Schedule, rule: Rule, now: datetime, reason: str) -> tuple[Tick, ...]:
+    """Every tick that is not in the ledger yet, as skipped: the schedule was paused, changed or switched off."""
+    work = _Decision(schedule, rule, now, _no_run)
+    if work.held is not None:
+        work.note(work.held, TickOutcome.SKIPPED, reason)
+    since = schedule.last_scheduled_at or schedule.created_at
+    first, last = rule.timing.next(since), rule.timing.latest(now)
+    if first is not None and last is not None and first <= last:
+        work.span(first, last, rule.timing.count(since, last), TickOutcome.SKIPPED, reason, None)
+    return tuple(work.ticks)
+
+
+def _no_run(*_: Any) -> NewRun:
+    raise AssertionError("a tick that is only accounted for makes no run")
+
+
+def decide_broken(schedule: Schedule, now: datetime, error: str) -> ScheduleChange:
+    """A schedule that cannot be read: shown as broken, and looked at again later."""
+    after = replace(
+        schedule,
+        look_at=now + BROKEN_LOOK,
+        next_run_at=None,
+        last_fire_status=FireStatus.SCHEDULER_FAILED,
+        last_fire_at=now,
+        last_error=error,
+        scheduler_failures=schedule.scheduler_failures + 1,
+    )
+    return ScheduleChange(schedule=after, expected=schedule.version)
+
+
+def decide_failed(change: ScheduleChange, before: Schedule, now: datetime, error: str) -> ScheduleChange:
+    """Its runs could not be made: the ticks say so, and the schedule goes on."""
+    reason = f"the scheduler failed: {error}"
+    ticks = tuple(replace(tick, outcome=TickOutcome.SKIPPED, run=None, reason=reason) for tick in change.ticks)
+    after = replace(
+        change.schedule,
+        last_run_at=before.last_run_at,
+        last_run_id=before.last_run_id,
+        deferred_until=before.deferred_until,
+        run_count=before.run_count,
+        last_fire_status=FireStatus.SCHEDULER_FAILED,
+        last_fire_at=now,
+        last_error=error,
+        scheduler_failures=before.scheduler_failures + 1,
+    )
+    return ScheduleChange(schedule=after, expected=change.expected, ticks=ticks)

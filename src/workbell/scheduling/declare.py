@@ -1,0 +1,232 @@
+"""Declaring a schedule: its settings, checked, and the schedule that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, TypedDict, TypeVar, get_type_hints
+
+import msgspec
+
+from workbell.errors import InvalidOption, JobsError
+from workbell.model.clock import aware, seconds, span
+from workbell.model.ids import new_id
+from workbell.model.job import name as check_name
+from workbell.model.payload import clean_text
+from workbell.model.request import PRIORITIES
+from workbell.model.retry import Retry
+from workbell.model.schedule import CatchUp, Outside, Overlap, Schedule, ScheduleKind, ScheduleOptions
+from workbell.scheduling.rule import rule_of
+from workbell.timing import Interval, Once
+
+Word = TypeVar("Word", bound=StrEnum)
+
+MOST_CAUGHT_UP = 10_000
+DAY = 86400.0
+
+
+class TickSettings(TypedDict, total=False):
+    """When a schedule's ticks are, and what becomes of them. One of `cron`, `every` and `at` says when."""
+
+    cron: str
+    """Five fields, or six with seconds first: `"*/5 9-17 * * MON-FRI"`."""
+    every: float | timedelta
+    """An interval in seconds, counted from its anchor, so that it does not drift."""
+    anchor: datetime
+    """Where an interval is counted from; otherwise from when it was first declared."""
+    at: datetime
+    """Once, at this time."""
+    timezone: str
+    """Otherwise the setting `timezone`, else the machine's; kept with the schedule."""
+    payload: dict[str, Any]
+    """The arguments of every run."""
+    window: tuple[str, str]
+    """Times of day between which runs may start: `("02:00", "06:00")`, also across midnight."""
+    outside: str
+    """A tick outside the window: `defer` it to the opening (the default), or `skip` it."""
+    overlap: str
+    """A tick while an earlier run lives: `skip` (the default), `queue_one`, `allow`, `cancel_previous`."""
+    catch_up: str
+    """Ticks that no scheduler was there for: `latest` (the default), `all`, `none`."""
+    catch_up_cap: int
+    """How many runs `all` makes at the most; 100 unless said otherwise."""
+    jitter: float | timedelta
+    """Runs are spread over this many seconds after the tick; the same tick always gets the same delay."""
+
+
+class ScheduleSettings(TickSettings, total=False):
+    """What can be said about a schedule: its ticks, and how their runs differ from other runs of the job."""
+
+    queue: str
+    priority: int
+    retry: Retry | Mapping[str, Any]
+    """A Retry, or `{"max_retries": 2, "backoff_ms": 1000, "backoff_type": "fixed" | "exponential"}`."""
+    timeout: float | timedelta
+    target: str
+    """Which agent is to run it."""
+    description: str
+    created_by: str
+    enabled: bool
+
+
+NAMES = frozenset(get_type_hints(ScheduleSettings))
+TICK_NAMES = frozenset(get_type_hints(TickSettings))
+
+
+def declare(
+    name: str,
+    job: str,
+    given: ScheduleSettings | TickSettings,
+    *,
+    tenant: str,
+    timezone: str,
+    payload: str | None,
+    source: str,
+    now: datetime,
+    old: Schedule | None = None,
+) -> Schedule:
+    """The schedule that settings describe; raises for the first one that cannot be used. `old` is what it replaces."""
+    settings = ScheduleSettings(**given)
+    unknown = sorted(set(settings) - NAMES)
+    if unknown:
+        raise InvalidOption(
+            f"schedule {name}: unknown setting {unknown[0]!r}; the settings are {', '.join(sorted(NAMES))}."
+        )
+    what = f"schedule {check_name('schedule', name)}"
+    try:
+        kind, expression = _timing(settings, now, old)
+        schedule = Schedule(
+            id=new_id() if old is None else old.id,
+            tenant=tenant,
+            name=name,
+            job=check_name("job", job),
+            kind=kind,
+            expression=expression,
+            timezone=timezone,
+            options=_options(settings, payload),
+            source=source,
+            enabled=_flag(settings),
+            created_at=now if old is None else old.created_at,
+            updated_at=now,
+        )
+        rule = rule_of(schedule)
+        if kind is not ScheduleKind.ONCE and rule.next_wanted(now) is None:
+            raise JobsError("no tick ever falls into its window; widen the window, or let it defer (outside='defer').")
+    except (JobsError, InvalidOption) as error:
+        raise type(error)(f"{what}: {error}") from error
+    return schedule
+
+
+def _timing(settings: ScheduleSettings, now: datetime, old: Schedule | None) -> tuple[ScheduleKind, str]:
+    given = [word for word in ("cron", "every", "at") if settings.get(word) is not None]
+    if len(given) != 1:
+        said = " and ".join(given) or "nothing"
+        raise JobsError(f"{said} says when; give exactly one of cron=, every= and at= .")
+    if given == ["cron"]:
+        if not isinstance(settings["cron"], str):
+            raise JobsError(f"cron: expected a text, got {type(settings['cron']).__name__}.")
+        return ScheduleKind.CRON, " ".join(settings["cron"].split())
+    if given == ["at"]:
+        return ScheduleKind.ONCE, str(Once(aware("at", settings["at"])))
+    every = span("every", settings["every"])
+    if "anchor" in settings:
+        return ScheduleKind.INTERVAL, str(Interval(every, aware("anchor", settings["anchor"])))
+    if old is not None and old.kind is ScheduleKind.INTERVAL:
+        before = Interval.parse(old.expression)
+        if before.every == every:  # declared again: it goes on where it was
+            return ScheduleKind.INTERVAL, old.expression
+    return ScheduleKind.INTERVAL, str(Interval(every, now.replace(microsecond=0)))
+
+
+def _options(settings: ScheduleSettings, payload: str | None) -> ScheduleOptions:
+    priority = settings.get("priority", 0)
+    if isinstance(priority, bool) or not isinstance(priority, int) or priority not in PRIORITIES:
+        raise InvalidOption(f"priority: {priority!r} is not a whole number from -100 to 100.")
+    cap = settings.get("catch_up_cap", ScheduleOptions().catch_up_cap)
+    if isinstance(cap, bool) or not isinstance(cap, int) or not 1 <= cap <= MOST_CAUGHT_UP:
+        raise InvalidOption(f"catch_up_cap: {cap!r} is not a whole number from 1 to {MOST_CAUGHT_UP:,}.")
+    return ScheduleOptions(
+        payload=payload,
+        queue=_name(settings, "queue"),
+        priority=priority,
+        retry=read_retry(settings["retry"]) if settings.get("retry") is not None else None,
+        timeout=seconds("timeout", settings["timeout"]) if settings.get("timeout") is not None else None,
+        target=_name(settings, "target"),
+        window=_window(settings),
+        outside=_word(settings, "outside", Outside),
+        overlap=_word(settings, "overlap", Overlap),
+        catch_up=_word(settings, "catch_up", CatchUp),
+        catch_up_cap=cap,
+        jitter=seconds("jitter", settings.get("jitter", 0.0)),
+        description=clean_text(str(settings.get("description", "")), 2000),
+        created_by=clean_text(str(settings.get("created_by", "")), 200),
+    )
+
+
+def _name(settings: ScheduleSettings, setting: str) -> str | None:
+    value = settings.get(setting)
+    return None if value is None else check_name(setting, value, InvalidOption)
+
+
+def _flag(settings: ScheduleSettings) -> bool:
+    enabled = settings.get("enabled", True)
+    if not isinstance(enabled, bool):
+        raise InvalidOption(f"enabled: {enabled!r} is neither True nor False.")
+    return enabled
+
+
+def _window(settings: ScheduleSettings) -> tuple[str, str] | None:
+    window = settings.get("window")
+    if window is None:
+        return None
+    if not isinstance(window, tuple | list) or len(window) != 2 or not all(isinstance(time, str) for time in window):
+        raise InvalidOption(f"window: {window!r} is not a pair of times of day such as ('02:00', '06:00').")
+    return window[0], window[1]
+
+
+def _word(settings: ScheduleSettings, setting: str, kind: type[Word]) -> Word:
+    value = settings.get(setting)
+    if value is None:
+        default: Word = getattr(ScheduleOptions(), setting)
+        return default
+    try:
+        return kind(str(value))
+    except ValueError:
+        raise InvalidOption(f"{setting}: {value!r} is none of {', '.join(kind)}.") from None
+
+
+class RetryWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A retry policy in the words of a schedule: how many retries, and how they are spaced."""
+
+    max_retries: int = 2
+    backoff_ms: float = 2000
+    backoff_type: str = "fixed"
+
+
+def read_retry(value: object) -> Retry:
+    """A Retry as it is, or one made from the words of a schedule's policy."""
+    if isinstance(value, Retry):
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidOption(f"retry: expected a Retry or a dict, got {type(value).__name__}.")
+    try:
+        words = msgspec.convert(dict(value), RetryWords)
+    except msgspec.ValidationError as error:
+        message = str(error).replace("`", "'")
+        raise InvalidOption(f"retry: {message}; its words are max_retries, backoff_ms and backoff_type.") from None
+    if words.backoff_type not in ("fixed", "exponential"):
+        raise InvalidOption(f"retry: backoff_type {words.backoff_type!r} is neither fixed nor exponential.")
+    if words.max_retries < 0:
+        raise InvalidOption(f"retry: max_retries {words.max_retries} is less than 0.")
+    delay = seconds("retry: backoff_ms", words.backoff_ms) / 1000
+    factor = 1 if words.backoff_type == "fixed" else 2
+    return Retry(attempts=words.max_retries + 1, delay=delay, factor=factor, cap=max(delay, DAY), jitter=0)
+
+
+def same_definition(one: Schedule, other: Schedule) -> bool:
+    """Whether two schedules say the same: then declaring again changes nothing, and the next tick stays."""
+    return all(getattr(one, field) == getattr(other, field) for field in DEFINITION)
+
+
+DEFINITION = "job kind expression timezone options source enabled".split()

@@ -1,0 +1,33 @@
+"""The run that a tick makes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from workbell.model.ids import new_id
+from workbell.model.run import Lane, NewRun, Options, Run, Status
+from workbell.model.schedule import Schedule
+
+
+def request_for(schedule: Schedule, queue: str, due: datetime, now: datetime) -> NewRun:
+    """A run of a schedule's job, stamped with the schedule and the time it was due."""
+    options = schedule.options
+    settings = None
+    if options.retry is not None or options.timeout is not None:
+        settings = msgspec.json.encode(Options(retry=options.retry, timeout=options.timeout)).decode()
+    return NewRun(
+        Run(
+            new_id(),
+            Lane(schedule.tenant, options.queue or queue, schedule.job, options.target),
+            Status.SCHEDULED if due > now else Status.QUEUED,
+            -options.priority,
+            due,
+            now,
+            now,
+            input_text=options.payload,
+            options_text=settings,
+            schedule=schedule.id,
+        )
+    )

@@ -1,0 +1,46 @@
+"""A schedule's rule, read from its text: its ticks, and the window that they may run in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from workbell.model.schedule import Outside, Schedule
+from workbell.timing import Timing, Window, find_next_inside, read_timing
+
+
+class Rule(NamedTuple):
+    timing: Timing
+    window: Window | None
+    outside: Outside
+
+    def next_wanted(self, after: datetime) -> datetime | None:
+        """The next tick that can make a run: ticks that the window will skip are passed over."""
+        if self.window is None or self.outside is Outside.DEFER:
+            return self.timing.next(after)
+        return find_next_inside(self.timing, self.window, after)
+
+    def runs(self, after: datetime) -> Iterator[datetime]:
+        """When runs will be due from here on, if nothing interferes."""
+        tick = self.next_wanted(after)
+        last: datetime | None = None
+        while tick is not None:
+            at = tick if self.window is None else self.window.next_start(tick)
+            if at != last:
+                yield at
+            last = at
+            tick = self.next_wanted(tick)
+
+
+def rule_of(schedule: Schedule) -> Rule:
+    """The rule of a schedule; raises JobsError if its text cannot be read."""
+    options = schedule.options
+    return _read(schedule.kind.value, schedule.expression, schedule.timezone, options.window, options.outside)
+
+
+@lru_cache(maxsize=8192)
+def _read(kind: str, expression: str, timezone: str, window: tuple[str, str] | None, outside: Outside) -> Rule:
+    timing = read_timing(kind, expression, timezone)
+    return Rule(timing, None if window is None else Window.parse(*window, timezone), outside)

@@ -1,0 +1,130 @@
+"""Schedules and their ticks in dicts: the half of the memory store that is about when, not what."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from workbell.errors import StoreError
+from workbell.model.run import Added, NewRun, Run, Status
+from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
+from workbell.model.state import Keep, Transition, cancel, kept
+from workbell.stores.sql_schedules import REASON, REPORTED
+
+replace = msgspec.structs.replace
+
+
+class MemorySchedules:
+    """What it shares with the rest of the store is named here and made there."""
+
+    keep: Keep
+    _lock: threading.RLock
+    _live: dict[str, Run]
+
+    def __init__(self) -> None:
+        self._schedules: dict[str, Schedule] = {}
+        self._ticks: dict[tuple[str, datetime], Tick] = {}
+
+    def _add(self, request: NewRun) -> Added:
+        raise NotImplementedError
+
+    def _write(self, change: Transition) -> bool:
+        raise NotImplementedError
+
+    def request_cancel(self, run_id: str, reason: str) -> bool:
+        raise NotImplementedError
+
+    def write_schedules(self, changes: Sequence[ScheduleChange]) -> set[str]:
+        with self._lock:
+            before = (dict(self._schedules), dict(self._ticks), dict(self._live))
+            try:
+                return {change.schedule.id for change in changes if self._change(change)}
+            except BaseException:
+                self._schedules, self._ticks, self._live = before
+                raise
+
+    def _change(self, change: ScheduleChange) -> bool:
+        new, old = change.schedule, self._schedules.get(change.schedule.id)
+        if change.expected is None:
+            if any((known.tenant, known.name) == (new.tenant, new.name) for known in self._schedules.values()):
+                return False
+            self._schedules[new.id] = new
+        else:
+            if old is None or old.version != change.expected or (change.only_idle and self._is_busy(new.id)):
+                return False
+            reported = {name: getattr(old, name) for name in ("last_run_status", "last_run_ended_at", "failed_runs")}
+            self._schedules[new.id] = replace(new, version=old.version + 1, **reported)
+        if change.cancel_live:
+            self._cancel_live(new)
+        for request in change.runs:
+            self._add(request)
+        for tick in change.ticks:
+            if (tick.schedule, tick.due) in self._ticks:
+                raise StoreError(f"the tick {tick.due} of schedule {tick.schedule} is in the ledger already.")
+            self._ticks[tick.schedule, tick.due] = tick
+        return True
+
+    def _is_busy(self, schedule_id: str) -> bool:
+        return any(run.schedule == schedule_id for run in self._live.values())
+
+    def _cancel_live(self, schedule: Schedule) -> None:
+        now = schedule.last_fire_at or schedule.updated_at
+        for run in [run for run in self._live.values() if run.schedule == schedule.id]:
+            if run.status is Status.RUNNING:
+                self.request_cancel(run.id, REASON)
+            else:
+                self._write(cancel(run, now, reason=REASON, keep=kept(run, self.keep).other))
+
+    def _report(self, run: Run) -> None:
+        """A run has ended: tell its schedule."""
+        schedule = self._schedules.get(run.schedule or "")
+        word = REPORTED.get(run.status.value)
+        if schedule is None or word is None or run.finished_at is None:
+            return
+        newer = schedule.last_run_ended_at is None or run.finished_at >= schedule.last_run_ended_at
+        self._schedules[schedule.id] = replace(
+            schedule,
+            failed_runs=schedule.failed_runs + (word == "failed"),
+            last_run_status=word if newer else schedule.last_run_status,
+            last_run_ended_at=run.finished_at if newer else schedule.last_run_ended_at,
+        )
+
+    def delete_schedule(self, schedule_id: str) -> bool:
+        with self._lock:
+            return self._schedules.pop(schedule_id, None) is not None
+
+    def _delete_ticks(self, before: datetime, limit: int) -> int:
+        over = sorted((tick.created_at, key) for key, tick in self._ticks.items() if tick.created_at <= before)
+        for _, key in over[:limit]:
+            del self._ticks[key]
+        return len(over[:limit])
+
+    def due_schedules(self, now: datetime, limit: int) -> list[DueSchedule]:
+        with self._lock:
+            due = [(s.look_at, s.id, s) for s in self._schedules.values() if s.look_at is not None and s.look_at <= now]
+            return [DueSchedule(schedule, self._is_busy(schedule.id)) for _, _, schedule in sorted(due)[:limit]]
+
+    def next_look(self) -> datetime | None:
+        with self._lock:
+            return min((s.look_at for s in self._schedules.values() if s.look_at is not None), default=None)
+
+    def find_schedules(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]:
+        with self._lock:
+            return {s.name: s for s in self._schedules.values() if s.tenant == tenant and s.name in names}
+
+    def list_schedules(self, tenant: str, *, source: str | None, after: str, limit: int) -> list[Schedule]:
+        with self._lock:
+            found = [
+                schedule
+                for schedule in self._schedules.values()
+                if schedule.tenant == tenant and schedule.name > after and source in (None, schedule.source)
+            ]
+        return sorted(found, key=lambda schedule: schedule.name)[:limit]
+
+    def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
+        with self._lock:
+            found = [tick for tick in self._ticks.values() if tick.schedule == schedule_id and tick.due < before]
+        return sorted(found, key=lambda tick: tick.due, reverse=True)[:limit]

@@ -1,0 +1,178 @@
+"""The verbs about schedules that every SQL store has alike: a change with its ticks and runs is one transaction."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from workbell.model import state
+from workbell.model.run import Added, Lane, NewRun, Run, Status
+from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
+from workbell.model.state import Keep, Transition
+from workbell.stores import rows
+from workbell.stores.session import Row, Session
+
+T = TypeVar("T")
+
+ADVANCE = (
+    "id expected only_idle look_at next_run_at last_scheduled_at held_tick deferred_until last_run_at last_run_id "
+    "last_fire_status last_fire_at last_error run_count scheduler_failures"
+).split()
+REPORTED = {Status.SUCCEEDED.value: "success", Status.FAILED.value: "failed"}
+REASON = "a later tick of its schedule takes its place"
+
+
+class SqlSchedules(ABC):
+    """Schedules and their ticks over a `Session`."""
+
+    keep: Keep
+
+    @abstractmethod
+    def read(self, work: Callable[[Session], T]) -> T: ...
+
+    @abstractmethod
+    def write(self, work: Callable[[Session], T]) -> T: ...
+
+    @abstractmethod
+    def spell(self, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def prepare_lanes(self, new: Sequence[NewRun]) -> Sequence[Lane]:
+        """Lanes that must still be made in the transaction that makes these runs."""
+
+    @abstractmethod
+    def _add(self, session: Session, new: Sequence[NewRun], unknown: Sequence[Lane]) -> list[Added]: ...
+
+    @abstractmethod
+    def _runs(self, session: Session, found: Iterable[Row]) -> list[Run]: ...
+
+    @abstractmethod
+    def apply_in(self, session: Session, transitions: Sequence[Transition]) -> set[str]: ...
+
+    @abstractmethod
+    def note_lanes(self, lanes: Sequence[Lane]) -> None:
+        """These are committed now."""
+
+    # Writing
+
+    def write_schedules(self, changes: Sequence[ScheduleChange]) -> set[str]:
+        if not changes:
+            return set()
+        unknown = self.prepare_lanes([request for change in changes for request in change.runs])
+        advancing = [change for change in changes if not change.defines]
+        spelled = self.spell(ADVANCE, [_advance_values(change) for change in advancing]) if advancing else {}
+        written = self.write(lambda session: self._write_schedules(session, changes, spelled, unknown))
+        self.note_lanes(unknown)
+        return written
+
+    def _write_schedules(
+        self, session: Session, changes: Sequence[ScheduleChange], advancing: dict[str, Any], unknown: Sequence[Lane]
+    ) -> set[str]:
+        written = {row[0] for change in changes if change.defines for row in _define(session, change)}
+        if advancing:
+            written |= {row[0] for row in session.rows("advance", **advancing)}
+        done = [change for change in changes if change.schedule.id in written]
+        for change in done:
+            if change.cancel_live:
+                self._cancel_live(session, change.schedule)
+        runs = [request for change in done for request in change.runs]
+        if runs:
+            self._add(session, runs, unknown)
+        ticks = [rows.tick_values(tick) for change in done for tick in change.ticks]
+        if ticks:
+            session.rows("add_ticks", **self.spell(rows.TICK, [[tick[name] for name in rows.TICK] for tick in ticks]))
+        return written
+
+    def _cancel_live(self, session: Session, schedule: Schedule) -> None:
+        """End the live runs of a schedule: what waits at once, what runs by asking its handler."""
+        now = schedule.last_fire_at or schedule.updated_at
+        live = self._runs(session, session.rows("live_of_schedule", id=schedule.id))
+        waiting = [run for run in live if run.status is not Status.RUNNING]
+        keep = self.keep
+        ended = self.apply_in(
+            session,
+            [state.cancel(run, now, reason=REASON, keep=state.kept(run, keep).other) for run in waiting],
+        )
+        for run in live:
+            if run.id not in ended:  # running, or claimed at this very moment
+                session.rows("request_cancel", id=run.id, yes=True, reason=REASON)
+
+    def delete_schedule(self, schedule_id: str) -> bool:
+        def work(session: Session) -> bool:
+            session.rows("delete_report", id=schedule_id)
+            return bool(session.rows("delete_schedule", id=schedule_id))
+
+        return self.write(work)
+
+    def report(self, session: Session, gone: Sequence[Row], ended_at: Mapping[str, datetime | None]) -> None:
+        """Runs of schedules have ended: tell the schedules, in the order of their ids (two such writes may meet)."""
+        told: dict[str, tuple[datetime, str, int]] = {}
+        for row in gone:
+            schedule, word, at = row[4], REPORTED.get(row[5]), ended_at[row[0]]
+            if schedule is None or word is None or at is None:
+                continue
+            last, status, failed = told.get(schedule, (at, word, 0))
+            status = word if at >= last else status
+            told[schedule] = (max(at, last), status, failed + (word == "failed"))
+        if told:
+            columns = ("schedule", "last_run_status", "last_run_ended_at", "failed_runs")
+            values = [(schedule, *(told[schedule][place] for place in (1, 0, 2))) for schedule in sorted(told)]
+            session.rows("report", **self.spell(columns, values))
+
+    # Reading
+
+    def due_schedules(self, now: datetime, limit: int) -> list[DueSchedule]:
+        found = self.read(lambda session: session.rows("due_schedules", now=now, limit=limit))
+        return [DueSchedule(rows.schedule_from(row[:-1]), bool(row[-1])) for row in found]
+
+    def next_look(self) -> datetime | None:
+        found = self.read(lambda session: session.rows("next_look"))
+        return found[0][0] if found else None
+
+    def find_schedules(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]:
+        found = self.read(lambda session: session.rows("find_schedules", tenant=tenant, names=list(names)))
+        return {schedule.name: schedule for schedule in map(rows.schedule_from, found)}
+
+    def list_schedules(self, tenant: str, *, source: str | None, after: str, limit: int) -> list[Schedule]:
+        values: dict[str, Any] = {"tenant": tenant, "after": after, "limit": limit}
+        if source is None:
+            found = self.read(lambda session: session.rows("list_schedules", **values))
+        else:
+            found = self.read(lambda session: session.rows("list_schedules_of", source=source, **values))
+        return [rows.schedule_from(row) for row in found]
+
+    def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
+        found = self.read(lambda session: session.rows("ticks", id=schedule_id, before=before, limit=limit))
+        return [rows.tick_from(row) for row in found]
+
+
+def _define(session: Session, change: ScheduleChange) -> list[Row]:
+    values = rows.schedule_values(change.schedule)
+    own = {name: values[name] for name in rows.SCHEDULE}
+    if change.expected is None:
+        return session.rows("add_schedule", **own)
+    return session.rows("define_schedule", **(own | {"expected": change.expected, "version": change.expected + 1}))
+
+
+def _advance_values(change: ScheduleChange) -> list[Any]:
+    schedule = change.schedule
+    fired = schedule.last_fire_status
+    return [
+        schedule.id,
+        change.expected,
+        change.only_idle,
+        schedule.look_at,
+        schedule.next_run_at,
+        schedule.last_scheduled_at,
+        schedule.held_tick,
+        schedule.deferred_until,
+        schedule.last_run_at,
+        schedule.last_run_id,
+        None if fired is None else fired.value,
+        schedule.last_fire_at,
+        schedule.last_error,
+        schedule.run_count,
+        schedule.scheduler_failures,
+    ]
