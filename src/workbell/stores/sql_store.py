@@ -173,8 +173,12 @@ class SqlStore(SqlSchedules):
     def _ordered(self, transitions: Sequence[Transition]) -> tuple[Sequence[Transition], dict[str, Any]]:
         """In the order of ids, so that two writers of the same runs do not lock them crosswise."""
         ordered = sorted(_first_of_each(transitions), key=lambda transition: transition.run_id)
-        ending = [_values(change, FINISHED) for change in ordered if change.status.final]
-        return ordered, self.spell(FINISHED, ending) if ending else {}
+        ending = [change for change in ordered if change.status.final]
+        return ordered, self.spell_ending(ending) if ending else {}
+
+    def spell_ending(self, ending: Sequence[Transition]) -> dict[str, Any]:
+        """Transitions into history as the parameters of `finish`."""
+        return self.spell(FINISHED, [_values(change, FINISHED) for change in ending])
 
     def _apply(self, session: Session, ordered: Sequence[Transition], ending: dict[str, Any]) -> set[str]:
         moved: set[tuple[str, int]] = set()

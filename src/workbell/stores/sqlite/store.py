@@ -12,7 +12,7 @@ import msgspec
 
 from workbell.model.clock import SystemClock
 from workbell.model.run import Added, Lane, NewRun, Run
-from workbell.model.state import MOVES, Keep, Move
+from workbell.model.state import MOVES, Keep, Move, Transition
 from workbell.stores import migrate
 from workbell.stores.callers import Request
 from workbell.stores.port import Held, Pick, Renewed, Watch
@@ -87,7 +87,11 @@ class SqliteSession(Session):
         return [[from_micros(value) if place in times else value for place, value in enumerate(row)] for row in found]
 
     def finish(self, ending: dict[str, Any]) -> list[Row]:
-        gone = self._connection.execute(QUERIES["finish"], ending).fetchall()
+        gone: list[Row] = []
+        if "well" in ending:
+            gone += self._connection.execute(QUERIES["finish_well"], ending).fetchall()
+        if "rows" in ending:
+            gone += self._connection.execute(QUERIES["finish"], ending).fetchall()
         ids = msgspec.json.encode([row[0] for row in gone]).decode()
         self._connection.execute(QUERIES["remove_live"], {"ids": ids})
         return gone
@@ -171,6 +175,27 @@ class SqliteStore(SqlStore):
 
     def spell(self, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> dict[str, Any]:
         return {"rows": _json_rows(columns, values)}
+
+    def spell_ending(self, ending: Sequence[Transition]) -> dict[str, Any]:
+        well = [
+            (
+                c.run_id,
+                c.expected_token,
+                to_micros(c.started_at),
+                to_micros(c.finished_at),
+                c.result_text,
+                to_micros(c.remove_at),
+            )
+            for c in ending
+            if c.move is Move.SUCCEED
+        ]
+        if not well:
+            return super().spell_ending(ending)
+        rule = MOVES[Move.SUCCEED]
+        spelled = {"from_status": rule.sources[0].value, "to_status": rule.targets[0].value}
+        spelled["well"] = msgspec.json.encode(well).decode()
+        others = [change for change in ending if change.move is not Move.SUCCEED]
+        return spelled | (super().spell_ending(others) if others else {})
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
         return self.write(lambda session: self._renew(session, held, now, lease_until), first=True)
