@@ -23,6 +23,7 @@ from workbell.errors import (
     LeaseLost,
     RunNotFinished,
     RunNotFound,
+    ScheduleNotFound,
     SchemaMismatch,
     SettingsError,
     StoreError,
@@ -36,12 +37,15 @@ from workbell.handlers.context import Context
 from workbell.handlers.signals import Cancel, Snooze
 from workbell.model.retry import Retry
 from workbell.model.run import Attempt, Run, Status
+from workbell.model.schedule import Schedule, Tick
+from workbell.timing import Cron
 from workbell.version import __version__
 
 __all__ = [
     "Attempt",
     "Cancel",
     "Context",
+    "Cron",
     "DuplicateRun",
     "InvalidOption",
     "InvalidPayload",
@@ -53,12 +57,15 @@ __all__ = [
     "Run",
     "RunNotFinished",
     "RunNotFound",
+    "Schedule",
+    "ScheduleNotFound",
     "SchemaMismatch",
     "SettingsError",
     "Snooze",
     "Status",
     "StoreError",
     "StoreUnavailable",
+    "Tick",
     "UnknownJob",
     "WaitTimeout",
     "Workbell",

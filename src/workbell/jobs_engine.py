@@ -95,14 +95,14 @@ class JobsEngine:
         taken = {job.name for job in registry if job.name not in self._loaded}
         clashes = [file for file in change.loaded if file.name in taken]
         files = [file for file in change.loaded if file.name not in taken]
-        problems = [*change.problems, *(self._clash(file) for file in clashes)]
+        problems = [*change.problems, *(self.clash_of(file) for file in clashes)]
         for problem in problems:
             if problem not in self.problems:
                 log.error("%s", problem)
         self.problems = problems
         gone = set(self._loaded) - {file.name for file in files}
         fresh = [file for file in files if self._loaded.get(file.name) is not file]
-        registry.replace([self._job(file) for file in fresh], gone)
+        registry.replace([self.job_of(file) for file in fresh], gone)
         self._loaded = {file.name: file for file in files}
         if fresh:
             names = {file.name for file in fresh}
@@ -113,12 +113,14 @@ class JobsEngine:
         kept = {file.name for file in files} | {Path(problem.path).stem for problem in problems}
         schedules.disable_others(kept, source=source, reason="its job file is gone")
 
-    def _clash(self, file: JobFile) -> Problem:
+    def clash_of(self, file: JobFile) -> Problem:
+        """What to say of a file whose job's name the code has taken."""
         job = self._client.registry.find(file.name)
         where = "the app" if job is None else job.handler
         return Problem(file.path, None, f"the job {file.name!r} is declared by {where} already; rename the file.")
 
-    def _job(self, file: JobFile) -> JobFunction[Any, Any]:
+    def job_of(self, file: JobFile) -> JobFunction[Any, Any]:
+        """The job that a file makes; it is registered nowhere."""
         return JobFunction(
             self._client,
             file.function,
@@ -188,7 +190,15 @@ class JobsEngine:
                 found.append(RegisteredJob(job.name, text, None if file is None else file.path, next_run_at))
         return sorted(found)
 
-    def get_runs(self, name: str) -> list[JobRun]:  # type: ignore[valid-type]  # `list` is a verb here
+    def describe(self, run: Run) -> tuple[str | None, str | None]:
+        """The file that a run's job is in, and when it runs by itself; what the job does not have is None."""
+        file, job = self._loaded.get(run.job), self._client.registry.find(run.job)
+        if file is not None:
+            return file.path, file.schedule
+        ticks = None if job is None else job.ticks
+        return None, None if ticks is None else ticks.get("cron")
+
+    def get_runs(self, name: str) -> Sequence[JobRun]:
         """The last 50 runs of a job that ended, newest first."""
         ended = self._client.runs(job=name, status=[Status.SUCCEEDED, Status.FAILED], limit=RUNS)
         return [_as_job_run(run) for run in ended]

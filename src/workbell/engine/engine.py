@@ -25,6 +25,7 @@ from workbell.handlers.context import Context
 from workbell.machine import process_name, process_start
 from workbell.model import state
 from workbell.model.ids import new_id
+from workbell.model.run import Run
 from workbell.model.state import Move, Transition
 from workbell.notices.bus import Bus, Notice
 from workbell.queues.port import Claimant, Queue
@@ -73,7 +74,7 @@ class Engine:
             deliver=self._deliver,
             unbooked=lambda: self._finish.size,
         )
-        recover = Recover(store, settings.keep, self._announce, settings.sweep)
+        recover = Recover(store, settings.keep, self._announce, settings.sweep, self._tell)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
         self._materialise = Materialise(store, client.registry, self._announce, settings.poll)
         renew = Renew(store, settings.lease_span, self._works, self._stop_work)
@@ -178,8 +179,11 @@ class Engine:
     def _booked(self, pairs: Sequence[tuple[Work, Transition]]) -> None:
         self._off_hands([work for work, _ in pairs])
         self._client.waiter.nudge()
+        self._tell([(work.run, change) for work, change in pairs])
+
+    def _tell(self, pairs: Sequence[tuple[Run, Transition]]) -> None:
         if self._bus:
-            self._bus.publish([Notice(change.move, change.after(work.run)) for work, change in pairs])
+            self._bus.publish([Notice(change.move, change.after(run)) for run, change in pairs])
 
     def _dropped(self, works: Sequence[Work]) -> None:
         for work in works:

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbell.engine.outcome import HANDED_BACK, Ended, Outcome, Raised, read_return
 from workbell.engine.work import Work
-from workbell.handlers.context import Context
+from workbell.handlers.context import Context, end_database, is_still_held, keep_database, uses_database
 
 
 class HandlerTimeout(Exception):
@@ -30,9 +30,11 @@ def call_plain(work: Work, context: Context | None) -> Outcome:
     function = work.job.function
     try:
         value = function(context, **given) if work.job.signature.wants_context else function(**given)
-        return read_return(value)
+        return _kept(work, context, read_return(value))
     except BaseException as error:  # noqa: BLE001  sys.exit() in a handler ends the handler, not the worker
         return _stopped(work) or Raised(error)
+    finally:
+        end_database(context)
 
 
 async def call_async(work: Work, context: Context | None) -> Outcome:
@@ -45,10 +47,10 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
     try:
         called = function(context, **given) if work.job.signature.wants_context else function(**given)
         if limit is None:
-            return read_return(await called)
+            return _kept(work, context, read_return(await called))
         async with asyncio.timeout(limit) as scope:
             value = await called
-        return read_return(value)
+        return _kept(work, context, read_return(value))
     except TimeoutError as error:
         if limit is not None and scope.expired():
             return timed_out(work)
@@ -58,6 +60,21 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
         return _stopped(work) or Raised(error)
     except BaseException as error:  # noqa: BLE001  see call_plain
         return _stopped(work) or Raised(error)
+    finally:
+        end_database(context)
+
+
+def _kept(work: Work, context: Context | None, outcome: Outcome) -> Outcome:
+    """The outcome of a handler that returned, with what it wrote to the application's database committed.
+
+    If the run is not ours any more, nothing is committed: whoever has it now does the work again.
+    """
+    if context is None or not uses_database(context) or isinstance(outcome, Raised):
+        return outcome
+    if work.settled or work.lost or work.timed_out or not is_still_held(context, work.lease_until):
+        return _stopped(work) or HANDED_BACK
+    keep_database(context)
+    return outcome
 
 
 def timed_out(work: Work) -> Raised:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from workbell.model import state
@@ -14,17 +14,27 @@ BATCH = 500
 
 
 class Recover:
-    def __init__(self, store: Store, keep: Keep, announce: Callable[[], None], sweep: float) -> None:
+    def __init__(
+        self,
+        store: Store,
+        keep: Keep,
+        announce: Callable[[], None],
+        sweep: float,
+        tell: Callable[[Sequence[tuple[Run, Transition]]], None] = lambda _moved: None,
+    ) -> None:
         self._store = store
         self._keep = keep
         self._announce = announce
+        self._tell = tell
         self._sweep = sweep
 
     def step(self, now: datetime) -> float:
         lapsed = self._store.lapsed(now, BATCH)
-        moved = self._store.apply([self._decide(run, now) for run in lapsed])
+        decided = [(run, self._decide(run, now)) for run in lapsed]
+        moved = self._store.apply([transition for _, transition in decided])
         if moved:
             self._announce()
+            self._tell([(run, transition) for run, transition in decided if run.id in moved])
         return 0 if len(lapsed) >= BATCH and moved else self._sweep
 
     def _decide(self, run: Run, now: datetime) -> Transition:

@@ -82,18 +82,24 @@ def decide(schedule: Schedule, rule: Rule, now: datetime, *, busy: bool, make_ru
     work = _Decision(schedule, rule, now, make_run)
     overlap, was_busy = schedule.options.overlap, busy
     if work.held is not None and not busy:
-        run = work.make(work.held, work.held)
-        work.note(work.held, TickOutcome.DEFERRED, "waited until the run before it had ended", run.id)
-        work.held, busy = None, True
+        busy = _let_go(work, work.held)
     since = schedule.last_scheduled_at or schedule.created_at
-    latest = rule.timing.latest(now)
-    if latest is not None and latest > since:
-        _account(work, since, latest, busy)
-        since = latest
-    upcoming = rule.next_wanted(since)
+    upcoming = rule.timing.next(since)
+    if upcoming is not None and upcoming <= now:
+        tick, upcoming = upcoming, rule.next_wanted(upcoming)
+        if rule.window is None and (upcoming is None or upcoming > now) and not _is_missed(work, tick):
+            _fire(work, tick, busy)  # one tick, on time: by far the most frequent case
+            since = tick
+        else:
+            latest = rule.timing.latest(now)
+            assert latest is not None  # there is at least this tick
+            _account(work, since, latest, busy)
+            since, upcoming = latest, rule.next_wanted(latest)
+    elif rule.window is not None:
+        upcoming = rule.next_wanted(since)
     if work.deferred_until is not None and work.deferred_until > now:
         # All ticks until then share the fate of the deferred one: no need to wake for each.
-        upcoming = rule.timing.next(work.deferred_until - timedelta(microseconds=1))
+        upcoming = rule.timing.next(work.deferred_until)
     look_at = upcoming
     if work.held is not None:
         look_at = now + HELD_LOOK if upcoming is None else min(upcoming, now + HELD_LOOK)
@@ -123,6 +129,20 @@ def decide(schedule: Schedule, rule: Rule, now: datetime, *, busy: bool, make_ru
     )
 
 
+def _let_go(work: _Decision, tick: datetime) -> bool:
+    """The held tick's turn has come; whether it makes a run, which must not start while the window is closed."""
+    work.held, at = None, tick
+    reason = "waited until the run before it had ended"
+    window = work.rule.window
+    if window is not None and not window.contains(work.now):
+        if work.rule.outside is Outside.SKIP:
+            work.note(tick, TickOutcome.SKIPPED, f"{reason}; by then it was outside the window")
+            return False
+        at = work.deferred_until = window.next_start(work.now)
+    work.note(tick, TickOutcome.DEFERRED, reason, work.make(tick, at).id)
+    return True
+
+
 def _status(fired: bool) -> FireStatus:
     return FireStatus.FIRED if fired else FireStatus.SKIPPED
 
@@ -142,11 +162,12 @@ def _account(work: _Decision, since: datetime, latest: datetime, busy: bool) -> 
     if first is None or first > latest:
         return
     chosen = _choose(work, since, first, latest)
+    before = (len(work.runs), work.held)
     for tick in chosen:
         _fire(work, tick, busy)
     policy = work.schedule.options.catch_up
     if policy is CatchUp.LATEST or (policy is CatchUp.ALL and _replaces(work)):
-        if work.runs or work.held is not None:
+        if (len(work.runs), work.held) != before:
             _note_missed(work, since, first, chosen, TickOutcome.COALESCED, "made up for by the newest tick")
         else:
             _note_missed(work, since, first, chosen, TickOutcome.SKIPPED, "missed, and so was the newest tick")
@@ -156,8 +177,8 @@ def _pass_over_outside(work: _Decision, since: datetime, latest: datetime) -> da
     """Ticks outside the window that nobody needed to wake for, up to the first that matters."""
     timing = work.rule.timing
     if work.deferred_until is not None and work.deferred_until > since:
-        upto = min(work.deferred_until - timedelta(microseconds=1), latest)
-        outcome, reason = TickOutcome.COALESCED, "outside the window; the run deferred to its opening stands for it"
+        upto = min(work.deferred_until, latest)  # with the one at the opening itself, if there is one
+        outcome, reason = TickOutcome.COALESCED, "the run deferred to the window's opening stands for it"
         run = work.standing
     elif work.rule.window is not None and work.rule.outside is Outside.SKIP:
         inside = work.rule.next_wanted(since)
@@ -174,10 +195,8 @@ def _pass_over_outside(work: _Decision, since: datetime, latest: datetime) -> da
 
 def _choose(work: _Decision, since: datetime, first: datetime, latest: datetime) -> list[datetime]:
     """The ticks that are looked at one by one, by the catch-up policy; the others are noted as a span."""
-    if first == latest:
-        missed = work.schedule.options.catch_up is CatchUp.NONE and work.now - latest > LATE
-        if not missed:
-            return [latest]
+    if first == latest and not _is_missed(work, latest):
+        return [latest]
     policy = work.schedule.options.catch_up
     match policy:
         case CatchUp.LATEST:
@@ -195,6 +214,10 @@ def _choose(work: _Decision, since: datetime, first: datetime, latest: datetime)
             return chosen
         case _:
             assert_never(policy)
+
+
+def _is_missed(work: _Decision, tick: datetime) -> bool:
+    return work.schedule.options.catch_up is CatchUp.NONE and work.now - tick > LATE
 
 
 def _replaces(work: _Decision) -> bool:
@@ -220,7 +243,7 @@ def _note_missed(
     last = work.rule.timing.latest(end)
     if last is None or last < first:
         return
-    run = work.standing if outcome is TickOutcome.COALESCED and work.runs else None
+    run = work.standing if outcome is TickOutcome.COALESCED and work.held is None else None
     work.span(first, last, work.rule.timing.count(since, last), outcome, reason, run)
 
 
@@ -229,14 +252,15 @@ def _fire(work: _Decision, tick: datetime, busy: bool) -> None:
     window = work.rule.window
     moment = tick if work.now - tick <= LATE else work.now
     at = tick
-    if window is not None and not window.contains(moment):
+    if window is not None and _is_outside(work, tick, moment):
         if work.rule.outside is Outside.SKIP:
             work.note(tick, TickOutcome.SKIPPED, "outside the window")
             return
         at = window.next_start(moment)
         if work.deferred_until == at:
-            reason = "outside the window; the run deferred to its opening stands for it"
-            work.note(tick, TickOutcome.COALESCED, reason, work.standing)
+            work.note(
+                tick, TickOutcome.COALESCED, "the run deferred to the window's opening stands for it", work.standing
+            )
             return
     overlap = work.schedule.options.overlap
     if busy and overlap is Overlap.SKIP:
@@ -255,6 +279,14 @@ def _fire(work: _Decision, tick: datetime, busy: bool) -> None:
             work.note(
                 tick, TickOutcome.DEFERRED, f"outside the window; its run is due at {at:%Y-%m-%d %H:%M} UTC", run.id
             )
+
+
+def _is_outside(work: _Decision, tick: datetime, moment: datetime) -> bool:
+    """Whether the run would start outside the window; a tick that is to be skipped is not made up for either."""
+    window = work.rule.window
+    assert window is not None
+    made_up = work.rule.outside is Outside.SKIP and work.schedule.options.catch_up is CatchUp.ALL
+    return not window.contains(moment) or (made_up and not window.contains(tick))
 
 
 def _still_live(work: _Decision) -> str:

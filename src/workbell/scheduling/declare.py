@@ -111,7 +111,7 @@ def declare(
             updated_at=now,
         )
         rule = rule_of(schedule)
-        if kind is not ScheduleKind.ONCE and rule.next_wanted(now) is None:
+        if rule.timing.next(now) is not None and rule.next_wanted(now) is None:
             raise JobsError("no tick ever falls into its window; widen the window, or let it defer (outside='defer').")
     except (JobsError, InvalidOption) as error:
         raise type(error)(f"{what}: {error}") from error
@@ -132,11 +132,16 @@ def _timing(settings: ScheduleSettings, now: datetime, old: Schedule | None) -> 
     every = span("every", settings["every"])
     if "anchor" in settings:
         return ScheduleKind.INTERVAL, str(Interval(every, aware("anchor", settings["anchor"])))
-    if old is not None and old.kind is ScheduleKind.INTERVAL:
-        before = Interval.parse(old.expression)
-        if before.every == every:  # declared again: it goes on where it was
-            return ScheduleKind.INTERVAL, old.expression
+    if old is not None and old.kind is ScheduleKind.INTERVAL and _span_of(old) == every:
+        return ScheduleKind.INTERVAL, old.expression  # declared again: it goes on where it was
     return ScheduleKind.INTERVAL, str(Interval(every, now.replace(microsecond=0)))
+
+
+def _span_of(old: Schedule) -> timedelta | None:
+    try:
+        return Interval.parse(old.expression).every
+    except JobsError:  # broken in storage: this declaration mends it
+        return None
 
 
 def _options(settings: ScheduleSettings, payload: str | None) -> ScheduleOptions:

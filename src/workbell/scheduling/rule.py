@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from workbell.errors import JobsError
 from workbell.model.schedule import Outside, Schedule
 from workbell.timing import Timing, Window, find_next_inside, read_timing
 
@@ -31,12 +32,14 @@ class Rule(NamedTuple):
             if at != last:
                 yield at
             last = at
-            tick = self.next_wanted(tick)
+            tick = self.next_wanted(at)  # ticks before it share its run
 
 
 def rule_of(schedule: Schedule) -> Rule:
     """The rule of a schedule; raises JobsError if its text cannot be read."""
     options = schedule.options
+    if schedule.unreadable is not None:
+        raise JobsError("its stored settings cannot be read; put the schedule again.")
     return _read(schedule.kind.value, schedule.expression, schedule.timezone, options.window, options.outside)
 
 

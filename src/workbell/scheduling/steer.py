@@ -24,12 +24,12 @@ def begin(schedule: Schedule, now: datetime) -> ScheduleChange:
 
 def redefine(old: Schedule, new: Schedule, now: datetime) -> ScheduleChange | None:
     """A schedule declared again; nothing, if it says the same as before, so that its next tick stays where it was."""
-    if same_definition(old, new):
+    if same_definition(old, new) and old.unreadable is None:
         return None
     fields = ("job", "kind", "expression", "timezone", "options", "source", "enabled", "updated_at")
-    after = replace(old, **{name: getattr(new, name) for name in fields})
+    after = replace(old, unreadable=None, **{name: getattr(new, name) for name in fields})
     after = replace(after, reason=_reason(after))
-    if _same_timing(old, new) and old.active and after.active:
+    if _same_timing(old, new) and old.active and after.active and old.unreadable is None:
         return ScheduleChange(schedule=after, expected=old.version, defines=True)
     return _restart(old, after, now, "the schedule was changed")
 
@@ -61,8 +61,8 @@ def _stopped(after: Schedule) -> ScheduleChange:
 
 
 def _restart(old: Schedule, after: Schedule, now: datetime, reason: str) -> ScheduleChange:
-    if not after.active:
-        return _stopped(after)
+    if not after.active and _same_timing(old, after):
+        return _stopped(after)  # what passes meanwhile is noted when it goes on
     if old.paused:
         reason = "paused"
     elif not old.enabled:

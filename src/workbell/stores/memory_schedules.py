@@ -12,9 +12,13 @@ from workbell.errors import StoreError
 from workbell.model.run import Added, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Keep, Transition, cancel, kept
-from workbell.stores.sql_schedules import REASON, REPORTED
+from workbell.stores.sql_schedules import ADVANCE, REASON, REPORTED
 
 replace = msgspec.structs.replace
+
+ADVANCED = [name for name in ADVANCE if name not in ("id", "expected", "only_idle")]
+REPORTS = ("last_run_status", "last_run_ended_at", "failed_runs")
+DEFINED = [name for name in Schedule.__struct_fields__ if name not in ("version", *REPORTS)]
 
 
 class MemorySchedules:
@@ -23,6 +27,8 @@ class MemorySchedules:
     keep: Keep
     _lock: threading.RLock
     _live: dict[str, Run]
+    _finished: dict[str, Run]
+    _keys: dict[tuple[str, str], tuple[str, datetime | None]]
 
     def __init__(self) -> None:
         self._schedules: dict[str, Schedule] = {}
@@ -39,11 +45,13 @@ class MemorySchedules:
 
     def write_schedules(self, changes: Sequence[ScheduleChange]) -> set[str]:
         with self._lock:
-            before = (dict(self._schedules), dict(self._ticks), dict(self._live))
+            runs = (dict(self._live), dict(self._finished), dict(self._keys))
+            before = (dict(self._schedules), dict(self._ticks))
             try:
                 return {change.schedule.id for change in changes if self._change(change)}
             except BaseException:
-                self._schedules, self._ticks, self._live = before
+                self._schedules, self._ticks = before
+                self._live, self._finished, self._keys = runs
                 raise
 
     def _change(self, change: ScheduleChange) -> bool:
@@ -55,8 +63,9 @@ class MemorySchedules:
         else:
             if old is None or old.version != change.expected or (change.only_idle and self._is_busy(new.id)):
                 return False
-            reported = {name: getattr(old, name) for name in ("last_run_status", "last_run_ended_at", "failed_runs")}
-            self._schedules[new.id] = replace(new, version=old.version + 1, **reported)
+            fields = DEFINED if change.defines else ADVANCED
+            changed = {name: getattr(new, name) for name in fields}
+            self._schedules[new.id] = replace(old, version=old.version + 1, **changed)
         if change.cancel_live:
             self._cancel_live(new)
         for request in change.runs:

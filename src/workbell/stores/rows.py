@@ -181,7 +181,7 @@ def schedule_values(schedule: Schedule) -> dict[str, Any]:
     fired = schedule.last_fire_status
     return values | {
         "kind": schedule.kind.value,
-        "options": msgspec.json.encode(schedule.options).decode(),
+        "options": schedule.unreadable or msgspec.json.encode(schedule.options).decode(),
         "last_fire_status": None if fired is None else fired.value,
     }
 
@@ -191,7 +191,11 @@ def schedule_from(row: Sequence[Any]) -> Schedule:
     values = dict(zip((*SCHEDULE, *REPORT), row, strict=False))
     fired = values["last_fire_status"]
     values["kind"] = ScheduleKind(values["kind"])
-    values["options"] = _schedule_options(values["options"])
+    try:
+        values["options"] = _schedule_options(values["options"])
+    except msgspec.DecodeError as error:  # shown as broken: the others must go on
+        values |= {"options": ScheduleOptions(), "unreadable": values["options"]}
+        values["last_error"] = f"its stored settings cannot be read: {error}"
     values["enabled"] = bool(values["enabled"])
     values["paused"] = bool(values["paused"])
     values["last_fire_status"] = None if fired is None else FireStatus(fired)

@@ -17,6 +17,7 @@ from random import Random
 from workbell.client import Client
 from workbell.engine.consume import serves
 from workbell.engine.execute import call_async, call_plain
+from workbell.engine.materialise import Materialise
 from workbell.engine.outcome import Raised, decide
 from workbell.engine.recover import Recover
 from workbell.engine.work import Work
@@ -73,6 +74,7 @@ class _Drainer:
         settings: Settings = getattr(bell, "settings", None) or Settings()
         self._claimant = Claimant("drain", settings.lease_span, serves(bell.registry, None))
         self._recover = Recover(bell.store, bell.keep, lambda: None, settings.sweep)
+        self._materialise = Materialise(bell.store, bell.registry, lambda: None, settings.poll)
         self._random = Random(0)
 
     def claim(self, limit: int) -> list[Run]:
@@ -91,6 +93,8 @@ class _Drainer:
         now = self._store.clock.now()
         while self._recover.step(now) == 0:
             pass  # more than a batch was lost or has expired
+        while self._materialise.fire_due(now):
+            pass  # a schedule has other ticks, or a batch was full
         while self._store.dispatch(now, BATCH) >= BATCH:
             pass
         return now

@@ -60,14 +60,14 @@ class RawSqlite(Raw):
             self._connection.execute(f"PRAGMA {pragma}")
 
     def insert(self, new: Sequence[NewRun], batch: int) -> float:
-        from workbell.stores.sqlite.store import INSERT, _insert_values
+        from workbell.stores.sqlite.store import INSERT_PLAIN, PLAIN, _insert_values
 
         rows = [_insert_values(request) for request in new]
         connection = self._connection
         began = time.perf_counter()
         for page in _pages(rows, batch):
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(INSERT, page)
+            connection.executemany(INSERT_PLAIN, [row[:PLAIN] for row in page])
             connection.execute("COMMIT")
         return time.perf_counter() - began
 

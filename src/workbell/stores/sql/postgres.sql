@@ -138,6 +138,8 @@ SELECT clock_timestamp()
 
 -- advance: schedules go on to their next tick, each if nobody else took it there and no run is in its way
 -- A row that another scheduler has locked is being advanced by it: skipping it costs nothing and cannot deadlock.
+-- The range on `expected` is always true. It makes the planner expect few rows: knowing that there are hundreds, it
+-- hashed the whole table for every batch. The LIMIT keeps it from hashing all live runs for the overlap test.
 WITH free AS MATERIALIZED (
     SELECT new.* FROM unnest(CAST(:id AS uuid[]), CAST(:expected AS integer[]), CAST(:only_idle AS boolean[]),
         CAST(:look_at AS timestamptz[]), CAST(:next_run_at AS timestamptz[]), CAST(:last_scheduled_at AS timestamptz[]),
@@ -147,7 +149,7 @@ WITH free AS MATERIALIZED (
         AS new(id, expected, only_idle, look_at, next_run_at, last_scheduled_at, held_tick, deferred_until,
             last_run_at, last_run_id, last_fire_status, last_fire_at, last_error, run_count, scheduler_failures)
     CROSS JOIN LATERAL (SELECT 1 FROM workbell_schedules s WHERE s.id = new.id AND s.version = new.expected
-        AND (NOT new.only_idle OR NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id))
+        AND (NOT new.only_idle OR (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id LIMIT 1) IS NULL)
         FOR UPDATE SKIP LOCKED) mine
 )
 UPDATE workbell_schedules s SET version = s.version + 1, look_at = new.look_at, next_run_at = new.next_run_at,
@@ -155,7 +157,7 @@ UPDATE workbell_schedules s SET version = s.version + 1, look_at = new.look_at, 
     last_run_at = new.last_run_at, last_run_id = new.last_run_id, last_fire_status = new.last_fire_status,
     last_fire_at = new.last_fire_at, last_error = new.last_error, run_count = new.run_count,
     scheduler_failures = new.scheduler_failures
-FROM free new WHERE s.id = new.id RETURNING s.id
+FROM free new WHERE s.id = new.id AND new.expected BETWEEN 0 AND 2147483646 RETURNING s.id
 
 -- add_ticks: the fates of ticks, for good; the key stops a second one
 INSERT INTO workbell_ticks (schedule, due, until, count, outcome, run, reason, created_at)

@@ -118,7 +118,7 @@ DELETE FROM workbell_schedules WHERE id = :id RETURNING id
 DELETE FROM workbell_reports WHERE schedule = :id
 
 -- due_schedules: where the scheduler must look, and whether a run is live
-SELECT {schedule}, EXISTS (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id)
+SELECT {schedule}, (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id LIMIT 1) IS NOT NULL
 FROM workbell_schedules s WHERE s.look_at <= :now ORDER BY s.look_at LIMIT :limit
 
 -- next_look: when the scheduler must look again
