@@ -8,19 +8,22 @@ import logging
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from workbell.client import Client, nothing
 from workbell.engine.engine import Engine
-from workbell.errors import InvalidUrl, StoreError, WorkbellError
+from workbell.errors import InvalidOption, InvalidUrl, StoreError, WorkbellError
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
+from workbell.handlers.resources import Resources
 from workbell.jobs_engine import JobsEngine
 from workbell.model.retry import Retry
 from workbell.model.state import Keep
 from workbell.notices.bus import Bus
+from workbell.notices.lifecycle import TYPES, LifecycleEvent, listen
 from workbell.queues.in_store import InStoreQueue
 from workbell.schedules import Declaration
 from workbell.scheduling.declare import TickSettings
@@ -80,7 +83,7 @@ class Workbell(Client):
         self._end_run: Callable[[], None] = nothing
         super().__init__(
             store or open_store(self.settings.url, self.settings.keep),
-            Registry(),
+            Registry(Resources.from_settings(self.settings)),
             tenant=tenant or self.settings.tenant,
             keep=self.settings.keep,
             timezone=self.settings.timezone,
@@ -143,6 +146,16 @@ class Workbell(Client):
             return job
 
         return declare if function is None else declare(function)
+
+    def listen(self, pattern: str, listener: Callable[[LifecycleEvent], None]) -> Callable[[], None]:
+        """Hear of jobs that run in this process: `bell.listen("job.failed", tell)`, or `job.*` for all.
+
+        The answer ends the listening. A listener is called on a thread of the engine and must be quick; what it
+        raises is logged and never touches the run.
+        """
+        if not any(fnmatchcase(kind, pattern) for kind in TYPES):
+            raise InvalidOption(f"listen: {pattern!r} matches none of {', '.join(TYPES)}.")
+        return listen(self.bus, pattern, listener, self.engine.describe)
 
     # Run
 
@@ -212,7 +225,14 @@ class Workbell(Client):
         if self._engine is not None:
             raise WorkbellError("This Workbell is running already; make another one, or raise its concurrency.")
         engine = Engine(
-            self, InStoreQueue(self.store), self.bus, self.settings, loop, queues=queues, concurrency=concurrency
+            self,
+            InStoreQueue(self.store),
+            self.bus,
+            self.settings,
+            loop,
+            queues=queues,
+            concurrency=concurrency,
+            declare_again=self.engine.declare_again,
         )
         self.store.check()
         self.engine.start()

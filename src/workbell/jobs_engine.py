@@ -49,6 +49,8 @@ class JobsEngine:
     """What a project's folder declares, kept in step with the registry and the store."""
 
     def __init__(self, client: Client, settings: Settings, shut_down: Callable[[], None]) -> None:
+        file = find_file()
+        self.folder = Path.cwd() if file is None else file.parent
         self._client = client
         self._settings = settings
         self._shut_down = shut_down
@@ -63,16 +65,13 @@ class JobsEngine:
     def project(self) -> str:
         return self._settings.project or program_name()
 
-    @property
-    def folder(self) -> Path:
-        file = find_file()
-        return Path.cwd() if file is None else file.parent
-
     def start(self) -> None:
         """Before the engine runs: the job files of a project, and the schedules that its code declares."""
         if self._settings.project is not None or self._files is not None:
             self.load()
-        self._put_code_schedules()
+        names = self._put_code_schedules()
+        reason = f"the code of {self.project!r} no longer declares it"
+        self._client.schedules.disable_others(names, source=f"code:{self.project}", reason=reason)
 
     def load(self) -> Change:
         """Load every job file. A file with a problem is left out, and its problem is logged and kept in `problems`."""
@@ -107,11 +106,13 @@ class JobsEngine:
         if fresh:
             names = {file.name for file in fresh}
             store.put_jobs([job for job in registry.definitions(store.clock, self._client.tenant) if job.name in names])
-        source = f"file:{self.project}"
-        schedules = self._client.schedules
-        schedules.put_all([self._declaration(file) for file in fresh], source=source)
+        self._put_file_schedules(fresh)
         kept = {file.name for file in files} | {Path(problem.path).stem for problem in problems}
-        schedules.disable_others(kept, source=source, reason="its job file is gone")
+        reason = f"its job file is gone from the project {self.project!r}"
+        self._client.schedules.disable_others(kept, source=f"file:{self.project}", reason=reason)
+
+    def _put_file_schedules(self, files: Sequence[JobFile]) -> None:
+        self._client.schedules.put_all([self._declaration(file) for file in files], source=f"file:{self.project}")
 
     def clash_of(self, file: JobFile) -> Problem:
         """What to say of a file whose job's name the code has taken."""
@@ -141,13 +142,19 @@ class JobsEngine:
         settings |= {name: getattr(file, name) for name in optional if getattr(file, name) is not None}
         return Declaration(file.name, job, settings)  # type: ignore[arg-type]  # its keys come from a file
 
-    def _put_code_schedules(self) -> None:
-        """The schedules of `@bell.job(cron=…)`; those that the code no longer has are switched off."""
+    def _put_code_schedules(self) -> list[str]:
+        """The schedules of `@bell.job(cron=…)`: their names."""
         declared = [job for job in self._client.registry if job.ticks is not None]
-        source, schedules = f"code:{self.project}", self._client.schedules
         declarations = [Declaration(job.name, job, job.ticks) for job in declared if job.ticks is not None]
-        schedules.put_all(declarations, source=source)
-        schedules.disable_others([job.name for job in declared], source=source, reason="the code no longer declares it")
+        self._client.schedules.put_all(declarations, source=f"code:{self.project}")
+        return [job.name for job in declared]
+
+    def declare_again(self) -> None:
+        """Now and then while the engine runs: during a deploy an older process may have started after this one, and
+        have switched off what it does not know."""
+        with self._lock:
+            self._put_file_schedules(list(self._loaded.values()))
+            self._put_code_schedules()
 
     # Watch
 
@@ -155,7 +162,8 @@ class JobsEngine:
         """Reload whenever a file of the project changes, until `shutdown` or `unwatch`."""
         with self._lock:
             if self._watch is None:
-                self._watch = Watch(self.folder, self._settings.jobs, self._changed)
+                left_out = [Path(self._settings.storage)]
+                self._watch = Watch(self.folder, self._settings.jobs, self._changed, leave_out=left_out)
                 self._watch.start()
 
     def _changed(self) -> None:

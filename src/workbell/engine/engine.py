@@ -35,6 +35,7 @@ FLUSH = 10.0  # for the last outcomes to be written
 STUBBORN = 2.0  # for a cancelled handler to give up
 TIDY = 10.0
 PRUNE = 60.0
+DECLARE = 60.0
 
 
 class Engine:
@@ -50,6 +51,7 @@ class Engine:
         *,
         queues: Sequence[str] | None = None,
         concurrency: int | None = None,
+        declare_again: Callable[[], None] = lambda: None,
     ) -> None:
         store, clock = client.store, client.store.clock
         self.worker = f"{process_name()}/{new_id()[-12:]}"
@@ -58,6 +60,8 @@ class Engine:
         self._bus = bus
         self._loop = loop
         self._hurry = False
+        self._declare_again = declare_again
+        self._declared = False
         size = concurrency or settings.concurrency
         claimant = Claimant(self.worker, settings.lease_span, serves(client.registry, queues))
         self._async = AsyncSlots(loop, size, clock, self._context, self._done)
@@ -92,6 +96,7 @@ class Engine:
             Duty("recover", recover.step, clock),
             Duty("prune", prune.step, clock),
             Duty("tidy", self._tidy, clock),
+            Duty("declare", self._declare, clock),
             self._materialise_duty,
             self._dispatch_duty,
             self._consume_duty,
@@ -148,6 +153,12 @@ class Engine:
         self._store.tidy()
         self._store.measure_time()
         return TIDY
+
+    def _declare(self, _now: datetime) -> float:
+        if self._declared:  # not at the start, where it has just been done
+            self._declare_again()
+        self._declared = True
+        return DECLARE
 
     # The way of a run
 

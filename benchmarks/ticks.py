@@ -1,0 +1,112 @@
+"""How late ticks are: many schedules loaded, a thousand of them due at one instant. `make bench` runs it.
+
+Late is what passes between the tick's due time and the commit of its run, and until its handler starts. Also: what
+100,000 schedules cost while nothing is due, and what putting one more of them costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.support.postgres import PostgresServer  # noqa: E402
+from workbell import Workbell  # noqa: E402
+from workbell.schedules import Declaration  # noqa: E402
+from workbell.settings import Settings  # noqa: E402
+
+DUE = 1000
+
+
+def share(ordered: Sequence[float], part: float) -> float:
+    return ordered[min(len(ordered) - 1, int(len(ordered) * part))] * 1000
+
+
+def show(what: str, late: list[float]) -> None:
+    ordered = sorted(late)
+    p50, p99, last = share(ordered, 0.5), share(ordered, 0.99), ordered[-1] * 1000
+    print(f"  {what:24} p50 {p50:6.1f} ms   p99 {p99:6.1f} ms   last {last:6.1f} ms", flush=True)
+
+
+def measure(url: str, loaded: int) -> None:
+    started: list[float] = []
+    committed: list[float] = []
+    with Workbell(url, settings=Settings(url=url, concurrency=100)) as bell:
+
+        @bell.job
+        async def noop(due: float) -> None:
+            started.append(time.time() - due)
+
+        began = time.perf_counter()
+        far: list[Declaration] = [
+            Declaration(f"far {n}", noop, {"cron": f"{n % 60} 3 1 1 *", "payload": {"due": 0.0}}) for n in range(loaded)
+        ]
+        bell.schedules.put_all(far, source="bench")
+        print(f"  {'put ' + format(loaded, ','):24} {loaded / (time.perf_counter() - began):,.0f} a second", flush=True)
+        began = time.perf_counter()
+        for n in range(100):
+            bell.schedules.put(f"one more {n}", job=noop, cron="0 3 1 1 *", payload={"due": 0.0})
+        print(f"  {'put one more':24} {(time.perf_counter() - began) * 10:.1f} ms", flush=True)
+        idle(bell)
+        due = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=4)
+        near = [Declaration(f"near {n}", noop, {"at": due, "payload": {"due": due.timestamp()}}) for n in range(DUE)]
+        bell.schedules.put_all(near, source="bench")
+        write = bell.store.write_schedules
+
+        def watched(changes: Sequence[Any]) -> set[str]:
+            written = write(changes)
+            committed.extend(time.time() - change.ticks[0].due.timestamp() for change in changes if change.ticks)
+            return written
+
+        bell.store.write_schedules = watched  # type: ignore[method-assign]
+        asyncio.run(run_until(bell, lambda: len(started) >= DUE))
+    show("tick to commit", committed)
+    show("tick to handler", started)
+
+
+def idle(bell: Workbell, seconds: float = 10) -> None:
+    async def main() -> None:
+        async with bell.running():
+            await asyncio.sleep(2)
+            before, began = time.process_time(), time.perf_counter()
+            await asyncio.sleep(seconds)
+            used = (time.process_time() - before) / (time.perf_counter() - began)
+            print(f"  {'idle':24} {used * 100:.2f} % of a core", flush=True)
+
+    asyncio.run(main())
+
+
+async def run_until(bell: Workbell, done: Any) -> None:
+    async with bell.running():
+        while not done():
+            await asyncio.sleep(0.05)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--loaded", type=int, default=10_000, help="schedules that are not due")
+    parser.add_argument("stores", nargs="*", default=["sqlite", "postgres"], help="sqlite, postgres or both")
+    given = parser.parse_args()
+    if "sqlite" in given.stores:
+        with tempfile.TemporaryDirectory() as folder:
+            print(f"SQLite, {given.loaded:,} schedules loaded, {DUE:,} due at one instant")
+            measure(f"sqlite:///{folder}/bench.db", given.loaded)
+    if "postgres" in given.stores:
+        server = PostgresServer().start()
+        try:
+            print(f"PostgreSQL, {given.loaded:,} schedules loaded, {DUE:,} due at one instant")
+            measure(server.create_database(), given.loaded)
+        finally:
+            server.remove()
+
+
+if __name__ == "__main__":
+    main()
