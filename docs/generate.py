@@ -2,7 +2,7 @@
 
 Everything on that page comes from signatures, docstrings and the command line's own help, in the order of the
 source, so that two runs give the same text. The few words that the code does not carry (what a setting or a
-field of a run means) stand here, and it is an error if one is missing or too many.
+field of a run means) stand in words.py, and it is an error if one is missing or too many.
 """
 
 from __future__ import annotations
@@ -12,83 +12,29 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
 import msgspec
+from words import FOR_US, OTHER_OPTIONS, OTHER_WORDS, RUN, SCHEDULE, SETTINGS, TICK
 
 import workbell
-from workbell import Attempt, Cancel, Context, Retry, Run, Snooze, Status, Workbell, WorkbellError
+from workbell import Attempt, Cancel, Context, Cron, Retry, Run, Schedule, Snooze, Status, Tick, Workbell, WorkbellError
 from workbell.client import Client
+from workbell.files import Storage, StoredFile
 from workbell.handlers.job_function import Enqueuer, JobFunction
+from workbell.jobs_engine import JobRun, JobsEngine, RegisteredJob
 from workbell.model import request
 from workbell.model.run import PUBLIC_FIELDS, AttemptStatus
+from workbell.model.schedule import OPTION_FIELDS, TickOutcome
+from workbell.model.schedule import PUBLIC_FIELDS as SCHEDULE_FIELDS
+from workbell.notices.lifecycle import LifecycleEvent
+from workbell.schedules import Schedules
+from workbell.scheduling import declare
 from workbell.settings import PREFIX, Settings
 
 PAGE = Path(__file__).parent / "reference" / "api.md"
-
-SETTINGS = {
-    "url": "Where the store is: `sqlite:///file.db`, `sqlite:////absolute/file.db`, `postgresql://…` or "
-    "`memory://`. In `workbell.toml` a file without a leading slash lies beside that one.",
-    "app": "Where the command line finds your `Workbell`, as `module:name`.",
-    "tenant": "The tenant whose runs the verbs make and see.",
-    "log_level": "`debug`, `info`, `warning` or `error`.",
-    "concurrency": "How many handlers run at once in one process. From 1 to 10,000.",
-    "lease": "How long a worker holds a run without renewing. From 0.5 to 86,400.",
-    "sweep": "How often each process looks for leases that ran out. From 0.05 to 3,600.",
-    "poll": "How often a worker looks for work if no hint reaches it. From 0.005 to 60.",
-    "grace": "How long a stopping worker waits for its handlers. From 0 to 86,400.",
-    "keep_succeeded": "How long succeeded runs stay in history.",
-    "keep_other": "How long failed and canceled runs stay in history.",
-}
-
-RUN = {
-    "id": "Its id, a UUID of version 7: ids sort by the time they were made.",
-    "job": "The name of the job.",
-    "status": "One of the six words; see below.",
-    "attempt": "How often a worker has started it.",
-    "failures": "How often its handler has failed: what the retry policy counts.",
-    "losses": "How often its worker was lost.",
-    "scheduled_for": "When it is due, or was.",
-    "started_at": "When the current or last attempt began.",
-    "finished_at": "When it ended.",
-    "input": "The arguments, by name.",
-    "result": "What the handler returned.",
-    "error": "What went wrong last: the error on the first line, the traceback below.",
-    "reason": "Why it is where it is: `error`, `timeout`, `payload`, `result`, `worker lost`, `crashed`, "
-    "`expired`, or the text given to `cancel`.",
-    "queue": "The queue it belongs to.",
-    "priority": "From -100 to 100; higher first.",
-    "tag": "The word given with `tag=`.",
-    "key": "The word given with `key=`.",
-    "user_id": "Whom it belongs to; 0 is the system.",
-    "tenant": "The tenant it belongs to.",
-    "schedule": "The schedule that made it. Always empty for now.",
-    "event": "The event that made it. Always empty for now.",
-    "target": "The agent that is to run it; no worker of this version takes a run with a target.",
-    "retry_of": "The finished run that this one repeats (`bell.retry`).",
-    "rescheduled_from": "The failed run that this one follows (`auto_reschedule=`).",
-    "persistent": "False: it ends if the process that enqueued it is restarted before it starts.",
-    "expires_at": "Not started by then: canceled.",
-    "remove_at": "When it is removed from history.",
-    "progress": '`{"done", "total", "message"}` as last reported by the handler.',
-    "created_at": "When it was asked for.",
-    "updated_at": "When it last moved.",
-}
-
-
-OTHER_WORDS = {
-    "Workbell.resume": "Take up again what `pause` stopped.",
-    "Enqueuer.request": "As for the job itself, with the options.",
-    "Enqueuer.enqueue": "As for the job itself, with the options.",
-}
-
-OTHER_OPTIONS = {
-    "queue": "Another queue than the job's own.",
-    "tenant": "Another tenant than the caller's.",
-    "retry": "Another retry policy than the job's own.",
-    "timeout": "Another limit than the job's own for one attempt.",
-}
 
 
 def page() -> str:
@@ -101,7 +47,18 @@ def page() -> str:
         *_class("A job: what `@bell.job` makes", JobFunction, [JobFunction]),
         *_class("A job with options: what `job.options(…)` makes", Enqueuer, [Enqueuer]),
         *_options(),
+        *_class("Schedules: `bell.schedules`", Schedules, [Schedules]),
+        *_settings_of_a_schedule(),
+        *_schedule(),
+        *_tick(),
+        *_class("Cron", Cron, [Cron]),
+        *_class("The engine of a project: `bell.engine`", JobsEngine, [JobsEngine]),
+        *_tuple("A job that runs by itself: what `bell.engine.list()` gives", RegisteredJob),
+        *_tuple("A run that ended: what `bell.engine.get_runs(name)` gives", JobRun),
+        *_struct("What `bell.listen` tells", LifecycleEvent),
         *_class("Context", Context, [Context]),
+        *_class("Files: `ctx.storage`", Storage, [Storage]),
+        *_struct("A stored file", StoredFile),
         *_struct("Retry", Retry),
         *_struct("Cancel", Cancel),
         *_struct("Snooze", Snooze),
@@ -133,7 +90,7 @@ def _class(title: str, kind: type, bases: list[type]) -> Iterator[str]:
             name: value for name, value in vars(base).items() if _is_public(name, value) and name not in methods
         }
     for name, value in methods.items():
-        if _verb_of(name, methods) is not None:
+        if _verb_of(name, methods) is not None or f"{kind.__name__}.{name}" in FOR_US:
             continue
         yield f"### `{name}{_signature(value)}`"
         twin = next((other for other in methods if _verb_of(other, methods) == name), None)
@@ -177,17 +134,33 @@ def _options() -> Iterator[str]:
         "For `job.options(…).enqueue(…)` and as keywords of `bell.enqueue(name, payload, …)`. "
         "Spans are seconds or a `timedelta`; times must have a zone."
     )
-    tree = ast.parse(inspect.getsource(request))
-    body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "EnqueueOptions")
+    yield _table(["Option", "Type", "What it does"], _rows_of(request, "EnqueueOptions"))
+
+
+def _settings_of_a_schedule() -> Iterator[str]:
+    yield "## Settings of a schedule"
+    yield (
+        "For `bell.schedules.put(name, job=…, …)`. The first table also goes with `@bell.job(…)`. "
+        "Spans are seconds or a `timedelta`; times must have a zone."
+    )
+    yield _table(["Setting", "Type", "What it does"], _rows_of(declare, "TickSettings"))
+    yield "And how its runs differ from other runs of the job:"
+    yield _table(["Setting", "Type", "What it does"], _rows_of(declare, "ScheduleSettings"))
+
+
+def _rows_of(module: ModuleType, name: str) -> list[list[str]]:
+    """The fields of a TypedDict with the words below each."""
+    tree = ast.parse(inspect.getsource(module))
+    body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     rows = []
     for place, node in enumerate(body):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             after = body[place + 1] if place + 1 < len(body) else None
             name, text = node.target.id, ""
             if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-                text = str(after.value.value)
+                text = str(after.value.value).replace("|", "\\|")
             rows.append([f"`{name}`", _code(ast.unparse(node.annotation)), text or OTHER_OPTIONS[name]])
-    yield _table(["Option", "Type", "What it does"], rows)
+    return rows
 
 
 def _struct(title: str, kind: type[msgspec.Struct]) -> Iterator[str]:
@@ -199,6 +172,29 @@ def _struct(title: str, kind: type[msgspec.Struct]) -> Iterator[str]:
         for field in msgspec.structs.fields(kind)
     ]
     yield _table(["Field", "Type", "Default"], rows)
+
+
+def _tuple(title: str, kind: type) -> Iterator[str]:
+    yield f"## {title}"
+    yield _doc(kind)
+    yield _table(["Field", "Type"], [[f"`{name}`", _code(str(hint))] for name, hint in kind.__annotations__.items()])
+
+
+def _schedule() -> Iterator[str]:
+    fields = [*SCHEDULE_FIELDS, *OPTION_FIELDS]
+    _complete("SCHEDULE", SCHEDULE, fields)
+    yield "## Schedule"
+    yield _doc(Schedule) + " `schedule.as_dict()` gives these fields as a dict; the settings are in `schedule.options`."
+    yield _table(["Field", "What it is"], [[f"`{name}`", SCHEDULE[name]] for name in fields])
+
+
+def _tick() -> Iterator[str]:
+    fields = list(Tick.__struct_fields__)
+    _complete("TICK", TICK, fields)
+    yield "## Tick"
+    yield _doc(Tick)
+    yield _table(["Field", "What it is"], [[f"`{name}`", TICK[name]] for name in fields])
+    yield f"**Outcome:** {', '.join(f'`{word}`' for word in TickOutcome)}. [Their reasons](schedules.md#the-ledger)."
 
 
 def _run() -> Iterator[str]:
@@ -270,7 +266,8 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
         command = group.get_command(context, name)
         if command is None or command.hidden:
             continue
-        yield f"### `{context.command_path} {name}`"
+        arguments = [one.human_readable_name for one in command.params if isinstance(one, click.Argument)]
+        yield f"### `{' '.join([context.command_path, name, *arguments])}`"
         yield _plain(command.help or "")
         options = [option for option in command.params if isinstance(option, click.Option)]
         rows = [[_option(option), _meaning(option)] for option in options if not option.hidden]

@@ -76,6 +76,18 @@ class SettingsError(WorkbellError):
     exit_code = 78
 
 
+class DatabaseUnavailable(WorkbellError):
+    """The application's own database, that of `ctx.db`, could not be opened."""
+
+    exit_code = 69
+
+
+class StoredFileNotFound(WorkbellError):
+    """No file with this id is kept in `ctx.storage`."""
+
+    exit_code = 4
+
+
 class StoreError(WorkbellError):
     """The store refused or failed."""
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 NO_RUN = "<!-- no-run -->"
+STEP = re.compile(
+    r"<!-- (?P<kind>file|shows|run|start|sees|stops)(?:: (?P<path>\S+))?(?: in (?P<folder>\S+))?"
+    r"(?:, exit (?P<code>\d+))? -->"
+)
+TABLE_ROW = re.compile(r"^\| (.*) \|$", re.MULTILINE)
 
 
 def name_of(page: Path) -> str:
@@ -19,9 +26,17 @@ def text_of(page: Path) -> str:
     return page.read_text("utf-8")
 
 
-def blocks(text: str, language: str) -> list[tuple[int, str]]:
-    """Fenced blocks of a language that may be run: the line each starts on, and its code."""
-    found: list[tuple[int, str]] = []
+class Block(NamedTuple):
+    """A fenced block: its language, the line it starts on, its text, and the last line of text before it."""
+
+    language: str
+    line: int
+    text: str
+    before: str
+
+
+def all_blocks(text: str) -> list[Block]:
+    found: list[Block] = []
     lines = text.splitlines()
     place = 0
     while place < len(lines):
@@ -29,11 +44,28 @@ def blocks(text: str, language: str) -> list[tuple[int, str]]:
             place += 1
             continue
         end = next(at for at in range(place + 1, len(lines)) if lines[at].startswith("```"))
-        before = next((line for line in reversed(lines[:place]) if line.strip()), "")
-        if lines[place].removeprefix("```").strip() == language and before.strip() != NO_RUN:
-            found.append((place + 1, "\n".join(lines[place + 1 : end])))
+        before = next((line for line in reversed(lines[:place]) if line.strip()), "").strip()
+        language = lines[place].removeprefix("```").strip()
+        found.append(Block(language, place + 1, "\n".join(lines[place + 1 : end]), before))
         place = end + 1
     return found
+
+
+def blocks(text: str, language: str) -> list[tuple[int, str]]:
+    """Blocks of a language that are run as one program: the line each starts on, and its code."""
+    return [
+        (block.line, block.text)
+        for block in all_blocks(text)
+        if block.language == language and block.before != NO_RUN and not STEP.fullmatch(block.before)
+    ]
+
+
+def table_rows(text: str, heading: str) -> list[list[str]]:
+    """The cells of the first table below a heading, without its head; `\\|` in a cell is a bar."""
+    section = re.split(r"^#+ ", text.partition(f"# {heading}\n")[2], flags=re.MULTILINE)[0]
+    assert section, heading
+    lines = TABLE_ROW.findall(section)[2:]
+    return [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)] for line in lines]
 
 
 def plain_environment() -> dict[str, str]:

@@ -226,3 +226,18 @@ class TestOrphans:
         assert found["gone"].reason == "the server that accepted it was restarted"
         assert not found["this one"].persistent
         assert bell.get(kept.id).status is Status.SCHEDULED
+
+
+class TestTenants:
+    async def test_what_a_handler_enqueues_belongs_to_its_own_tenant(self, bell: Workbell) -> None:
+        @bell.job
+        def first(ctx: Context) -> str:
+            return ctx.enqueue("second").id
+
+        @bell.job
+        def second() -> None: ...
+
+        theirs = bell.for_tenant("theirs")
+        async with bell.running():
+            run = await theirs.await_((await theirs.aenqueue("first")).id, timeout=30)
+            assert (await theirs.aget(run.result)).tenant == "theirs"

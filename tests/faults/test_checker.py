@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
@@ -33,7 +33,10 @@ from workbell.stores.sqlite.store import SqliteSession, SqliteStore
 
 LEASE = timedelta(seconds=30)
 KEEP = Keep()
-GUARDS = {"sqlite": "AND r.token = (value ->> 2)", "postgres": "AND r.token = new.expected_token"}
+GUARDS = {
+    "sqlite": ("finish_well", "AND r.token = (value ->> 1)"),
+    "postgres": ("finish", "AND r.token = new.expected_token"),
+}
 
 
 def names(violations: Sequence[Violation]) -> set[str]:
@@ -95,9 +98,10 @@ class TestTokenGuard:
     def test_guard_removed_from_sql(self, module, request, recorder: Recorder, monkeypatch) -> None:
         engine = module.__name__.split(".")[-2]
         store: Store = request.getfixturevalue(f"{engine}_store")
-        sound = module.QUERIES["finish"]
-        monkeypatch.setitem(module.QUERIES, "finish", sound.replace(GUARDS[engine], ""))
-        assert module.QUERIES["finish"] != sound
+        name, guard = GUARDS[engine]
+        sound = module.QUERIES[name]
+        monkeypatch.setitem(module.QUERIES, name, sound.replace(guard, ""))
+        assert module.QUERIES[name] != sound
         assert lease_lost_and_both_finish(store, recorder) == (True, False)
         assert "stale write" in found(store, recorder)
 
@@ -274,6 +278,71 @@ class TestTicks:
     def test_fault(self, store: Store, recorder: Recorder, fault: dict[str, bool]) -> None:
         self.planted(store, **fault)
         assert found(store, recorder, settled=False) == {"tick"}
+
+
+class TestLedger:
+    """P10: from the declaration to where the scheduler stands, every tick has one row."""
+
+    def planted(self, store: Store, rows: Sequence[tuple[int, int, int]], **fields: object) -> None:
+        """Minutes of rows (from, until, count) of a schedule that ticks every minute and stands at the tenth."""
+        start = datetime(2030, 1, 1, tzinfo=UTC)
+        common = {"id": new_id(), "name": "often", "job": "work", "kind": ScheduleKind.CRON, "timezone": "UTC"}
+        times = {"created_at": start, "updated_at": start, "last_scheduled_at": start + timedelta(minutes=10)}
+        schedule = Schedule(**(common | times | {"expression": "* * * * *"} | fields))
+        ticks = [
+            Tick(
+                schedule=schedule.id,
+                due=start + timedelta(minutes=first),
+                until=None if last == first else start + timedelta(minutes=last),
+                count=count,
+                outcome=TickOutcome.SKIPPED,
+                created_at=start,
+            )
+            for first, last, count in rows
+        ]
+        store.load(Batch(schedules=[schedule], ticks=ticks))
+
+    @pytest.mark.parametrize("rows", [[(1, 10, 10)], [(1, 1, 1), (2, 9, 8), (10, 10, 1)]], ids=str)
+    def test_sound(self, store: Store, recorder: Recorder, rows: list[tuple[int, int, int]]) -> None:
+        self.planted(store, rows)
+        assert found(store, recorder) == set()
+
+    def test_held_tick(self, store: Store, recorder: Recorder) -> None:
+        self.planted(store, [(1, 9, 9)], held_tick=datetime(2030, 1, 1, 0, 10, tzinfo=UTC))
+        assert found(store, recorder) == set()
+
+    @pytest.mark.parametrize(
+        "rows",
+        [
+            [],
+            [(1, 9, 9)],
+            [(2, 10, 9)],
+            [(1, 4, 4), (6, 10, 5)],
+            [(1, 10, 9)],
+            [(1, 10, 11)],
+            [(1, 5, 5), (5, 10, 5)],
+            [(1, 10, 10), (4, 4, 1)],
+            [(1, 11, 11)],
+            [(0, 10, 11)],
+        ],
+        ids=str,
+    )
+    def test_fault(self, store: Store, recorder: Recorder, rows: list[tuple[int, int, int]]) -> None:
+        self.planted(store, rows)
+        assert found(store, recorder) == {"ledger"}
+
+    def test_one_run_of_two_ticks(self, store: Store, recorder: Recorder) -> None:
+        self.planted(store, [(1, 10, 10)])
+        (schedule,) = store.list_schedules("default", source=None, after="", limit=1)
+        (row,) = store.list_ticks(schedule.id, before=datetime(2040, 1, 1, tzinfo=UTC), limit=9)
+        lane = Lane("default", "default", "work")
+        made = Run(new_id(), lane, Status.QUEUED, 0, row.due, row.due, row.due, schedule=schedule.id)
+        one = msgspec.structs.replace(row, due=row.due - timedelta(days=1), until=None, count=1, run=made.id)
+        fired = [
+            msgspec.structs.replace(one, due=one.due + timedelta(minutes=n), outcome=TickOutcome.FIRED) for n in (0, 1)
+        ]
+        store.load(Batch(lanes=[(lane, False)], runs=[made], ticks=fired))
+        assert "tick" in found(store, recorder, settled=False)
 
 
 def test_tenants_mixed(sqlite_store: SqliteStore, recorder: Recorder) -> None:

@@ -73,7 +73,8 @@ def test_an_older_schema_names_the_command(sql_store_url: str) -> None:
     opened_once(sql_store_url)
     note(sql_store_url, schema_version=migrate.OLDEST - 1)
     store = opened(sql_store_url)
-    with pytest.raises(SchemaMismatch, match=r"has schema 0 .*at least 1.*workbell migrate") as caught:
+    expected = rf"has schema {migrate.OLDEST - 1} .*at least {migrate.OLDEST}.*workbell migrate"
+    with pytest.raises(SchemaMismatch, match=expected) as caught:
         store.check()
     assert caught.value.exit_code == 78
     store.close()

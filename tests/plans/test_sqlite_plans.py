@@ -11,7 +11,9 @@ import pytest
 
 from workbell.stores.sqlite.store import QUERIES, SqliteStore
 
-TABLES = "workbell_runs workbell_history workbell_keys workbell_attempts".split()
+TABLES = (
+    "workbell_runs workbell_history workbell_keys workbell_attempts workbell_schedules workbell_ticks workbell_reports"
+).split()
 # The index that must serve each statement; those of JSON batches are found by their automatic primary keys.
 WANTED = {
     "claim": "workbell_runs_queued",
@@ -37,6 +39,18 @@ WANTED = {
     "take_key": "",
     "key_holder": "tenant=? AND key=?",
     "add_keyed_run": "tenant=? AND key=?",
+    "due_schedules": "workbell_schedules_look",
+    "next_look": "workbell_schedules_look",
+    "find_schedules": "tenant=? AND name=?",
+    "list_schedules": "tenant=? AND name>?",
+    "list_schedules_of": "workbell_schedules_source (tenant=? AND source=? AND name>?)",
+    "advance": "workbell_runs_schedule (schedule=?)",
+    "define_schedule": "id=?",
+    "delete_schedule": "id=?",
+    "live_of_schedule": "workbell_runs_schedule (schedule=?)",
+    "ticks": "schedule=? AND due<?",
+    "delete_ticks": "workbell_ticks_created (created_at<?)",
+    "export_schedules": "id>?",
 }
 
 
@@ -53,7 +67,7 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 def plan(connection: sqlite3.Connection, name: str) -> list[str]:
     text = QUERIES[name]
     values = dict.fromkeys(re.findall(r"(?<![:\w]):(\w+)", text), 1)
-    values |= {word: "[]" for word in ("rows", "ids", "lanes") if word in values}
+    values |= {word: "[]" for word in ("rows", "ids", "lanes", "names") if word in values}
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values)]
 
 

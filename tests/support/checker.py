@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
+from workbell.errors import JobsError
 from workbell.model.run import PENDING, Attempt, AttemptStatus, Run, Status
-from workbell.model.schedule import Schedule, Tick
+from workbell.model.schedule import Schedule, Tick, TickOutcome
 from workbell.model.state import MOVES, Move
+from workbell.scheduling.rule import rule_of
 from workbell.stores.port import Store
 
 from .recorder import Event
 
 # Attempts that have rows of their own: those after which the run went on.
 GOING_ON = {AttemptStatus.FAILED, AttemptStatus.LOST, AttemptStatus.RELEASED, AttemptStatus.SNOOZED}
+MICROSECOND = timedelta(microseconds=1)
 # What a worker can be told it did with a run that it held.
 ENDINGS = {move.value for move in Move} - {Move.DISPATCH.value, Move.START.value}
 
@@ -199,23 +203,55 @@ def _attempts_are_numbered(held: Snapshot, _events: Sequence[Event]) -> Iterator
 
 
 def _ticks_match_runs(held: Snapshot, _events: Sequence[Event]) -> Iterator[Violation]:
-    """Each fired tick has its run, and each run of a schedule its tick. Re-runs are of no tick."""
+    """Each tick that made a run has it, and each run of a schedule has its one tick. Re-runs are of no tick."""
     runs = held.by_id()
     ticks: dict[str, list[Tick]] = defaultdict(list)
     for tick in held.ticks:
         if tick.run is not None:
-            ticks[tick.run].append(tick)
+            if tick.outcome in (TickOutcome.FIRED, TickOutcome.DEFERRED):
+                ticks[tick.run].append(tick)
             run = runs.get(tick.run)
             if run is None:
                 yield Violation("tick", tick.run, f"the tick {tick.due} of {tick.schedule} has no run")
             elif run.schedule != tick.schedule:
                 yield Violation("tick", tick.run, f"the tick is of {tick.schedule}, the run of {run.schedule}")
-        elif tick.outcome == "fired":
-            yield Violation("tick", tick.schedule, f"the tick {tick.due} fired, and names no run")
+        elif tick.outcome in (TickOutcome.FIRED, TickOutcome.DEFERRED):
+            yield Violation("tick", tick.schedule, f"the tick {tick.due} was {tick.outcome}, and names no run")
     for run in runs.values():
         made_by_tick = run.schedule is not None and run.retry_of is None and run.rescheduled_from is None
         if made_by_tick and len(ticks[run.id]) != 1:
             yield Violation("tick", run.id, f"a run of schedule {run.schedule} with {len(ticks[run.id])} ticks")
+
+
+def _ticks_are_all_there(held: Snapshot, _events: Sequence[Event]) -> Iterator[Violation]:
+    """P10: every tick from the declaration to where the scheduler stands is in one row, and no other is.
+
+    A schedule that was changed or paused has had several rules; of it only that no tick is there twice can be said.
+    """
+    ledger: dict[str, list[Tick]] = defaultdict(list)
+    for tick in held.ticks:
+        ledger[tick.schedule].append(tick)
+    for schedule in held.schedules:
+        rows = sorted(ledger[schedule.id], key=lambda tick: tick.due)
+        for earlier, later in pairwise(rows):
+            if later.due <= (earlier.until or earlier.due):
+                yield Violation("ledger", schedule.name, f"the tick {later.due} is in two rows")
+        if schedule.last_scheduled_at is None or schedule.updated_at != schedule.created_at:
+            continue
+        try:
+            timing = rule_of(schedule).timing
+        except JobsError:
+            continue
+        for row in rows:
+            last = row.until or row.due
+            if row.due <= schedule.created_at or last > schedule.last_scheduled_at:
+                yield Violation("ledger", schedule.name, f"the row of {row.due} is not of its time")
+            if timing.latest(row.due) != row.due or timing.count(row.due - MICROSECOND, last) != row.count:
+                yield Violation("ledger", schedule.name, f"the row of {row.due} to {last} does not count {row.count}")
+        found = sum(row.count for row in rows) + (schedule.held_tick is not None)
+        wanted = timing.count(schedule.created_at, schedule.last_scheduled_at)
+        if found != wanted:
+            yield Violation("ledger", schedule.name, f"{found} of {wanted} ticks have a fate")
 
 
 def _tenants_are_apart(held: Snapshot, events: Sequence[Event]) -> Iterator[Violation]:
@@ -247,5 +283,6 @@ RULES: tuple[Rule, ...] = (
     _moves_are_in_the_graph,
     _attempts_are_numbered,
     _ticks_match_runs,
+    _ticks_are_all_there,
     _tenants_are_apart,
 )

@@ -12,7 +12,9 @@ import psycopg
 from workbell.stores.postgres.store import QUERIES
 
 _PARAMETER = re.compile(r"%\((\w+)\)s")
-BIG = ("workbell_runs", "workbell_history", "workbell_keys", "workbell_attempts")
+BIG = (
+    "workbell_runs workbell_history workbell_keys workbell_attempts workbell_schedules workbell_ticks workbell_reports"
+).split()
 
 
 class Plan(NamedTuple):

@@ -1,69 +1,97 @@
-"""`workbell dev`: scheduler and worker in this process, with a line for every run."""
+"""`workbell dev`: scheduler and worker in this process, with a line for every run and every change of a job file."""
 
 from __future__ import annotations
 
-import os
+import logging
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 
 import click
 
 from workbell.app import Workbell
-from workbell.cli.load_app import load_app
+from workbell.cli.bell import load_bell
+from workbell.cli.header import show_header
+from workbell.cli.init import make_project, tell
 from workbell.cli.output import make_console, span
-from workbell.cli.project import Project, open_project, safe_url, url_option
+from workbell.cli.project import Project, app_option, open_project, url_option
+from workbell.cli.reload_lines import ReloadLines, ToldElsewhere
 from workbell.cli.run_lines import RunLines
 from workbell.errors import SettingsError, UnknownJob
 from workbell.model.run import LIVE
-from workbell.version import __version__
 
 
-@click.command(help="Run the app of this folder here: scheduler and worker, with a line for every run.")
-@click.option("--app", metavar="MODULE:NAME", help="The Workbell to run; otherwise `app` of workbell.toml.")
+@click.command(help="Run this folder's jobs here, with a line for every run; changed job files are taken over.")
+@app_option
 @url_option
 @click.option("--concurrency", type=click.IntRange(1, 10_000), help="How many handlers may run at once.")
 @click.option("--start", metavar="JOB", help="Enqueue this job first, unless a run of it is waiting already.")
 def dev(app: str | None, url: str | None, concurrency: int | None, start: str | None) -> None:
-    project = open_project(app=app, url=url, concurrency=concurrency)
-    bell = _load(project, url)
+    flags = {"app": app, "url": url, "concurrency": concurrency}
+    project = open_project(**flags)
+    if is_empty(project):
+        offer_init()
+        project = open_project(**flags)
+    told = ToldElsewhere()
+    logging.getLogger("workbell.jobs").addFilter(told)
     console = make_console()
-    with bell:
-        bell.store.check()
-        if start is not None:
-            _start(bell, start)
-        jobs = ", ".join(job.name for job in bell.registry) or "none: declare one with @bell.job"
-        console.print(f"[bold]Workbell {__version__}[/bold]")
-        for name, value in (
-            ("app", project.settings.app or ""),
-            ("store", safe_url(bell.settings.url)),
-            ("jobs", jobs),
-            ("slots", str(project.settings.concurrency)),
-        ):
-            console.print(f"  {name:6}", style="dim", end="")
-            console.print(value, markup=False)
-        console.print("  Ctrl-C stops it.\n", style="dim")
-        began = time.monotonic()
-        lines = RunLines(console, trace=project.settings.log_level.lower() == "debug")
-        unsubscribe = bell.bus.subscribe(lines.hear)
-        try:
-            bell.run(concurrency=concurrency)
-        finally:
-            unsubscribe()
-            lines.close()
-        lasted = span(timedelta(seconds=time.monotonic() - began))
-        console.print(f"\nStopped after {lasted}: {lines.summary()}.", markup=False)
+    try:
+        with load_bell(project, url) as bell:
+            load_jobs(bell, project)
+            if start is not None:
+                _start(bell, start)
+            show_header(console, bell, project)
+            began = time.monotonic()
+            lines = RunLines(console, trace=project.settings.log_level.lower() == "debug")
+            unsubscribe = bell.bus.subscribe(lines.hear)
+            bell.engine.on_change(ReloadLines(bell, lines).hear)
+            try:
+                with watching(bell):
+                    bell.run(concurrency=concurrency)
+            finally:
+                unsubscribe()
+                lines.close()
+            lasted = span(timedelta(seconds=time.monotonic() - began))
+            console.print(f"\nStopped after {lasted}: {lines.summary()}.", markup=False)
+    finally:
+        logging.getLogger("workbell.jobs").removeFilter(told)
 
 
-def _load(project: Project, url: str | None) -> Workbell:
-    if url is not None:
-        os.environ["WORKBELL_URL"] = url  # the app makes its Workbell itself, and this is where it looks
-    bell = load_app(project.settings.app, project.folder)
-    if url is not None and bell.settings.url != url:
-        raise SettingsError(
-            f"--url: the app itself names its store ({safe_url(bell.settings.url)}); leave the option out, "
-            "or write Workbell() without a URL in the app."
-        )
-    return bell
+def is_empty(project: Project) -> bool:
+    """Whether there is nothing here that could be run: no project, no app, no folder of jobs."""
+    settings = project.settings
+    return project.file is None and settings.app is None and not (project.folder / settings.jobs).is_dir()
+
+
+def offer_init() -> None:
+    """Make a project here, if somebody is there to ask; else say how."""
+    nothing = "There is nothing to run in this folder: no workbell.toml, no jobs/ and no --app"
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise SettingsError(f"{nothing}; `workbell init` makes a project here.")
+    if not click.confirm(f"{nothing}. Make a project here, with a first job?", default=True):
+        raise SettingsError(f"{nothing}.")
+    tell(Path(), make_project(Path()))
+    click.echo()
+
+
+def load_jobs(bell: Workbell, project: Project) -> None:
+    """The job files and the schedules of the code, in the store, so that they can be shown before anything runs."""
+    bell.store.check()
+    if bell.settings.project is None and (project.folder / bell.settings.jobs).is_dir():
+        bell.engine.load()  # where there is no workbell.toml, the folder of jobs says enough
+    bell.engine.start()
+
+
+@contextmanager
+def watching(bell: Workbell) -> Iterator[None]:
+    bell.engine.watch()
+    try:
+        yield
+    finally:
+        bell.engine.unwatch()
 
 
 def _start(bell: Workbell, job: str) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 
 import click
 
+from workbell.cli.lazy import Lazy, LazyGroup
 from workbell.errors import WorkbellError
 from workbell.version import __version__
 
-# Name: what `workbell --help` says of it. The file and the function of a command have its name.
+# Name: what `workbell --help` says of it. The file (or the package) and the function of a command have its name.
 # The texts stand here so that asking for help imports no command.
 COMMANDS = {
-    "dev": "Run the app of this folder here: scheduler and worker, with a line for every run.",
+    "init": "Make a project: a workbell.toml and a first job.",
+    "dev": "Run this folder's jobs here, with a line for every run; changed job files are taken over.",
+    "start": "Run this folder's jobs as a service: scheduler and worker, with plain log lines.",
+    "check": "List every problem of every job file, and of the app.",
+    "jobs": "See the jobs, how their runs ended, and run one now.",
+    "schedules": "See, add, preview, pause and remove schedules, and ask what became of their ticks.",
     "doctor": "Look at the store and say what is fine, what to note and what is at risk.",
     "migrate": "Bring the tables of the store up to date, or print the SQL that would.",
     "copy": "Copy jobs, schedules, runs and history into another store.",
@@ -25,25 +30,11 @@ INTERRUPTED = 130
 BUG = 70
 
 
-class LazyGroup(click.Group):
-    """A group that imports a command when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command = getattr(importlib.import_module(f"workbell.cli.{cmd_name}"), cmd_name)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    lazy={name: Lazy(f"workbell.cli.{name}:{name}", text) for name, text in COMMANDS.items()},
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="workbell", message="%(prog)s %(version)s")
 def workbell() -> None:
     """Background jobs and schedules that need nothing but a file.

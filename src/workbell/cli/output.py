@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import click
 import msgspec
@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # rich is imported only where something is drawn
     from rich.console import Console
     from rich.progress import Progress
     from rich.table import Table
+    from rich.text import Text
 
 LEVELS = {"ok": ("✓", "+", "green"), "note": ("•", "-", "yellow"), "risk": ("✗", "!", "bold red")}
 
@@ -34,14 +35,46 @@ def can_draw(console: Console) -> bool:
     return console.encoding.lower().startswith("utf")
 
 
-def make_table(*columns: str, right: Sequence[str] = ()) -> Table:
+def make_table(*columns: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
+    """A table without a frame; columns in `whole` are never broken, the others where the line ends."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        justify: Literal["left", "right"] = "right" if column in right else "left"
+        table.add_column(column, justify=justify, overflow="fold", no_wrap=column in whole)
     return table
+
+
+def print_facts(console: Console, facts: Sequence[tuple[str, str | Text]]) -> None:
+    """Names and what there is to say of each, one below the other; what is long goes on below itself."""
+    from rich.text import Text
+
+    width = max(len(name) for name, _ in facts) + 1
+    print_lines(
+        console,
+        [
+            (Text(f"  {name:{width}}", "dim"), value if isinstance(value, Text) else Text(printable(value)))
+            for name, value in facts
+        ],
+    )
+
+
+def print_lines(console: Console, lines: Sequence[tuple[Text, Text]]) -> None:
+    """Lines of two parts; on a terminal the second is broken where the line ends, and goes on below itself."""
+    from rich.table import Table
+
+    if not console.is_terminal:
+        for first, second in lines:
+            console.print(first + second, soft_wrap=True)
+        return
+    grid = Table.grid()
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for line in lines:
+        grid.add_row(*line)
+    console.print(grid)
 
 
 def make_progress() -> Progress:
@@ -65,18 +98,24 @@ def print_json(value: Any) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
+def printable(text: str) -> str:
+    """A text without control characters, but for the ends of its lines."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
+
+
 def one_line(text: str, limit: int = 200) -> str:
     """The first line of a text, without control characters, and not too long."""
-    first = text.strip().split("\n", 1)[0]
-    clean = "".join(letter if letter.isprintable() else " " for letter in first).strip()
+    clean = printable(text.strip().split("\n", 1)[0]).strip()
     return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"
 
 
 def span(time: timedelta) -> str:
-    """`12 ms`, `3.4 s`, `5 min`, `2 h`."""
+    """`12 ms`, `3.4 s`, `5 min`, `2 h`, `3 d`."""
     seconds = max(time.total_seconds(), 0.0)
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms" if seconds >= 0.0095 else f"{seconds * 1000:.1f} ms"
     if seconds < 120:
         return f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+    if seconds < 172_800:
+        return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+    return f"{seconds / 86_400:.0f} d"

@@ -39,6 +39,16 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")(command)
 
 
+def tenant_option(command: Command) -> Command:
+    return click.option("--tenant", metavar="NAME", help="Whose; otherwise the setting `tenant`.")(command)
+
+
+def app_option(command: Command) -> Command:
+    return click.option("--app", metavar="MODULE:NAME", help="The Workbell to use; otherwise `app` of workbell.toml.")(
+        command
+    )
+
+
 def open_project(**flags: Any) -> Project:
     """The settings in force, with logging set up as they say."""
     file = find_file()

@@ -1,5 +1,7 @@
 """The lines that `workbell dev` prints: one when a run ends or is put off. Printed by a thread of their own.
 
+What else there is to tell, such as a reload, goes through the same thread, so that it stands before what it led to.
+
 Notices arrive on the thread that writes results; a slow terminal must not hold that up. So they are put in a
 line here, and where more arrive than can be read anyway, the surplus is summed up in one line.
 """
@@ -14,10 +16,9 @@ from queue import SimpleQueue
 from typing import NamedTuple
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from workbell.cli.output import can_draw, one_line, span
+from workbell.cli.output import can_draw, one_line, print_lines, printable, span
 from workbell.model.run import Run
 from workbell.model.state import Move
 from workbell.notices.bus import Notice
@@ -32,6 +33,14 @@ class Look(NamedTuple):
     plain: str
     style: str
     word: str
+
+
+class Said(NamedTuple):
+    """Something that is told as it is."""
+
+    look: Look
+    text: str
+    at: datetime
 
 
 LOOKS = {
@@ -56,7 +65,7 @@ class RunLines:
         self._seen: Counter[Move] = Counter()
         self._left_out: Counter[Move] = Counter()
         self._started: dict[str, datetime] = {}
-        self._line: SimpleQueue[Notice | None] = SimpleQueue()
+        self._line: SimpleQueue[Notice | Said | None] = SimpleQueue()
         self._width = 12
         self._thread = threading.Thread(target=self._print_all, name="workbell-lines", daemon=True)
         self._thread.start()
@@ -74,6 +83,10 @@ class RunLines:
             else:
                 self._left_out[notice.move] += 1
 
+    def say(self, look: Look, text: str) -> None:
+        """Print a line that is not about a run."""
+        self._line.put(Said(look, text, datetime.now().astimezone()))
+
     def close(self) -> None:
         """Print what is left."""
         self._line.put(None)
@@ -86,9 +99,14 @@ class RunLines:
 
     def _print_all(self) -> None:
         while (notice := self._line.get()) is not None:
+            if isinstance(notice, Said):
+                self._print(
+                    self._begin(notice.at, notice.look), Text(printable(notice.text), notice.look.style), whole=True
+                )
+                continue
             # Of a success the end may be cut off; why something did not work is worth a second line.
             whole = notice.move not in (Move.START, Move.SUCCEED)
-            what = Text(_what(notice.move, notice.run))
+            what = Text(what_came(notice.move, notice.run))
             self._print(self._describe(notice), what, whole=whole)
             if self._left_out and self._line.empty():
                 self._print_left_out()
@@ -99,11 +117,7 @@ class RunLines:
             self._console.print(line + what, soft_wrap=True)
             self._console.file.flush()
         elif whole and self._console.width - len(line) >= 20:
-            grid = Table.grid()  # what is long goes on below itself
-            grid.add_column(no_wrap=True)
-            grid.add_column(overflow="fold")
-            grid.add_row(line, what)
-            self._console.print(grid)
+            print_lines(self._console, [(line, what)])
         else:
             self._console.print(line + what, no_wrap=True, overflow="ellipsis", crop=True)
 
@@ -116,13 +130,16 @@ class RunLines:
     def _describe(self, notice: Notice) -> Text:
         run, look = notice.run, LOOKS[notice.move]
         self._width = max(self._width, min(len(run.job), 30))
-        line = Text()
-        line.append(f"{run.updated_at.astimezone():%H:%M:%S} ", style="dim")
-        line.append(f"{look.symbol if self._symbols else look.plain} ", style=look.style)
+        line = self._begin(run.updated_at, look)
         line.append(f"{run.job:{self._width}} ")
         line.append(f"{run.id[-8:]} ", style="dim")
         line.append(f"{look.word:9}", style=look.style)
         line.append(f" {self._took(notice):>7} #{run.attempt} ", style="dim")
+        return line
+
+    def _begin(self, at: datetime, look: Look) -> Text:
+        line = Text(f"{at.astimezone():%H:%M:%S} ", style="dim")
+        line.append(f"{look.symbol if self._symbols else look.plain} ", style=look.style)
         return line
 
     def _took(self, notice: Notice) -> str:
@@ -136,7 +153,7 @@ class RunLines:
         return "" if began is None else span(run.updated_at - began)
 
 
-def _what(move: Move, run: Run) -> str:
+def what_came(move: Move, run: Run) -> str:
     """What came of it: the result, the error, or when it goes on and why."""
     error = one_line(run.error or "")
     if move in (Move.RETRY, Move.SNOOZE):

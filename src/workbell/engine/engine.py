@@ -56,6 +56,7 @@ class Engine:
         store, clock = client.store, client.store.clock
         self.worker = f"{process_name()}/{new_id()[-12:]}"
         self._client = client
+        self._clients = {client.tenant: client}
         self._store = store
         self._bus = bus
         self._loop = loop
@@ -168,7 +169,13 @@ class Engine:
     def _context(self, work: Work) -> Context | None:
         if not work.job.signature.wants_context:
             return None
-        return Context(work.run, self._client, self._store.set_progress, lambda: work.stopping)
+        return Context(work.run, self._client_of(work.run.tenant), self._store.set_progress, lambda: work.stopping)
+
+    def _client_of(self, tenant: str) -> Client:
+        """What a handler enqueues belongs to the tenant of its own run."""
+        if tenant not in self._clients:
+            self._clients[tenant] = self._client.for_tenant(tenant)
+        return self._clients[tenant]
 
     def _deliver(self, works: Sequence[Work]) -> None:
         on_loop = [work for work in works if work.job.is_async]

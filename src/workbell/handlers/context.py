@@ -1,21 +1,28 @@
-"""What a handler gets besides its arguments: its run, a logger bound to it, and a way to tell and to ask."""
+"""What a handler gets besides its arguments: its run, a logger bound to it, a database and files, and a way to tell
+and to ask."""
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, MutableMapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from workbell.errors import LeaseLost
+from workbell.files import Storage
+from workbell.handlers.app_database import AppDatabase, Use, file_of
 from workbell.model.payload import encode
 from workbell.model.request import plain_request
-from workbell.model.run import Lane, Run
+from workbell.model.run import Lane, Run, Status
 from workbell.stores.port import Held
 
 if TYPE_CHECKING:
     from workbell.client import Client
 
 log = logging.getLogger("workbell.job")
+
+_first_use = threading.Lock()  # a handler may have threads of its own
 
 
 class RunLogger(logging.LoggerAdapter[logging.Logger]):
@@ -29,7 +36,7 @@ class RunLogger(logging.LoggerAdapter[logging.Logger]):
 class Context:
     """The first parameter of a handler, if it asks for it."""
 
-    __slots__ = ("_client", "_is_canceled", "_logger", "_report", "run")
+    __slots__ = ("_client", "_is_canceled", "_logger", "_report", "_use", "run")
 
     def __init__(
         self, run: Run, client: Client, report: Callable[[Held, str], bool], is_canceled: Callable[[], bool]
@@ -39,6 +46,26 @@ class Context:
         self._report = report
         self._is_canceled = is_canceled
         self._logger: RunLogger | None = None
+        self._use: Use | None = None
+
+    @property
+    def db(self) -> Any:
+        """A DB-API connection to the application's own database (the setting `database`), opened when first asked for.
+
+        It is committed when the handler returns, and rolled back when it raises, is cancelled, runs out of time or has
+        lost its lease. What the handler commits itself stays. An async handler uses it on the event loop.
+        """
+        with _first_use:
+            if self._use is None:
+                resources = self._client.registry.resources
+                self._use = Use(AppDatabase(resources.database, file_of(self._client.store)).open)
+        return self._use.connection()
+
+    @property
+    def storage(self) -> Storage:
+        """The tenant's files (in the folder of the setting `storage`): `put`, `get`, `open`, `delete`, `list`."""
+        folder = self._client.registry.resources.storage
+        return Storage(folder, tenant=self.run.tenant, clock=self._client.store.clock)
 
     @property
     def logger(self) -> RunLogger:
@@ -67,6 +94,30 @@ class Context:
     def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Any) -> Run:
         """Enqueue another run for the same tenant."""
         return self._client.enqueue(job, payload, **options)
+
+
+def uses_database(context: Context | None) -> bool:
+    return context is not None and context._use is not None
+
+
+def is_still_held(context: Context, lease_until: datetime | None) -> bool:
+    """Whether the run is ours; the store is asked only if the lease, as we know it, is over."""
+    if lease_until is None or lease_until > context._client.store.clock.now():
+        return True
+    found = context._client.store.find_runs([context.run.id]).get(context.run.id)
+    return found is not None and found.status is Status.RUNNING and found.token == context.run.token
+
+
+def keep_database(context: Context | None) -> None:
+    """The handler has returned: commit. An error of the commit is one of the handler."""
+    if context is not None and context._use is not None:
+        context._use.commit()
+
+
+def end_database(context: Context | None) -> None:
+    """The call is over, whatever came of it: what was not committed by now is rolled back."""
+    if context is not None and context._use is not None:
+        context._use.roll_back()
 
 
 def detached(job: str, queue: str, client: Client) -> Context:

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
-from workbell.handlers.context import Context, detached
+from workbell.handlers.context import Context, detached, end_database, keep_database
 from workbell.handlers.signature import Signature
 from workbell.model.clock import seconds
 from workbell.model.job import QUEUE, name
@@ -54,10 +54,28 @@ class JobFunction(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function itself, here and now; if it takes a context, it gets one that belongs to no run."""
-        given: tuple[Any, ...] = args
-        if self.signature.wants_context and not (given and isinstance(given[0], Context)):
-            given = (detached(self.name, self.queue, self._client), *given)
-        return cast(R, self.function(*given, **kwargs))
+        if not self.signature.wants_context or (args and isinstance(args[0], Context)):
+            return cast(R, self.function(*args, **kwargs))
+        context = detached(self.name, self.queue, self._client)
+        call = self._call_async if self.is_async else self._call_plain
+        return cast(R, call(context, args, kwargs))
+
+    def _call_plain(self, context: Context, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Whoever makes a context ends it: as a worker does after a call, so does a direct one."""
+        try:
+            value = self.function(context, *args, **kwargs)
+            keep_database(context)
+            return value
+        finally:
+            end_database(context)
+
+    async def _call_async(self, context: Context, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        try:
+            value = await self.function(context, *args, **kwargs)
+            keep_database(context)
+            return value
+        finally:
+            end_database(context)
 
     def __repr__(self) -> str:
         return f"<job {self.name} on {self.queue}>"

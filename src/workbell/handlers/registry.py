@@ -7,6 +7,7 @@ from typing import Any
 
 from workbell.errors import JobsError
 from workbell.handlers.job_function import JobFunction
+from workbell.handlers.resources import Resources
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
 from workbell.model.job import Job
@@ -15,7 +16,8 @@ from workbell.model.job import Job
 class Registry:
     """A name is taken once: a second function under it would silently take the first one's runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, resources: Resources | None = None) -> None:
+        self.resources = resources or Resources()  # what their handlers work with
         self._jobs: dict[str, JobFunction[Any, Any]] = {}
 
     def add(self, job: JobFunction[Any, Any]) -> None:

@@ -89,6 +89,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     expression: str
     timezone: str
     options: ScheduleOptions = ScheduleOptions()
+    unreadable: str | None = None  # its options as they are stored, if they cannot be read
     source: str = ""
     enabled: bool = True
     paused: bool = False

@@ -10,6 +10,7 @@ from workbell.testing.contracts.store.deduplicating import DeduplicatingContract
 from workbell.testing.contracts.store.leasing import LeasingContract
 from workbell.testing.contracts.store.moving import MovingContract
 from workbell.testing.contracts.store.reading import ReadingContract
+from workbell.testing.contracts.store.scheduling import SchedulingContract
 from workbell.testing.contracts.store.sharing import SharingContract
 from workbell.testing.contracts.store.texts import TextsContract
 
@@ -21,6 +22,7 @@ class StoreContract(
     LeasingContract,
     MovingContract,
     ReadingContract,
+    SchedulingContract,
     CopyingContract,
     TextsContract,
     SharingContract,

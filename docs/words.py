@@ -1,0 +1,142 @@
+"""Words of the reference that the code does not carry: what a setting means, or a field of a run."""
+
+from __future__ import annotations
+
+SETTINGS = {
+    "url": "Where the store is: `sqlite:///file.db`, `sqlite:////absolute/file.db`, `postgresql://…` or "
+    "`memory://`. In `workbell.toml` a file without a leading slash lies beside that one.",
+    "app": "Where the command line finds your `Workbell`, as `module:name`.",
+    "project": "What the project is called: its schedules are known by it. With a `workbell.toml`, the name of its "
+    "folder; without one, the name of the program that was started.",
+    "jobs": "The folder of job files. In `workbell.toml` it lies beside that one, as do the next two.",
+    "database": "The application's own database, which handlers get as `ctx.db`: a SQLite file other than the "
+    "store's, or `postgresql://…`.",
+    "storage": "The folder of `ctx.storage`.",
+    "timezone": "The zone of schedules that name none; otherwise the machine's.",
+    "tenant": "The tenant whose runs the verbs make and see.",
+    "log_level": "`debug`, `info`, `warning` or `error`.",
+    "concurrency": "How many handlers run at once in one process. From 1 to 10,000.",
+    "lease": "How long a worker holds a run without renewing. From 0.5 to 86,400.",
+    "sweep": "How often each process looks for leases that ran out. From 0.05 to 3,600.",
+    "poll": "How often a worker looks for work if no hint reaches it. From 0.005 to 60.",
+    "grace": "How long a stopping worker waits for its handlers. From 0 to 86,400.",
+    "keep_succeeded": "How long succeeded runs stay in history.",
+    "keep_other": "How long failed and canceled runs stay in history.",
+}
+
+RUN = {
+    "id": "Its id, a UUID of version 7: ids sort by the time they were made.",
+    "job": "The name of the job.",
+    "status": "One of the six words; see below.",
+    "attempt": "How often a worker has started it.",
+    "failures": "How often its handler has failed: what the retry policy counts.",
+    "losses": "How often its worker was lost.",
+    "scheduled_for": "When it is due, or was.",
+    "started_at": "When the current or last attempt began.",
+    "finished_at": "When it ended.",
+    "input": "The arguments, by name.",
+    "result": "What the handler returned.",
+    "error": "What went wrong last: the error on the first line, the traceback below.",
+    "reason": "Why it is where it is: `error`, `timeout`, `payload`, `result`, `worker lost`, `crashed`, "
+    "`expired`, or the text given to `cancel`.",
+    "queue": "The queue it belongs to.",
+    "priority": "From -100 to 100; higher first.",
+    "tag": "The word given with `tag=`.",
+    "key": "The word given with `key=`.",
+    "user_id": "Whom it belongs to; 0 is the system.",
+    "tenant": "The tenant it belongs to.",
+    "schedule": "The id of the schedule that made it.",
+    "event": "The event that made it. Always empty for now.",
+    "target": "The agent that is to run it; no worker of this version takes a run with a target.",
+    "retry_of": "The finished run that this one repeats (`bell.retry`).",
+    "rescheduled_from": "The failed run that this one follows (`auto_reschedule=`).",
+    "persistent": "False: it ends if the process that enqueued it is restarted before it starts.",
+    "expires_at": "Not started by then: canceled.",
+    "remove_at": "When it is removed from history.",
+    "progress": '`{"done", "total", "message"}` as last reported by the handler.',
+    "created_at": "When it was asked for.",
+    "updated_at": "When it last moved.",
+}
+
+SCHEDULE = {
+    "id": "Its id.",
+    "name": "Its name, by which it is known within the tenant.",
+    "tenant": "The tenant it belongs to.",
+    "job": "The name of the job that it runs.",
+    "kind": "`cron`, `interval` or `once`.",
+    "expression": "When, as it is kept: a cron expression; `5m from 2026-11-16T00:00:00Z`; or an instant.",
+    "timezone": "The zone of its expression and of its window.",
+    "enabled": "False: whoever declared it has switched it off, or no longer declares it.",
+    "paused": "True: `pause` was called.",
+    "reason": "Why it is paused or switched off.",
+    "source": "Who declared it: `api`, `code:` or `file:` with the project's name.",
+    "payload": "The arguments of every run.",
+    "next_run_at": "When its next run will be due.",
+    "last_run_at": "When it last made a run.",
+    "last_run_id": "The run that it made last.",
+    "run_count": "How many runs it has made.",
+    "failure_count": "Runs that failed for good, and ticks at which the scheduler failed.",
+    "last_fire_status": "How the scheduler last did: `fired`, `skipped` or `scheduler_failed`.",
+    "last_fire_at": "When that was.",
+    "last_run_status": "How its last ended run did: `success` or `failed`.",
+    "last_status": "The newer of the two, as one word.",
+    "last_error": "Why the scheduler failed, if it did.",
+    "last_scheduled_at": "Every tick up to here is accounted for.",
+    "created_at": "When it was first declared.",
+    "updated_at": "When its definition last changed.",
+    "queue": "The queue of its runs; None: the job's own.",
+    "priority": "The priority of its runs.",
+    "retry": "The retry policy of its runs; None: the job's own.",
+    "timeout": "The limit of an attempt in seconds; None: the job's own.",
+    "target": "The agent that is to run them; no worker of this version takes a run with a target.",
+    "window": "Two times of day between which runs may start, or None.",
+    "outside": "A tick outside the window: `defer` or `skip`.",
+    "overlap": "A tick while an earlier run lives: `skip`, `queue_one`, `allow` or `cancel_previous`.",
+    "catch_up": "Ticks that no scheduler was there for: `latest`, `all` or `none`.",
+    "catch_up_cap": "How many runs `all` makes at the most.",
+    "jitter": "Over how many seconds its runs are spread.",
+    "description": "What it is for.",
+    "created_by": "Who wanted it.",
+}
+
+TICK = {
+    "schedule": "The id of the schedule.",
+    "due": "The instant; of a span, the first.",
+    "outcome": "One of the four words below.",
+    "created_at": "When it was noted.",
+    "until": "The last instant of a span; None for a single one.",
+    "count": "How many ticks the row stands for.",
+    "run": "The run that it made or was merged into.",
+    "reason": "Why it did not simply fire.",
+}
+
+OTHER_WORDS = {
+    "Workbell.resume": "Take up again what `pause` stopped.",
+    "Enqueuer.request": "As for the job itself, with the options.",
+    "Enqueuer.enqueue": "As for the job itself, with the options.",
+    "JobsEngine.project": "The project's name.",
+    "JobsEngine.unwatch": "End what `watch` began.",
+}
+
+OTHER_OPTIONS = {
+    "queue": "Another queue than the job's own.",
+    "tenant": "Another tenant than the caller's.",
+    "retry": "Another retry policy than the job's own.",
+    "timeout": "Another limit than the job's own for one attempt.",
+    "priority": "From -100 to 100; higher first.",
+    "description": "What it is for.",
+    "created_by": "Who wanted it.",
+    "enabled": "False: it is there, and does not fire.",
+}
+
+# Methods that are there for other parts of Workbell.
+FOR_US = {
+    "JobsEngine.clash_of",
+    "JobsEngine.declare_again",
+    "JobsEngine.describe",
+    "JobsEngine.job_of",
+    "JobsEngine.start",
+    "Schedules.check",
+    "Schedules.disable_others",
+    "Schedules.put_all",
+}

@@ -1,0 +1,76 @@
+"""The Workbell that a command works with: that of the app, or one made from the settings alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import msgspec
+
+from workbell.app import Workbell, open_store
+from workbell.cli.load_app import load_app
+from workbell.cli.project import Project, missing_file, safe_url, store_url
+from workbell.errors import ScheduleNotFound, SettingsError
+from workbell.handlers.job_files import JobFile, JobFiles, Problem
+
+
+class Here(NamedTuple):
+    """A Workbell that knows this folder's jobs, from code and from files; nothing was written to its store."""
+
+    bell: Workbell
+    files: dict[str, JobFile]
+    problems: list[Problem]
+
+
+def load_bell(project: Project, url: str | None = None) -> Workbell:
+    """The app's Workbell; a folder without an app needs none, its job files are enough. `url` is the option."""
+    settings = project.settings
+    if settings.app is None:
+        return Workbell(settings=msgspec.structs.replace(settings, project=settings.project or project.folder.name))
+    if url is not None:
+        os.environ["WORKBELL_URL"] = url  # the app makes its Workbell itself, and this is where it looks
+    bell = load_app(settings.app, project.folder)
+    if url is not None and bell.settings.url != url:
+        raise SettingsError(
+            f"--url: the app itself names its store ({safe_url(bell.settings.url)}); leave the option out, "
+            "or write Workbell() without a URL in the app."
+        )
+    return bell
+
+
+@contextmanager
+def opened_here(project: Project, url: str | None, *, to_look: bool) -> Iterator[Here]:
+    """This folder's jobs with their store, for commands about jobs."""
+    with load_bell(project, url) as bell:
+        if to_look:
+            _create_nothing(bell)
+        found = JobFiles(project.folder, project.settings.jobs, timezone=project.settings.timezone)
+        change = found.reload()
+        clashes = [bell.engine.clash_of(file) for file in change.loaded if file.name in bell.registry]
+        files = {file.name: file for file in change.loaded if file.name not in bell.registry}
+        bell.registry.replace([bell.engine.job_of(file) for file in files.values()], ())
+        try:
+            yield Here(bell, files, [*change.problems, *clashes])
+        finally:
+            found.close()
+
+
+@contextmanager
+def opened_store(project: Project, *, to_look: bool) -> Iterator[Workbell]:
+    """The store alone, for commands about schedules: whatever is wrong with the code does not matter to them."""
+    with Workbell(settings=msgspec.structs.replace(project.settings, url=store_url(project))) as bell:
+        if to_look:
+            _create_nothing(bell)
+        try:
+            yield bell
+        except ScheduleNotFound as error:
+            raise ScheduleNotFound(str(error).replace("bell.schedules.list()", "`workbell schedules list`")) from error
+
+
+def _create_nothing(bell: Workbell) -> None:
+    """Only to look must not create a file: one that is not there is an empty store."""
+    if missing_file(bell.settings.url) is not None:
+        bell.store.close()
+        bell.store = open_store("memory://")

@@ -1,0 +1,100 @@
+"""`workbell check`: every problem of every job file, and of the app, at once. The store is not touched."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import click
+
+from workbell.app import Workbell
+from workbell.cli.load_app import load_app
+from workbell.cli.output import print_json
+from workbell.cli.project import Project, app_option, json_option, open_project
+from workbell.errors import SettingsError, WorkbellError
+from workbell.handlers.job_files import JobFiles, Problem
+from workbell.settings import FILE, beside, find_file, load
+
+WITH_PLACE = re.compile(r"(?P<path>.+?\.py):(?P<line>\d+): (?P<message>.*)", re.DOTALL)
+
+
+class Checked(NamedTuple):
+    files: int
+    problems: list[Problem]
+
+
+@click.command(help="List every problem of every job file, and of the app.")
+@app_option
+@json_option
+@click.pass_context
+def check(context: click.Context, app: str | None, as_json: bool) -> None:
+    checked = look_through(app)
+    problems = sorted(set(checked.problems), key=lambda problem: problem.place)
+    if as_json:
+        print_json({"files": checked.files, "problems": [problem._asdict() for problem in problems]})
+    else:
+        for problem in problems:
+            click.echo(problem)
+        _sum_up(checked.files, problems)
+    if problems:
+        context.exit(1)
+
+
+def look_through(app: str | None) -> Checked:
+    problems: list[Problem] = []
+    project = _settings(app, problems)
+    bell = _app(project, problems)
+    files = JobFiles(project.folder, project.settings.jobs, timezone=project.settings.timezone)
+    try:
+        change = files.reload()
+    finally:
+        files.close()
+    problems += change.problems
+    if bell is not None:
+        problems += [bell.engine.clash_of(file) for file in change.loaded if file.name in bell.registry]
+        bell.close()
+    paths = {file.path for file in change.loaded} | {problem.path for problem in change.problems}
+    return Checked(len(paths), problems)
+
+
+def _settings(app: str | None, problems: list[Problem]) -> Project:
+    """A workbell.toml that cannot be used is one problem more: the job files are looked at all the same."""
+    file = find_file()
+    try:
+        return open_project(app=app)
+    except SettingsError as error:
+        load({"app": app})  # raises if it is not the file that is to blame
+        assert file is not None
+        message = str(error).removeprefix(f"{file}: ").removeprefix("Settings: ")
+        line = re.search(r"at line (\d+)", message)
+        problems.append(Problem(FILE, int(line[1]) if line else None, message))
+        return Project(beside(file), file)
+
+
+def _app(project: Project, problems: list[Problem]) -> Workbell | None:
+    if project.settings.app is None:
+        return None
+    try:
+        return load_app(project.settings.app, project.folder)
+    except WorkbellError as error:
+        found = WITH_PLACE.fullmatch(str(error))
+        if found is None:
+            problems.append(Problem(FILE, None, str(error)))
+        else:
+            problems.append(Problem(found["path"], int(found["line"]), found["message"]))
+    return None
+
+
+def _sum_up(files: int, problems: list[Problem]) -> None:
+    """On stderr if there are problems, so that what is on stdout is the list and nothing else."""
+    if problems:
+        broken = len({problem.path for problem in problems})
+        click.echo(f"{_count(len(problems), 'problem')} in {_count(broken, 'file')}.", err=True)
+    elif files:
+        click.echo(f"{_count(files, 'job file')} {'is' if files == 1 else 'are'} in order.")
+    else:
+        click.echo("There are no job files here; `workbell init` writes a first one.")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,74 @@
+"""`workbell init`: a new project, or what is missing of one. Nothing that is there is touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option
+from workbell.cli.starter import FILES
+from workbell.errors import WorkbellError
+
+
+class Made(NamedTuple):
+    """Files of the project: those that were written, and those that were there."""
+
+    written: list[str]
+    kept: list[str]
+
+
+@click.command(help="Make a project: a workbell.toml and a first job.")
+@click.argument("folder", type=click.Path(path_type=Path), default=".")
+@json_option
+def init(folder: Path, as_json: bool) -> None:
+    made = make_project(folder)
+    if as_json:
+        print_json({"folder": str(folder), "written": made.written, "kept": made.kept})
+        return
+    tell(folder, made)
+    click.echo("Now run it:\n")
+    if folder.resolve() != Path.cwd():
+        click.echo(f"  cd {folder}")
+    click.echo("  workbell dev")
+
+
+def make_project(folder: Path) -> Made:
+    """Write the files that are missing. A project that has jobs needs no first one."""
+    made = Made([], [])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        has_jobs = any((folder / "jobs").rglob("*.py"))
+        for name, text in FILES.items():
+            file = folder / name
+            if has_jobs and name.startswith("jobs/"):
+                made.kept.append("jobs/")
+            elif _write_new(file, text):
+                made.written.append(name)
+            else:
+                made.kept.append(name)
+    except OSError as error:
+        raise WorkbellError(
+            f"{error.filename or folder}: no project can be made there: {error.strerror}; choose another folder."
+        ) from error
+    return made
+
+
+def _write_new(file: Path, text: str) -> bool:
+    file.parent.mkdir(exist_ok=True)
+    try:
+        with file.open("x", encoding="utf-8") as new:
+            new.write(text)
+    except FileExistsError:
+        return False
+    return True
+
+
+def tell(folder: Path, made: Made) -> None:
+    """Say what was done."""
+    if made.written:
+        click.echo(f"Written in {folder if folder != Path() else 'this folder'}: {', '.join(made.written)}.")
+    if made.kept:
+        click.echo(f"There already, and left as it is: {', '.join(made.kept)}.")

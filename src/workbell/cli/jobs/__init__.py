@@ -1,0 +1,18 @@
+"""`workbell jobs`: the jobs of this folder and of its store, and their runs."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.lazy import Lazy, LazyGroup
+
+COMMANDS = {
+    "list": Lazy("workbell.cli.jobs.look:list_jobs", "List the jobs: when each runs next, and how it ended last."),
+    "show": Lazy("workbell.cli.jobs.look:show_job", "Show all there is to know about a job."),
+    "run": Lazy("workbell.cli.jobs.run:run_job", "Run a job now, as soon as a worker is free."),
+    "runs": Lazy("workbell.cli.jobs.runs:runs_of_job", "List the last runs of a job that ended."),
+}
+
+
+@click.group(cls=LazyGroup, lazy=COMMANDS, help="See the jobs, how their runs ended, and run one now.")
+def jobs() -> None: ...

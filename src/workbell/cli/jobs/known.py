@@ -1,0 +1,112 @@
+"""What is known about jobs: from this folder's files and code, and from the store."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import click
+
+from workbell.app import Workbell
+from workbell.cli.bell import Here
+from workbell.cli.header import all_schedules
+from workbell.cli.words import in_words
+from workbell.errors import UnknownJob
+from workbell.handlers.job_files import JobFile
+from workbell.model.job import Job
+from workbell.model.run import Run
+from workbell.model.schedule import Schedule
+
+
+class KnownJob(NamedTuple):
+    """A job with its schedules. What a file or the code declares is put into the store when an engine starts."""
+
+    job: Job
+    file: JobFile | None
+    declared: str | None
+    is_here: bool
+    schedules: list[Schedule]
+    last_run: Run | None
+
+    @property
+    def where(self) -> str:
+        return self.file.path if self.file is not None else self.job.handler
+
+    @property
+    def next_run_at(self) -> datetime | None:
+        return min((s.next_run_at for s in self.schedules if s.next_run_at is not None), default=None)
+
+    def as_dict(self) -> dict[str, Any]:
+        last = self.last_run
+        return {
+            "name": self.job.name,
+            "file_path": None if self.file is None else self.file.path,
+            "handler": self.job.handler,
+            "here": self.is_here,
+            "description": self.job.description,
+            "queue": self.job.queue,
+            "retry": self.job.retry,
+            "timeout": self.job.timeout,
+            "schedule": self.declared,
+            "next_run_at": self.next_run_at,
+            "last_status": None if last is None else last.status,
+            "last_run_id": None if last is None else last.id,
+            "schedules": [schedule.as_dict() | {"in_words": in_words(schedule)} for schedule in self.schedules],
+        }
+
+
+def all_jobs(here: Here) -> list[KnownJob]:
+    """Every job, by name: of this folder, and those that only the store knows."""
+    bell = here.bell
+    bell.store.check()
+    found = {job.name: job for job in bell.store.list_jobs(bell.tenant)}
+    found |= {job.name: job for job in bell.registry.definitions(bell.store.clock, bell.tenant)}
+    schedules: dict[str, list[Schedule]] = defaultdict(list)
+    for schedule in all_schedules(bell):
+        schedules[schedule.job].append(schedule)
+    return [_known(here, job, schedules[name]) for name, job in sorted(found.items())]
+
+
+def find_job(here: Here, name: str) -> KnownJob:
+    bell = here.bell
+    bell.store.check()
+    mine = {job.name: job for job in bell.registry.definitions(bell.store.clock, bell.tenant)}
+    job = mine.get(name) or bell.store.find_job(bell.tenant, name)
+    if job is None:
+        names = sorted({*mine, *(job.name for job in bell.store.list_jobs(bell.tenant))})
+        there = (
+            f"the jobs are {', '.join(names[:10])}{' …' if names[10:] else ''}" if names else "there are none at all"
+        )
+        raise UnknownJob(f"There is no job {name!r}, here or in the store; {there}.")
+    return _known(here, job, [schedule for schedule in all_schedules(bell) if schedule.job == name])
+
+
+def _known(here: Here, job: Job, schedules: list[Schedule]) -> KnownJob:
+    last = next(iter(here.bell.runs(job=job.name, limit=1)), None)
+    file = here.files.get(job.name)
+    return KnownJob(job, file, _declared(here, job.name), job.name in here.bell.registry, schedules, last)
+
+
+def _declared(here: Here, name: str) -> str | None:
+    """When a job runs by itself, as its file or its code says it."""
+    file, function = here.files.get(name), here.bell.registry.find(name)
+    if file is not None:
+        return file.schedule
+    if function is None or function.ticks is None:
+        return None
+    said = {word: function.ticks.get(word) for word in ("cron", "every", "at")}
+    return next((str(value) if word == "cron" else f"{word} {value}" for word, value in said.items() if value), None)
+
+
+def make_known(bell: Workbell, name: str) -> None:
+    """Tell the store of a job of this folder, so that others know what a run or a schedule of it means."""
+    mine = bell.registry.definitions(bell.store.clock, bell.tenant)
+    bell.store.put_jobs([job for job in mine if job.name == name])
+
+
+def mention_problems(here: Here) -> None:
+    """On stderr: job files that cannot be loaded are missing in what was shown."""
+    broken = sorted({problem.path for problem in here.problems})
+    if broken:
+        click.echo(f"Left out for their problems: {', '.join(broken)}; `workbell check` lists them.", err=True)

@@ -1,0 +1,113 @@
+"""`workbell jobs list` and `workbell jobs show`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from workbell.cli.bell import opened_here
+from workbell.cli.jobs.known import KnownJob, all_jobs, find_job, mention_problems
+from workbell.cli.output import make_console, make_table, one_line, print_facts, print_json
+from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.words import ago, due_in, in_words, local, next_in_words, retry_in_words
+from workbell.model.retry import DEFAULT
+from workbell.model.run import Run, Status
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+WIDE = 100  # columns, from which on there is room to say where a job is declared
+STYLES = {Status.SUCCEEDED: "green", Status.FAILED: "red", Status.CANCELED: "magenta", Status.RUNNING: "cyan"}
+
+
+@click.command("list", help="List the jobs: when each runs next, and how it ended last.")
+@app_option
+@url_option
+@tenant_option
+@json_option
+def list_jobs(app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+    project = open_project(app=app, url=url, tenant=tenant)
+    with opened_here(project, url, to_look=True) as here:
+        jobs = all_jobs(here)
+        now = here.bell.store.clock.now()
+    if as_json:
+        print_json([job.as_dict() for job in jobs])
+    elif jobs:
+        _show_table(jobs, now)
+    else:
+        click.echo("There are no jobs yet; `workbell init` writes a first one.")
+    mention_problems(here)
+
+
+def _show_table(jobs: list[KnownJob], now: datetime) -> None:
+    from rich.text import Text
+
+    console = make_console()
+    is_wide = console.width >= WIDE
+    table = make_table("job", "when", "next", "last", *(["where"] if is_wide else []), whole=("next",))
+    for job in jobs:
+        last, name, where = job.last_run, Text(one_line(job.job.name)), Text(one_line(job.where), "dim")
+        table.add_row(
+            name if is_wide else Text("\n").join([name, where]),
+            Text("\n".join(in_words(schedule) for schedule in job.schedules) or _declared(job)),
+            _next(job, now),
+            Text("never" if last is None else _last(last, now), "dim" if last is None else STYLES.get(last.status, "")),
+            *([where] if is_wide else []),
+        )
+    console.print(table)
+
+
+def _declared(job: KnownJob) -> str:
+    return "when asked" if job.declared is None else f"{job.declared} (not started yet)"
+
+
+def _next(job: KnownJob, now: datetime) -> Text:
+    from rich.text import Text
+
+    if job.next_run_at is not None:
+        return Text(due_in(job.next_run_at, now))
+    if not job.schedules:
+        return Text("–", "dim")
+    upcoming = next_in_words(job.schedules[0], now)
+    return Text(upcoming.word, upcoming.style)
+
+
+def _last(run: Run, now: datetime) -> str:
+    return f"{run.status} {ago(run.finished_at or run.started_at or run.created_at, now)}"
+
+
+@click.command("show", help="Show all there is to know about a job.")
+@click.argument("name")
+@app_option
+@url_option
+@tenant_option
+@json_option
+def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+    project = open_project(app=app, url=url, tenant=tenant)
+    with opened_here(project, url, to_look=True) as here:
+        known = find_job(here, name)
+        now = here.bell.store.clock.now()
+    if as_json:
+        print_json(known.as_dict())
+        return
+    job, last = known.job, known.last_run
+    facts = [
+        ("job", job.name),
+        ("where", known.where if known.is_here else f"{known.where} (not in this folder)"),
+        ("about", job.description or "–"),
+        ("queue", job.queue),
+        ("retry", retry_in_words(job.retry or DEFAULT)),
+        ("timeout", "none" if job.timeout is None else f"{job.timeout:g} s"),
+    ]
+    for schedule in known.schedules:
+        upcoming = next_in_words(schedule, now)
+        due = "" if schedule.next_run_at is None else f", at {local(schedule.next_run_at)}"
+        facts.append(("schedule", f"{schedule.name}: {in_words(schedule)}; next {upcoming}{due}"))
+    if not known.schedules:
+        facts.append(("schedule", _declared(known)))
+    facts.append(("last run", "never" if last is None else f"{last.id} {_last(last, now)}"))
+    if last is not None and last.error and last.status is not Status.SUCCEEDED:
+        facts.append(("error", one_line(last.error)))
+    print_facts(make_console(), facts)

@@ -1,0 +1,96 @@
+"""`workbell jobs run`: a run of a job now, or in a while."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from workbell.cli.bell import Here, opened_here
+from workbell.cli.jobs.known import find_job, make_known
+from workbell.cli.output import make_console, print_json
+from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.run_lines import what_came
+from workbell.cli.values import JSON, SPAN
+from workbell.errors import WaitTimeout
+from workbell.model.run import Run, Status
+from workbell.model.state import Move
+
+GLANCE = 1.0  # seconds to see whether a worker takes the run up
+ENDS = {Status.SUCCEEDED: Move.SUCCEED, Status.FAILED: Move.FAIL, Status.CANCELED: Move.CANCEL}
+
+
+@click.command("run", help="Run a job now, as soon as a worker is free.")
+@click.argument("name")
+@click.option("--data", type=JSON, metavar="JSON", help="The arguments; otherwise those of its own schedule.")
+@click.option("--delay", type=SPAN, metavar="SPAN", help="Not now but after this: 90, 5m, 1h30m.")
+@click.option("--wait", is_flag=True, help="Wait until it has ended; exit with 1 unless it succeeded.")
+@click.option("--timeout", type=SPAN, metavar="SPAN", help="How long to wait at the most; then exit with 3.")
+@app_option
+@url_option
+@tenant_option
+@json_option
+@click.pass_context
+def run_job(
+    context: click.Context,
+    name: str,
+    data: dict[str, Any] | None,
+    delay: timedelta | None,
+    wait: bool,
+    timeout: timedelta | None,
+    app: str | None,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+) -> None:
+    project = open_project(app=app, url=url, tenant=tenant)
+    with opened_here(project, url, to_look=False) as here:
+        bell = here.bell
+        payload = _usual_data(here, name) if data is None else data
+        run = bell.enqueue(name, payload) if delay is None else bell.enqueue(name, payload, delay=delay)
+        make_known(bell, name)
+        if wait:
+            if not as_json:
+                click.echo(f"Run {run.id} of {name}: waiting for its end.", err=True)
+            run = bell.wait(run.id, timeout)
+        elif delay is None and not as_json:
+            run = _glance(here, run)
+        why = "" if run.status.final else bell.why(run.id)
+    if as_json:
+        print_json(run.as_dict())
+    else:
+        _tell(run, why)
+    if wait and run.status is not Status.SUCCEEDED:
+        context.exit(1)
+
+
+def _usual_data(here: Here, name: str) -> dict[str, Any]:
+    """What its own schedule would give it."""
+    known = find_job(here, name)
+    if known.file is not None:
+        return known.file.payload
+    return next((schedule.payload for schedule in known.schedules if schedule.name == name), {})
+
+
+def _glance(here: Here, run: Run) -> Run:
+    """The run as it is after a moment, in which a worker that is there has taken it up."""
+    try:
+        return here.bell.wait(run.id, GLANCE)
+    except WaitTimeout:
+        return here.bell.get(run.id)
+
+
+def _tell(run: Run, why: str) -> None:
+    console = make_console()
+    if run.status.final:
+        came = what_came(ENDS[run.status], run)
+        style = "green" if run.status is Status.SUCCEEDED else "red"
+        console.print(f"Run {run.id} of {run.job}: {run.status}", style=style, markup=False, soft_wrap=True)
+        if came:
+            console.print(came, markup=False, soft_wrap=True)
+        return
+    console.print(f"Run {run.id} of {run.job}: {run.status}", markup=False, soft_wrap=True)
+    console.print(why, markup=False, soft_wrap=True)
+    if run.status is Status.QUEUED:
+        console.print("It waits for a worker: `workbell dev` or `workbell start` is one.", markup=False, soft_wrap=True)

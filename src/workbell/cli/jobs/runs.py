@@ -1,0 +1,56 @@
+"""`workbell jobs runs`: how a job's last runs ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from workbell.cli.bell import opened_here
+from workbell.cli.jobs.known import find_job
+from workbell.cli.output import can_draw, make_console, one_line, print_json, print_lines, span
+from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.words import local
+from workbell.jobs_engine import RUNS, JobRun
+
+LOOKS = {"completed": ("✓", "+", "green"), "failed": ("✗", "x", "bold red")}
+
+
+@click.command("runs", help="List the last runs of a job that ended.")
+@click.argument("name")
+@click.option("-n", "number", type=click.IntRange(1, RUNS), default=RUNS, show_default=True, help="How many.")
+@app_option
+@url_option
+@tenant_option
+@json_option
+def runs_of_job(name: str, number: int, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+    project = open_project(app=app, url=url, tenant=tenant)
+    with opened_here(project, url, to_look=True) as here:
+        runs = here.bell.engine.get_runs(name)[:number]
+        if not runs:
+            find_job(here, name)  # raises if there is no such job
+    if as_json:
+        print_json([run._asdict() for run in runs])
+    elif runs:
+        _show(runs)
+    else:
+        click.echo(f"No run of {name} has ended yet.")
+
+
+def _show(runs: Sequence[JobRun]) -> None:
+    from rich.text import Text
+
+    console = make_console()
+    symbols = can_draw(console)
+    lines = []
+    for run in runs:
+        symbol, plain, style = LOOKS[run.status]
+        took = span(run.ended_at - run.started_at) if run.ended_at and run.started_at else ""
+        line = Text(f"{local(run.started_at)} ", "dim")
+        line.append(f"{symbol if symbols else plain} {run.status:9} ", style)
+        line.append(f"{took:>7} #{run.attempt} ", "dim")
+        what = Text(run.run_id)
+        if run.status == "failed" and run.error:
+            what.append("\n" if console.is_terminal else " ").append(one_line(run.error), style)
+        lines.append((line, what))
+    print_lines(console, lines)

@@ -1,0 +1,39 @@
+"""Groups of commands that import a command only when it is called; their help needs none of them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import click
+
+
+class Lazy(NamedTuple):
+    """Where a command is, as `module:function`, and what the help of its group says of it."""
+
+    place: str
+    text: str
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by place and text."""
+
+    def __init__(self, *args: Any, lazy: Mapping[str, Lazy], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.lazy:
+            return None
+        module, _, function = self.lazy[cmd_name].place.partition(":")
+        command = getattr(importlib.import_module(module), function)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, lazy.text) for name, lazy in self.lazy.items()])

@@ -1,0 +1,55 @@
+"""What `workbell dev` tells about job files while it runs: loaded, reloaded, broken, mended, gone."""
+
+from __future__ import annotations
+
+import logging
+
+from workbell.app import Workbell
+from workbell.cli.run_lines import Look, RunLines
+from workbell.cli.words import in_words
+from workbell.handlers.job_files import Change, JobFile, Problem
+
+RELOADED = Look("⟳", "@", "cyan", "reloaded")
+BROKEN = Look("✗", "x", "bold red", "broken")
+GONE = Look("⊘", "o", "yellow", "gone")
+
+
+class ReloadLines:
+    """A listener of the engine; what it finds at the beginning has been told already."""
+
+    def __init__(self, bell: Workbell, lines: RunLines) -> None:
+        self._bell = bell
+        self._lines = lines
+        self._known = set(bell.engine.problems)
+
+    def hear(self, change: Change) -> None:
+        problems = self._bell.engine.problems
+        broken = {problem.path for problem in problems}
+        for file in change.added:
+            if file.path not in broken:
+                self._lines.say(RELOADED, f"loaded {file.path}: {self._when(file)}")
+        for file in change.changed:
+            if file.path not in broken:
+                self._lines.say(RELOADED, f"reloaded {file.path}: {self._when(file)}")
+        for file in change.removed:
+            self._lines.say(GONE, f"{file.path} is gone; its schedule is switched off")
+        loaded = {file.path for file in change.loaded}
+        for problem in problems:
+            if problem not in self._known:
+                rest = "The last good version goes on." if problem.path in loaded else "Until then it is left out."
+                self._lines.say(BROKEN, f"{problem} {rest}")
+        told = {file.path for files in (change.added, change.changed, change.removed) for file in files}
+        for path in sorted({problem.path for problem in self._known} - broken - told):
+            self._lines.say(RELOADED, f"{path} is in order again" if path in loaded else f"{path} is gone")
+        self._known = set(problems)
+
+    def _when(self, file: JobFile) -> str:
+        schedule = self._bell.schedules.get(file.name)
+        return in_words(schedule) if schedule.active else f"{in_words(schedule)}; {schedule.reason}"
+
+
+class ToldElsewhere(logging.Filter):
+    """Problems of job files are lines of the terminal; the same in the log would be said twice."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not (isinstance(record.args, tuple) and record.args and isinstance(record.args[0], Problem))

@@ -1,0 +1,27 @@
+"""`workbell schedules`: the schedules of the store, and what became of their ticks."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.lazy import Lazy, LazyGroup
+
+PACKAGE = "workbell.cli.schedules"
+COMMANDS = {
+    "list": Lazy(f"{PACKAGE}.look:list_schedules", "List the schedules: when each ticks, next and last."),
+    "show": Lazy(f"{PACKAGE}.look:show_schedule", "Show all there is to know about a schedule."),
+    "add": Lazy(f"{PACKAGE}.add:add", "Add a schedule for a job."),
+    "pause": Lazy(f"{PACKAGE}.steer:pause", "Let no tick make a run until it is resumed."),
+    "resume": Lazy(f"{PACKAGE}.steer:resume", "Go on with a paused schedule from its next tick."),
+    "remove": Lazy(f"{PACKAGE}.steer:remove", "Remove a schedule; its runs stay."),
+    "preview": Lazy(f"{PACKAGE}.preview:preview", "Show the next ticks of a schedule, or of a cron expression."),
+    "ticks": Lazy(f"{PACKAGE}.ticks:ticks", "Show what became of a schedule's ticks, newest first."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    help="See, add, preview, pause and remove schedules, and ask what became of their ticks.",
+)
+def schedules() -> None: ...

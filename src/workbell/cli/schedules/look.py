@@ -1,0 +1,121 @@
+"""`workbell schedules list` and `workbell schedules show`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.header import all_schedules
+from workbell.cli.output import make_console, make_table, one_line, print_facts, print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.words import ago, in_words, local, next_in_words, retry_in_words
+from workbell.model.schedule import Schedule
+
+STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "scheduler_failed": "red"}
+
+
+@click.command("list", help="List the schedules: when each ticks, next and last.")
+@url_option
+@tenant_option
+@json_option
+def list_schedules(url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        found = all_schedules(bell)
+        now = bell.store.clock.now()
+    if as_json:
+        print_json([as_dict(schedule) for schedule in found])
+    elif found:
+        _show_table(found, now)
+    else:
+        click.echo("There are no schedules yet; `workbell schedules add` makes one, and so does a job file.")
+
+
+def as_dict(schedule: Schedule) -> dict[str, Any]:
+    return schedule.as_dict() | {"in_words": in_words(schedule)}
+
+
+def _show_table(schedules: list[Schedule], now: datetime) -> None:
+    from rich.text import Text
+
+    console = make_console()
+    table = make_table("schedule", "when", "next", "last", whole=("next",))
+    for schedule in schedules:
+        upcoming = next_in_words(schedule, now)
+        when = Text(in_words(schedule))
+        if schedule.job != schedule.name:
+            when = Text(f"{one_line(schedule.job)}: ") + when
+        if upcoming.why:
+            when.append(f"\n{upcoming.why}", upcoming.style)
+        last = Text(last_in_words(schedule, now), STYLES.get(schedule.last_status or "", "dim"))
+        table.add_row(Text(one_line(schedule.name)), when, Text(upcoming.word, upcoming.style), last)
+    console.print(table)
+
+
+def last_in_words(schedule: Schedule, now: datetime) -> str:
+    """Its last status, which is that of a run that ended or of a tick, and how long ago its last run was due."""
+    if schedule.last_status is None:
+        return "never"
+    when = ago(schedule.last_run_at or schedule.last_fire_at, now)
+    return f"{schedule.last_status.replace('_', ' ')} {when}".strip()
+
+
+@click.command("show", help="Show all there is to know about a schedule.")
+@click.argument("name")
+@url_option
+@tenant_option
+@json_option
+def show_schedule(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        schedule = bell.schedules.get(name)
+        now = bell.store.clock.now()
+    if as_json:
+        print_json(as_dict(schedule))
+    else:
+        print_facts(make_console(), _facts(schedule, now))
+
+
+def _facts(schedule: Schedule, now: datetime) -> list[tuple[str, str]]:
+    options = schedule.options
+    due = "" if schedule.next_run_at is None else f", at {local(schedule.next_run_at)}"
+    facts = [
+        ("schedule", schedule.name),
+        ("job", schedule.job),
+        ("when", in_words(schedule)),
+        (str(schedule.kind), schedule.expression),
+        ("time zone", schedule.timezone),
+        ("next", f"{next_in_words(schedule, now)}{due}"),
+        ("last", last_in_words(schedule, now)),
+        ("runs", f"{schedule.run_count:,} made, {schedule.failure_count:,} failed"),
+        ("overlap", str(options.overlap)),
+        (
+            "catch up",
+            f"{options.catch_up}, at most {options.catch_up_cap}"
+            if options.catch_up == "all"
+            else str(options.catch_up),
+        ),
+    ]
+    optional = [
+        ("last run", schedule.last_run_id),
+        ("error", schedule.last_error and one_line(schedule.last_error)),
+        ("outside", str(options.outside) if options.window else None),
+        ("jitter", f"{options.jitter:g} s" if options.jitter else None),
+        ("queue", options.queue),
+        ("priority", str(options.priority) if options.priority else None),
+        ("retry", retry_in_words(options.retry) if options.retry else None),
+        ("timeout", f"{options.timeout:g} s" if options.timeout else None),
+        ("target", options.target),
+        ("payload", options.payload if schedule.payload else None),
+        ("about", options.description),
+        ("by", options.created_by),
+        ("declared", source_in_words(schedule)),
+    ]
+    return facts + [(name, value) for name, value in optional if value]
+
+
+def source_in_words(schedule: Schedule) -> str:
+    """Who declared it, and will declare it again."""
+    kind, _, project = schedule.source.partition(":")
+    return {"file": f"by a job file of {project}", "code": f"in the code of {project}"}.get(kind, f"by hand ({kind})")

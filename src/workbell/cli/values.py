@@ -1,0 +1,79 @@
+"""Kinds of values that options take: an instant, a span, a window, JSON. What is wrong with one is said by click."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from workbell.errors import JobsError
+from workbell.timing.instants import read_instant
+from workbell.timing.interval import read_span
+
+if TYPE_CHECKING:
+    Kind = click.ParamType[Any]
+else:
+    Kind = click.ParamType  # older versions of click give it no parameter
+
+
+class Instant(Kind):
+    """A time as in RFC 3339; without a zone it names no instant, and is refused."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        try:
+            return value if isinstance(value, datetime) else read_instant(str(value).strip())
+        except JobsError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Span(Kind):
+    """`90` (seconds), `90s`, `1h30m`, `2d`."""
+
+    name = "span"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        if isinstance(value, timedelta):
+            return value
+        text = str(value).strip()
+        try:
+            return read_span(f"{text}s" if text[-1:].isdigit() else text)
+        except JobsError as error:
+            self.fail(str(error), param, ctx)
+
+
+class TimesOfDay(Kind):
+    """`02:00-06:00`; what is wrong with the times themselves is said where they are used."""
+
+    name = "window"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        start, dash, end = str(value).replace("–", "-").partition("-")
+        if not dash:
+            self.fail(f"{value!r} is not a pair of times of day; write one such as 02:00-06:00.", param, ctx)
+        return start.strip(), end.strip()
+
+
+class JsonObject(Kind):
+    """The arguments of a run: `{"to": "a@b.c"}`."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+        if isinstance(value, dict):
+            return value
+        try:
+            found = msgspec.json.decode(str(value))
+        except (msgspec.DecodeError, UnicodeEncodeError) as error:
+            self.fail(f'{error}; write JSON such as \'{{"to": "a@b.c"}}\'.', param, ctx)
+        if not isinstance(found, dict):
+            self.fail('expected an object with the arguments by name, such as \'{"to": "a@b.c"}\'.', param, ctx)
+        return found
+
+
+INSTANT, SPAN, WINDOW, JSON = Instant(), Span(), TimesOfDay(), JsonObject()

@@ -1,0 +1,84 @@
+"""Schedules, retry policies and times in words for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from workbell.cli.output import one_line, span
+from workbell.errors import JobsError
+from workbell.model.retry import Retry
+from workbell.model.schedule import FireStatus, Schedule
+from workbell.scheduling.rule import rule_of
+
+LATE = timedelta(seconds=2)  # later than a scheduler that is there would be
+
+
+def in_words(schedule: Schedule) -> str:
+    """When a schedule ticks: `every 5 minutes, Europe/Paris`."""
+    try:
+        words = rule_of(schedule).timing.describe()
+    except JobsError:
+        return one_line(schedule.expression)
+    window = schedule.options.window
+    return words if window is None else f"{words}; runs start {window[0]}–{window[1]}"
+
+
+class Next(NamedTuple):
+    """When a schedule's next run is due, or what it is instead, in a word; why; and the style to show it in."""
+
+    word: str
+    why: str = ""
+    style: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.word}: {self.why}" if self.why else self.word
+
+
+def next_in_words(schedule: Schedule, now: datetime) -> Next:
+    if schedule.last_fire_status is FireStatus.SCHEDULER_FAILED and schedule.active:
+        return Next("broken", one_line(schedule.last_error or "no error was recorded"), "bold red")
+    if schedule.paused:
+        return Next("paused", "", "yellow")
+    if not schedule.enabled:
+        return Next("off", one_line(schedule.reason or "no reason was noted"), "yellow")
+    if schedule.next_run_at is None:
+        return Next("over", "", "dim")
+    return Next(due_in(schedule.next_run_at, now))
+
+
+def due_in(due: datetime, now: datetime) -> str:
+    if due > now:
+        return f"in {span(due - now)}"
+    return f"due {span(now - due)} ago" if now - due > LATE else "now"
+
+
+def ago(then: datetime | None, now: datetime) -> str:
+    return "" if then is None else f"{span(now - then)} ago"
+
+
+def local(moment: datetime | None, now: datetime | None = None) -> str:
+    """A time on this machine's clock; the date is left out where it is today's, if `now` is given."""
+    if moment is None:
+        return "–"
+    here = moment.astimezone()
+    today = now is not None and here.date() == now.astimezone().date()
+    return f"{here:%H:%M:%S}" if today else f"{here:%Y-%m-%d %H:%M:%S}"
+
+
+def here_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def retry_in_words(retry: Retry) -> str:
+    """`3 attempts, 5 s apart`; `4 attempts, waiting 1 s, then 2 times as long each time, at most 60 s`."""
+    if retry.attempts == 1:
+        return "1 attempt"
+    attempts = f"{retry.attempts} attempts"
+    if not retry.delay:
+        return f"{attempts}, at once"
+    if retry.factor == 1:
+        return f"{attempts}, {retry.delay:g} s apart"
+    return (
+        f"{attempts}, waiting {retry.delay:g} s, then {retry.factor:g} times as long each time, at most {retry.cap:g} s"
+    )

@@ -1,0 +1,17 @@
+"""Job files: every `jobs/**/*.py` of a project is one job. Found, loaded from source, checked, reloaded, watched."""
+
+from workbell.handlers.job_files.job_file import DEFAULT_RETRY, Change, JobFile, Loaded, Problem
+from workbell.handlers.job_files.load import JobFiles, check_folder, load_folder
+from workbell.handlers.job_files.watch import Watch
+
+__all__ = [
+    "DEFAULT_RETRY",
+    "Change",
+    "JobFile",
+    "JobFiles",
+    "Loaded",
+    "Problem",
+    "Watch",
+    "check_folder",
+    "load_folder",
+]

@@ -1,0 +1,149 @@
+"""A job file as a whole: is everything there, does it fit together, and is nothing misspelt? All problems at once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from workbell.errors import InvalidPayload, WorkbellError
+from workbell.handlers.job_files.discover import Found
+from workbell.handlers.job_files.job_file import JobFile, Problem
+from workbell.handlers.job_files.settings import (
+    EXAMPLE,
+    READERS,
+    SETTINGS,
+    read_schedule,
+    read_timezone,
+    read_window,
+)
+from workbell.handlers.job_files.source import Binding, Source
+from workbell.handlers.job_function import JobFunction
+from workbell.handlers.signature import Signature
+
+UTC = "UTC"  # to check the rest by, where the zone is not known or not good
+
+
+class Check:
+    """Reads one file. `values` are those of its module, or only its literals if it could not be executed."""
+
+    def __init__(
+        self, found: Found, source: Source, values: Mapping[str, Any], *, executed: bool, timezone: str | None
+    ) -> None:
+        self._found = found
+        self._source = source
+        self._values = values
+        self._executed = executed
+        self._default_zone = timezone
+        self._settings: dict[str, Any] = {}
+        self.problems: list[Problem] = []
+
+    def read(self) -> JobFile | None:
+        """The job, if there is nothing wrong with it; else `problems` has everything that is."""
+        misspelt = self._misspelt()
+        self._read_times()
+        for setting, read in READERS.items():
+            self._read(setting, read)
+        if self._is_missing("schedule") and "schedule" not in misspelt:
+            self._note(
+                "schedule", f"it has no schedule; write {EXAMPLE} in it, or start its name with _ if it is no job."
+            )
+        if self._is_missing("run") and "run" not in misspelt:
+            self._note("run", "it has no function run; write def run(ctx): or async def run(ctx): in it.")
+        if self._executed and "run" in self._values:
+            self._read_run(self._values["run"])
+        if self.problems or not self._executed:
+            return None
+        found, function = self._found, self._values["run"]
+        about = inspect.getdoc(function) or inspect.cleandoc(self._values.get("__doc__") or "")
+        return JobFile(
+            path=found.path,
+            name=found.name,
+            module=found.module,
+            function=function,
+            digest=self._source.digest,
+            **{"description": about} | self._settings,
+        )
+
+    def _note(self, name: str, message: str) -> None:
+        self.problems.append(Problem(self._found.path, self._source.line_of(name), message))
+
+    def _is_missing(self, name: str) -> bool:
+        """Not there; if the file could not be executed, then as far as its text tells."""
+        if self._executed:
+            return name not in self._values
+        return name not in self._source.bindings and not self._source.takes_all
+
+    def _read(self, setting: str, read: Callable[[Any], Any]) -> None:
+        value = self._values.get(setting)
+        if value is None and (setting != "schedule" or setting not in self._values):
+            return
+        try:
+            self._settings[setting] = read(value)
+        except WorkbellError as error:
+            self._note(setting, str(error))
+
+    def _read_times(self) -> None:
+        self._read("timezone", read_timezone)
+        zone: str = self._settings.get("timezone") or self._default_zone or UTC
+        if self._values.get("timezone") is not None and "timezone" not in self._settings:
+            zone = UTC  # its own is no good, and that has been said
+        self._read("schedule", lambda value: read_schedule(value, zone))
+        self._read("window", lambda value: read_window(value, zone))
+
+    def _read_run(self, run: Any) -> None:
+        problem = _unfit(run)
+        if problem is not None:
+            self._note("run", problem)
+            return
+        try:
+            signature = Signature(self._found.name, run)
+        except WorkbellError as error:
+            self._note("run", str(error))
+            return
+        if "payload" not in self._settings and self._values.get("payload") is not None:
+            return  # that it is no good has been said
+        try:
+            signature.encode(self._settings.get("payload", {}))
+        except InvalidPayload as error:
+            where = "payload" if "payload" in self._settings else "run"
+            self._note(where, f"{error} {_payload_remedy(run, signature)}")
+
+    def _misspelt(self) -> set[str]:
+        """Names that look like one of ours that is missing; which of ours they look like."""
+        taken = self._source.bindings.keys()
+        meant: set[str] = set()
+        for name, binding in self._source.bindings.items():
+            close = get_close_matches(name.lower(), _could_be(name, binding) - taken, 1, cutoff=0.8)
+            if close:
+                meant.add(close[0])
+                self._note(name, f"{name!r} means nothing here; write {close[0]!r}, or _{name} if it is your own.")
+        return meant
+
+
+def _could_be(name: str, binding: Binding) -> set[str]:
+    if name in SETTINGS or name.startswith("_"):
+        return set()
+    if binding.kind == "function":
+        return {"run"}
+    if binding.kind != "value":
+        return set()
+    return {"schedule"} if name.isupper() else set(SETTINGS)  # TIMEOUT = 5 is a constant like any other
+
+
+def _unfit(run: Any) -> str | None:
+    if isinstance(run, JobFunction):
+        return "run is a job of its own by @bell.job; take the decorator away, the file itself makes it a job."
+    if not callable(run) or not hasattr(run, "__qualname__") or inspect.isclass(run):
+        return f"run is a {type(run).__name__} and not a function; write def run(ctx): or async def run(ctx):"
+    if inspect.isgeneratorfunction(run) or inspect.isasyncgenfunction(run):
+        return "run has a yield in it and would never be executed; return what it is to leave behind."
+    return None
+
+
+def _payload_remedy(run: Callable[..., Any], signature: Signature) -> str:
+    first = next(iter(inspect.signature(run).parameters.values()), None)
+    if first is not None and not signature.wants_context and first.annotation is first.empty:
+        return f"Set payload = {{…}} in the file; or, if {first.name} is to be the context, name it ctx."
+    return "Set payload = {…} in the file."

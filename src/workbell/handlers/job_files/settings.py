@@ -1,0 +1,125 @@
+"""The settings of a job file: what each may be, and what is said about it when it is something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from workbell.errors import JobsError
+from workbell.model.clock import seconds
+from workbell.model.job import name
+from workbell.model.payload import encode
+from workbell.model.request import PRIORITIES
+from workbell.model.retry import Retry
+from workbell.model.schedule import CatchUp, Outside, Overlap
+from workbell.timing.cron import Cron
+from workbell.timing.window import Window
+from workbell.timing.zones import resolve_timezone
+
+Word = TypeVar("Word", bound=StrEnum)
+
+EXAMPLE = 'for example schedule = "0 3 * * *"'
+
+
+def read_schedule(value: Any, timezone: str) -> str:
+    if not isinstance(value, str):
+        raise JobsError(f"schedule: expected cron text, got {_kind(value)}; write {EXAMPLE}.")
+    if not value.strip():
+        raise JobsError(f"schedule: it is empty; write {EXAMPLE}.")
+    Cron(value, timezone)
+    return value
+
+
+def read_timezone(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise JobsError(f'timezone: expected a name such as "Europe/Paris", got {_kind(value)}.')
+    resolve_timezone(value)
+    return value
+
+
+def read_window(value: Any, timezone: str) -> tuple[str, str]:
+    if not isinstance(value, tuple | list) or len(value) != 2 or not all(isinstance(time, str) for time in value):
+        raise JobsError(f'window: expected two times such as ("02:00", "06:00"), got {_kind(value)}.')
+    Window.parse(value[0], value[1], timezone)
+    return value[0], value[1]
+
+
+def _read_word(kind: type[Word], setting: str) -> Callable[[Any], Word]:
+    def read(value: Any) -> Word:
+        try:
+            return kind(value)
+        except ValueError:
+            raise JobsError(f"{setting}: {value!r} is none of {', '.join(kind)}.") from None
+
+    return read
+
+
+def _read_retry(value: Any) -> Retry:
+    if not isinstance(value, Retry):
+        raise JobsError(f"retry: expected a Retry such as Retry(attempts=5, delay=10), got {_kind(value)}.")
+    return value
+
+
+def _read_span(setting: str) -> Callable[[Any], float]:
+    return lambda value: seconds(setting, value)
+
+
+def _read_timeout(value: float | timedelta) -> float:
+    number = seconds("timeout", value)
+    if not number:
+        raise JobsError("timeout: 0 leaves no time at all; give a number of seconds, or leave it out.")
+    return number
+
+
+def _read_queue(value: Any) -> str:
+    return name("queue", value)
+
+
+def _read_priority(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value not in PRIORITIES:
+        raise JobsError(f"priority: {value!r} is not a whole number from -100 to 100.")
+    return value
+
+
+def _read_enabled(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise JobsError(f"enabled: expected True or False, got {_kind(value)}.")
+    return value
+
+
+def _read_payload(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise JobsError(f"payload: expected a dict of arguments for run, got {_kind(value)}.")
+    if not all(isinstance(key, str) for key in value):
+        raise JobsError("payload: its keys must be names of arguments of run.")
+    encode("payload", value)
+    return value
+
+
+def _read_description(value: Any) -> str:
+    if not isinstance(value, str):
+        raise JobsError(f"description: expected a text, got {_kind(value)}.")
+    return value.strip()
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"{type(value).__name__} {value!r}"[:80]
+
+
+# Those that stand by themselves; schedule, window and timezone are read together.
+READERS: dict[str, Callable[[Any], Any]] = {
+    "outside": _read_word(Outside, "outside"),
+    "overlap": _read_word(Overlap, "overlap"),
+    "catch_up": _read_word(CatchUp, "catch_up"),
+    "jitter": _read_span("jitter"),
+    "retry": _read_retry,
+    "timeout": _read_timeout,
+    "queue": _read_queue,
+    "priority": _read_priority,
+    "enabled": _read_enabled,
+    "payload": _read_payload,
+    "description": _read_description,
+}
+SETTINGS = ("schedule", "timezone", "window", *READERS)

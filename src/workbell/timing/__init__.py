@@ -1,0 +1,21 @@
+"""When schedules tick: pure maths on instants, without a clock and without any input but the time zones."""
+
+from workbell.timing.cron import Cron
+from workbell.timing.interval import Interval
+from workbell.timing.jitter import jitter
+from workbell.timing.once import Once
+from workbell.timing.timing import Timing, read_timing
+from workbell.timing.window import Window, find_next_inside
+from workbell.timing.zones import resolve_timezone
+
+__all__ = [
+    "Cron",
+    "Interval",
+    "Once",
+    "Timing",
+    "Window",
+    "find_next_inside",
+    "jitter",
+    "read_timing",
+    "resolve_timezone",
+]

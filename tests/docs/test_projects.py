@@ -1,0 +1,155 @@
+"""The command lines on the pages do what the pages say.
+
+A comment before a block says what the block is: `<!-- file: jobs/x.py -->` is saved as that file, `<!-- shows: … -->`
+is what stands in one, `<!-- run -->` is called and must print these lines, `<!-- start -->` goes on in the background,
+`<!-- sees -->` are lines that it prints next, and `<!-- stops -->` what it says when Ctrl-C ends it. With ` in demo`
+this happens in a folder below; `, exit 1` is the exit code. Numbers, times and ids may differ.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, STEP, Block, all_blocks, name_of, plain_environment, text_of
+from tests.support.waiting import until
+
+ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{8}\b")
+NUMBER = re.compile(r"\d[\d,.:]*(?: (?:ms|s|min|h|d)\b)?")
+
+
+def steps(page: Path) -> list[tuple[re.Match[str], Block]]:
+    found = [(STEP.fullmatch(block.before), block) for block in all_blocks(text_of(page))]
+    return [(step, block) for step, block in found if step is not None]
+
+
+WITH_STEPS = [page for page in PAGES if steps(page)]
+
+
+def normal(line: str) -> str:
+    """A line without what differs from one call to the next."""
+    return re.sub(r"[\s─]+", " ", NUMBER.sub("#", ID.sub("#", line))).strip()
+
+
+def wanted(lines: list[str]) -> list[str]:
+    return [normal(line) for line in lines if normal(line) not in ("", "…")]
+
+
+class Terminal:
+    """A folder in which the steps of a page are done, and the command that goes on in the background."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = plain_environment() | {
+            "PYTHONUTF8": "1",
+            "PYTHONUNBUFFERED": "1",
+            "WORKBELL_TIMEZONE": "UTC",
+        }
+        self.output = folder / "output.txt"
+        self.background: subprocess.Popen[bytes] | None = None
+        self.seen = 0  # lines of the background's output
+
+    def do(self, step: re.Match[str], block: Block) -> None:
+        folder = self.folder / (step["folder"] or "")
+        match step["kind"]:
+            case "file":
+                file = folder / step["path"]
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(block.text + "\n", "utf-8")
+            case "shows":
+                assert (folder / step["path"]).read_text("utf-8").strip() == block.text.strip()
+            case "run":
+                self.run(folder, block.text.splitlines(), int(step["code"] or 0))
+            case "start":
+                self.start(folder, block.text.splitlines())
+            case "sees":
+                self.see(wanted(block.text.splitlines()))
+            case _:
+                self.stop(wanted(block.text.splitlines()))
+
+    def run(self, folder: Path, lines: list[str], code: int) -> None:
+        """Commands one after the other, with the lines below each; the code is that of the last."""
+        places = [place for place, line in enumerate(lines) if line.startswith("$ ")]
+        for place, end in zip(places, [*places[1:], len(lines)], strict=True):
+            done = subprocess.run(
+                arguments(lines[place]), cwd=folder, env=self.environment, capture_output=True, text=True, timeout=60
+            )
+            printed = done.stdout + done.stderr
+            assert done.returncode == (code if end == len(lines) else 0), printed
+            shown = [normal(line) for line in printed.splitlines()]
+            assert [line for line in wanted(lines[place + 1 : end]) if line not in shown] == [], printed
+
+    def start(self, folder: Path, lines: list[str]) -> None:
+        last = [line for line in lines if line.startswith("$ ")][-1]
+        with self.output.open("wb") as file:
+            self.background = subprocess.Popen(
+                arguments(last), cwd=folder, env=self.environment, stdout=file, stderr=subprocess.STDOUT
+            )
+
+    def see(self, lines: list[str]) -> None:
+        """These lines, in this order, after what was seen before."""
+        for line in lines:
+            until(lambda line=line: self.find(line), f"the line {line!r}")  # type: ignore[misc]
+
+    def find(self, line: str) -> bool:
+        printed = [normal(one) for one in self.output.read_text("utf-8", "replace").splitlines()]
+        if line not in printed[self.seen :]:
+            return False
+        self.seen = printed.index(line, self.seen) + 1
+        return True
+
+    def stop(self, lines: list[str]) -> None:
+        assert self.background is not None
+        self.background.send_signal(signal.SIGINT)
+        assert self.background.wait(60) == 0
+        self.see(lines)
+
+
+def arguments(line: str) -> list[str]:
+    first, *rest = shlex.split(line.removeprefix("$ "))
+    assert first == "workbell", line
+    return [sys.executable, "-m", "workbell", *rest]
+
+
+@contextmanager
+def terminal(folder: Path) -> Iterator[Terminal]:
+    opened = Terminal(folder)
+    try:
+        yield opened
+    finally:
+        if opened.background is not None:
+            opened.background.kill()
+            opened.background.wait()
+
+
+@pytest.mark.parametrize("page", WITH_STEPS, ids=name_of)
+def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    with terminal(tmp_path) as opened:
+        for step, block in steps(page):
+            try:
+                opened.do(step, block)
+            except AssertionError as error:
+                raise AssertionError(f"{name_of(page)}:{block.line}: {error}") from error
+
+
+def test_pages_with_commands_are_there() -> None:
+    """Without any marker the test above would say nothing."""
+    names = {name_of(page) for page in WITH_STEPS}
+    assert {"README.md", "docs/tutorial.md", "docs/how-to/schedules.md", "docs/how-to/job-files.md"} <= names
+
+
+def test_a_wrong_line_is_found(tmp_path: Path) -> None:
+    """The test of that test: an output or an exit code that is not so fails."""
+    with terminal(tmp_path) as opened:
+        for text, code in (("$ workbell --version\nworkbell nine", 0), ("$ workbell --version", 1)):
+            with pytest.raises(AssertionError):
+                opened.run(tmp_path, text.splitlines(), code)
+        opened.run(tmp_path, ["$ workbell --version", "workbell 9.9.9"], 0)

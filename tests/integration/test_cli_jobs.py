@@ -1,0 +1,158 @@
+"""`workbell jobs`: what there is, how it went, and a run by hand (A8, A12)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from threading import Thread
+
+import pytest
+
+from tests.integration.conftest import Folder
+from tests.support.command_line import assert_refused
+from tests.support.waiting import until
+from workbell import Retry, Workbell
+
+APP = """
+from workbell import Retry, Workbell
+
+bell = Workbell("sqlite:///own.db")
+
+@bell.job(cron="0 3 * * MON-FRI", timezone="Europe/Paris", queue="night")
+def clean_up(days: int = 7) -> int:
+    "Remove what is old."
+    return days
+
+@bell.job(retry=Retry(attempts=1))
+def fail() -> None:
+    raise ValueError("no such thing")
+"""
+HELLO = """
+schedule = "@hourly"
+payload = {"name": "Ada"}
+
+def run(name):
+    return f"Hello {name}"
+"""
+
+
+@pytest.fixture
+def project(folder: Folder) -> Folder:
+    folder.write("workbell.toml", 'app = "shop_of_a_test:bell"\n')
+    folder.write("shop_of_a_test.py", APP)
+    folder.write("jobs/hello.py", HELLO)
+    return folder
+
+
+@contextmanager
+def worker(folder: Folder) -> Iterator[None]:
+    """Somebody who works in this folder meanwhile."""
+    bell = Workbell(f"sqlite:///{folder.path}/own.db")
+    bell.job(name="hello")(lambda name: f"Hello {name}")
+
+    @bell.job(retry=Retry(attempts=1))
+    def fail() -> None:
+        raise ValueError("no such thing")
+
+    thread = Thread(target=bell.run)
+    thread.start()
+    try:
+        until(lambda: bell._engine is not None, "the worker")
+        yield
+    finally:
+        bell.shut_down()
+        thread.join()
+        bell.close()
+
+
+def test_list_before_anything_ran(project: Folder) -> None:
+    """Looking makes no store."""
+    found = {job["name"]: job for job in project.ask("jobs", "list")}
+    assert sorted(found) == ["clean_up", "fail", "hello"]
+    assert found["hello"]["schedule"] == "@hourly"
+    assert found["hello"]["file_path"] == "jobs/hello.py"
+    assert found["clean_up"]["schedule"] == "0 3 * * MON-FRI"
+    assert found["clean_up"]["handler"] == "shop_of_a_test:clean_up"
+    assert found["fail"]["schedule"] is None
+    text = project.call("jobs", "list").out
+    assert "@hourly (not started yet)" in text
+    assert "when asked" in text
+    assert not list(project.path.glob("*.db"))
+
+
+def test_a_broken_file_is_mentioned(project: Folder) -> None:
+    project.write("jobs/broken.py", "schedule = 1\n")
+    answer = project.call("jobs", "list")
+    assert answer.code == 0
+    assert "hello" in answer.out
+    assert answer.error == "Left out for their problems: jobs/broken.py; `workbell check` lists them.\n"
+
+
+def test_show(project: Folder) -> None:
+    text = project.call("jobs", "show", "clean_up").out
+    assert "about    Remove what is old." in text
+    assert "queue    night" in text
+    assert project.ask("jobs", "show", "hello")["retry"] == {"delay": 5.0, "factor": 1, "jitter": 0}
+    assert_refused(project.call("jobs", "show", "helo"), 4, "'helo'", "clean_up, fail, hello")
+
+
+def test_a_run_without_a_worker_waits(project: Folder) -> None:
+    answer = project.call("jobs", "run", "hello")
+    assert answer.code == 0, answer
+    assert "of hello: queued" in answer.out
+    assert "no worker is taking runs of job 'hello'" in answer.out
+    assert "`workbell dev` or `workbell start`" in answer.out
+    (run,) = Workbell(f"sqlite:///{project.path}/own.db").runs(job="hello")
+    assert run.input == {"name": "Ada"}, "without --data it gets what its schedule would give it"
+
+
+def test_a_run_with_a_worker(project: Folder) -> None:
+    with worker(project):
+        answer = project.call("jobs", "run", "hello", "--wait", "--data", '{"name": "Eve"}')
+        assert answer.code == 0, answer
+        assert "of hello: succeeded\nHello Eve\n" in answer.out
+        assert "Hello Ada" in project.call("jobs", "run", "hello").out
+    assert project.ask("jobs", "show", "hello")["last_status"] == "succeeded"
+
+
+def test_runs(project: Folder) -> None:
+    """A8: run_id, started_at, ended_at, status, error, attempt; newest first."""
+    assert project.call("jobs", "runs", "fail").out == "No run of fail has ended yet.\n"
+    with worker(project):
+        project.call("jobs", "run", "hello", "--wait")
+        failed = project.call("jobs", "run", "fail", "--wait", "--json")
+    assert failed.code == 1, "whoever waits learns that it failed"
+    (run,) = project.ask("jobs", "runs", "fail", "-n", "5")
+    assert run.keys() == {"run_id", "started_at", "ended_at", "status", "error", "attempt"}
+    assert (run["run_id"], run["status"], run["attempt"]) == (json.loads(failed.out)["id"], "failed", 1)
+    assert run["error"].startswith("ValueError: no such thing\n")
+    assert datetime.fromisoformat(run["ended_at"]) >= datetime.fromisoformat(run["started_at"])
+    text = project.call("jobs", "runs", "fail").out
+    assert f"#1 {run['run_id']} ValueError: no such thing\n" in text
+    assert "completed" in project.call("jobs", "runs", "hello").out
+    assert_refused(project.call("jobs", "runs", "nobody"), 4, "'nobody'")
+
+
+def test_wait_no_longer_than_this(project: Folder) -> None:
+    assert_refused(project.call("jobs", "run", "hello", "--wait", "--json", "--timeout", "0.1s"), 3, "0.1 s")
+
+
+@pytest.mark.parametrize("data", ["{", "[1]", "nonsense"])
+def test_data_that_is_no_object(data: str, project: Folder) -> None:
+    answer = project.call("jobs", "run", "hello", "--data", data)
+    assert answer.code == 2
+    assert '{"to": "a@b.c"}' in answer.error
+
+
+def test_data_that_does_not_fit(project: Folder) -> None:
+    """Checked against the signature before anything is written."""
+    assert_refused(project.call("jobs", "run", "hello", "--data", '{"nam": "Eve"}'), 1, "hello", "nam")
+    assert_refused(project.call("jobs", "run", "nobody"), 4, "'nobody'")
+
+
+def test_later(project: Folder) -> None:
+    answer = project.call("jobs", "run", "hello", "--delay", "1h30m")
+    assert "of hello: scheduled" in answer.out
+    assert "It is due in 90 min" in answer.out

@@ -1,0 +1,108 @@
+"""A store of the first schema, with work in it, is brought up to date by one command and goes on (F7)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from workbell import Workbell
+from workbell.app import open_store
+from workbell.engine.materialise import Materialise
+from workbell.errors import SchemaMismatch
+from workbell.model import state
+from workbell.model.run import Run, Status
+from workbell.settings import Settings
+from workbell.stores import migrate
+from workbell.stores.queries import migrations
+from workbell.stores.sql_store import SqlStore
+from workbell.testing.contracts.making import KEEP, add, after, claim, request
+
+
+@pytest.fixture(params=["sqlite", "empty_postgres"])
+def old_url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store as the first version made it."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    with monkeypatch.context() as past:
+        past.setattr(migrate, "migrations", lambda engine: migrations(engine)[:1])
+        past.setattr(migrate, "OLDEST", 1)
+        past.setattr(migrate, "NEWEST", 1)
+        store = opened(url)
+        store.check()
+        store.close()
+    return url
+
+
+def opened(url: str) -> SqlStore:
+    store = open_store(url)
+    assert isinstance(store, SqlStore)
+    return store
+
+
+def work_in(store: SqlStore) -> tuple[Run, Run, Run, Run]:
+    """Runs in every state, made and moved by what the first schema has."""
+    done, retried, running = add(store, *[request(tag=f"t{number}", input_text='{"n":1}') for number in range(3)])
+    done, retried, running = claim(store)
+    store.apply([state.succeed(done, after(1), result="1", keep=KEEP.succeeded)])
+    store.apply([state.retry(retried, after(1), error="E", reason="error", wait=timedelta(seconds=60))])
+    (waiting,) = add(store, request(key="k", priority=3))
+    return done, retried, running, waiting
+
+
+def test_live_runs_go_on_and_schedules_work(old_url: str) -> None:
+    store = opened(old_url)
+    done, retried, running, waiting = work_in(store)
+    before = store.find_runs([run.id for run in (done, retried, running, waiting)])
+    with pytest.raises(SchemaMismatch, match=r"has schema 1 .*workbell migrate"):
+        store.check()
+    assert store.migrate() == [name for _, name, _ in migrations(store.engine)[1:]]
+    store.check()
+    assert store.migrate() == []
+    assert store.find_runs(list(before)) == before
+    store.apply([state.succeed(running, after(2), result="2", keep=KEEP.succeeded)])
+    store.dispatch(after(99), 10)
+    assert {run.id for run in claim(store, at=99)} == {retried.id, waiting.id}
+    assert [answer.created for answer in store.add([request(key="k", at=99)])] == [False]
+    bell = Workbell(store=store, settings=Settings())
+
+    @bell.job
+    def work(n: int = 0) -> None: ...
+
+    schedule = bell.schedules.put("often", job=work, every=60)
+    assert schedule.look_at is not None
+    assert Materialise(store, bell.registry, lambda: None, 1).step(schedule.look_at) == 0
+    (tick,) = bell.schedules.ticks("often")
+    assert (tick.outcome, store.find_runs([tick.run or ""])[tick.run or ""].status) == ("fired", Status.QUEUED)
+    bell.close()
+
+
+def test_the_tables_are_those_of_a_new_store(old_url: str, tmp_path: Path, postgres_url: str) -> None:
+    """Whether they were made at once or step by step."""
+    old = opened(old_url)
+    old.migrate()
+    new = opened(postgres_url if old.engine == "postgres" else f"sqlite:///{tmp_path / 'new.db'}")
+    new.check()
+    assert shape(old) == shape(new)
+    old.close()
+    new.close()
+
+
+def shape(store: SqlStore) -> list[object]:
+    """Tables with their columns, and indexes."""
+    queries = SHAPES[store.engine]
+    return [sorted(map(tuple, store.read(lambda session, text=text: session.text_rows(text, {})))) for text in queries]
+
+
+SHAPES = {
+    "sqlite": [
+        """SELECT m.name, c.name, c.type, c."notnull", c.dflt_value FROM sqlite_master m, pragma_table_info(m.name) c
+        WHERE m.type = 'table' AND m.name LIKE 'workbell%'""",
+        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL",
+    ],
+    "postgres": [
+        """SELECT table_name, column_name, data_type, is_nullable, coalesce(column_default, '')
+        FROM information_schema.columns WHERE table_schema = current_schema()""",
+        "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()",
+    ],
+}

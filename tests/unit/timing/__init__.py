@@ -1,0 +1,1 @@
+"""Tests of the maths of ticks, and what they share."""
