@@ -75,6 +75,22 @@ def _look(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:
     else:
         yield Finding("ok", "clock", f"{span(abs(apart))} between the store and this machine")
     yield from _runs(store, numbers)
+    yield from _schedules(store)
+
+
+def _schedules(store: Store) -> Iterator[Finding]:
+    """Whether somebody looks after the schedules."""
+    now, look_at = store.clock.now(), store.next_look()
+    if look_at is not None and now - look_at > OVERDUE:
+        late = f"a schedule has been due for {span(now - look_at)}, and no scheduler looks; start one (`workbell start`)."
+        yield Finding("risk", "schedules", late)
+    else:
+        upcoming = "none is waiting" if look_at is None else f"the next look is {_when(look_at - now)}"
+        yield Finding("ok", "schedules", upcoming)
+
+
+def _when(left: timedelta) -> str:
+    return f"in {span(left)}" if left > timedelta(0) else "now"
 
 
 def _runs(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:

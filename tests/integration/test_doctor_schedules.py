@@ -1,0 +1,31 @@
+"""`workbell doctor` on schedules: somebody must look after them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+
+from workbell import Workbell
+from workbell.cli.findings import examine
+from workbell.model.schedule import ScheduleChange
+
+
+def test_says_whether_a_scheduler_looks(sql_store_url: str) -> None:
+    with Workbell(sql_store_url) as bell:
+
+        @bell.job
+        def nightly() -> None: ...
+
+        schedule = bell.schedules.put("nightly", job=nightly, cron="0 3 1 1 *")
+        assert finding(sql_store_url)[0] == "ok"
+        late = msgspec.structs.replace(schedule, look_at=bell.store.clock.now() - timedelta(hours=1))
+        bell.store.write_schedules([ScheduleChange(schedule=late, expected=schedule.version)])
+        level, text = finding(sql_store_url)
+        assert level == "risk"
+        assert "due for 60 min, and no scheduler looks" in text or "due for 1 h" in text
+
+
+def finding(url: str) -> tuple[str, str]:
+    (found,) = [finding for finding in examine(url).findings if finding.what == "schedules"]
+    return found.level, found.text
