@@ -7,7 +7,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 
 import psutil
 import pytest
@@ -16,15 +18,20 @@ from click.testing import CliRunner
 from tests.support.command_line import assert_refused, call, command, environment
 from tests.support.waiting import until
 from workbell import Workbell, __version__
+from workbell.cli import jobs, schedules
 from workbell.cli.main import COMMANDS, workbell
+from workbell.stores.migrate import NEWEST
 
 HEAVY = ("psycopg", "rich", "fastapi", "uvicorn", "websockets", "watchfiles", "sqlalchemy", "redis")
 
 
-def test_help_is_light(tmp_path: Path) -> None:
-    """`workbell --help` loads neither the database drivers nor the web nor what draws tables."""
+@pytest.mark.parametrize(
+    ("arguments", "listed"), [([], COMMANDS), (["jobs"], jobs.COMMANDS), (["schedules"], schedules.COMMANDS)]
+)
+def test_help_is_light(arguments: list[str], listed: Iterable[str], tmp_path: Path) -> None:
+    """`workbell --help` loads neither the database drivers nor the web nor what draws tables or watches files."""
     script = (
-        "import sys; sys.argv = ['workbell', '--help']\n"
+        f"import sys; sys.argv = ['workbell', *{arguments!r}, '--help']\n"
         "from workbell.cli.main import _run\n"
         "code = _run()\n"
         f"print('loaded', [name for name in {HEAVY!r} if name in sys.modules], code, file=sys.stderr)"
@@ -38,7 +45,7 @@ def test_help_is_light(tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.stderr == "loaded [] 0\n"
-    assert all(name in done.stdout for name in COMMANDS)
+    assert all(name in done.stdout for name in listed)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -48,11 +55,21 @@ def test_every_command_has_help_of_its_own(name: str) -> None:
     assert COMMANDS[name] in " ".join(answer.output.split())
 
 
+@pytest.mark.parametrize("group", [jobs, schedules], ids=["jobs", "schedules"])
+def test_every_command_of_a_group_has_help_of_its_own(group: ModuleType) -> None:
+    for name, lazy in group.COMMANDS.items():
+        answer = CliRunner().invoke(workbell, [group.__name__.rpartition(".")[2], name, "--help"])
+        assert answer.exit_code == 0
+        assert lazy.text in " ".join(answer.output.split())
+
+
 def test_version(tmp_path: Path) -> None:
     assert call(tmp_path, "--version").out == f"workbell {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["doctor", "--nonsense"], ["copy"], ["bench", "--runs", "many"]])
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["jobs", "nonsense"], ["doctor", "--nonsense"], ["copy"], ["bench", "--runs", "many"]]
+)
 def test_wrong_usage_ends_with_2(arguments: list[str], tmp_path: Path) -> None:
     answer = call(tmp_path, *arguments)
     assert answer.code == 2
@@ -131,7 +148,7 @@ class TestMigrate:
         assert "applied 0001_first" in first.out
         assert "nothing to do" in call(tmp_path, "migrate", "--url", "sqlite:///a.db").out
         told = json.loads(call(tmp_path, "migrate", "--url", "sqlite:///a.db", "--json").out)
-        assert told == {"store": "sqlite:///a.db", "schema_version": 1, "applied": []}
+        assert told == {"store": "sqlite:///a.db", "schema_version": NEWEST, "applied": []}
 
     def test_on_postgres(self, empty_postgres_url: str, tmp_path: Path) -> None:
         assert "applied 0001_first" in call(tmp_path, "migrate", WORKBELL_URL=empty_postgres_url).out
@@ -163,7 +180,7 @@ class TestDoctor:
         told = json.loads(answer.out)
         assert answer.code == 0, answer
         assert told["healthy"] is True
-        assert told["schema_version"] == 1
+        assert told["schema_version"] == NEWEST
         assert told["counts"] == {"scheduled": 0, "queued": 0, "running": 0}
         assert abs(told["clock_difference_ms"]) < 60_000
 

@@ -86,8 +86,11 @@ def test_error_inside_what_the_module_imports(module: Callable[[str], str], tmp_
         load_app(f"{module(f'import {broken}')}:bell", tmp_path)
 
 
-def test_dev_without_an_app(tmp_path: Path) -> None:
-    assert_refused(call(tmp_path, "dev"), 78, "No app is named", 'app = "shop:bell"', "--app")
+@pytest.mark.parametrize("name", ["dev", "start"])
+def test_where_there_is_nothing(name: str, tmp_path: Path) -> None:
+    """Neither a project nor an app nor a folder of jobs: without a terminal nobody is asked."""
+    assert_refused(call(tmp_path, name), 78, "nothing to run", "workbell.toml", "jobs/", "--app", "`workbell init`")
+    assert not list(tmp_path.iterdir())
 
 
 def test_dev_with_a_broken_app(tmp_path: Path) -> None:

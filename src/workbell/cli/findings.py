@@ -82,7 +82,9 @@ def _schedules(store: Store) -> Iterator[Finding]:
     """Whether somebody looks after the schedules."""
     now, look_at = store.clock.now(), store.next_look()
     if look_at is not None and now - look_at > OVERDUE:
-        late = f"a schedule has been due for {span(now - look_at)}, and no scheduler looks; start one (`workbell start`)."
+        late = (
+            f"a schedule has been due for {span(now - look_at)}, and no scheduler looks; start one (`workbell start`)."
+        )
         yield Finding("risk", "schedules", late)
     else:
         upcoming = "none is waiting" if look_at is None else f"the next look is {_when(look_at - now)}"

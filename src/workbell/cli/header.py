@@ -61,8 +61,8 @@ def _show_next(console: Console, bell: Workbell) -> None:
     lines = []
     for place, schedule in enumerate(shown):
         assert schedule.next_run_at is not None
-        start = Text("  next  " if place == 0 else "        ", "dim")
-        start.append(f"{one_line(schedule.name, 30):{width}}  ", "default")
+        start = Text().append("  next  " if place == 0 else "        ", "dim")
+        start.append(f"{one_line(schedule.name, 30):{width}}  ")
         lines.append((start, Text(f"{due_in(schedule.next_run_at, now)}: {in_words(schedule)}")))
     rest, off = len(coming) - len(shown), len(schedules) - len(coming)
     more = [f"{rest:,} more"] if rest else []

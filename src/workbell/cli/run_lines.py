@@ -138,7 +138,7 @@ class RunLines:
         return line
 
     def _begin(self, at: datetime, look: Look) -> Text:
-        line = Text(f"{at.astimezone():%H:%M:%S} ", style="dim")
+        line = Text().append(f"{at.astimezone():%H:%M:%S} ", style="dim")
         line.append(f"{look.symbol if self._symbols else look.plain} ", style=look.style)
         return line
 

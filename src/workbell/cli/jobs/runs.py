@@ -46,7 +46,7 @@ def _show(runs: Sequence[JobRun]) -> None:
     for run in runs:
         symbol, plain, style = LOOKS[run.status]
         took = span(run.ended_at - run.started_at) if run.ended_at and run.started_at else ""
-        line = Text(f"{local(run.started_at)} ", "dim")
+        line = Text().append(f"{local(run.started_at)} ", "dim")
         line.append(f"{symbol if symbols else plain} {run.status:9} ", style)
         line.append(f"{took:>7} #{run.attempt} ", "dim")
         what = Text(run.run_id)

@@ -54,7 +54,7 @@ def _show(found: Sequence[Tick]) -> None:
     lines = []
     for tick in found:
         symbol, plain, style = LOOKS[tick.outcome]
-        line = Text(f"{local(tick.due)} ", "dim")
+        line = Text().append(f"{local(tick.due)} ", "dim")
         line.append(f"{symbol if symbols else plain} {tick.outcome:9} ", style)
         lines.append((line, Text("\n" if console.is_terminal else "; ").join(Text(part) for part in _parts(tick))))
     print_lines(console, lines)
