@@ -30,12 +30,14 @@ format: $(VENV)/installed-dev ## format the code and mend what ruff can mend
 soak: $(VENV)/installed-dev ## the long versions of the tests of faults, properties and plans
 	WORKBELL_SOAK=1 $(PYTEST) --timeout 3600 tests/faults tests/property tests/plans
 
-bench: $(VENV)/installed-dev ## Workbell against raw SQL, on SQLite and on a private PostgreSQL
+bench: $(VENV)/installed-dev ## Workbell against raw SQL; how late ticks are; cron against its peers
 	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python benchmarks/ticks.py
+	$(BIN)/python benchmarks/cron.py
 
 clean: ## remove what was made here
 	rm -rf $(VENV) dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench-results
-	rm -f examples/first/shop.db*
+	rm -f examples/first/shop.db* examples/first/app.db*
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 # A stamp is newer than what it was made from, so that nothing is installed twice.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -123,6 +124,7 @@ class Schedules:
     def _find(self, names: Sequence[str]) -> dict[str, Schedule]:
         found: dict[str, Schedule] = {}
         store = self._client.store
+        names = [name for name in names if isinstance(name, str) and name.isprintable()]  # no other was ever put
         for start in range(0, len(names), PAGE):
             found |= store.find_schedules(self._client.tenant, names[start : start + PAGE])
         return found
@@ -132,7 +134,7 @@ class Schedules:
     def get(self, name: str) -> Schedule:
         """A schedule by its name."""
         self._client.store.check()
-        found = self._client.store.find_schedules(self._client.tenant, [name]).get(name)
+        found = self._find([name]).get(name)
         if found is None:
             raise ScheduleNotFound(f"There is no schedule {name!r}; bell.schedules.list() shows those there are.")
         return found
@@ -162,7 +164,8 @@ class Schedules:
         if not 1 <= n <= PAGE:
             raise InvalidOption(f"n: {n} is not from 1 to {PAGE}.")
         since = self._client.store.clock.now() if after is None else aware("after", after)
-        return [*islice(rule_of(schedule).runs(since), n)]
+        with _naming(name):
+            return [*islice(rule_of(schedule).runs(since), n)]
 
     async def apreview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
         return await self._client.hop(lambda: self.preview(name, n, after=after))
@@ -195,7 +198,8 @@ class Schedules:
 
     def _steer(self, name: str, move: Steer) -> Schedule:
         self.get(name)
-        self._write([name], lambda known, now: [move(schedule, now) for schedule in known.values()])
+        with _naming(name):
+            self._write([name], lambda known, now: [move(schedule, now) for schedule in known.values()])
         return self.get(name)
 
     def delete(self, name: str) -> None:
@@ -204,3 +208,12 @@ class Schedules:
 
     async def adelete(self, name: str) -> None:
         await self._client.hop(self.delete, name)
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Errors about a rule that cannot be read say whose it is."""
+    try:
+        yield
+    except JobsError as error:
+        raise JobsError(f"schedule {name}: {error}") from error

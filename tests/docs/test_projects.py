@@ -79,6 +79,9 @@ class Terminal:
         """Commands one after the other, with the lines below each; the code is that of the last."""
         places = [place for place, line in enumerate(lines) if line.startswith("$ ")]
         for place, end in zip(places, [*places[1:], len(lines)], strict=True):
+            if lines[place].startswith("$ cd "):
+                folder /= lines[place].removeprefix("$ cd ")
+                continue
             done = subprocess.run(
                 arguments(lines[place]), cwd=folder, env=self.environment, capture_output=True, text=True, timeout=60
             )

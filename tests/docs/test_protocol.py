@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 
-from tests.docs.pages import DOCS, ROOT, text_of
+import msgspec
+
+from tests.docs.pages import DOCS, ROOT, table_rows, text_of
 from workbell.model.ids import lane_id
+from workbell.model.schedule import ScheduleOptions
 from workbell.model.state import MOVES, diagram
+from workbell.stores.migrate import NEWEST
+from workbell.timing import jitter
 
 TEXT = text_of(DOCS / "protocol.md")
 MIGRATIONS = ROOT / "src" / "workbell" / "stores" / "sql" / "migrations"
 TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)^\)", re.MULTILINE | re.DOTALL)
 COLUMN = re.compile(r"^    ([a-z_]+) +([A-Za-z ]+?)(?: NOT NULL.*| DEFAULT.*| PRIMARY.*| CHECK.*)?,?$", re.MULTILINE)
+ADDED = re.compile(r"^ALTER TABLE (\w+) ADD COLUMN ([a-z_]+) ([A-Za-z]+)", re.MULTILINE)
 VECTOR = re.compile(r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \| (?:`([^`]+)`|none) \| `(\d+)` \|$", re.MULTILINE)
 
 
@@ -41,9 +48,30 @@ def test_the_tables_have_the_columns_of_both_engines() -> None:
     for engine, place in (("postgres", 1), ("sqlite", 2)):
         sql = "\n".join(text_of(file) for file in sorted((MIGRATIONS / engine).glob("*.sql")))
         tables = TABLE.findall(sql)
-        assert len(tables) >= 8
+        assert len(tables) >= 9
         for table, body in tables:
             columns = [(name, kind.strip()) for name, kind in COLUMN.findall(body)]
+            columns += [(name, kind) for where, name, kind in ADDED.findall(sql) if where == table]
             section = TEXT.partition(f"### `{table}`")[2].partition("\n### ")[0]
             rows = [re.findall(r"`([^`]+)`", line) for line in section.splitlines() if line.startswith("| `")]
             assert [(row[0], row[place]) for row in rows] == columns, (engine, table)
+
+
+def test_the_settings_of_a_schedule_are_those_of_the_code() -> None:
+    rows = table_rows(TEXT, "Settings of a schedule")
+    shown = {row[0].strip("`"): row[1].strip("`") for row in rows}
+    defaults = {field.name: field.default for field in msgspec.structs.fields(ScheduleOptions)}
+    plain = {name: {None: "null", "": "empty"}.get(value, str(value)) for name, value in defaults.items()}
+    assert shown == plain
+
+
+def test_delays_of_ticks_are_right() -> None:
+    rows = [[cell.strip("`") for cell in row] for row in table_rows(TEXT, "Jitter")]
+    assert len(rows) >= 3
+    for schedule, tick, span, delay in rows:
+        found = jitter(schedule, datetime.fromisoformat(tick), float(span))
+        assert found == timedelta(microseconds=int(delay))
+
+
+def test_the_version_of_the_schema_is_the_newest() -> None:
+    assert f"version {NEWEST} of the schema" in TEXT

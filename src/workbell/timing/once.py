@@ -41,12 +41,12 @@ class Once:
         return None if in_order(until, self.at) else self.at
 
     def count(self, after: datetime, until: datetime) -> int:
-        return int(in_order(after, self.at) and not in_order(until, self.at))
+        return int(in_order(after, self.at)) - int(in_order(until, self.at)) if in_order(after, until) else 0
 
     def describe(self) -> str:
         return f"once, at {show_instant(self.at, seconds=True)}"
 
 
 def in_order(first: datetime, second: datetime) -> bool:
-    """Whether the first is earlier; compared as instants, because a fold hides from a comparison within one zone."""
+    """Whether the first is earlier, as instants."""
     return since_epoch(first) < since_epoch(second)

@@ -15,6 +15,8 @@ from workbell.timing.cron import Cron
 from workbell.timing.expression import read_expression
 from workbell.timing.interval import Interval
 from workbell.timing.offsets import Offsets, Stretch
+from workbell.timing.once import Once
+from workbell.timing.timing import Timing
 from workbell.timing.zones import resolve_timezone
 
 RARE = [
@@ -27,6 +29,8 @@ RARE = [
     "0 0 ? 2 0#5,1#5",
     "*/7 1 */14 2 SAT#5",
 ]
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class CountingTable(tuple[int, ...]):
@@ -123,9 +127,11 @@ def test_an_interval_ends_with_the_calendar_too() -> None:
     assert interval.count(datetime.min.replace(tzinfo=UTC), end) == 13
 
 
-@pytest.mark.parametrize("ask", ["next", "latest"])
-def test_a_time_without_a_zone_is_refused(ask: str) -> None:
-    with pytest.raises(JobsError, match=r"has no time zone; say which"):
-        getattr(Cron("* * * * *"), ask)(datetime(2026, 1, 1))  # noqa: DTZ001
-    with pytest.raises(JobsError, match="expected a datetime"):
-        getattr(Cron("* * * * *"), ask)("2026-01-01")
+@pytest.mark.parametrize("timing", [Cron("* * * * *"), Interval(timedelta(seconds=5), START), Once(START)], ids=str)
+def test_a_time_without_a_zone_is_refused(timing: Timing) -> None:
+    naive = datetime(2026, 1, 1)  # noqa: DTZ001
+    for ask in (timing.next, timing.latest, lambda instant: timing.count(START, instant)):
+        with pytest.raises(JobsError, match=r"has no time zone; say which"):
+            ask(naive)
+        with pytest.raises(JobsError, match="expected a datetime"):
+            ask("2026-01-01")  # type: ignore[arg-type]

@@ -37,6 +37,7 @@ from workbell.timing.timing import read_timing
         ("0 0 1-31 * MON", "at 00:00, every day"),
         ("0 0 * * 1-7", "at 00:00, every day"),
         ("0 0 * * SAT,SUN", "at 00:00, Saturday and Sunday"),
+        ("0 0 * * 0,3", "at 00:00, Wednesday and Sunday"),
         ("0 0 * * FRI-MON", "at 00:00, Friday to Monday"),
         ("0 0 * * 1,3,5", "at 00:00, Monday, Wednesday and Friday"),
         ("0 0 * * FRI#2,5L", "at 00:00, the second Friday and the last Friday of the month"),
