@@ -18,10 +18,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.support.postgres import PostgresServer  # noqa: E402
-from workbell import Workbell  # noqa: E402
-from workbell.schedules import Declaration  # noqa: E402
-from workbell.settings import Settings  # noqa: E402
+from tests.support.postgres import PostgresServer
+from workbell import Workbell
+from workbell.schedules import Declaration
+from workbell.settings import Settings
 
 DUE = 1000
 

@@ -251,6 +251,7 @@ class Workbell(Client):
 
     def close(self) -> None:
         """Let go of the store's connections."""
+        self.engine.close()
         super().close()
         self.store.close()
 

@@ -211,6 +211,14 @@ class JobsEngine:
         ended = self._client.runs(job=name, status=[Status.SUCCEEDED, Status.FAILED], limit=RUNS)
         return [_as_job_run(run) for run in ended]
 
+    def close(self) -> None:
+        """Stop watching, and let go of the modules of the job files."""
+        self.unwatch()
+        with self._lock:
+            if self._files is not None:
+                self._files.close()
+                self._files = None
+
     def shutdown(self) -> None:
         """Stop watching and scheduling; a running handler ends first, within the grace of the settings."""
         self.unwatch()

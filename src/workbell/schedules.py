@@ -69,6 +69,9 @@ class Schedules:
 
         self._write(names, decide)
         found = self._find(names)
+        for name in names:
+            if name not in found:
+                raise ScheduleNotFound(f"schedule {name}: somebody deleted it while it was being put; put it again.")
         return [found[name] for name in names]
 
     def check(self, declaration: Declaration) -> None:
@@ -91,6 +94,12 @@ class Schedules:
         settings = declaration.settings
         job, _queue, payload = self._client.resolve(declaration.job, settings.get("payload"))
         zone = settings.get("timezone") or self._timezone or (old.timezone if old else None) or timezone_name()
+        at = settings.get("at")
+        if source == "api" and old is None and isinstance(at, datetime) and at.tzinfo and at <= now:
+            raise InvalidOption(
+                f"schedule {declaration.name}: at: {at.isoformat()} is past, so it would never fire; "
+                "choose a time to come, or enqueue the job now."
+            )
         if not isinstance(zone, str):
             raise JobsError(f"schedule {declaration.name}: timezone: expected a name such as 'Europe/Paris'.")
         return declare(

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.processes import state as process_state
-from workbell import Context, Retry, Status, Workbell
+from workbell import Context, Retry, Status, Workbell, machine
 from workbell import client as client_module
-from workbell import machine
 from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio

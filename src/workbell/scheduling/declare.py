@@ -123,6 +123,8 @@ def _timing(settings: ScheduleSettings, now: datetime, old: Schedule | None) -> 
     if len(given) != 1:
         said = " and ".join(given) or "nothing"
         raise JobsError(f"{said} says when; give exactly one of cron=, every= and at= .")
+    if "anchor" in settings and given != ["every"]:
+        raise JobsError("anchor: only an interval is counted from somewhere; give it with every= .")
     if given == ["cron"]:
         if not isinstance(settings["cron"], str):
             raise JobsError(f"cron: expected a text, got {type(settings['cron']).__name__}.")
