@@ -43,7 +43,7 @@ WANTED = {
     "next_look": "workbell_schedules_look",
     "find_schedules": "tenant=? AND name=?",
     "list_schedules": "tenant=? AND name>?",
-    "list_schedules_of": "workbell_schedules_source (tenant=? AND source=? AND name>?)",
+    "list_schedules_of": "(tenant=? AND name>?)",
     "advance": "workbell_runs_schedule (schedule=?)",
     "define_schedule": "id=?",
     "delete_schedule": "id=?",

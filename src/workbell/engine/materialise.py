@@ -40,7 +40,7 @@ class Prepared(NamedTuple):
 
     at: datetime
     due: list[DueSchedule]
-    changes: list[ScheduleChange]
+    changes: Sequence[ScheduleChange]
 
 
 class Materialise:
@@ -67,8 +67,8 @@ class Materialise:
             return (self._look_at - now).total_seconds()
         prepared, self._prepared = self._prepared, None
         if prepared is not None and timedelta(0) <= now - prepared.at < AHEAD:
-            for start in range(0, len(prepared.due), BATCH):
-                self._write(prepared.due[start : start + BATCH], prepared.changes[start : start + BATCH], now)
+            # All at once: workers that begin with the first of them would be in the way of the rest.
+            self._write(prepared.due, prepared.changes, now)
             self._look_at = None
             return 0
         if self.fire_due(now):
@@ -99,7 +99,8 @@ class Materialise:
         found = self._store.due_schedules(at, MOST_AHEAD)
         due = [one for one in found if not one.busy or one.schedule.options.overlap is Overlap.ALLOW]
         if due:
-            self._prepared = Prepared(at, due, self._decide_all(due, at))
+            changes = self._store.prepare_schedules(self._decide_all(due, at))
+            self._prepared = Prepared(at, due, changes)
 
     def _decide_all(self, due: Sequence[DueSchedule], now: datetime) -> list[ScheduleChange]:
         queues: dict[tuple[str, str], str] = {}

@@ -43,6 +43,9 @@ class MemorySchedules:
     def request_cancel(self, run_id: str, reason: str) -> bool:
         raise NotImplementedError
 
+    def prepare_schedules(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
+        return changes
+
     def write_schedules(self, changes: Sequence[ScheduleChange]) -> set[str]:
         with self._lock:
             runs = (dict(self._live), dict(self._finished), dict(self._keys))

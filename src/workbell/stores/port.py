@@ -176,6 +176,9 @@ class Store(Protocol):
     def pause_lanes(self, paused: bool, *, tenant: str, queue: str | None = None, job: str | None = None) -> int: ...
 
     # Schedules
+    def prepare_schedules(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
+        """The same changes, made ready for a write that will have no time to lose."""
+
     def write_schedules(self, changes: Sequence[ScheduleChange]) -> set[str]:
         """Write changes, each under its guard, with its ticks and runs; the ids of the schedules really changed."""
 

@@ -30,6 +30,10 @@ class Session(ABC):
         """Plain runs, without keys."""
 
     @abstractmethod
+    def insert_spelled(self, spelled: Any) -> None:
+        """The same, spelled out before by the store's `spell_runs`."""
+
+    @abstractmethod
     def run_of(self, row: Row) -> Run: ...
 
     @abstractmethod

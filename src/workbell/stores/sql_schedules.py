@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from workbell.model import state
-from workbell.model.run import Added, Lane, NewRun, Run, Status
+from workbell.model.run import Lane, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Keep, Transition
 from workbell.stores import rows
@@ -43,7 +43,11 @@ class SqlSchedules(ABC):
         """Lanes that must still be made in the transaction that makes these runs."""
 
     @abstractmethod
-    def _add(self, session: Session, new: Sequence[NewRun], unknown: Sequence[Lane]) -> list[Added]: ...
+    def spell_runs(self, new: Sequence[NewRun]) -> Any:
+        """Runs without keys as `Session.insert_spelled` takes them."""
+
+    @abstractmethod
+    def _ensure_lanes(self, session: Session, lanes: Iterable[Lane]) -> None: ...
 
     @abstractmethod
     def _runs(self, session: Session, found: Iterable[Row]) -> list[Run]: ...
@@ -57,32 +61,34 @@ class SqlSchedules(ABC):
 
     # Writing
 
+    def prepare_schedules(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
+        """Spell changes out ahead of time, so that the write has less to do."""
+        return changes if isinstance(changes, Spelled) else Spelled(self, changes)
+
     def write_schedules(self, changes: Sequence[ScheduleChange]) -> set[str]:
         if not changes:
             return set()
-        unknown = self.prepare_lanes([request for change in changes for request in change.runs])
-        advancing = [change for change in changes if not change.defines]
-        spelled = self.spell(ADVANCE, [_advance_values(change) for change in advancing]) if advancing else {}
-        written = self.write(lambda session: self._write_schedules(session, changes, spelled, unknown))
+        spelled = changes if isinstance(changes, Spelled) else Spelled(self, changes)
+        unknown = self.prepare_lanes(spelled.runs)
+        written = self.write(lambda session: self._write_schedules(session, spelled, unknown))
         self.note_lanes(unknown)
         return written
 
-    def _write_schedules(
-        self, session: Session, changes: Sequence[ScheduleChange], advancing: dict[str, Any], unknown: Sequence[Lane]
-    ) -> set[str]:
+    def _write_schedules(self, session: Session, changes: Spelled, unknown: Sequence[Lane]) -> set[str]:
         written = {row[0] for change in changes if change.defines for row in _define(session, change)}
-        if advancing:
-            written |= {row[0] for row in session.rows("advance", **advancing)}
-        done = [change for change in changes if change.schedule.id in written]
-        for change in done:
+        if changes.advancing:
+            written |= {row[0] for row in session.rows("advance", **changes.advancing)}
+        if len(written) < len(changes):  # another scheduler had some of them
+            changes = Spelled(self, [change for change in changes if change.schedule.id in written])
+        for change in changes:
             if change.cancel_live:
                 self._cancel_live(session, change.schedule)
-        runs = [request for change in done for request in change.runs]
-        if runs:
-            self._add(session, runs, unknown)
-        ticks = [rows.tick_values(tick) for change in done for tick in change.ticks]
-        if ticks:
-            session.rows("add_ticks", **self.spell(rows.TICK, [[tick[name] for name in rows.TICK] for tick in ticks]))
+        if changes.runs:
+            if unknown:
+                self._ensure_lanes(session, unknown)
+            session.insert_spelled(changes.run_rows)
+        if changes.ticks:
+            session.rows("add_ticks", **changes.ticks)
         return written
 
     def _cancel_live(self, session: Session, schedule: Schedule) -> None:
@@ -146,6 +152,24 @@ class SqlSchedules(ABC):
     def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
         found = self.read(lambda session: session.rows("ticks", id=schedule_id, before=before, limit=limit))
         return [rows.tick_from(row) for row in found]
+
+
+class Spelled(list[ScheduleChange]):
+    """Changes, and the parameters of the statements that write them."""
+
+    def __init__(self, store: SqlSchedules, changes: Sequence[ScheduleChange]) -> None:
+        super().__init__(changes)
+        advancing = [_advance_values(change) for change in changes if not change.defines]
+        ticks = [_tick_values(tick) for change in changes for tick in change.ticks]
+        self.runs = [request for change in changes for request in change.runs]
+        self.advancing = store.spell(ADVANCE, advancing) if advancing else {}
+        self.ticks = store.spell(rows.TICK, ticks) if ticks else {}
+        self.run_rows = store.spell_runs(self.runs) if self.runs else None
+
+
+def _tick_values(tick: Tick) -> list[Any]:
+    values = rows.tick_values(tick)
+    return [values[name] for name in rows.TICK]
 
 
 def _define(session: Session, change: ScheduleChange) -> list[Row]:

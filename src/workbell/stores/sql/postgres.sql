@@ -181,4 +181,4 @@ WHERE s.tenant = :tenant AND s.name = ANY(CAST(:names AS text[]))
 
 -- delete_ticks: a batch of the ledger whose time is over
 DELETE FROM workbell_ticks WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_ticks WHERE created_at <= :before
-    ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING schedule
+    LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING schedule

@@ -15,8 +15,8 @@ ALTER TABLE workbell_schedules ADD COLUMN last_error text;
 ALTER TABLE workbell_schedules ADD COLUMN run_count integer NOT NULL DEFAULT 0;
 ALTER TABLE workbell_schedules ADD COLUMN scheduler_failures integer NOT NULL DEFAULT 0;
 
+-- No index by source: PostgreSQL would have to write it too at every tick, and it is asked for only at a start.
 CREATE INDEX workbell_schedules_look ON workbell_schedules (look_at) WHERE look_at IS NOT NULL;
-CREATE INDEX workbell_schedules_source ON workbell_schedules (tenant, source, name);
 
 -- Apart from the schedule's own row, so that ending a run and firing a tick never wait for each other.
 CREATE TABLE workbell_reports (
@@ -29,4 +29,5 @@ CREATE TABLE workbell_reports (
 -- The overlap test, and the runs of a schedule.
 CREATE INDEX workbell_runs_schedule ON workbell_runs (schedule) WHERE schedule IS NOT NULL;
 CREATE INDEX workbell_history_schedule ON workbell_history (schedule, id) WHERE schedule IS NOT NULL;
-CREATE INDEX workbell_ticks_created ON workbell_ticks (created_at);
+-- Ticks are written in the order of time and removed in that order: a summary of each stretch of pages is enough.
+CREATE INDEX workbell_ticks_created ON workbell_ticks USING brin (created_at) WITH (pages_per_range = 16);

@@ -16,7 +16,6 @@ ALTER TABLE workbell_schedules ADD COLUMN run_count INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE workbell_schedules ADD COLUMN scheduler_failures INTEGER NOT NULL DEFAULT 0;
 
 CREATE INDEX workbell_schedules_look ON workbell_schedules (look_at) WHERE look_at IS NOT NULL;
-CREATE INDEX workbell_schedules_source ON workbell_schedules (tenant, source, name);
 
 -- Apart from the schedule's own row, so that ending a run and firing a tick never wait for each other.
 CREATE TABLE workbell_reports (
