@@ -16,13 +16,15 @@ from typing import NamedTuple
 
 import msgspec
 
+from workbell.engine.look import Look
 from workbell.errors import JobsError, StoreError, StoreUnavailable
 from workbell.handlers.registry import Registry
 from workbell.model.job import QUEUE
 from workbell.model.payload import clean_text
 from workbell.model.run import NewRun
 from workbell.model.schedule import DueSchedule, Overlap, Schedule, ScheduleChange
-from workbell.scheduling.decide import decide, decide_broken, decide_failed
+from workbell.scheduling.decide import decide
+from workbell.scheduling.failing import decide_broken, decide_failed
 from workbell.scheduling.request import request_for
 from workbell.scheduling.rule import rule_of
 from workbell.stores.port import Store
@@ -32,7 +34,6 @@ log = logging.getLogger("workbell.scheduler")
 BATCH = 500
 AHEAD = timedelta(seconds=0.3)  # how long before a tick it is prepared
 MOST_AHEAD = 2000
-GAP = timedelta(seconds=0.05)  # a hint is mostly about runs: looking for those goes first
 
 
 class Prepared(NamedTuple):
@@ -48,33 +49,30 @@ class Materialise:
         self._store = store
         self._registry = registry
         self._announce = announce
-        self._poll = timedelta(seconds=poll)
-        self._look_at: datetime | None = None
-        self._hinted = False
+        self._look = Look(poll)
+        self.hint = self._look.hint  # a schedule may have been put, or a run have ended that a tick is waiting for
         self._prepared: Prepared | None = None
-
-    def hint(self) -> None:
-        """A schedule may have been put, or a run have ended that a tick is waiting for."""
-        self._hinted = True
 
     def step(self, now: datetime) -> float:
         """Fire what is due; the answer is how long until something is, or the poll interval."""
-        if self._look_at is not None and self._hinted:
-            self._look_at = min(self._look_at, now + GAP)
-        self._hinted = False
-        # Further away than a poll can only mean that the clock was put back.
-        if self._look_at is not None and timedelta(0) < self._look_at - now <= self._poll:
-            return (self._look_at - now).total_seconds()
-        prepared, self._prepared = self._prepared, None
-        if prepared is not None and timedelta(0) <= now - prepared.at < AHEAD:
-            # All at once: workers that begin with the first of them would be in the way of the rest.
-            self._write(prepared.due, prepared.changes, now)
-            self._look_at = None
-            return 0
-        if self.fire_due(now):
-            self._look_at = None
+        left = self._look.left(now)
+        if left is not None:
+            return left
+        if self._fire_prepared(now) or self.fire_due(now):
+            self._look.again()
             return 0
         return self._wait(now)
+
+    def _fire_prepared(self, now: datetime) -> bool:
+        prepared = self._prepared
+        if prepared is None or prepared.at > now:
+            return False
+        self._prepared = None
+        if now - prepared.at >= AHEAD:  # something held us up; what was true then may not be now
+            return False
+        # All at once: workers that begin with the first of them would be in the way of the rest.
+        self._write(prepared.due, prepared.changes, now)
+        return True
 
     def fire_due(self, now: datetime) -> bool:
         """A batch of what is due; whether there was any."""
@@ -85,13 +83,14 @@ class Materialise:
     def _wait(self, now: datetime) -> float:
         """Nothing is due now. Shortly before something is, prepare it."""
         look_at = self._store.next_look()
-        if look_at is None or look_at - now > self._poll:
-            self._look_at = now + self._poll
+        if look_at is None or look_at - now > self._look.poll:
+            self._look.again(now + self._look.poll)
         elif look_at - now > AHEAD:
-            self._look_at = look_at - AHEAD
+            self._look.again(look_at - AHEAD)
         else:
-            self._prepare(look_at)
-            self._look_at = look_at
+            if self._prepared is None or self._prepared.at != look_at:  # a hint may have brought us here again
+                self._prepare(look_at)
+            self._look.again(look_at)
         return 0  # asked again, with the time that it is then, for how long to sleep
 
     def _prepare(self, at: datetime) -> None:

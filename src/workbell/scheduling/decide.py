@@ -6,13 +6,12 @@ share a row, so that a month without a scheduler is a handful of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
 import msgspec
 
-from workbell.model.run import NewRun, Run
+from workbell.model.run import NewRun
 from workbell.model.schedule import (
     CatchUp,
     FireStatus,
@@ -23,63 +22,18 @@ from workbell.model.schedule import (
     Tick,
     TickOutcome,
 )
+from workbell.scheduling.decision import Decision, MakeRun
 from workbell.scheduling.rule import Rule
-from workbell.timing import jitter
 
 LATE = timedelta(seconds=60)  # a tick noticed later than this was missed, not merely late
 HELD_LOOK = timedelta(seconds=1)  # how often to look whether a held tick may go
-BROKEN_LOOK = timedelta(hours=1)  # how often to try again to read a schedule that cannot be read
 
 replace = msgspec.structs.replace
-MakeRun = Callable[[Schedule, datetime, datetime], NewRun]  # of a schedule, due at, made now
-
-
-class _Decision:
-    """The pieces of a change, gathered on the way."""
-
-    def __init__(self, schedule: Schedule, rule: Rule, now: datetime, make_run: MakeRun) -> None:
-        self.schedule = schedule
-        self.rule = rule
-        self.now = now
-        self.make_run = make_run
-        self.ticks: list[Tick] = []
-        self.runs: list[NewRun] = []
-        self.held = schedule.held_tick
-        self.deferred_until = schedule.deferred_until
-        self.standing = schedule.last_run_id  # the run that a deferred or coalesced tick is about
-
-    def note(self, due: datetime, outcome: TickOutcome, reason: str | None = None, run: str | None = None) -> None:
-        self.span(due, due, 1, outcome, reason, run)
-
-    def span(
-        self, first: datetime, last: datetime, count: int, outcome: TickOutcome, reason: str | None, run: str | None
-    ) -> None:
-        self.ticks.append(
-            Tick(
-                schedule=self.schedule.id,
-                due=first,
-                until=None if count == 1 else last,
-                count=count,
-                outcome=outcome,
-                run=run,
-                reason=reason,
-                created_at=self.now,
-            )
-        )
-
-    def make(self, tick: datetime, at: datetime) -> Run:
-        """A run that is due at a time because of a tick."""
-        spread = self.schedule.options.jitter
-        due = at + jitter(self.schedule.id, tick, spread) if spread else at
-        request = self.make_run(self.schedule, due, self.now)
-        self.runs.append(request)
-        self.standing = request.run.id
-        return request.run
 
 
 def decide(schedule: Schedule, rule: Rule, now: datetime, *, busy: bool, make_run: MakeRun) -> ScheduleChange:
     """The one change that a look at a schedule leads to."""
-    work = _Decision(schedule, rule, now, make_run)
+    work = Decision(schedule, rule, now, make_run)
     overlap, was_busy = schedule.options.overlap, busy
     if work.held is not None and not busy:
         busy = _let_go(work, work.held)
@@ -129,7 +83,7 @@ def decide(schedule: Schedule, rule: Rule, now: datetime, *, busy: bool, make_ru
     )
 
 
-def _let_go(work: _Decision, tick: datetime) -> bool:
+def _let_go(work: Decision, tick: datetime) -> bool:
     """The held tick's turn has come; whether it makes a run, which must not start while the window is closed."""
     work.held, at = None, tick
     reason = "waited until the run before it had ended"
@@ -147,7 +101,7 @@ def _status(fired: bool) -> FireStatus:
     return FireStatus.FIRED if fired else FireStatus.SKIPPED
 
 
-def _next_run_at(work: _Decision, upcoming: datetime | None) -> datetime | None:
+def _next_run_at(work: Decision, upcoming: datetime | None) -> datetime | None:
     if work.deferred_until is not None and work.deferred_until > work.now:
         return work.deferred_until
     if upcoming is None or work.rule.window is None:
@@ -155,7 +109,7 @@ def _next_run_at(work: _Decision, upcoming: datetime | None) -> datetime | None:
     return work.rule.window.next_start(upcoming)
 
 
-def _account(work: _Decision, since: datetime, latest: datetime, busy: bool) -> None:
+def _account(work: Decision, since: datetime, latest: datetime, busy: bool) -> None:
     """A fate for every tick after `since` up to the latest one."""
     since = _pass_over_outside(work, since, latest)
     first = work.rule.timing.next(since)
@@ -173,7 +127,7 @@ def _account(work: _Decision, since: datetime, latest: datetime, busy: bool) -> 
             _note_missed(work, since, first, chosen, TickOutcome.SKIPPED, "missed, and so was the newest tick")
 
 
-def _pass_over_outside(work: _Decision, since: datetime, latest: datetime) -> datetime:
+def _pass_over_outside(work: Decision, since: datetime, latest: datetime) -> datetime:
     """Ticks outside the window that nobody needed to wake for, up to the first that matters."""
     timing = work.rule.timing
     if work.deferred_until is not None and work.deferred_until > since:
@@ -193,7 +147,7 @@ def _pass_over_outside(work: _Decision, since: datetime, latest: datetime) -> da
     return last
 
 
-def _choose(work: _Decision, since: datetime, first: datetime, latest: datetime) -> list[datetime]:
+def _choose(work: Decision, since: datetime, first: datetime, latest: datetime) -> list[datetime]:
     """The ticks that are looked at one by one, by the catch-up policy; the others are noted as a span."""
     if first == latest and not _is_missed(work, latest):
         return [latest]
@@ -216,16 +170,16 @@ def _choose(work: _Decision, since: datetime, first: datetime, latest: datetime)
             assert_never(policy)
 
 
-def _is_missed(work: _Decision, tick: datetime) -> bool:
+def _is_missed(work: Decision, tick: datetime) -> bool:
     return work.schedule.options.catch_up is CatchUp.NONE and work.now - tick > LATE
 
 
-def _replaces(work: _Decision) -> bool:
+def _replaces(work: Decision) -> bool:
     """Of many runs at once each would cancel the one before it: one is enough."""
     return work.schedule.options.overlap is Overlap.CANCEL_PREVIOUS
 
 
-def _newest(work: _Decision, first: datetime, latest: datetime, most: int) -> list[datetime]:
+def _newest(work: Decision, first: datetime, latest: datetime, most: int) -> list[datetime]:
     found = [latest]
     while len(found) < most and found[-1] > first:
         before = work.rule.timing.latest(found[-1] - timedelta(microseconds=1))
@@ -236,7 +190,7 @@ def _newest(work: _Decision, first: datetime, latest: datetime, most: int) -> li
 
 
 def _note_missed(
-    work: _Decision, since: datetime, first: datetime, chosen: list[datetime], outcome: TickOutcome, reason: str
+    work: Decision, since: datetime, first: datetime, chosen: list[datetime], outcome: TickOutcome, reason: str
 ) -> None:
     """The ticks before the chosen ones (all, if none was chosen) as one row."""
     end = chosen[0] - timedelta(microseconds=1) if chosen else work.now
@@ -247,7 +201,7 @@ def _note_missed(
     work.span(first, last, work.rule.timing.count(since, last), outcome, reason, run)
 
 
-def _fire(work: _Decision, tick: datetime, busy: bool) -> None:
+def _fire(work: Decision, tick: datetime, busy: bool) -> None:
     """One tick: its run now or when the window opens, or the reason why there is none."""
     window = work.rule.window
     moment = tick if work.now - tick <= LATE else work.now
@@ -281,7 +235,7 @@ def _fire(work: _Decision, tick: datetime, busy: bool) -> None:
             )
 
 
-def _is_outside(work: _Decision, tick: datetime, moment: datetime) -> bool:
+def _is_outside(work: Decision, tick: datetime, moment: datetime) -> bool:
     """Whether the run would start outside the window; a tick that is to be skipped is not made up for either."""
     window = work.rule.window
     assert window is not None
@@ -289,13 +243,13 @@ def _is_outside(work: _Decision, tick: datetime, moment: datetime) -> bool:
     return not window.contains(moment) or (made_up and not window.contains(tick))
 
 
-def _still_live(work: _Decision) -> str:
+def _still_live(work: Decision) -> str:
     return f"the run before it ({work.schedule.last_run_id or 'of an earlier tick'}) has not ended"
 
 
 def account_for_pending(schedule: Schedule, rule: Rule, now: datetime, reason: str) -> tuple[Tick, ...]:
     """Every tick that is not in the ledger yet, as skipped: the schedule was paused, changed or switched off."""
-    work = _Decision(schedule, rule, now, _no_run)
+    work = Decision(schedule, rule, now, _no_run)
     if work.held is not None:
         work.note(work.held, TickOutcome.SKIPPED, reason)
     since = schedule.last_scheduled_at or schedule.created_at
@@ -307,35 +261,3 @@ def account_for_pending(schedule: Schedule, rule: Rule, now: datetime, reason: s
 
 def _no_run(*_: Any) -> NewRun:
     raise AssertionError("a tick that is only accounted for makes no run")
-
-
-def decide_broken(schedule: Schedule, now: datetime, error: str) -> ScheduleChange:
-    """A schedule that cannot be read: shown as broken, and looked at again later."""
-    after = replace(
-        schedule,
-        look_at=now + BROKEN_LOOK,
-        next_run_at=None,
-        last_fire_status=FireStatus.SCHEDULER_FAILED,
-        last_fire_at=now,
-        last_error=error,
-        scheduler_failures=schedule.scheduler_failures + 1,
-    )
-    return ScheduleChange(schedule=after, expected=schedule.version)
-
-
-def decide_failed(change: ScheduleChange, before: Schedule, now: datetime, error: str) -> ScheduleChange:
-    """Its runs could not be made: the ticks say so, and the schedule goes on."""
-    reason = f"the scheduler failed: {error}"
-    ticks = tuple(replace(tick, outcome=TickOutcome.SKIPPED, run=None, reason=reason) for tick in change.ticks)
-    after = replace(
-        change.schedule,
-        last_run_at=before.last_run_at,
-        last_run_id=before.last_run_id,
-        deferred_until=before.deferred_until,
-        run_count=before.run_count,
-        last_fire_status=FireStatus.SCHEDULER_FAILED,
-        last_fire_at=now,
-        last_error=error,
-        scheduler_failures=before.scheduler_failures + 1,
-    )
-    return ScheduleChange(schedule=after, expected=change.expected, ticks=ticks)

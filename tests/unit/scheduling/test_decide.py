@@ -11,7 +11,8 @@ import pytest
 from tests.unit.scheduling.making import Fate, Story, at, make_run, schedule, show
 from workbell.model.run import Status
 from workbell.model.schedule import FireStatus, Schedule
-from workbell.scheduling.decide import HELD_LOOK, account_for_pending, decide_broken, decide_failed
+from workbell.scheduling.decide import HELD_LOOK, account_for_pending
+from workbell.scheduling.failing import decide_broken, decide_failed
 from workbell.scheduling.rule import rule_of
 from workbell.timing import jitter
 

@@ -1,0 +1,32 @@
+"""When a duty looks at the store next: at a time it knows of, at the latest after a poll, or soon after a hint."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+GAP = timedelta(seconds=0.05)  # a hint is mostly for a run that is queued already: claiming it goes first
+
+
+class Look:
+    def __init__(self, poll: float) -> None:
+        self.poll = timedelta(seconds=poll)
+        self._at: datetime | None = None  # none: now
+        self._hinted = False
+
+    def hint(self) -> None:
+        """Something may have changed, so that there is something to do before the next look."""
+        self._hinted = True
+
+    def left(self, now: datetime) -> float | None:
+        """How many seconds until the next look; none, if it is time."""
+        if self._at is not None and self._hinted:
+            self._at = min(self._at, now + GAP)
+        self._hinted = False
+        # Further away than a poll can only mean that the clock was put back.
+        if self._at is not None and timedelta(0) < self._at - now <= self.poll:
+            return (self._at - now).total_seconds()
+        return None
+
+    def again(self, at: datetime | None = None) -> None:
+        """Look at this time, or at once."""
+        self._at = at
