@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-GAP = timedelta(seconds=0.05)  # a hint is mostly for a run that is queued already: claiming it goes first
-
 
 class Look:
-    def __init__(self, poll: float) -> None:
+    """A hint is mostly for a run that is queued already. Claiming that goes first, so it is followed after a gap."""
+
+    def __init__(self, poll: float, gap: float = 0.05) -> None:
         self.poll = timedelta(seconds=poll)
+        self._gap = timedelta(seconds=min(gap, poll))
         self._at: datetime | None = None  # none: now
         self._hinted = False
 
@@ -20,7 +21,7 @@ class Look:
     def left(self, now: datetime) -> float | None:
         """How many seconds until the next look; none, if it is time."""
         if self._at is not None and self._hinted:
-            self._at = min(self._at, now + GAP)
+            self._at = min(self._at, now + self._gap)
         self._hinted = False
         # Further away than a poll can only mean that the clock was put back.
         if self._at is not None and timedelta(0) < self._at - now <= self.poll:

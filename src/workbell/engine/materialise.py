@@ -34,6 +34,7 @@ log = logging.getLogger("workbell.scheduler")
 BATCH = 500
 AHEAD = timedelta(seconds=0.3)  # how long before a tick it is prepared
 MOST_AHEAD = 2000
+GAP = 0.25  # seconds from a hint to a look: hardly one of them is about a schedule
 
 
 class Prepared(NamedTuple):
@@ -49,7 +50,7 @@ class Materialise:
         self._store = store
         self._registry = registry
         self._announce = announce
-        self._look = Look(poll)
+        self._look = Look(poll, GAP)
         self.hint = self._look.hint  # a schedule may have been put, or a run have ended that a tick is waiting for
         self._prepared: Prepared | None = None
 

@@ -75,6 +75,13 @@ class Database:
             self.deadlines.end(key)
             self.connections.give_back(connection)
 
+    def fill(self, count: int) -> None:
+        """Open connections before they are needed."""
+        try:
+            self.connections.fill(count)
+        except psycopg.Error as error:
+            raise self.translated(error) from error
+
     def connect(self) -> Connection:
         """A new connection."""
         connection: Connection = psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=self._prepare)

@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 QUERIES = {name: spell_postgres(place_columns(text)) for name, text in queries("postgres").items()}
 RUNNING = MOVES[Move.START].targets[0].value
+AT_ONCE = 5  # connections that the duties of an engine use at the same moment, now and then
 PART = 250  # so many changes of schedules are not worth a second connection
 ONLY_SQLITE = frozenset({"remove_canceled"})  # one statement does both here
 
@@ -222,6 +223,7 @@ class PostgresStore(SqlStore):
     # Hints and housekeeping
 
     def watch(self) -> Watch:
+        self.database.fill(AT_ONCE)
         return ListenWatch(self.database)
 
     def wake(self) -> None:
