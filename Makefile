@@ -28,7 +28,7 @@ format: $(VENV)/installed-dev ## format the code and mend what ruff can mend
 	$(BIN)/ruff format .
 
 soak: $(VENV)/installed-dev ## the long versions of the tests of faults, properties and plans
-	WORKBELL_SOAK=1 $(PYTEST) --timeout 3600 tests/faults tests/property tests/plans
+	WORKBELL_SOAK=1 $(PYTEST) --timeout 3600 tests/faults tests/property tests/plans tests/engine
 
 bench: $(VENV)/installed-dev ## Workbell against raw SQL; how late ticks are; cron against its peers
 	$(BIN)/python benchmarks/compare.py
