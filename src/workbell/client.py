@@ -67,7 +67,7 @@ class Client:
         in_every_child(self)
         self.waiter = waiter or Waiter(store)
         self.timezone = timezone
-        self.schedules = Schedules(self, timezone)
+        self.schedules = Schedules(self)
 
     def start_afresh(self) -> None:
         """In the beginning, and in a forked child, which has none of its parent's threads."""

@@ -38,9 +38,8 @@ class Declaration(NamedTuple):
 class Schedules:
     """The schedules of a tenant: `bell.schedules`."""
 
-    def __init__(self, client: Client, timezone: str | None = None) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._timezone = timezone
 
     def put(self, name: str, *, job: str | JobFunction[Any, Any], **settings: Unpack[ScheduleSettings]) -> Schedule:
         """Make or change a schedule: `bell.schedules.put("nightly", job="send", cron="0 3 * * *")`.
@@ -93,7 +92,7 @@ class Schedules:
     def _declare(self, declaration: Declaration, source: str, now: datetime, old: Schedule | None) -> Schedule:
         settings = declaration.settings
         job, _queue, payload = self._client.resolve(declaration.job, settings.get("payload"))
-        zone = settings.get("timezone") or self._timezone or (old.timezone if old else None) or timezone_name()
+        zone = settings.get("timezone") or self._client.timezone or (old.timezone if old else None) or timezone_name()
         at = settings.get("at")
         if source == "api" and old is None and isinstance(at, datetime) and at.tzinfo and at <= now:
             raise InvalidOption(

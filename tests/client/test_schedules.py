@@ -153,7 +153,8 @@ class TestPut:
         assert bell.schedules.put("a", job="tidy", cron="0 3 * * *").timezone == "Asia/Tokyo"
         monkeypatch.setattr("workbell.schedules.timezone_name", lambda: "Asia/Kathmandu")
         assert bell.schedules.put("a", job="tidy", cron="0 3 * * *").timezone == "Asia/Tokyo", "resolved once and kept"
-        assert Schedules(bell, "Europe/Rome").put("b", job="tidy", cron="0 3 * * *").timezone == "Europe/Rome"
+        monkeypatch.setattr(bell, "timezone", "Europe/Rome")
+        assert bell.schedules.put("b", job="tidy", cron="0 3 * * *").timezone == "Europe/Rome"
 
     def test_many_put_at_once_by_many(self, bell: Workbell) -> None:
         """A race: one of them makes it, and the last one's settings are there."""

@@ -66,7 +66,6 @@ def _event_of(notice: Notice, describe: Describe) -> LifecycleEvent | None:
     if kind is None:
         return None
     file_path, schedule = describe(run)
-    ended = kind != STARTED and run.started_at is not None and run.finished_at is not None
     return LifecycleEvent(
         type=kind,
         time=run.updated_at,
@@ -75,8 +74,12 @@ def _event_of(notice: Notice, describe: Describe) -> LifecycleEvent | None:
         attempt=run.attempt,
         file_path=file_path,
         schedule=schedule,
-        duration_ms=(run.finished_at - run.started_at) / timedelta(milliseconds=1)  # type: ignore[operator]
-        if ended
-        else None,
+        duration_ms=_duration(run),
         error=run.error if kind == FAILED else None,
     )
+
+
+def _duration(run: Run) -> float | None:
+    if run.started_at is None or run.finished_at is None:
+        return None
+    return (run.finished_at - run.started_at) / timedelta(milliseconds=1)

@@ -104,9 +104,7 @@ def _status(fired: bool) -> FireStatus:
 def _next_run_at(work: Decision, upcoming: datetime | None) -> datetime | None:
     if work.deferred_until is not None and work.deferred_until > work.now:
         return work.deferred_until
-    if upcoming is None or work.rule.window is None:
-        return upcoming
-    return work.rule.window.next_start(upcoming)
+    return None if upcoming is None else work.rule.run_at(upcoming)
 
 
 def _account(work: Decision, since: datetime, latest: datetime, busy: bool) -> None:

@@ -23,12 +23,16 @@ class Rule(NamedTuple):
             return self.timing.next(after)
         return find_next_inside(self.timing, self.window, after)
 
+    def run_at(self, tick: datetime) -> datetime:
+        """When the run of a tick may start: then, or when the window opens."""
+        return tick if self.window is None else self.window.next_start(tick)
+
     def runs(self, after: datetime) -> Iterator[datetime]:
         """When runs will be due from here on, if nothing interferes."""
         tick = self.next_wanted(after)
         last: datetime | None = None
         while tick is not None:
-            at = tick if self.window is None else self.window.next_start(tick)
+            at = self.run_at(tick)
             if at != last:
                 yield at
             last = at

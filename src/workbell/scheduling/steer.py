@@ -10,7 +10,7 @@ from workbell.errors import JobsError
 from workbell.model.schedule import Schedule, ScheduleChange, Tick
 from workbell.scheduling.decide import account_for_pending
 from workbell.scheduling.declare import same_definition
-from workbell.scheduling.rule import Rule, rule_of
+from workbell.scheduling.rule import rule_of
 
 replace = msgspec.structs.replace
 
@@ -19,7 +19,7 @@ TIMING = ("kind", "expression", "timezone")
 
 def begin(schedule: Schedule, now: datetime) -> ScheduleChange:
     """A new schedule: its first tick is the next one from now on."""
-    return ScheduleChange(schedule=_from(schedule, now, now), expected=None, defines=True)
+    return ScheduleChange(schedule=_from(schedule, now), expected=None, defines=True)
 
 
 def redefine(old: Schedule, new: Schedule, now: datetime) -> ScheduleChange | None:
@@ -69,7 +69,7 @@ def _restart(old: Schedule, after: Schedule, now: datetime, reason: str) -> Sche
         reason = f"disabled: {old.reason or 'no reason was noted'}"
     ticks = _pending(old, now, reason)
     since = max(now, old.last_scheduled_at or now)
-    return ScheduleChange(schedule=_from(after, since, now), expected=old.version, defines=True, ticks=ticks)
+    return ScheduleChange(schedule=_from(after, since), expected=old.version, defines=True, ticks=ticks)
 
 
 def _pending(old: Schedule, now: datetime, reason: str) -> tuple[Tick, ...]:
@@ -79,23 +79,20 @@ def _pending(old: Schedule, now: datetime, reason: str) -> tuple[Tick, ...]:
         return ()
 
 
-def _from(schedule: Schedule, since: datetime, now: datetime) -> Schedule:
+def _from(schedule: Schedule, since: datetime) -> Schedule:
     """The schedule as it stands when every tick up to a time is accounted for."""
-    upcoming = rule_of(schedule).next_wanted(since) if schedule.active else None
+    rule = rule_of(schedule)
+    upcoming = rule.next_wanted(since) if schedule.active else None
     return replace(
         schedule,
         last_scheduled_at=since,
         look_at=upcoming,
-        next_run_at=next_run_at(rule_of(schedule), upcoming),
+        next_run_at=None if upcoming is None else rule.run_at(upcoming),
         held_tick=None,
         deferred_until=None,
         last_error=None,
         reason=_reason(schedule),
     )
-
-
-def next_run_at(rule: Rule, upcoming: datetime | None) -> datetime | None:
-    return upcoming if upcoming is None or rule.window is None else rule.window.next_start(upcoming)
 
 
 def _reason(schedule: Schedule) -> str | None:
