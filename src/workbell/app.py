@@ -16,10 +16,12 @@ from workbell.client import Client, nothing
 from workbell.engine.engine import Engine
 from workbell.errors import InvalidOption, InvalidUrl, StoreError, WorkbellError
 from workbell.handlers.context import Context
+from workbell.handlers.isolation import isolation_of
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
 from workbell.handlers.resources import Resources
 from workbell.jobs_engine import JobsEngine
+from workbell.model.limit import Limits
 from workbell.model.retry import Retry
 from workbell.model.state import Keep
 from workbell.notices.bus import Bus
@@ -108,6 +110,13 @@ class Workbell(Client):
         retry: Retry | None = None,
         timeout: float | None = None,
         description: str | None = None,
+        concurrency: int | None = None,
+        concurrency_key: str | None = None,
+        rate: str | None = None,
+        rate_key: str | None = None,
+        isolate: str | None = None,
+        memory_limit: int | str | None = None,
+        cpu_limit: float | None = None,
         **ticks: Unpack[TickSettings],
     ) -> JobDecorator: ...
 
@@ -121,12 +130,25 @@ class Workbell(Client):
         retry: Retry | None = None,
         timeout: float | None = None,
         description: str | None = None,
+        concurrency: int | None = None,
+        concurrency_key: str | None = None,
+        rate: str | None = None,
+        rate_key: str | None = None,
+        isolate: str | None = None,
+        memory_limit: int | str | None = None,
+        cpu_limit: float | None = None,
         **ticks: Unpack[TickSettings],
     ) -> Any:
         """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=Retry(attempts=5), timeout=30)`.
 
         With `cron=`, `every=` or `at=` it also gets a schedule of its own name, whose settings may follow:
         `@bell.job(cron="0 3 * * *", timezone="Europe/Paris", overlap="allow")`.
+
+        `concurrency=5` lets no more than five of its runs run at once, over all machines, and `rate="100/m"` no more
+        than a hundred start in any minute; with `concurrency_key="customer"` or `rate_key="customer"` that is counted
+        for each value of this argument. `isolate="process"` runs it in a process of its own, which is really killed
+        when its time is over or its end is asked for, and may be given a `memory_limit="512MB"` and a `cpu_limit` in
+        seconds.
         """
 
         def declare(target: Callable[..., Any]) -> JobFunction[Any, Any]:
@@ -138,6 +160,8 @@ class Workbell(Client):
                 retry=retry,
                 timeout=timeout,
                 description=description,
+                limits=Limits(concurrency, concurrency_key, rate, rate_key),
+                isolation=isolation_of(isolate, memory_limit, cpu_limit),
                 ticks=ticks or None,
             )
             if job.ticks is not None:

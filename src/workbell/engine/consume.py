@@ -21,7 +21,6 @@ log = logging.getLogger("workbell.engine")
 MOST_AHEAD = 1000  # claimed beyond what is executing, at the most
 AHEAD_SECONDS = 0.1  # no more than what will be worked off in this time
 MOST_UNBOOKED = 4000
-SUSPECT_LOSSES = 2  # a run that was lost this often is executed alone
 
 
 class Consume:
@@ -98,7 +97,7 @@ class Consume:
             if before is not None:  # an earlier lease of ours, lost meanwhile
                 before.lost = True
             self.held[run.id] = work
-            (self._suspects if run.losses >= SUSPECT_LOSSES else works).append(work)
+            (self._suspects if run.suspect else works).append(work)
         if works:
             self._deliver(works)
         return 0

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
 from workbell.handlers.context import Context, detached, end_database, keep_database
+from workbell.handlers.isolation import Isolation
 from workbell.handlers.signature import Signature
 from workbell.model.clock import seconds
 from workbell.model.job import QUEUE, name
+from workbell.model.limit import NO_LIMITS, Limits
 from workbell.model.request import EnqueueOptions
 from workbell.model.retry import Retry
 from workbell.model.run import Run
@@ -37,6 +39,8 @@ class JobFunction(Generic[P, R]):
         timeout: float | None = None,
         description: str | None = None,
         handler: str | None = None,
+        limits: Limits = NO_LIMITS,
+        isolation: Isolation | None = None,
         ticks: TickSettings | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
@@ -49,6 +53,8 @@ class JobFunction(Generic[P, R]):
         self.signature = Signature(self.name, function)
         self.is_async = inspect.iscoroutinefunction(function)
         self.handler = handler or f"{function.__module__}:{function.__qualname__}"
+        self.limits = limits
+        self.isolation = isolation  # none: it runs among others
         self.ticks = ticks  # when it runs by itself, if the code says so
         self._client = client
 

@@ -59,6 +59,10 @@ class Registry:
                 description=job.description.splitlines()[0] if job.description else "",
                 retry=job.retry,
                 timeout=job.timeout,
+                concurrency=job.limits.concurrency,
+                concurrency_key=job.limits.concurrency_key,
+                rate=job.limits.rate,
+                rate_key=job.limits.rate_key,
                 created_at=now,
                 updated_at=now,
             )

@@ -78,7 +78,9 @@ def is_id(text: object) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def lane_id(tenant: str, queue: str, job: str, target: str | None) -> int:
-    """The id of a lane: a hash of its four parts, so that no lookup is needed to name one."""
+def lane_id(tenant: str, queue: str, job: str, target: str | None, key: str | None = None) -> int:
+    """The id of a lane: a hash of its parts, so that no lookup is needed to name one."""
     text = "\x1f".join((tenant, queue, job, target or "", "t" if target is not None else ""))
+    if key is not None:
+        text = f"{text}\x1f{key}"
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1

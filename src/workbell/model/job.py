@@ -28,6 +28,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     payload_template: str | None = None
     retry: Retry | None = None
     timeout: float | None = None
+    concurrency: int | None = None
+    concurrency_key: str | None = None
+    rate: str | None = None
+    rate_key: str | None = None
     enabled: bool = True
 
 

@@ -36,16 +36,20 @@ FINAL = (Status.SUCCEEDED, Status.FAILED, Status.CANCELED)
 
 
 class Lane(msgspec.Struct, frozen=True, gc=False):
-    """Where a run stands in line: runs of one tenant, queue, job and target share a lane."""
+    """Where a run stands in line: runs of one tenant, queue, job and target share a lane.
+
+    Where a limit of the job counts by a key, also of one value of that key.
+    """
 
     tenant: str
     queue: str
     job: str
     target: str | None = None
+    key: str | None = None
 
     @property
     def id(self) -> int:
-        return lane_id(self.tenant, self.queue, self.job, self.target)
+        return lane_id(self.tenant, self.queue, self.job, self.target, self.key)
 
 
 class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -97,6 +101,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     progress_text: str | None = None
     error: str | None = None
     reason: str | None = None
+    suspect: bool = False
     finished_at: datetime | None = None
     result_text: str | None = None
     remove_at: datetime | None = None

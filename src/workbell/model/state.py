@@ -17,6 +17,7 @@ from workbell.errors import WorkbellError
 from workbell.model.run import FINAL, Attempt, AttemptStatus, NewRun, Run, Status
 
 CRASH_LIMIT = 3
+SUSPECT_LOSSES = 2  # so many lost leases make a suspect, where nobody knows what the lost worker was executing
 
 
 class Move(StrEnum):
@@ -85,6 +86,7 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
     started_at: datetime | None
     error: str | None
     reason: str | None
+    suspect: bool = False
     finished_at: datetime | None = None
     result_text: str | None = None
     remove_at: datetime | None = None
@@ -99,7 +101,7 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
 # What a transition may change in a run; everything else about a run is fixed when it is made or claimed.
 CHANGED = (
     "status scheduled_for updated_at attempt failures losses crashes alone worker lease_until started_at error "
-    "reason finished_at result_text remove_at"
+    "reason suspect finished_at result_text remove_at"
 ).split()
 
 
@@ -120,6 +122,7 @@ def _move(
     crashes: int | None = None,
     error: str | None = None,
     reason: str | None = None,
+    suspect: bool = False,
     result: str | None = None,
     keep: timedelta | None = None,
     started_at: datetime | None = None,
@@ -152,6 +155,7 @@ def _move(
         begun if final else None,
         error,
         reason,
+        suspect and not final,
         now if final else None,
         result,
         None if keep is None else now + keep,
@@ -161,7 +165,7 @@ def _move(
 
 
 def dispatch(run: Run, now: datetime) -> Transition:
-    return _move(Move.DISPATCH, run, Status.QUEUED, now, error=run.error, reason=run.reason)
+    return _move(Move.DISPATCH, run, Status.QUEUED, now, error=run.error, reason=run.reason, suspect=run.suspect)
 
 
 def succeed(
@@ -214,8 +218,16 @@ def fail(
 def release(run: Run, now: datetime, *, started_at: datetime | None = None) -> Transition:
     """Hand a run back. One whose handler had not begun is as if it had never been claimed."""
     if started_at is None:
-        return _move(Move.RELEASE, run, Status.QUEUED, now, attempt=run.attempt - 1)
-    return _move(Move.RELEASE, run, Status.QUEUED, now, started_at=started_at, ended=AttemptStatus.RELEASED)
+        return _move(Move.RELEASE, run, Status.QUEUED, now, attempt=run.attempt - 1, suspect=run.suspect)
+    return _move(
+        Move.RELEASE,
+        run,
+        Status.QUEUED,
+        now,
+        started_at=started_at,
+        suspect=run.suspect,
+        ended=AttemptStatus.RELEASED,
+    )
 
 
 def snooze(
@@ -233,31 +245,32 @@ def snooze(
     )
 
 
-def lose(run: Run, now: datetime, *, keep: timedelta) -> Transition:
-    """The lease ran out. Only a death while running alone is held against the run itself."""
-    crashes = run.crashes + run.alone
-    error = f"The worker {run.worker} stopped renewing its lease while it held this run."
+def lose(
+    run: Run, now: datetime, *, keep: timedelta, blamed: bool | None = None, how: str = "stopped renewing its lease"
+) -> Transition:
+    """The worker is gone. Only a death while running alone is held against the run itself.
+
+    Its supervisor knows what a dead child was executing: then the run is `blamed`, which makes it a suspect, or it is
+    known to be innocent. Where nobody knows, a run becomes a suspect when it is lost a second time.
+    """
+    losses = run.losses + 1
+    crashes = run.crashes + (run.alone and blamed is not False)
+    suspect = run.suspect or (losses >= SUSPECT_LOSSES if blamed is None else blamed)
+    error = f"The worker {run.worker} {how} while it held this run."
     if crashes >= CRASH_LIMIT:
         return _move(
-            Move.LOSE,
-            run,
-            Status.FAILED,
-            now,
-            losses=run.losses + 1,
-            crashes=crashes,
-            error=error,
-            reason="crashed",
-            keep=keep,
+            Move.LOSE, run, Status.FAILED, now, losses=losses, crashes=crashes, error=error, reason="crashed", keep=keep
         )
     return _move(
         Move.LOSE,
         run,
         Status.QUEUED,
         now,
-        losses=run.losses + 1,
+        losses=losses,
         crashes=crashes,
         error=error,
         reason="worker lost",
+        suspect=suspect,
         ended=AttemptStatus.LOST,
     )
 

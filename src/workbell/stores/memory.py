@@ -158,7 +158,9 @@ class MemoryStore(MemorySchedules):
         after = change.after(run)
         if change.status.final:
             del self._live[run.id]
-            self._finished[run.id] = replace(after, alone=False, lease_until=None, cancel_requested=False)
+            self._finished[run.id] = replace(
+                after, alone=False, lease_until=None, cancel_requested=False, suspect=False
+            )
             if run.key is not None and self._keys.get((run.tenant, run.key)) == (run.id, None):
                 del self._keys[run.tenant, run.key]
             self._report(after)

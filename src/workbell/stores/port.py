@@ -13,9 +13,11 @@ from typing import Any, NamedTuple, Protocol
 
 from workbell.model.clock import Clock
 from workbell.model.job import Job
+from workbell.model.log_line import LogLine
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Transition
+from workbell.model.worker import Worker
 
 
 class Head(NamedTuple):
@@ -198,6 +200,28 @@ class Store(Protocol):
 
     def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
         """The fire ledger of a schedule, newest first."""
+
+    # Logs of runs
+    def add_logs(self, lines: Sequence[tuple[int, LogLine]]) -> int:
+        """Keep lines, each with the token of the lease it was written under; how many were taken.
+
+        Those of another lease than the run's last one are left out.
+        """
+
+    def list_logs(self, run_id: str, *, after: tuple[int, int], limit: int) -> list[LogLine]:
+        """The lines of a run beyond an attempt and line, oldest first."""
+
+    # Workers
+    def put_worker(self, worker: Worker) -> None:
+        """Make a worker known, or change what is known of it."""
+
+    def see_workers(self, ids: Sequence[str], now: datetime) -> None:
+        """Note that these are alive."""
+
+    def remove_workers(self, ids: Sequence[str]) -> None: ...
+
+    def list_workers(self) -> list[Worker]:
+        """Every worker that has not been removed, by id; also those that were not seen for long."""
 
     # Hints
     def watch(self) -> Watch: ...

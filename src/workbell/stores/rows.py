@@ -19,16 +19,20 @@ from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, Schedule
 LIVE = (
     "id lane status rank scheduled_for created_at updated_at attempt failures losses crashes alone token lease_until "
     "worker cancel_requested started_at input options tag key user_id schedule event retry_of rescheduled_from "
-    "accepted_by expires_at progress error reason"
+    "accepted_by expires_at progress error reason suspect"
 ).split()
 FINISHED = [*LIVE, "finished_at", "result", "remove_at"]
-NOT_IN_HISTORY = {"alone": "false", "lease_until": "NULL", "cancel_requested": "false"}
+NOT_IN_HISTORY = {"alone": "false", "lease_until": "NULL", "cancel_requested": "false", "suspect": "false"}
 HISTORY = [name for name in FINISHED if name not in NOT_IN_HISTORY]
 # The columns of a schedule that its own table has; what its runs reported stands in another.
 SCHEDULE = (
     "id tenant name job kind expression timezone options source enabled paused reason version created_at updated_at "
     "look_at next_run_at last_scheduled_at held_tick deferred_until last_run_at last_run_id last_fire_status "
     "last_fire_at last_error run_count scheduler_failures"
+).split()
+JOB = (
+    "id tenant name handler queue description payload_template retry timeout enabled concurrency concurrency_key rate "
+    "rate_key created_at updated_at"
 ).split()
 REPORT = "last_run_status last_run_ended_at failed_runs".split()
 TICK = "schedule due until count outcome run reason created_at".split()
@@ -72,6 +76,8 @@ def place_columns(query: str, *, alias: str = "r.") -> str:
         .replace("{finished}", ", ".join(finished))
         .replace("{live_columns}", ", ".join(LIVE))
         .replace("{live_values}", ", ".join(":" + name for name in LIVE))
+        .replace("{job}", ", ".join(JOB))
+        .replace("{job_values}", ", ".join(":" + name for name in JOB))
         .replace("{schedule}", ", ".join("s." + name for name in SCHEDULE))
         .replace("{schedule_columns}", ", ".join(SCHEDULE))
         .replace("{schedule_values}", ", ".join(":" + name for name in SCHEDULE))
@@ -98,9 +104,9 @@ def run_with_micros(row: Sequence[Any], lanes: Mapping[int, Lane]) -> Run:
     created_at = scheduled_for if created == scheduled else EPOCH + timedelta(microseconds=created)
     updated_at = created_at if updated == created else EPOCH + timedelta(microseconds=updated)
     started_at = updated_at if started == updated else from_micros(started)
-    rest = row[28:]
-    if len(rest) > 3:
-        rest = (*rest[:3], from_micros(row[31]), row[32], from_micros(row[33]))
+    rest: Sequence[Any] = (*row[28:31], bool(row[31]))
+    if len(row) > 32:
+        rest = (*rest, from_micros(row[32]), row[33], from_micros(row[34]))
     return Run(  # type: ignore[call-arg]  # mypy takes unpacked slices to be endless
         row[0],
         lanes[row[1]],
@@ -170,10 +176,9 @@ def job_values(job: Job) -> dict[str, Any]:
 
 
 def job_from(row: Sequence[Any]) -> Job:
-    names = "id tenant name handler queue description payload_template retry timeout enabled created_at updated_at"
-    values = dict(zip(names.split(), row, strict=True))
-    retry = values["retry"]
-    return Job(**(values | {"retry": None if retry is None else _retry.decode(retry), "enabled": bool(row[9])}))
+    values = dict(zip(JOB, row, strict=True))
+    retry = None if values["retry"] is None else _retry.decode(values["retry"])
+    return Job(**(values | {"retry": retry, "enabled": bool(values["enabled"])}))
 
 
 def schedule_values(schedule: Schedule) -> dict[str, Any]:

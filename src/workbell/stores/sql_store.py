@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 MOVED = (
     "run_id expected expected_token status scheduled_for updated_at attempt failures losses crashes alone worker "
-    "lease_until started_at error reason"
+    "lease_until started_at error reason suspect"
 ).split()
 FINISHED = (
     "run_id expected expected_token status failures losses crashes started_at error reason finished_at result_text "
@@ -240,7 +240,7 @@ class SqlStore(SqlSchedules):
         return [session.run_of(row) for row in found]
 
     def load_lanes(self, session: Session) -> list[tuple[Lane, bool]]:
-        return [(self._lane(row[0], row[1:5]), bool(row[5])) for row in session.rows("lanes")]
+        return [(self._lane(row[0], row[1:6]), bool(row[6])) for row in session.rows("lanes")]
 
     def query(self, name: str, **values: Any) -> list[Run]:
         return self.read(lambda session: self._runs(session, session.rows(name, **values)))

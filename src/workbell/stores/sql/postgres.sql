@@ -18,7 +18,7 @@ WITH RECURSIVE head(lane, rank) AS (
     SELECT next.lane, next.rank FROM head, LATERAL (SELECT r.lane, r.rank FROM workbell_runs r
         WHERE r.status = 'queued' AND (r.lane, r.rank) > (head.lane, head.rank) ORDER BY r.lane, r.rank LIMIT 1) next
 )
-SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target
+SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target, l.key
 FROM head h CROSS JOIN LATERAL (SELECT * FROM workbell_lanes WHERE id = h.lane AND NOT paused OFFSET 0) l
 LIMIT :limit
 
@@ -50,14 +50,14 @@ RETURNING r.id, r.token, CASE WHEN r.cancel_requested THEN r.reason END
 UPDATE workbell_runs r SET status = new.status, scheduled_for = new.scheduled_for, updated_at = new.updated_at,
     attempt = new.attempt, failures = new.failures, losses = new.losses, crashes = new.crashes, alone = new.alone,
     worker = new.worker, lease_until = new.lease_until, started_at = new.started_at, error = new.error,
-    reason = new.reason, cancel_requested = false
+    reason = new.reason, suspect = new.suspect, cancel_requested = false
 FROM unnest(CAST(:run_id AS uuid[]), CAST(:expected AS text[]), CAST(:expected_token AS integer[]),
     CAST(:status AS text[]), CAST(:scheduled_for AS timestamptz[]), CAST(:updated_at AS timestamptz[]),
     CAST(:attempt AS integer[]), CAST(:failures AS integer[]), CAST(:losses AS integer[]), CAST(:crashes AS integer[]),
     CAST(:alone AS boolean[]), CAST(:worker AS text[]), CAST(:lease_until AS timestamptz[]),
-    CAST(:started_at AS timestamptz[]), CAST(:error AS text[]), CAST(:reason AS text[]))
+    CAST(:started_at AS timestamptz[]), CAST(:error AS text[]), CAST(:reason AS text[]), CAST(:suspect AS boolean[]))
     AS new(id, expected, expected_token, status, scheduled_for, updated_at, attempt, failures, losses, crashes, alone,
-        worker, lease_until, started_at, error, reason)
+        worker, lease_until, started_at, error, reason, suspect)
 WHERE r.id = new.id AND r.status = new.expected AND r.token = new.expected_token
 RETURNING r.id, r.token
 

@@ -31,11 +31,11 @@ ON CONFLICT (tenant, key) DO UPDATE SET run = excluded.run, until = excluded.unt
 SELECT run FROM workbell_keys WHERE tenant = :tenant AND key = :key
 
 -- add_lane: make a lane known
-INSERT INTO workbell_lanes (id, tenant, queue, job, target, created_at)
-VALUES (:lane, :tenant, :queue, :job, :target, :created_at) ON CONFLICT (id) DO NOTHING
+INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
+VALUES (:lane, :tenant, :queue, :job, :target, :key, :created_at) ON CONFLICT (id) DO NOTHING
 
 -- lanes: all lanes
-SELECT id, tenant, queue, job, target, paused FROM workbell_lanes
+SELECT id, tenant, queue, job, target, key, paused FROM workbell_lanes
 
 -- next_due: the earliest time of a scheduled run
 SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' ORDER BY scheduled_for LIMIT 1
@@ -79,21 +79,18 @@ SELECT run, number, status, started_at, finished_at, worker, error FROM workbell
 DELETE FROM workbell_keys WHERE until <= :now RETURNING key
 
 -- put_job: make or update a definition
-INSERT INTO workbell_jobs (id, tenant, name, handler, queue, description, payload_template, retry, timeout, enabled,
-    created_at, updated_at)
-VALUES (:id, :tenant, :name, :handler, :queue, :description, :payload_template, :retry, :timeout, :enabled,
-    :created_at, :updated_at)
+INSERT INTO workbell_jobs ({job}) VALUES ({job_values})
 ON CONFLICT (tenant, name) DO UPDATE SET handler = excluded.handler, queue = excluded.queue,
     description = excluded.description, payload_template = excluded.payload_template, retry = excluded.retry,
-    timeout = excluded.timeout, enabled = excluded.enabled, updated_at = excluded.updated_at
+    timeout = excluded.timeout, enabled = excluded.enabled, concurrency = excluded.concurrency,
+    concurrency_key = excluded.concurrency_key, rate = excluded.rate, rate_key = excluded.rate_key,
+    updated_at = excluded.updated_at
 
 -- find_job: one definition
-SELECT id, tenant, name, handler, queue, description, payload_template, retry, timeout, enabled, created_at, updated_at
-FROM workbell_jobs WHERE tenant = :tenant AND name = :name
+SELECT {job} FROM workbell_jobs WHERE tenant = :tenant AND name = :name
 
 -- list_jobs: the definitions of a tenant
-SELECT id, tenant, name, handler, queue, description, payload_template, retry, timeout, enabled, created_at, updated_at
-FROM workbell_jobs WHERE tenant = :tenant ORDER BY name
+SELECT {job} FROM workbell_jobs WHERE tenant = :tenant ORDER BY name
 
 -- pause_queue: pause or resume the lanes of a queue
 UPDATE workbell_lanes SET paused = :paused WHERE tenant = :tenant AND queue = :queue RETURNING id
@@ -142,8 +139,7 @@ SELECT schedule, due, until, count, outcome, run, reason, created_at
 FROM workbell_ticks WHERE schedule = :id AND due < :before ORDER BY due DESC LIMIT :limit
 
 -- export_jobs: all definitions, by id
-SELECT id, tenant, name, handler, queue, description, payload_template, retry, timeout, enabled, created_at, updated_at
-FROM workbell_jobs WHERE id > :after ORDER BY id LIMIT :limit
+SELECT {job} FROM workbell_jobs WHERE id > :after ORDER BY id LIMIT :limit
 
 -- export_schedules: all schedules, by id
 SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
@@ -169,14 +165,11 @@ SELECT tenant, key, run, until FROM workbell_keys WHERE (tenant, key) > (:after,
 ORDER BY tenant, key LIMIT :limit
 
 -- load_lane: a lane of another store
-INSERT INTO workbell_lanes (id, tenant, queue, job, target, paused, created_at)
-VALUES (:id, :tenant, :queue, :job, :target, :paused, :created_at) ON CONFLICT (id) DO NOTHING
+INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, paused, created_at)
+VALUES (:id, :tenant, :queue, :job, :target, :key, :paused, :created_at) ON CONFLICT (id) DO NOTHING
 
 -- load_job: a definition of another store
-INSERT INTO workbell_jobs (id, tenant, name, handler, queue, description, payload_template, retry, timeout, enabled,
-    created_at, updated_at)
-VALUES (:id, :tenant, :name, :handler, :queue, :description, :payload_template, :retry, :timeout, :enabled,
-    :created_at, :updated_at) ON CONFLICT DO NOTHING
+INSERT INTO workbell_jobs ({job}) VALUES ({job_values}) ON CONFLICT DO NOTHING
 
 -- load_schedule: a schedule of another store
 INSERT INTO workbell_schedules ({schedule_columns}) VALUES ({schedule_values}) ON CONFLICT DO NOTHING

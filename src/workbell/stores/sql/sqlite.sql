@@ -22,7 +22,7 @@ WITH RECURSIVE head(lane, rank) AS (
             ORDER BY r.lane, r.rank LIMIT 1))
     FROM head WHERE head.lane IS NOT NULL
 )
-SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target
+SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target, l.key
 FROM head h CROSS JOIN workbell_lanes l ON l.id = h.lane
 WHERE h.lane IS NOT NULL AND NOT l.paused LIMIT :limit
 
@@ -45,12 +45,12 @@ RETURNING id, token, CASE WHEN cancel_requested THEN reason END
 UPDATE workbell_runs AS r SET status = new.status, scheduled_for = new.scheduled_for, updated_at = new.updated_at,
     attempt = new.attempt, failures = new.failures, losses = new.losses, crashes = new.crashes, alone = new.alone,
     worker = new.worker, lease_until = new.lease_until, started_at = new.started_at, error = new.error,
-    reason = new.reason, cancel_requested = 0
+    reason = new.reason, suspect = new.suspect, cancel_requested = 0
 FROM (SELECT value ->> 0 AS id, value ->> 1 AS expected, value ->> 2 AS expected_token, value ->> 3 AS status,
     value ->> 4 AS scheduled_for, value ->> 5 AS updated_at, value ->> 6 AS attempt, value ->> 7 AS failures,
     value ->> 8 AS losses, value ->> 9 AS crashes, value ->> 10 AS alone, value ->> 11 AS worker,
-    value ->> 12 AS lease_until, value ->> 13 AS started_at, value ->> 14 AS error, value ->> 15 AS reason
-    FROM json_each(:rows)) AS new
+    value ->> 12 AS lease_until, value ->> 13 AS started_at, value ->> 14 AS error, value ->> 15 AS reason,
+    value ->> 16 AS suspect FROM json_each(:rows)) AS new
 WHERE r.id = new.id AND r.status = new.expected AND r.token = new.expected_token
 RETURNING id, token
 

@@ -19,6 +19,7 @@ from workbell.stores.callers import Request
 from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.queries import queries
 from workbell.stores.rows import (
+    JOB,
     NEW,
     REPORT,
     SCHEDULE,
@@ -56,18 +57,18 @@ INSERT_PLAIN = _insert(tuple(range(PLAIN)))
 TIME_COLUMNS = {
     "next_due": (0,),
     "attempts": (3, 4),
-    "find_job": (10, 11),
-    "list_jobs": (10, 11),
-    "export_jobs": (10, 11),
     "export_ticks": (1, 2, 7),
     "ticks": (1, 2, 7),
     "next_look": (0,),
     "export_attempts": (3, 4),
     "export_keys": (3,),
 }
+JOB_TIMES = (JOB.index("created_at"), JOB.index("updated_at"))
 SCHEDULE_TIMES = tuple(place for place, name in enumerate((*SCHEDULE, *REPORT)) if name in TIMES)
 for schedules in ("export_schedules", "list_schedules", "list_schedules_of", "find_schedules", "due_schedules"):
     TIME_COLUMNS[schedules] = SCHEDULE_TIMES
+for jobs in ("find_job", "list_jobs", "export_jobs"):
+    TIME_COLUMNS[jobs] = JOB_TIMES
 
 
 def _value(value: Any) -> Any:

@@ -1,0 +1,33 @@
+"""A worker as others see it: which process it is, what it can run, and when it was last seen."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+LOST_AFTER = timedelta(seconds=45)
+BEAT = 10.0  # seconds between two times of being seen
+
+
+class Worker(msgspec.Struct, frozen=True, kw_only=True):
+    """One worker process. Its id names its incarnation too: a process that is started again is another worker."""
+
+    id: str
+    host: str
+    pid: int
+    incarnation: str
+    version: str
+    queues: tuple[str, ...] | None  # none: all of them
+    jobs: tuple[str, ...]
+    concurrency: int
+    started_at: datetime
+    seen_at: datetime
+    stopping: bool = False
+
+    def is_alive(self, now: datetime) -> bool:
+        """Whether it was seen lately; what it holds is decided by leases alone, never by this."""
+        return now - self.seen_at <= LOST_AFTER
+
+    def serves(self, queue: str, job: str) -> bool:
+        return job in self.jobs and (self.queues is None or queue in self.queues)
