@@ -15,6 +15,7 @@ SETTINGS = {
     "timezone": "The zone of schedules that name none; otherwise the machine's.",
     "tenant": "The tenant whose runs the verbs make and see.",
     "log_level": "`debug`, `info`, `warning` or `error`.",
+    "log_format": "`text`, `json`, or `auto`: text if stderr is a terminal, otherwise JSON.",
     "concurrency": "How many handlers run at once in one process. From 1 to 10,000.",
     "lease": "How long a worker holds a run without renewing. From 0.5 to 86,400.",
     "sweep": "How often each process looks for leases that ran out. From 0.05 to 3,600.",

@@ -10,10 +10,12 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from workbell.client import Client, nothing
 from workbell.engine.engine import Engine
+from workbell.engine.isolated.entry import entry
+from workbell.engine.role import Role
 from workbell.errors import InvalidOption, InvalidUrl, StoreError, WorkbellError
 from workbell.handlers.context import Context
 from workbell.handlers.isolation import isolation_of
@@ -22,18 +24,24 @@ from workbell.handlers.registry import Registry
 from workbell.handlers.resources import Resources
 from workbell.jobs_engine import JobsEngine
 from workbell.model.limit import Limits
+from workbell.model.payload import encode
 from workbell.model.retry import Retry
 from workbell.model.state import Keep
 from workbell.notices.bus import Bus
 from workbell.notices.lifecycle import TYPES, LifecycleEvent, listen
-from workbell.queues.in_store import InStoreQueue
+from workbell.notices.message import Broadcast, Message, SendToUser
+from workbell.queues.in_store import FRESH, InStoreQueue
 from workbell.schedules import Declaration
 from workbell.scheduling.declare import TickSettings
 from workbell.settings import Settings, find_file, load
 from workbell.stores.port import Store
 
+if TYPE_CHECKING:
+    from workbell.recipe import Recipe
+
 P = ParamSpec("P")
 R = TypeVar("R")
+Stop = Callable[[bool], object]
 
 log = logging.getLogger("workbell")
 
@@ -83,6 +91,8 @@ class Workbell(Client):
         self._engine: Engine | None = None
         self._thread: threading.Thread | None = None  # of the event loop that the engine runs on
         self._end_run: Callable[[], None] = nothing
+        self.recipe: Recipe | None = None  # how to make it again in another process, where the command line made it
+        self.post: Callable[[Message], None] = self.bus.tell  # where messages to people go
         super().__init__(
             store or open_store(self.settings.url, self.settings.keep),
             Registry(Resources.from_settings(self.settings)),
@@ -196,29 +206,44 @@ class Workbell(Client):
 
     def run(self, *, queues: Sequence[str] | None = None, concurrency: int | None = None) -> None:
         """Schedule and work here, until SIGTERM or SIGINT; a second one stops without waiting for handlers."""
-        asyncio.run(self._run(queues, concurrency))
+        asyncio.run(self.serve(Role(queues, concurrency)))
 
-    async def _run(self, queues: Sequence[str] | None, concurrency: int | None) -> None:
+    async def serve(
+        self, role: Role, started: Callable[[Engine, Stop], None] | None = None, grace: float | None = None
+    ) -> int:
+        """Run an engine until it is asked to stop; the answer is how many runs were handed back.
+
+        By SIGTERM or SIGINT, the second of which stops without waiting for handlers. Or, if `started` is given, by
+        what it is handed: from any thread, and with True if there is no time to lose.
+        """
         loop = asyncio.get_running_loop()
+        grace = self.settings.grace if grace is None else grace
         stop, force = asyncio.Event(), asyncio.Event()
+
+        def end(at_once: bool) -> None:
+            stop.set()
+            if at_once:
+                force.set()
 
         def on_signal() -> None:
             if not stop.is_set():
-                log.info("stopping: handlers have %g s to end; a second signal stops at once", self.settings.grace)
-            (force if stop.is_set() else stop).set()
+                log.info("stopping: handlers have %g s to end; a second signal stops at once", grace)
+            end(stop.is_set())
 
         self._end_run = stop.set
-        with _signals(loop, on_signal):
-            engine = self._start(loop, queues, concurrency)
+        with _signals(loop, on_signal) if started is None else contextlib.nullcontext():
+            engine = self._start(loop, role)
+            if started is not None:
+                started(engine, lambda at_once: loop.call_soon_threadsafe(end, at_once))
             await stop.wait()
-            stopping = asyncio.ensure_future(self._stop(engine, self.settings.grace))
+            stopping = asyncio.ensure_future(self._stop(engine, grace))
             forced = asyncio.ensure_future(force.wait())
             await asyncio.wait({stopping, forced}, return_when=asyncio.FIRST_COMPLETED)
             forced.cancel()
             if not stopping.done():
                 log.warning("stopping at once; what is running is handed back")
                 engine.hurry()
-            await stopping
+            return await stopping
 
     @contextlib.asynccontextmanager
     async def running(
@@ -226,7 +251,8 @@ class Workbell(Client):
     ) -> AsyncIterator[Workbell]:
         """Schedule and work inside an asyncio application, for as long as the block lasts."""
         loop = asyncio.get_running_loop()
-        starting = asyncio.ensure_future(self.hop(self._start, loop, queues, concurrency, threading.current_thread()))
+        role, here = Role(queues, concurrency), threading.current_thread()
+        starting = asyncio.ensure_future(self.hop(self._start, loop, role, here))
         try:
             await asyncio.shield(starting)
             yield self
@@ -242,21 +268,27 @@ class Workbell(Client):
     def _start(
         self,
         loop: asyncio.AbstractEventLoop,
-        queues: Sequence[str] | None,
-        concurrency: int | None,
+        role: Role,
         thread: threading.Thread | None = None,
     ) -> Engine:
         if self._engine is not None:
             raise WorkbellError("This Workbell is running already; make another one, or raise its concurrency.")
+        from multiprocessing import current_process  # rarely needed, and not light
+
+        if getattr(current_process(), "_inheriting", False):
+            raise WorkbellError(
+                "The main program was loaded again by a process that it started, and would run itself there; put what "
+                'starts it below if __name__ == "__main__":'
+            )
         engine = Engine(
             self,
-            InStoreQueue(self.store),
+            InStoreQueue(self.store, fresh=min(self.settings.poll / 2, FRESH)),
             self.bus,
             self.settings,
             loop,
-            queues=queues,
-            concurrency=concurrency,
+            role=role,
             declare_again=self.engine.declare_again,
+            isolated=lambda: entry(self.settings, self.engine.folder, self.recipe),
         )
         self.store.check()
         self.engine.start()
@@ -266,12 +298,23 @@ class Workbell(Client):
         self.nudge = engine.nudge
         return engine
 
-    async def _stop(self, engine: Engine, grace: float) -> None:
+    async def _stop(self, engine: Engine, grace: float) -> int:
         loop = asyncio.get_running_loop()
         handed_back = await loop.run_in_executor(None, engine.stop, grace)
         if handed_back:
             log.info("%d runs are handed back to the queue", handed_back)
         self._engine = None
+        return handed_back
+
+    # Tell people
+
+    def notify(self, user_id: int, data: Any) -> None:
+        """Send something to one person: from a worker it reaches the server process, and whoever listens there."""
+        self.post(SendToUser(self.tenant, user_id, encode("notify", data)))
+
+    def broadcast(self, data: Any) -> None:
+        """Send something to everybody of this tenant."""
+        self.post(Broadcast(self.tenant, encode("broadcast", data)))
 
     def close(self) -> None:
         """Let go of the store's connections."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, ParamSpec, TypeVar, Unpack
 
 import msgspec
@@ -19,15 +19,19 @@ from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
 from workbell.machine import process_name
 from workbell.model import state
+from workbell.model.capability import capability
 from workbell.model.ids import is_id
 from workbell.model.job import QUEUE, TENANT, name
+from workbell.model.limit import NO_LIMITS, Limit, Limits, Use, key_of, limits_on
 from workbell.model.payload import clean_text, encode
 from workbell.model.request import EnqueueOptions, again, make_request, plain_request
 from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, Run, Status, last_attempt
 from workbell.model.state import Keep
+from workbell.pausing import Pausing
 from workbell.schedules import Schedules
 from workbell.stores.port import Filter, Store
 from workbell.waiting import Waiter
+from workbell.watching import Watching
 from workbell.why import explain
 
 T = TypeVar("T")
@@ -44,7 +48,7 @@ class Request(NamedTuple):
     connection: Any = None
 
 
-class Client:
+class Client(Watching, Pausing):
     """What an application does with jobs and runs. `Workbell` is one, for its own tenant."""
 
     def __init__(
@@ -80,26 +84,36 @@ class Client:
     ) -> Request:
         """Check a request and complete it, without writing anything."""
         self.store.check()
-        job_name, queue, text = self.resolve(job, payload)
+        job_name, queue, text, limits = self.resolve(job, payload)
         now = self.store.clock.now()
+        key = None if limits is NO_LIMITS else key_of(limits, text)
         if not options:
-            return Request(plain_request(Lane(self.tenant, queue, job_name), text, now))
+            return Request(plain_request(Lane(self.tenant, queue, job_name, None, key), text, now))
         new = make_request(
-            job_name, text, options, tenant=self.tenant, queue=queue, now=now, accepted_by=process_name()
+            job_name,
+            text,
+            options,
+            tenant=self.tenant,
+            queue=queue,
+            now=now,
+            accepted_by=process_name(),
+            lane_key=key,
         )
         return Request(new, options.get("connection"))
 
-    def resolve(self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None) -> tuple[str, str, str]:
-        """A job's name, its queue, and a payload for it as JSON, checked against what is known of the job."""
+    def resolve(
+        self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None
+    ) -> tuple[str, str, str, Limits]:
+        """A job's name, its queue, a payload for it as JSON, checked against what is known of the job; its limits."""
         payload = {} if payload is None else payload
         if isinstance(job, JobFunction):
-            return job.name, job.queue, job.signature.encode(payload)
+            return job.name, job.queue, job.signature.encode(payload), job.limits
         name("job", job)
         if not isinstance(payload, dict):
             raise InvalidPayload(f"job {job}: the payload must be a dict of arguments, got {type(payload).__name__}.")
         known = self.registry.find(job)
         if known is not None:
-            return known.name, known.queue, known.signature.encode(payload)
+            return known.name, known.queue, known.signature.encode(payload), known.limits
         stored = self.store.find_job(self.tenant, job)
         if stored is None:
             names = sorted(known.name for known in self.registry)
@@ -107,7 +121,8 @@ class Client:
                 f"There is no job {job!r}, here or in the store; "
                 + (f"known here: {', '.join(names[:10])}." if names else "declare it with @bell.job.")
             )
-        return stored.name, stored.queue or QUEUE, encode(f"job {job}: the payload", payload)
+        text = encode(f"job {job}: the payload", payload)
+        return stored.name, stored.queue or QUEUE, text, stored.limits
 
     def enqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
         """Write requests in one transaction, or in the callers' own."""
@@ -253,15 +268,23 @@ class Client:
         if run.status is not Status.QUEUED:
             return explain(run, now)
         here = [counts for counts in self.store.counts() if counts.lane == run.lane]
-        known = run.job in self.registry or self.store.find_job(run.tenant, run.job) is not None
+        workers = None if run.target is not None else capability(self.store.list_workers(), run.queue, run.job, now)
         return explain(
             run,
             now,
             ahead=self.store.ahead_of(run),
             running=sum(counts.running for counts in here),
-            paused=any(counts.paused for counts in here),
-            known=known,
+            pause=next((one for one in self.store.list_pauses(run.tenant) if one.covers(run.lane)), None),
+            held=self._held_by(run, now),
+            workers=workers,
         )
+
+    def _held_by(self, run: Run, now: datetime) -> list[tuple[Limit, Use]]:
+        """The limits of a run's job that leave nothing."""
+        job = self.registry.find(run.job) or self.store.find_job(run.tenant, run.job)
+        limits = () if job is None else limits_on(job.limits, run.lane)
+        uses = self.store.limit_uses(limits)
+        return [(limit, uses[limit.id]) for limit in limits if not limit.room(uses[limit.id], now)]
 
     async def awhy(self, run_id: str) -> str:
         return await self.hop(self.why, run_id)
@@ -309,21 +332,6 @@ class Client:
         """`wait` for async code; any number of waits share one thread."""
         await self.aget(run_id)
         return await self.waiter.await_(run_id, timeout)
-
-    # Definitions and lanes
-
-    def pause(self, *, queue: str | None = None, job: str | None = None) -> int:
-        """Stop claiming runs of a queue or a job, until `resume`; what is running goes on."""
-        return self._pause(True, queue, job)
-
-    def resume(self, *, queue: str | None = None, job: str | None = None) -> int:
-        return self._pause(False, queue, job)
-
-    def _pause(self, paused: bool, queue: str | None, job: str | None) -> int:
-        if (queue is None) == (job is None):
-            raise InvalidOption("pause and resume take either queue= or job=.")
-        self.store.check()
-        return self.store.pause_lanes(paused, tenant=self.tenant, queue=queue, job=job)
 
     def for_tenant(self, tenant: str) -> Client:
         """The same verbs for another tenant."""

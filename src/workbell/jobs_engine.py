@@ -60,6 +60,7 @@ class JobsEngine:
         self._watch: Watch | None = None
         self._listeners: list[Callable[[Change], None]] = []
         self.problems: Sequence[Problem] = ()
+        self.keeps_schedules = True  # a worker beside a scheduler leaves that to it
 
     @property
     def project(self) -> str:
@@ -69,6 +70,8 @@ class JobsEngine:
         """Before the engine runs: the job files of a project, and the schedules that its code declares."""
         if self._settings.project is not None or self._files is not None:
             self.load()
+        if not self.keeps_schedules:
+            return
         names = self._put_code_schedules()
         reason = f"the code of {self.project!r} no longer declares it"
         self._client.schedules.disable_others(names, source=f"code:{self.project}", reason=reason)
@@ -106,6 +109,8 @@ class JobsEngine:
         if fresh:
             names = {file.name for file in fresh}
             store.put_jobs([job for job in registry.definitions(store.clock, self._client.tenant) if job.name in names])
+        if not self.keeps_schedules:
+            return
         self._put_file_schedules(fresh)
         kept = {file.name for file in files} | {Path(problem.path).stem for problem in problems}
         reason = f"its job file is gone from the project {self.project!r}"
@@ -131,6 +136,7 @@ class JobsEngine:
             timeout=file.timeout,
             description=file.description,
             handler=f"{file.path}:run",
+            isolation=file.isolation,
         )
 
     def _declaration(self, file: JobFile) -> Declaration:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -19,6 +20,38 @@ def process_start(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
     except OSError:
         return ""
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process lives and is not stopped; where the system does not tell, whether it lives."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        if Path("/proc/self").exists():
+            return False
+    except OSError:
+        return False
+    else:
+        return state not in "TtZXx"
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
+def memory_in_use() -> int:
+    """Bytes of memory that this process occupies; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def name_process(name: str) -> None:
+    """What `ps` and `top` call this process; the system keeps 15 characters of it."""
+    with suppress(OSError):
+        Path("/proc/self/comm").write_text(name[:15])
 
 
 def program_name() -> str:

@@ -91,7 +91,7 @@ class Schedules:
 
     def _declare(self, declaration: Declaration, source: str, now: datetime, old: Schedule | None) -> Schedule:
         settings = declaration.settings
-        job, _queue, payload = self._client.resolve(declaration.job, settings.get("payload"))
+        job, _queue, payload, _limits = self._client.resolve(declaration.job, settings.get("payload"))
         zone = settings.get("timezone") or self._client.timezone or (old.timezone if old else None) or timezone_name()
         at = settings.get("at")
         if source == "api" and old is None and isinstance(at, datetime) and at.tzinfo and at <= now:

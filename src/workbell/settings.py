@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 
 from workbell.errors import SettingsError
+from workbell.logs.handler import FORMATS
+from workbell.logs.secrets import without_secrets
 from workbell.model.state import Keep
 
 FILE = "workbell.toml"
@@ -30,6 +32,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     timezone: str | None = None
     tenant: str = "default"
     log_level: str = "info"
+    log_format: str = "auto"
+    workers: int = 1
     concurrency: int = 10
     lease: float = 30.0
     sweep: float = 5.0
@@ -123,7 +127,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _checked(settings: Settings) -> Settings:
-    bounds: dict[str, tuple[float, float]] = {"concurrency": (1, 10_000), "lease": (0.5, 86400)}
+    bounds: dict[str, tuple[float, float]] = {"workers": (0, 1000), "concurrency": (1, 10_000), "lease": (0.5, 86400)}
     bounds |= {"sweep": (0.05, 3600), "poll": (0.005, 60)}
     bounds |= {"grace": (0, 86400), "keep_succeeded": (0, 1e10), "keep_other": (0, 1e10)}
     for name, (low, high) in bounds.items():
@@ -132,4 +136,13 @@ def _checked(settings: Settings) -> Settings:
             raise SettingsError(f"Settings: {name} = {value} is not from {low} to {high}.")
     if settings.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR"):
         raise SettingsError(f"Settings: log_level = {settings.log_level!r} is none of debug, info, warning, error.")
+    if settings.log_format not in FORMATS:
+        raise SettingsError(f"Settings: log_format = {settings.log_format!r} is none of {', '.join(FORMATS)}.")
     return settings
+
+
+def safe_url(url: str) -> str:
+    """A URL that can be shown: without the password, and a file as seen from here."""
+    shown = without_secrets(url)
+    here = f"sqlite:///{Path.cwd()}/"
+    return f"sqlite:///{shown.removeprefix(here)}" if shown.startswith(here) else shown

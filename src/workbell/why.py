@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from workbell.model.capability import Capability, shortfall
+from workbell.model.limit import Limit, Use
+from workbell.model.pause import Pause
 from workbell.model.run import Run, Status
 
 
 def explain(
-    run: Run, now: datetime, *, ahead: int = 0, running: int = 0, paused: bool = False, known: bool = True
+    run: Run,
+    now: datetime,
+    *,
+    ahead: int = 0,
+    running: int = 0,
+    pause: Pause | None = None,
+    held: Sequence[tuple[Limit, Use]] = (),
+    workers: Capability | None = None,
 ) -> str:
     """A sentence or two about where a run stands."""
     match run.status:
         case Status.SCHEDULED:
             return _scheduled(run, now)
         case Status.QUEUED:
-            return _queued(run, now, ahead, running, paused, known)
+            return (
+                _stopped(run, now, pause, workers)
+                or _held_back(held, now)
+                or _queued(run, now, ahead, running, workers)
+            )
         case Status.RUNNING:
             since = _span(now - run.started_at) if run.started_at else "a moment"
             asked = " Its end was asked for; the handler has not stopped yet." if run.cancel_requested else ""
@@ -42,20 +57,42 @@ def _scheduled(run: Run, now: datetime) -> str:
     return f"It is due in {_span(left)}, at {run.scheduled_for:%Y-%m-%d %H:%M:%S} UTC.{again}"
 
 
-def _queued(run: Run, now: datetime, ahead: int, running: int, paused: bool, known: bool) -> str:
+def _stopped(run: Run, now: datetime, pause: Pause | None, workers: Capability | None) -> str | None:
+    """What keeps a queued run from starting whatever else happens."""
     if run.expires_at is not None and run.expires_at <= now and not run.attempt:
         return "It has expired and will be canceled at the next sweep."
-    if paused:
-        return f"Its lane is paused (queue {run.queue}, job {run.job}); resume it with bell.resume()."
-    if not known:
-        return f"No worker has ever declared the job {run.job!r}; start one that does. Nothing is spent meanwhile."
+    if pause is not None:
+        since = f"{pause.since:%Y-%m-%d %H:%M:%S} UTC"
+        return f"{str(pause).capitalize()} is paused since {since}; `{pause.remedy}` lets it go on."
+    missing = None if workers is None else shortfall(workers, run.queue, run.job)
+    if missing is not None:
+        return f"{missing} It waits, and nothing is spent meanwhile."
+    return None
+
+
+def _held_back(held: Sequence[tuple[Limit, Use]], now: datetime) -> str | None:
+    """Which limits of its job leave nothing."""
+    said = []
+    for limit, use in held:
+        which = f"job {limit.job}" + (f" with {limit.by}={limit.key}" if limit.key is not None else "")
+        if limit.concurrency is not None and use.running >= limit.concurrency:
+            said.append(f"{use.running:,} of {limit.concurrency:,} runs of {which} are running.")
+        free_at = limit.free_at(use, now)
+        if limit.rate is not None and free_at is not None:
+            started = f"{limit.rate.used(use.starts, now):,} of {which} started in the last {_span(limit.rate.span)}"
+            said.append(f"{started}; the next may start in {_span(free_at - now)}.")
+    return f"A limit holds it back: {' '.join(said)}" if said else None
+
+
+def _queued(run: Run, now: datetime, ahead: int, running: int, workers: Capability | None) -> str:
     since = _span(now - run.updated_at)
     place = f"{'1,000 or more' if ahead >= 1000 else ahead} before it in its lane, {running} of the lane running"
     if ahead == 0 and running == 0:
-        return (
-            f"It has been first in its lane for {since}, and nothing of the lane is running: no worker is taking "
-            f"runs of job {run.job!r} from queue {run.queue!r}, or all are busy."
-        )
+        first = f"It has been first in its lane for {since}, and nothing of the lane is running"
+        if workers is None:
+            return f"{first}: nobody is taking runs of job {run.job!r} from queue {run.queue!r}, or all are busy."
+        who = "the only worker" if workers.able == 1 else f"each of the {workers.able:,} workers"
+        return f"{first}: {who} for job {run.job!r} in queue {run.queue!r} is busy, or about to take it."
     return f"It has been queued for {since}: {place}."
 
 

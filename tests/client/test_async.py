@@ -14,12 +14,17 @@ from tests.support.waiting import until
 from workbell import DuplicateRun, RunNotFound, Status, WaitTimeout, Workbell
 from workbell.client import Client
 from workbell.handlers.job_function import Enqueuer, JobFunction
+from workbell.pausing import Pausing
 from workbell.settings import Settings
+from workbell.watching import Watching
 
 VERBS = ["enqueue", "enqueue_many", "enqueue_requests", "get", "runs", "attempts", "why", "cancel", "retry"]
 PAIRS = [
     *((Client, verb, f"a{verb}") for verb in VERBS),
     (Client, "wait", "await_"),
+    (Watching, "logs", "alogs"),
+    (Watching, "workers", "aworkers"),
+    *((Pausing, verb, f"a{verb}") for verb in ("pause", "resume", "pauses")),
     (JobFunction, "enqueue", "aenqueue"),
     (Enqueuer, "enqueue", "aenqueue"),
 ]
@@ -35,7 +40,7 @@ def test_each_verb_and_its_twin_have_one_signature(kind: type, plain: str, twin:
 
 
 def test_no_async_verb_is_without_its_plain_one() -> None:
-    for kind in (Client, JobFunction, Enqueuer):
+    for kind in (Client, Watching, Pausing, JobFunction, Enqueuer):
         names = {name for name, value in vars(kind).items() if inspect.iscoroutinefunction(value) and name[0] != "_"}
         assert names - {"make_ready", "hop"} == {twin for owner, _, twin in PAIRS if owner is kind}
 
@@ -45,7 +50,7 @@ async def test_the_whole_life_of_a_run(bell: Workbell, send: Any) -> None:
     run = await send.aenqueue("x")
     assert await bell.aget(run.id) == run
     assert [each.id for each in await bell.aruns(status="queued")] == [run.id]
-    assert "first in its lane" in await bell.awhy(run.id)
+    assert "No worker is running" in await bell.awhy(run.id)
     named = await bell.aenqueue("send", {"to": "y"}, delay=60)
     assert (await bell.acancel(named.id, "enough")).reason == "enough"
     many = await bell.aenqueue_many([send.request("z"), ("send", {"to": "w"})])

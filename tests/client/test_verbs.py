@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import fail, finish, take
+from tests.unit.makers import worker_of
 from workbell import InvalidOption, RunNotFinished, RunNotFound, Status, WaitTimeout, Workbell
 from workbell.model import state
 from workbell.model.run import AttemptStatus
+from workbell.model.worker import LOST_AFTER
 from workbell.stores.port import Held
 
 
@@ -136,6 +138,8 @@ def test_wait_has_an_end(bell: Workbell, send: Any) -> None:
 
 def test_why_tells_where_a_run_stands(bell: Workbell, send: Any) -> None:
     first, second = send.enqueue("x"), send.enqueue("y")
+    assert "No worker is running" in bell.why(first.id)
+    bell.store.put_worker(worker_of("send", now=bell.store.clock.now()))
     assert "first in its lane" in bell.why(first.id)
     assert "1 before it in its lane, 0 of the lane running" in bell.why(second.id)
     bell.pause(queue="mail")
@@ -156,29 +160,52 @@ def test_why_knows_that_no_worker_knows_the_job(bell: Workbell) -> None:
     def stranger() -> None: ...
 
     run = stranger.enqueue()
-    assert "No worker has ever declared the job 'stranger'" in bell.why(run.id)
+    now = bell.store.clock.now()
+    lost = worker_of("stranger", now=now, id="lost", seen_at=now - LOST_AFTER - timedelta(seconds=1))
+    bell.store.put_worker(lost)
+    assert "No worker is running; start one: `workbell start`." in bell.why(run.id)
+    bell.store.put_worker(worker_of("send", now=now))
+    assert "1 worker is running, and it does not know job 'stranger' (queue 'default')" in bell.why(run.id)
+    bell.store.put_worker(worker_of("stranger", now=now, id="b", stopping=True))
+    assert "2 workers are running, and the only one that could take job 'stranger'" in bell.why(run.id)
+    bell.store.put_worker(worker_of("stranger", now=now, id="c"))
+    assert "first in its lane" in bell.why(run.id)
     other.waiter.close()
 
 
 def test_a_paused_queue_or_job_is_not_claimed(bell: Workbell, send: Any, report: Any) -> None:
     send.enqueue("x")
     report.enqueue(1)
-    assert bell.pause(queue="mail") == 1
+    mail = bell.pause(queue="mail")
     assert [run.job for run in take(bell)] == ["report"]
-    assert bell.pause(job="report") == 1
+    jobs = bell.pause(job="report")
     report.enqueue(2)
+    send.enqueue("new")
     assert take(bell) == []
+    assert bell.pauses() == [jobs, mail]
     assert bell.resume(queue="mail") == 1
-    assert [run.job for run in take(bell)] == ["send"]
+    assert [run.job for run in take(bell)] == ["send", "send"]
     assert bell.resume(job="report") == 1
     assert [run.job for run in take(bell)] == ["report"]
-    assert bell.pause(queue="no such") == 0
+    assert bell.resume(queue="no such") == 0
+    assert bell.pauses() == []
 
 
-@pytest.mark.parametrize("wanted", [{}, {"queue": "mail", "job": "send"}])
-def test_pause_takes_one_thing(bell: Workbell, wanted: dict[str, str]) -> None:
-    with pytest.raises(InvalidOption, match="either queue= or job="):
-        bell.pause(**wanted)
+def test_a_job_is_paused_in_one_queue(bell: Workbell, send: Any) -> None:
+    send.enqueue("x")
+    send.options(queue="slow").enqueue("y")
+    bell.pause(queue="slow", job="send")
+    assert [run.queue for run in take(bell)] == ["mail"]
+    assert bell.resume(queue="mail", job="send") == 0
+    assert bell.resume(queue="slow", job="send") == 1
+    assert [run.queue for run in take(bell)] == ["slow"]
+
+
+@pytest.mark.parametrize("wanted", [{}, {"queue": ""}, {"job": " x"}])
+def test_pause_and_resume_must_be_told_of_what(bell: Workbell, wanted: dict[str, str]) -> None:
+    for verb in (bell.pause, bell.resume):
+        with pytest.raises(InvalidOption):
+            verb(**wanted)
 
 
 def test_another_tenants_runs_are_not_there(bell: Workbell, send: Any) -> None:
@@ -192,7 +219,8 @@ def test_another_tenants_runs_are_not_there(bell: Workbell, send: Any) -> None:
                 verb(run.id)
     assert [run.id for run in bell.runs()] == [mine.id]
     assert [run.id for run in other.runs()] == [theirs.id]
-    assert other.pause(queue="mail") == 1
+    other.pause(queue="mail")
+    assert bell.pauses() == []
     assert [run.id for run in take(bell)] == [mine.id]
 
 

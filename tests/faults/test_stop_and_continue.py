@@ -8,14 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.checker import check, report
-from tests.support.processes import Site, freeze, thaw
+from tests.support.processes import Site, file_of, freeze, thaw
 from tests.support.waiting import until
 from tests.support.worker_app import declare
 from workbell import Status, Workbell
-
-
-def file_of(url: str) -> Path | None:
-    return Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite") else None
 
 
 @pytest.mark.parametrize("job", ["held_async", "held_plain"])

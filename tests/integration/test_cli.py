@@ -185,7 +185,7 @@ class TestDoctor:
         assert abs(told["clock_difference_ms"]) < 60_000
 
     def test_runs_that_nobody_can_take(self, tmp_path: Path) -> None:
-        """A lane whose job no worker declared is a risk; a paused one is worth a note."""
+        """A lane whose job no living worker knows is a risk; a paused one is worth a note."""
         with Workbell(f"sqlite:///{tmp_path}/a.db") as bell:
             known = bell.job(name="known")(lambda: None)
             bell.store.check()
@@ -196,8 +196,8 @@ class TestDoctor:
         answer = call(tmp_path, "doctor", "--url", "sqlite:///a.db", "--json")
         told = {finding["what"]: finding for finding in json.loads(answer.out)["findings"]}
         assert answer.code == 1
-        assert told["unknown job"]["level"] == "risk"
-        assert "job unknown: 1 queued" in told["unknown job"]["text"]
+        assert told["unserved"]["level"] == "risk"
+        assert "job unknown: 1 queued run, and nobody takes them. No worker is running" in told["unserved"]["text"]
         assert told["paused"]["level"] == "note"
         assert "job known: 1 queued" in told["paused"]["text"]
         assert "1 at risk" in call(tmp_path, "doctor", "--url", "sqlite:///a.db").out

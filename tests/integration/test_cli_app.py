@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import assert_refused, call
-from workbell.cli.load_app import load_app
+from workbell.load_app import load_app
 from workbell.errors import JobsError, SettingsError, WorkbellError
 
 _numbers = itertools.count()

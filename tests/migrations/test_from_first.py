@@ -40,8 +40,11 @@ def opened(url: str) -> SqlStore:
     return store
 
 
+TABLES = ("lanes", "runs", "history", "attempts", "keys")
+
+
 def work_in(store: SqlStore) -> tuple[Run, Run, Run, Run]:
-    """Runs in every state, made and moved by what the first schema has."""
+    """Runs in every state."""
     done, retried, running = add(store, *[request(tag=f"t{number}", input_text='{"n":1}') for number in range(3)])
     done, retried, running = claim(store)
     store.apply([state.succeed(done, after(1), result="1", keep=KEEP.succeeded)])
@@ -50,10 +53,30 @@ def work_in(store: SqlStore) -> tuple[Run, Run, Run, Run]:
     return done, retried, running, waiting
 
 
-def test_live_runs_go_on_and_schedules_work(old_url: str) -> None:
+def put_into(old: SqlStore, new: SqlStore) -> None:
+    """What the new store holds, as far as the tables of the old one have room for it: no code of that time is left."""
+
+    def columns(store: SqlStore, table: str) -> list[str]:
+        return [row[1] for row in map(tuple, shape(store)[0]) if row[0] == f"workbell_{table}"]  # type: ignore[call-overload]
+
+    for table in TABLES:
+        names = [name for name in columns(new, table) if name in columns(old, table)]
+        listed = ", ".join(names)
+        rows = new.read(lambda s, t=table, n=listed: s.text_rows(f"SELECT {n} FROM workbell_{t}", {}))
+        values = ", ".join(f":{name}" for name in names)
+        text = f"INSERT INTO workbell_{table} ({listed}) VALUES ({values})"
+        for row in rows:
+            old.write(lambda s, t=text, v=dict(zip(names, row, strict=True)): s.text_rows(t, v))
+
+
+def test_live_runs_go_on_and_schedules_work(old_url: str, tmp_path: Path, postgres_url: str) -> None:
     store = opened(old_url)
-    done, retried, running, waiting = work_in(store)
-    before = store.find_runs([run.id for run in (done, retried, running, waiting)])
+    new = opened(postgres_url if store.engine == "postgres" else f"sqlite:///{tmp_path / 'new.db'}")
+    new.check()
+    done, retried, running, waiting = work_in(new)
+    before = new.find_runs([run.id for run in (done, retried, running, waiting)])
+    put_into(store, new)
+    new.close()
     with pytest.raises(SchemaMismatch, match=r"has schema 1 .*workbell migrate"):
         store.check()
     assert store.migrate() == [name for _, name, _ in migrations(store.engine)[1:]]

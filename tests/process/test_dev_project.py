@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -108,16 +109,17 @@ def test_a_project_while_it_is_worked_on(demo: Path) -> None:
 
 
 def test_as_a_service(demo: Path) -> None:
-    """`start`: a log line for every run, and no watch unless it is asked for."""
+    """`start`: a log line for every run, as JSON where nobody looks on, and no watch unless it is asked for."""
+    line = r'"event":"run succeeded",.*"task":"hello",.*"attempt":1,.*"duration_s":[\d.e-]+,"result":"Hello, %s!"\}$'
     with going(demo, "start", "--watch") as service:
-        place = service.await_line(r"^\S+ info +started: store \S+, 1 jobs, 1 of them by schedule, 0 files with ")
-        line = r"^\S+ info +succeeded in \S+ ms: Hello, %s!  job=hello  run_id=\S+  attempt=1$"
-        place = service.await_line(line % "world", place)
+        place = service.await_line(line % "world")
         edit(demo / "jobs" / "hello.py", "world", "Ada")
-        place = service.await_line(r"^\S+ info +job file jobs/hello\.py: reloaded$", place)
+        place = service.await_line(r'"event":"job file jobs/hello\.py: reloaded"', place)
         service.await_line(line % "Ada", place)
-        assert "Workbell 0" not in service.stop(signal.SIGTERM)
-    with going(demo, "start") as service:
+        for told in service.stop(signal.SIGTERM).splitlines():
+            assert list(json.loads(told))[:4] == ["ts", "level", "event", "logger"]
+    line = r'^\S+ info +run succeeded  run_id=\S+  task=hello  attempt=1 .* result="Hello, %s!"$'
+    with going(demo, "start", WORKBELL_LOG_FORMAT="text") as service:
         place = service.await_line(line % "Ada")
         edit(demo / "jobs" / "hello.py", "Ada", "Eve")
         place = service.await_line(line % "Ada", place)

@@ -21,6 +21,7 @@ from tests.support.databases import Databases
 from workbell.app import open_store
 from workbell.errors import DuplicateRun
 from workbell.model import state
+from workbell.model.limit import NO_LIMITS, Limits, limits_on
 from workbell.model.run import PENDING, Lane, NewRun, Run, Status
 from workbell.model.state import Transition
 from workbell.stores.memory import MemoryStore
@@ -30,12 +31,21 @@ from workbell.testing.contracts.store.copying import everything
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
 MANY = 1000
+LIMITS = [
+    NO_LIMITS,
+    NO_LIMITS,
+    Limits(concurrency=2),
+    Limits(concurrency=1, concurrency_key="k"),
+    Limits(rate="3/10s"),
+    Limits(concurrency=3, rate="200/10s", rate_key="k"),
+]
 LANES = [Lane(tenant, queue, "work") for tenant in "tu" for queue in "xy"]
 
 requests = st.fixed_dictionaries(
     {
         "queue": st.sampled_from("xxy"),
         "tenant": st.sampled_from("ttu"),
+        "lane_key": st.sampled_from([None, None, "a", "b"]),
         "delay": st.sampled_from([0, 0, 0, 5, 20]),
         "overdue": st.sampled_from([0, 3, 7]),  # so that the order of due times is not that of the ids
         "priority": st.sampled_from([0, 0, 0, 1]),
@@ -70,7 +80,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.claims: list[Run] = []  # also those whose lease has been lost since
         self.sent: list[Transition] = []
         for store in (self.oracle, self.subject):
-            store.load(Batch(lanes=[(lane, False) for lane in LANES]))
+            store.load(Batch(lanes=LANES))
 
     def teardown(self) -> None:
         self._opened.__exit__(None, None, None)
@@ -120,10 +130,12 @@ class StoreMachine(RuleBasedStateMachine):
         heads = self.both(lambda store: store.survey(-1, MANY))
         picks = [Pick(head.lane_id, head.rank, quota) for head in heads[skip:]]
         until = after(self.now + draw(st.sampled_from([10, 60])))
-        worker = f"worker-{limit}"
-        self.claims += self.both(
-            lambda store: store.claim(picks, limit, worker=worker, now=after(self.now), lease_until=until)
-        )
+        lease = {"worker": f"worker-{limit}", "now": after(self.now), "lease_until": until}
+        limits = draw(st.sampled_from(LIMITS))
+        limited = {head.lane_id: found for head in heads if (found := limits_on(limits, head.lane))}
+        self.claims += self.both(lambda store: store.claim(picks, limit, limits=limited, **lease))
+        asked = [one for listed in limited.values() for one in listed]
+        self.both(lambda store: {key: (use.running, list(use.starts)) for key, use in store.limit_uses(asked).items()})
 
     def decide(self, run: Run, how: str) -> Transition:
         now, began = after(self.now), after(self.now)
@@ -133,7 +145,8 @@ class StoreMachine(RuleBasedStateMachine):
             case "retry":
                 return state.retry(run, now, error="E", reason="error", wait=after(5) - after(0), started_at=began)
             case "fail":
-                then = request(run.job, tenant=run.tenant, queue=run.queue, at=self.now, delay=5)
+                lane = {"tenant": run.tenant, "queue": run.queue, "lane_key": run.lane.key}
+                then = request(run.job, at=self.now, delay=5, **lane)
                 self.known.append(then.run.id)
                 return state.fail(run, now, error="E", reason="error", keep=KEEP.other, then=then)
             case "snooze":
@@ -201,9 +214,10 @@ class StoreMachine(RuleBasedStateMachine):
         self.both(lambda store: store.delete_finished(now, MANY))
 
     def pause(self, draw: Draw) -> None:
-        paused, queue = draw(st.sampled_from([False, False, True])), draw(st.sampled_from(["x", "y", None]))
-        by = {"queue": queue} if queue else {"job": "work"}
-        self.both(lambda store: store.pause_lanes(paused, tenant="t", **by))
+        paused = draw(st.sampled_from([False, False, True]))
+        queue, job = draw(st.sampled_from([("x", None), ("y", None), (None, "work"), ("x", "work")]))
+        now = after(self.now)
+        self.both(lambda store: store.pause("t", queue, job, now) if paused else store.resume("t", queue, job))
 
     @invariant()
     def hold_the_same(self) -> None:

@@ -32,22 +32,24 @@ class Site:
         self.log = folder / "log.txt"
         self.gates = folder / "gates"
         self.gates.mkdir()
-        self._started: list[subprocess.Popen[bytes]] = []
+        self.started_here: list[subprocess.Popen[bytes]] = []
         self._events: list[Event] = []
         self._read_to = 0
         self._settings = FAST | settings
 
     def start(self, *arguments: str, program: str = "worker_app") -> subprocess.Popen[bytes]:
+        return self.run_command([sys.executable, "-m", f"{PACKAGE}.{program}", *arguments])
+
+    def run_command(self, command: list[str]) -> subprocess.Popen[bytes]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WORKBELL_")}
         environment |= {f"WORKBELL_{name}": value for name, value in self._settings.items()}
         environment |= {"WORKBELL_URL": self.url, "RECORDING": str(self.recorder.path), "GATES": str(self.gates)}
         environment["PYTHONPATH"] = os.pathsep.join([str(SOURCE), str(TOP)])
-        command = [sys.executable, "-m", f"{PACKAGE}.{program}", *arguments]
         with self.log.open("ab") as log:
             process = subprocess.Popen(
                 command, env=environment, cwd=self.gates, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
-        self._started.append(process)
+        self.started_here.append(process)
         return process
 
     def worker(self) -> subprocess.Popen[bytes]:
@@ -97,7 +99,7 @@ class Site:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for process in self._started:
+        for process in self.started_here:
             kill(process)
         self.recorder.close()
         if error is not None:
@@ -112,10 +114,14 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def freeze(process: subprocess.Popen[bytes], database: Path | None = None) -> None:
+    freeze_pid(process.pid, database)
+
+
+def freeze_pid(pid: int, database: Path | None = None) -> None:
     """SIGSTOP. With a SQLite file: while nobody is in the middle of a write, since all others would wait for it."""
     with turn(database):
-        process.send_signal(signal.SIGSTOP)
-        until(lambda: state(process.pid) in "Tt", f"process {process.pid} to stop")
+        os.kill(pid, signal.SIGSTOP)
+        until(lambda: state(pid) in "Tt", f"process {pid} to stop")
 
 
 def thaw(process: subprocess.Popen[bytes]) -> None:
@@ -124,6 +130,11 @@ def thaw(process: subprocess.Popen[bytes]) -> None:
 
 def state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def file_of(url: str) -> Path | None:
+    """The file of a SQLite store."""
+    return Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite") else None
 
 
 @contextmanager

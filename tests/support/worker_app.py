@@ -93,9 +93,9 @@ class NotedWorkbell(Workbell):
         self.recorder.note("ready")
         return engine
 
-    async def _stop(self, *arguments: Any) -> None:
+    async def _stop(self, *arguments: Any) -> int:
         self.recorder.note("stopping")
-        await super()._stop(*arguments)
+        return await super()._stop(*arguments)
 
 
 def enqueue(bell: Workbell, recorder: Recorder, count: int) -> None:

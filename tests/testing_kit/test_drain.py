@@ -239,3 +239,17 @@ def test_a_job_that_never_ends_is_named(workbell_memory: Workbell, monkeypatch: 
     forever.enqueue()
     with pytest.raises(WorkbellError, match="enqueue itself"):
         drain(bell)
+
+
+def test_log_lines_are_kept(workbell_memory: Workbell) -> None:
+    bell = workbell_memory
+
+    @bell.job(retry=Retry(attempts=2, delay=0))
+    def note(ctx: Context) -> None:
+        ctx.logger.info("attempt %d", ctx.run.attempt)
+        if ctx.run.attempt == 1:
+            raise ValueError("again")
+
+    run = note.enqueue()
+    drain(bell)
+    assert [line.message for line in bell.logs(run.id)] == ["attempt 1", "attempt 2"]

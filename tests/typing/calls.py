@@ -71,7 +71,8 @@ def right() -> None:
     assert_type(bell.why("id"), str)
     assert_type(bell.retry("id"), Run)
     assert_type(bell.cancel("id", "reason"), Run)
-    assert_type(bell.pause(queue="mail"), int)
+    assert_type(bell.pause(queue="mail"), Pause)
+    assert_type(bell.resume(queue="mail"), int)
 
 
 async def right_async() -> None:

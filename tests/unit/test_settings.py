@@ -47,7 +47,7 @@ def test_levels_are_mixed_setting_by_setting(tmp_path: Path) -> None:
 
 
 def test_every_setting_can_come_from_the_environment() -> None:
-    texts = {"url": "memory://", "app": "a:b", "tenant": "t", "log_level": "debug"}
+    texts = {"url": "memory://", "app": "a:b", "tenant": "t", "log_level": "debug", "log_format": "json"}
     given = {name: texts.get(name, "7") for name in Settings.__struct_fields__}
     found = load(environment={f"WORKBELL_{name.upper()}": text for name, text in given.items()})
     assert {name: str(getattr(found, name)).removesuffix(".0") for name in given} == given
@@ -63,6 +63,7 @@ def test_every_setting_can_come_from_the_environment() -> None:
         ("poll", "-1"),
         ("grace", "inf"),
         ("log_level", "loud"),
+        ("log_format", "xml"),
     ],
 )
 def test_an_error_names_the_setting(name: str, value: str) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from tests.unit.makers import NOW, run_in
+from workbell.model.capability import Capability
+from workbell.model.pause import Pause
 from workbell.model.run import Status
 from workbell.why import explain
 
@@ -32,8 +34,44 @@ MINUTE = timedelta(minutes=1)
             ["Its handler asked for later: busy."],
         ),
         (Status.QUEUED, {}, {"paused": True}, ["paused (queue default, job send)", "bell.resume()"]),
-        (Status.QUEUED, {}, {"known": False}, ["No worker has ever declared the job 'send'", "Nothing is spent"]),
-        (Status.QUEUED, {}, {}, ["first in its lane", "no worker is taking", "'send'", "'default'"]),
+        (
+            Status.QUEUED,
+            {},
+            {"workers": Capability(0, 0, 0, 0)},
+            ["No worker is running; start one: `workbell start`."],
+        ),
+        (
+            Status.QUEUED,
+            {},
+            {"workers": Capability(2, 0, 0, 0)},
+            ["2 workers are running, and none of them knows job 'send' (queue 'default')", "nothing is spent"],
+        ),
+        (
+            Status.QUEUED,
+            {},
+            {"workers": Capability(1, 0, 0, 0)},
+            ["1 worker is running, and it does not know job 'send'"],
+        ),
+        (Status.QUEUED, {}, {"workers": Capability(3, 2, 0, 0)}, ["none that knows job 'send' serves queue 'default'"]),
+        (
+            Status.QUEUED,
+            {},
+            {"workers": Capability(3, 1, 1, 0)},
+            ["the only one that could take job 'send' from queue 'default' will stop; start another"],
+        ),
+        (
+            Status.QUEUED,
+            {},
+            {"pause": Pause("default", None, "send", NOW), "workers": Capability(0, 0, 0, 0)},
+            ["is paused since"],
+        ),
+        (Status.QUEUED, {}, {}, ["first in its lane", "nobody is taking", "'send'", "'default'"]),
+        (
+            Status.QUEUED,
+            {},
+            {"workers": Capability(3, 2, 0, 2)},
+            ["first in its lane", "each of the 2 workers for job 'send' in queue 'default' is busy"],
+        ),
         (Status.QUEUED, {}, {"ahead": 7, "running": 2}, ["7 before it in its lane, 2 of the lane running"]),
         (Status.QUEUED, {}, {"ahead": 1000}, ["1,000 or more before it"]),
         (Status.QUEUED, {"expires_at": NOW}, {"paused": True}, ["has expired", "next sweep"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -10,10 +9,10 @@ from typing import NamedTuple
 import msgspec
 
 from workbell.app import Workbell, open_store
-from workbell.cli.load_app import load_app
-from workbell.cli.project import Project, missing_file, safe_url, store_url
-from workbell.errors import ScheduleNotFound, SettingsError
+from workbell.cli.project import Project, missing_file, store_url
+from workbell.errors import ScheduleNotFound
 from workbell.handlers.job_files import JobFile, JobFiles, Problem
+from workbell.recipe import Recipe, make
 
 
 class Here(NamedTuple):
@@ -26,18 +25,11 @@ class Here(NamedTuple):
 
 def load_bell(project: Project, url: str | None = None) -> Workbell:
     """The app's Workbell; a folder without an app needs none, its job files are enough. `url` is the option."""
-    settings = project.settings
-    if settings.app is None:
-        return Workbell(settings=msgspec.structs.replace(settings, project=settings.project or project.folder.name))
-    if url is not None:
-        os.environ["WORKBELL_URL"] = url  # the app makes its Workbell itself, and this is where it looks
-    bell = load_app(settings.app, project.folder)
-    if url is not None and bell.settings.url != url:
-        raise SettingsError(
-            f"--url: the app itself names its store ({safe_url(bell.settings.url)}); leave the option out, "
-            "or write Workbell() without a URL in the app."
-        )
-    return bell
+    return make(recipe_of(project, url))
+
+
+def recipe_of(project: Project, url: str | None = None) -> Recipe:
+    return Recipe(project.settings, str(project.folder), url)
 
 
 @contextmanager

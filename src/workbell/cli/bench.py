@@ -12,8 +12,9 @@ import click
 from workbell.cli.measure.plan import Row, measure
 from workbell.cli.measure.scene import clear, is_ours
 from workbell.cli.output import make_console, make_progress, make_table, print_json
-from workbell.cli.project import json_option, open_project, opened, safe_url
+from workbell.cli.project import json_option, open_project, opened
 from workbell.errors import InvalidOption, StoreError
+from workbell.settings import safe_url
 from workbell.stores.port import Store
 
 

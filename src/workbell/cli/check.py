@@ -8,11 +8,11 @@ from typing import NamedTuple
 import click
 
 from workbell.app import Workbell
-from workbell.cli.load_app import load_app
 from workbell.cli.output import print_json
 from workbell.cli.project import Project, app_option, json_option, open_project
 from workbell.errors import SettingsError, WorkbellError
 from workbell.handlers.job_files import JobFiles, Problem
+from workbell.load_app import load_app
 from workbell.settings import FILE, beside, find_file, load
 
 WITH_PLACE = re.compile(r"(?P<path>.+?\.py):(?P<line>\d+): (?P<message>.*)", re.DOTALL)

@@ -10,7 +10,6 @@ from workbell.cli.project import (
     missing_file,
     open_project,
     opened,
-    safe_url,
     store_url,
     url_option,
 )
@@ -18,6 +17,7 @@ from workbell.cli.schema import look
 from workbell.cli.transfer import Tally, census, transfer
 from workbell.errors import StoreError
 from workbell.model.run import Status
+from workbell.settings import safe_url
 from workbell.stores.port import Filter, Store
 
 MOST = 1000

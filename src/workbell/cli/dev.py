@@ -22,6 +22,7 @@ from workbell.cli.reload_lines import ReloadLines, ToldElsewhere
 from workbell.cli.run_lines import RunLines
 from workbell.errors import SettingsError, UnknownJob
 from workbell.model.run import LIVE
+from workbell.recipe import load_jobs
 
 
 @click.command(help="Run this folder's jobs here, with a line for every run; changed job files are taken over.")
@@ -31,16 +32,16 @@ from workbell.model.run import LIVE
 @click.option("--start", metavar="JOB", help="Enqueue this job first, unless a run of it is waiting already.")
 def dev(app: str | None, url: str | None, concurrency: int | None, start: str | None) -> None:
     flags = {"app": app, "url": url, "concurrency": concurrency}
-    project = open_project(**flags)
+    project = open_project(for_people=True, **flags)
     if is_empty(project):
         offer_init()
-        project = open_project(**flags)
+        project = open_project(for_people=True, **flags)
     told = ToldElsewhere()
     logging.getLogger("workbell.jobs").addFilter(told)
     console = make_console()
     try:
         with load_bell(project, url) as bell:
-            load_jobs(bell, project)
+            load_jobs(bell, str(project.folder))
             if start is not None:
                 _start(bell, start)
             show_header(console, bell, project)
@@ -75,14 +76,6 @@ def offer_init() -> None:
         raise SettingsError(f"{nothing}.")
     tell(Path(), make_project(Path()))
     click.echo()
-
-
-def load_jobs(bell: Workbell, project: Project) -> None:
-    """The job files and the schedules of the code, in the store, so that they can be shown before anything runs."""
-    bell.store.check()
-    if bell.settings.project is None and (project.folder / bell.settings.jobs).is_dir():
-        bell.engine.load()  # where there is no workbell.toml, the folder of jobs says enough
-    bell.engine.start()
 
 
 @contextmanager

@@ -6,7 +6,8 @@ import click
 
 from workbell.cli.findings import Report, examine
 from workbell.cli.output import LEVELS, can_draw, make_console, make_table, print_json
-from workbell.cli.project import json_option, open_project, safe_url, store_url, url_option
+from workbell.cli.project import json_option, open_project, store_url, url_option
+from workbell.settings import safe_url
 
 
 @click.command(help="Look at the store and say what is fine, what to note and what is at risk.")

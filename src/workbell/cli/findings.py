@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from workbell.cli.output import span
 from workbell.cli.project import missing_file, opened
 from workbell.cli.schema import look
+from workbell.cli.worker_findings import unserved_findings, worker_findings
 from workbell.errors import StoreError
 from workbell.stores.migrate import NEWEST
 from workbell.stores.port import Counts, Store
@@ -105,6 +106,7 @@ def _runs(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:
             "queue": lane.lane.queue,
             "job": lane.lane.job,
             "target": lane.lane.target,
+            "key": lane.lane.key,
             "scheduled": lane.scheduled,
             "queued": lane.queued,
             "running": lane.running,
@@ -113,8 +115,10 @@ def _runs(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:
         for lane in lanes
     ]
     yield Finding("ok", "live runs", ", ".join(f"{count:,} {name}" for name, count in totals.items()))
-    for lane in lanes:
-        yield from _lane(store, lane)
+    yield from _pauses(store, lanes)
+    workers = store.list_workers()
+    yield from (Finding(*told) for told in unserved_findings(store, workers, lanes))
+    yield from (Finding(*told) for told in worker_findings(store, workers, numbers))
     now = store.clock.now()
     due = store.next_due()
     if due is not None and now - due > OVERDUE:
@@ -125,13 +129,12 @@ def _runs(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:
         yield Finding("note", "leases", text)
 
 
-def _lane(store: Store, counts: Counts) -> Iterator[Finding]:
-    lane = counts.lane
-    name = f"queue {lane.queue}, job {lane.job}" + (f", tenant {lane.tenant}" if lane.tenant != "default" else "")
-    if not counts.queued:
-        return
-    if counts.paused:
-        yield Finding("note", "paused", f"{name}: {counts.queued:,} queued runs wait for bell.resume().")
-    elif lane.target is None and store.find_job(lane.tenant, lane.job) is None:
-        text = f"{name}: {counts.queued:,} queued runs, and no worker ever declared it; start one that does."
-        yield Finding("risk", "unknown job", text)
+def _pauses(store: Store, lanes: list[Counts]) -> Iterator[Finding]:
+    """What waits because it is paused."""
+    for pause in store.list_pauses():
+        queued = sum(counts.queued for counts in lanes if pause.covers(counts.lane))
+        if queued:
+            whose = f", tenant {pause.tenant}" if pause.tenant != "default" else ""
+            since = f"paused for {span(store.clock.now() - pause.since)}"
+            text = f"{pause}{whose}: {queued:,} queued runs wait, {since}; `{pause.remedy}` lets them go on."
+            yield Finding("note", "paused", text)

@@ -8,9 +8,10 @@ from rich.text import Text
 
 from workbell.app import Workbell
 from workbell.cli.output import can_draw, one_line, print_facts, print_lines, printable
-from workbell.cli.project import Project, safe_url
+from workbell.cli.project import Project
 from workbell.cli.words import due_in, in_words
 from workbell.model.schedule import Schedule
+from workbell.settings import safe_url
 from workbell.version import __version__
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, opened, safe_url, store_url, url_option
+from workbell.cli.project import json_option, open_project, opened, store_url, url_option
 from workbell.cli.schema import engine_of, look
+from workbell.settings import safe_url
 from workbell.stores.migrate import NEWEST, dump
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,11 +48,11 @@ def app_option(command: Command) -> Command:
     )
 
 
-def open_project(**flags: Any) -> Project:
-    """The settings in force, with logging set up as they say."""
+def open_project(*, for_people: bool = False, **flags: Any) -> Project:
+    """The settings in force, with logging set up as they say. A command whose own output is for people logs text."""
     file = find_file()
     settings = load(flags, file=file)
-    set_up(settings.log_level)
+    set_up(settings.log_level, "text" if for_people and settings.log_format == "auto" else settings.log_format)
     return Project(settings, file)
 
 
@@ -62,7 +61,7 @@ def store_url(project: Project) -> str:
     settings = project.settings
     defaults = Settings() if project.file is None else beside(project.file)
     if settings.app is not None and settings.url == defaults.url:
-        from workbell.cli.load_app import load_app
+        from workbell.load_app import load_app
 
         return load_app(settings.app, project.folder).settings.url
     return settings.url
@@ -82,11 +81,3 @@ def missing_file(url: str) -> Path | None:
     """The file of an SQLite URL, if it is not there: only to look must not create it."""
     path = Path(url.removeprefix("sqlite:///"))
     return path if url.startswith("sqlite:///") and not path.exists() else None
-
-
-def safe_url(url: str) -> str:
-    """A URL that can be shown: without the password, and a file as seen from here."""
-    shown = re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1:…@", url)
-    shown = re.sub(r"(?i)(password=)[^&\s]*", r"\1…", shown)
-    here = f"sqlite:///{Path.cwd()}/"
-    return f"sqlite:///{shown.removeprefix(here)}" if shown.startswith(here) else shown

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from workbell.errors import JobsError
+from workbell.errors import InvalidOption, JobsError
+from workbell.model.size import read_size
 from workbell.timing.instants import read_instant
 from workbell.timing.interval import read_span
 
@@ -76,4 +77,16 @@ class JsonObject(Kind):
         return found
 
 
-INSTANT, SPAN, WINDOW, JSON = Instant(), Span(), TimesOfDay(), JsonObject()
+class Size(Kind):
+    """`512MB`, `2GB`."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return read_size(self.name, value)
+        except InvalidOption as error:
+            self.fail(str(error), param, ctx)
+
+
+INSTANT, SPAN, WINDOW, JSON, SIZE = Instant(), Span(), TimesOfDay(), JsonObject(), Size()

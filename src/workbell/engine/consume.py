@@ -7,11 +7,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from workbell.engine.hold_back import paused
 from workbell.engine.work import Work
 from workbell.errors import StoreUnavailable
 from workbell.handlers.registry import Registry
 from workbell.model import state
 from workbell.model.clock import Clock
+from workbell.model.limit import Limit, limits_on
 from workbell.model.run import Lane
 from workbell.queues.port import Claimant, Queue
 from workbell.stores.port import Store
@@ -54,7 +56,7 @@ class Consume:
         self._unsure = False  # a claim failed in a way that leaves open whether it happened
         self._rate = 0.0
         self._booked = 0
-        self._measured_at = clock.monotonic()
+        self._measured_at = self._booked_at = clock.monotonic()
 
     def note_booked(self, works: Sequence[Work]) -> None:
         """These are off our hands."""
@@ -63,6 +65,7 @@ class Consume:
             if self.held.get(work.run.id) is work:
                 del self.held[work.run.id]
         self._booked += len(works)
+        self._booked_at = self._clock.monotonic()
 
     def step(self, now: datetime) -> float | None:
         if self._alone is not None and self.held.get(self._alone.run.id) is self._alone:
@@ -80,12 +83,15 @@ class Consume:
         if self._unsure:
             self._release_strays(now)
         try:
-            runs = self._queue.claim(self._claimant, want, now)
+            slots = self._slots(in_hand, ahead) if self._registry.has_limits else None
+            runs = self._queue.claim(self._claimant, want, now, slots)
         except StoreUnavailable:
             self._unsure = True
             raise
         if not runs:
-            return self._poll
+            return self._until_free(now)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%d runs claimed, %d wanted", len(runs), want, extra={"worker_id": self._claimant.worker})
         works: list[Work] = []
         for run in runs:
             job = self._registry.find(run.job)
@@ -97,7 +103,8 @@ class Consume:
             if before is not None:  # an earlier lease of ours, lost meanwhile
                 before.lost = True
             self.held[run.id] = work
-            (self._suspects if run.suspect else works).append(work)
+            # One in a process of its own can take nobody with it.
+            (self._suspects if run.suspect and job.isolation is None else works).append(work)
         if works:
             self._deliver(works)
         return 0
@@ -112,11 +119,34 @@ class Consume:
             self._measured_at = now
         return min(MOST_AHEAD, int(self._rate * AHEAD_SECONDS))
 
+    def _slots(self, in_hand: int, ahead: int) -> int:
+        """How many runs of limited jobs may be claimed: those that will begin at once.
+
+        One that waits here takes a place that another worker could use. But while short runs are claimed ahead all the
+        time, no slot would ever be found free: then as many as the slots will work off in a moment.
+        """
+        free = self._concurrency - in_hand
+        if self._clock.monotonic() - self._booked_at <= AHEAD_SECONDS:
+            free = max(free, min(ahead, self._concurrency))
+        return max(free, 0)
+
+    def _until_free(self, now: datetime) -> float:
+        """Nothing to claim: until the next poll, or until a rate lets the next run start."""
+        free_at = self._queue.free_at
+        if free_at is None:
+            return self._poll
+        return min(self._poll, max((free_at - now).total_seconds(), 0.001))
+
     def _run_alone(self) -> float | None:
         """A run that took workers down with it before is executed with nothing beside it, and marked so."""
         if len(self.held) > len(self._suspects):
             return None  # wait until our hands are empty of everything else
         work = self._suspects[0]
+        if paused(self._store)(work.run.lane):
+            self._suspects.popleft()
+            self._store.apply([state.release(work.run, self._clock.now())])
+            self.held.pop(work.run.id, None)
+            return 0
         marked = self._store.mark_alone(work.held)
         self._suspects.popleft()
         if not marked:  # its lease is lost
@@ -144,3 +174,13 @@ class Consume:
 def serves(registry: Registry, queues: Sequence[str] | None) -> Callable[[Lane], bool]:
     """Whether this worker takes runs of a lane: it knows the job, and serves the queue. Targets are agents' lanes."""
     return lambda lane: lane.job in registry and lane.target is None and (queues is None or lane.queue in queues)
+
+
+def limits(registry: Registry) -> Callable[[Lane], Sequence[Limit]]:
+    """What the jobs of this worker are limited by."""
+
+    def of(lane: Lane) -> Sequence[Limit]:
+        job = registry.find(lane.job)
+        return () if job is None else limits_on(job.limits, lane)
+
+    return of

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 
 from workbell.engine.look import Look
 from workbell.stores.port import Store
+
+log = logging.getLogger("workbell.engine")
 
 BATCH = 500
 
@@ -25,7 +28,8 @@ class Dispatch:
             return left
         due = self._store.next_due()  # a look first: writing would take the write lock for nothing
         if due is not None and due <= now:
-            self._store.dispatch(now, BATCH)
+            moved = self._store.dispatch(now, BATCH)
+            log.debug("%d runs are due and queued", moved)
             self._announce()
             self._look.again()
             return 0

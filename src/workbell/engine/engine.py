@@ -9,37 +9,48 @@ from datetime import datetime
 from random import Random
 
 from workbell.client import Client
-from workbell.engine.consume import Consume, serves
+from workbell.engine.consume import Consume, limits, serves
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.expire import Expire
 from workbell.engine.finish import Finish
+from workbell.engine.give_up import GiveUp
+from workbell.engine.hold_back import HoldBack
+from workbell.engine.isolated.entry import Entry, no_entry
+from workbell.engine.isolated.slots import IsolatedSlots
 from workbell.engine.loop import Duty
+from workbell.engine.loop_watch import LoopWatch
 from workbell.engine.materialise import Materialise
 from workbell.engine.outcome import HANDED_BACK, Outcome
 from workbell.engine.prune import Prune
 from workbell.engine.recover import Recover
+from workbell.engine.register import Register
 from workbell.engine.renew import Renew
+from workbell.engine.reports import Reports
+from workbell.engine.role import ALL, Role
 from workbell.engine.slots import AsyncSlots, ThreadSlots
+from workbell.engine.unserved import Unserved
 from workbell.engine.work import Work
 from workbell.handlers.context import Context
 from workbell.machine import process_name, process_start
 from workbell.model import state
+from workbell.model.clock import Clock
 from workbell.model.ids import new_id
 from workbell.model.run import Run
 from workbell.model.state import Move, Transition
 from workbell.notices.bus import Bus, Notice
+from workbell.notices.message import Message
 from workbell.queues.port import Claimant, Queue
 from workbell.settings import Settings
 
 FLUSH = 10.0  # for the last outcomes to be written
-STUBBORN = 2.0  # for a cancelled handler to give up
+STUBBORN = 1.0  # for a cancelled handler to give up
 TIDY = 10.0
 PRUNE = 60.0
 DECLARE = 60.0
 
 
 class Engine:
-    """Scheduler and worker in one process."""
+    """Scheduler and worker in one process, or one of the two."""
 
     def __init__(
         self,
@@ -49,9 +60,9 @@ class Engine:
         settings: Settings,
         loop: asyncio.AbstractEventLoop,
         *,
-        queues: Sequence[str] | None = None,
-        concurrency: int | None = None,
+        role: Role = ALL,
         declare_again: Callable[[], None] = lambda: None,
+        isolated: Callable[[], Entry] | None = None,
     ) -> None:
         store, clock = client.store, client.store.clock
         self.worker = f"{process_name()}/{new_id()[-12:]}"
@@ -61,13 +72,20 @@ class Engine:
         self._bus = bus
         self._loop = loop
         self._hurry = False
+        self.booked = 0  # outcomes written, in all
         self._declare_again = declare_again
         self._declared = False
-        size = concurrency or settings.concurrency
-        claimant = Claimant(self.worker, settings.lease_span, serves(client.registry, queues))
-        self._async = AsyncSlots(loop, size, clock, self._context, self._done)
-        self._threads = ThreadSlots(size, clock, self._context, self._done)
+        self.role = role
+        size = role.concurrency or settings.concurrency
+        claimant = Claimant(self.worker, settings.lease_span, serves(client.registry, role.queues), limits(client.registry))
+        self._async = AsyncSlots(loop, size, clock, self._context, self._done, role.board)
+        self._threads = ThreadSlots(size, clock, self._context, self._done, role.board)
+        self._isolated = IsolatedSlots(
+            size, clock, client.registry, isolated or no_entry, self._post, self._done, role.board
+        )
         self._finish = Finish(store, clock, settings.keep, Random(), self._booked, self._dropped)
+        self._reports = Reports(store, clock)
+        self._register = Register(store, client.registry, self.worker, role.queues, size)
         self._consume = Consume(
             store,
             queue,
@@ -89,19 +107,34 @@ class Engine:
         self._materialise_duty = Duty("materialise", self._materialise.step, clock)
         self._finish_duty = Duty("finish", self._finish.step, clock)
         self._renew_duty = Duty("renew", renew.step, clock)
-        self._expire_duty = Duty("expire", Expire(self._works, self._threads.expire).step, clock)
-        self._duties = [
-            self._finish_duty,
-            self._renew_duty,
-            self._expire_duty,
-            Duty("recover", recover.step, clock),
-            Duty("prune", prune.step, clock),
-            Duty("tidy", self._tidy, clock),
-            Duty("declare", self._declare, clock),
-            self._materialise_duty,
-            self._dispatch_duty,
-            self._consume_duty,
-        ]
+        hold_back = HoldBack(store, self._works, self._hand_back, settings.poll)
+        self._hold_back_duty = Duty("hold-back", hold_back.step, clock)
+        self._expire_duty = Duty("expire", Expire(self._works, self._expire).step, clock)
+        self._duties = [Duty("recover", recover.step, clock), Duty("tidy", self._tidy, clock), self._dispatch_duty]
+        if role.schedules:
+            self._duties += [
+                Duty("prune", prune.step, clock),
+                Duty("unserved", Unserved(store).step, clock),
+                Duty("declare", self._declare, clock),
+                self._materialise_duty,
+            ]
+        if role.works:
+            # What is claimed last is stopped first.
+            self._duties = [self._finish_duty, self._renew_duty, self._expire_duty, *self._duties, self._consume_duty]
+            self._duties.append(self._hold_back_duty)
+            report_duty = Duty("report", self._reports.step, clock)
+            register_duty = Duty("register", self._register.step, clock)
+            self._reports.wake, self._register.wake = report_duty.wake, register_duty.wake
+            self._finish.before = self._reports.settle
+            self._duties = [report_duty, register_duty, *self._duties]
+        if role.give_up is not None:
+            lease = settings.lease
+            give_up = GiveUp(clock, lease, lambda: renew.renewals, renew.is_due, role.give_up)
+            self._duties.append(Duty("give-up", give_up.step, clock))
+        self._loop_watch = LoopWatch(loop, clock, self._works)
+        self._loop_watch_duty = Duty("loop-watch", self._loop_watch.step, clock)
+        if role.works:
+            self._duties.append(self._loop_watch_duty)
         self._finish.wake = self._finish_duty.wake
         self._ear = Duty("ear", self._listen, clock)
         self._stopping = threading.Lock()
@@ -114,7 +147,8 @@ class Engine:
         self._store.check()
         self._store.measure_time()
         self._store.put_jobs(self._client.registry.definitions(self._store.clock, self._client.tenant))
-        self._end_orphans()
+        if self.role.schedules:
+            self._end_orphans()
         self._watch = self._store.watch()
         for duty in (self._ear, *self._duties):
             duty.start()
@@ -161,6 +195,15 @@ class Engine:
         self._declared = True
         return DECLARE
 
+    @property
+    def clock(self) -> Clock:
+        return self._store.clock
+
+    @property
+    def executing(self) -> list[Work]:
+        """What handlers are working on at this moment."""
+        return [work for work in self._works() if work.started_at is not None and not work.settled]
+
     # The way of a run
 
     def _works(self) -> Iterable[Work]:
@@ -169,7 +212,8 @@ class Engine:
     def _context(self, work: Work) -> Context | None:
         if not work.job.signature.wants_context:
             return None
-        return Context(work.run, self._client_of(work.run.tenant), self._store.set_progress, lambda: work.stopping)
+        client, reports = self._client_of(work.run.tenant), self._reports
+        return Context(work.run, client, reports.progress, lambda: work.stopping, reports.keep)
 
     def _client_of(self, tenant: str) -> Client:
         """What a handler enqueues belongs to the tenant of its own run."""
@@ -178,15 +222,25 @@ class Engine:
         return self._clients[tenant]
 
     def _deliver(self, works: Sequence[Work]) -> None:
-        on_loop = [work for work in works if work.job.is_async]
-        in_threads = [work for work in works if not work.job.is_async]
+        on_loop = [work for work in works if work.job.on_loop]
+        elsewhere = [work for work in works if not work.job.on_loop]
         if self._bus:
             self._bus.publish([Notice(Move.START, work.run) for work in works])
+        if self._loop_watch.resting:
+            self._loop_watch_duty.wake()
         if on_loop:
             self._async.put(on_loop)
-        if in_threads:
-            self._threads.put(in_threads)
+        if elsewhere:
+            in_threads = [work for work in elsewhere if work.job.isolation is None]
+            if in_threads:
+                self._threads.put(in_threads)
+            if len(in_threads) < len(elsewhere):
+                self._isolated.put([work for work in elsewhere if work.job.isolation is not None])
             self._expire_duty.wake()
+
+    def _post(self, message: Message) -> None:
+        """What a handler in a process of its own sends to people goes where this process sends it."""
+        getattr(self._client, "post", self._bus.tell)(message)
 
     def _done(self, work: Work, outcome: Outcome) -> None:
         if work.lost:
@@ -195,13 +249,16 @@ class Engine:
         self._finish.put(work, outcome)
 
     def _booked(self, pairs: Sequence[tuple[Work, Transition]]) -> None:
+        self.booked += len(pairs)
         self._off_hands([work for work, _ in pairs])
         self._client.waiter.nudge()
+        if self._client.registry.has_limits and any(work.job.limits.concurrency for work, _ in pairs):
+            self._store.wake()  # a place is free, which another worker may be waiting for
         self._tell([(work.run, change) for work, change in pairs])
 
     def _tell(self, pairs: Sequence[tuple[Run, Transition]]) -> None:
         if self._bus:
-            self._bus.publish([Notice(change.move, change.after(run)) for run, change in pairs])
+            self._bus.publish([Notice(change.move, change.after(run), change.ended) for run, change in pairs])
 
     def _dropped(self, works: Sequence[Work]) -> None:
         for work in works:
@@ -209,14 +266,33 @@ class Engine:
         self._off_hands(works)
 
     def _off_hands(self, works: Sequence[Work]) -> None:
+        if self.role.board is not None:
+            for work in works:
+                self.role.board.wipe(work)
         self._consume.note_booked(works)
         self._consume_duty.wake()
         with self._changed:
             self._changed.notify_all()
 
     def _stop_work(self, work: Work) -> None:
-        if work.job.is_async:
+        if work.job.isolation is not None:
+            self._isolated.stop_work(work)
+        elif work.job.is_async:
             self._async.stop_work(work)
+
+    def _expire(self, work: Work) -> None:
+        (self._threads if work.job.isolation is None else self._isolated).expire(work)
+
+    def _hand_back(self, is_held: Callable[[Work], bool]) -> None:
+        """Give back what has not begun, where that is so of it."""
+        for slots in (self._async, self._threads, self._isolated):
+            waiting = slots.take_back()
+            left = [work for work in waiting if not is_held(work)]
+            if left:
+                slots.put(left)
+            for work in waiting:
+                if is_held(work):
+                    self._finish.put(work, HANDED_BACK)
 
     # Stop
 
@@ -229,19 +305,22 @@ class Engine:
             return self._stop(grace)
 
     def _stop(self, grace: float) -> int:
+        self._register.say_stopping()
         self._materialise_duty.end()
         self._consume_duty.stop()
+        self._hold_back_duty.stop()
         waiting = self._async.take_back() + self._threads.take_back() + self._consume.take_back()
+        waiting += self._isolated.take_back()
         for work in waiting:
             self._finish.put(work, HANDED_BACK)
         self._wait_until(lambda: self._hurry or not self._busy(), grace)
         left = self._busy()
         for work in left:
             work.release = True
-            if work.job.is_async:
+            if work.job.on_loop:
                 self._async.stop_work(work)
             else:
-                self._threads.abandon(work)
+                (self._threads if work.job.isolation is None else self._isolated).abandon(work)
         self._wait_until(lambda: not self._busy(), STUBBORN)
         for work in self._busy():  # a handler that swallows its cancellation
             self._finish.put(work, HANDED_BACK)
@@ -250,8 +329,11 @@ class Engine:
         self._watch.interrupt()
         for duty in (self._ear, *reversed(self._duties)):
             duty.stop()
+        self._reports.flush()
+        self._register.remove()
         self._watch.close()
         self._threads.close()
+        self._isolated.close()
         self._loop.call_soon_threadsafe(self._async.close)
         return len(waiting) + len(left)
 

@@ -14,6 +14,10 @@ class HandlerTimeout(Exception):
     """The handler did not return within its time."""
 
 
+class ProcessorTimeUsedUp(Exception):
+    """The handler has computed for as long as it may."""
+
+
 def arguments(work: Work) -> dict[str, Any] | Raised:
     """The payload in the handler's own types; checked again here, because the code may have changed since."""
     try:
@@ -32,7 +36,7 @@ def call_plain(work: Work, context: Context | None) -> Outcome:
         value = function(context, **given) if work.job.signature.wants_context else function(**given)
         return _kept(work, context, read_return(value))
     except BaseException as error:  # noqa: BLE001  sys.exit() in a handler ends the handler, not the worker
-        return _stopped(work) or Raised(error)
+        return stopped(work) or Raised(error)
     finally:
         end_database(context)
 
@@ -57,9 +61,9 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
         return Raised(error)
     except asyncio.CancelledError as error:
         # Ours, if something was asked of the work; else the handler let a cancellation of its own escape.
-        return _stopped(work) or Raised(error)
+        return stopped(work) or Raised(error)
     except BaseException as error:  # noqa: BLE001  see call_plain
-        return _stopped(work) or Raised(error)
+        return stopped(work) or Raised(error)
     finally:
         end_database(context)
 
@@ -72,7 +76,7 @@ def _kept(work: Work, context: Context | None, outcome: Outcome) -> Outcome:
     if context is None or not uses_database(context) or isinstance(outcome, Raised):
         return outcome
     if work.settled or work.lost or work.timed_out or not is_still_held(context, work.lease_until):
-        return _stopped(work) or HANDED_BACK
+        return stopped(work) or HANDED_BACK
     keep_database(context)
     return outcome
 
@@ -82,8 +86,14 @@ def timed_out(work: Work) -> Raised:
     return Raised(HandlerTimeout(f"{work.run.job} did not return within {limit:g} s"), "timeout")
 
 
-def _stopped(work: Work) -> Outcome | None:
-    """What an error means that the handler raised after it was asked to stop."""
+def used_up(work: Work) -> Raised:
+    limit = None if work.job.isolation is None else work.job.isolation.cpu
+    allowed = "all the time that it may" if limit is None else f"the {limit:g} s that it may"
+    return Raised(ProcessorTimeUsedUp(f"{work.run.job} has computed for {allowed}"), "cpu")
+
+
+def stopped(work: Work) -> Outcome | None:
+    """What an error, or the end of its process, means after the handler was asked to stop."""
     if work.timed_out:
         return timed_out(work)
     if work.cancel_reason is not None:

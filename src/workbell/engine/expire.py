@@ -1,4 +1,4 @@
-"""Expire: plain handlers that outlast their timeout. (Async ones have theirs on the event loop.)"""
+"""Expire: handlers in threads and processes that outlast their timeout. (Others have theirs on the event loop.)"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Expire:
         self._expire = expire
 
     def step(self, now: datetime) -> float | None:
-        limited = [work for work in self._works() if not work.job.is_async and work.timeout is not None]
+        limited = [work for work in self._works() if not work.job.on_loop and work.timeout is not None]
         for work in limited:
             timeout, started = work.timeout, work.started_at
             if timeout is not None and started is not None and (now - started).total_seconds() >= timeout:

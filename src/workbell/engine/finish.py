@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from random import Random
 
 from workbell.engine.outcome import Outcome, decide
 from workbell.engine.work import Work
 from workbell.errors import StoreError, StoreUnavailable
+from workbell.logs.facts import run_facts
 from workbell.model.clock import Clock
 from workbell.model.payload import clean_text
 from workbell.model.state import Keep, Transition, fail
-from workbell.stores.port import Store
+from workbell.stores.port import Held, Store
 
 log = logging.getLogger("workbell.engine")
 
@@ -42,6 +43,7 @@ class Finish:
         self._unsure = False  # a write failed in a way that leaves open whether it happened
         self.superseded = 0
         self.wake: Callable[[], None] = lambda: None
+        self.before: Callable[[Iterable[Held]], None] = lambda _: None  # told which outcomes are about to be written
 
     def put(self, work: Work, outcome: Outcome) -> None:
         """From any thread; the first outcome of a work counts."""
@@ -72,6 +74,7 @@ class Finish:
             batch = _one_for_each_run(self._waiting[:BATCH])
         if not batch:
             return None
+        self.before(work.held for work, _ in batch)
         moved = self._write(batch)
         with self._lock:
             del self._waiting[: len(batch)]
@@ -79,7 +82,8 @@ class Finish:
             refused = [work for work, transition in batch if transition.run_id not in moved]
             self.superseded += len(refused)
             for work in refused:
-                log.warning("run %s: its lease was lost, and what came of it is dropped", work.run.id)
+                text = "run %s: its lease was lost, and what came of it is dropped"
+                log.warning(text, work.run.id, extra=run_facts(work.run))
             self._dropped(refused)
             batch = [pair for pair in batch if pair[1].run_id in moved]
         self._booked(batch)

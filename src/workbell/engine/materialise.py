@@ -20,6 +20,7 @@ from workbell.engine.look import Look
 from workbell.errors import JobsError, StoreError, StoreUnavailable
 from workbell.handlers.registry import Registry
 from workbell.model.job import QUEUE
+from workbell.model.limit import NO_LIMITS, Limits
 from workbell.model.payload import clean_text
 from workbell.model.run import NewRun
 from workbell.model.schedule import DueSchedule, Overlap, Schedule, ScheduleChange
@@ -103,22 +104,24 @@ class Materialise:
             self._prepared = Prepared(at, due, changes)
 
     def _decide_all(self, due: Sequence[DueSchedule], now: datetime) -> list[ScheduleChange]:
-        queues: dict[tuple[str, str], str] = {}
+        known: dict[tuple[str, str], tuple[str, Limits]] = {}
 
         def make_run(schedule: Schedule, at: datetime, made: datetime) -> NewRun:
             job = (schedule.tenant, schedule.job)
-            if job not in queues:
-                queues[job] = self._queue_of(schedule)
-            return request_for(schedule, queues[job], at, made)
+            if job not in known:
+                known[job] = self._lane_of(schedule)
+            queue, limits = known[job]
+            return request_for(schedule, queue, at, made, limits)
 
         return [self._decide(found, now, make_run) for found in due]
 
-    def _queue_of(self, schedule: Schedule) -> str:
+    def _lane_of(self, schedule: Schedule) -> tuple[str, Limits]:
+        """What decides about the lanes of a job's runs: its queue, and the key of its limits."""
         known = self._registry.find(schedule.job)
         if known is not None:
-            return known.queue
+            return known.queue, known.limits
         stored = self._store.find_job(schedule.tenant, schedule.job)
-        return QUEUE if stored is None else stored.queue
+        return (QUEUE, NO_LIMITS) if stored is None else (stored.queue, stored.limits)
 
     def _decide(
         self, found: DueSchedule, now: datetime, make_run: Callable[[Schedule, datetime, datetime], NewRun]

@@ -13,12 +13,12 @@ from workbell.model import state
 from workbell.model.clock import span
 from workbell.model.payload import clean_text, describe_error, encode
 from workbell.model.request import reschedule
-from workbell.model.retry import DEFAULT, Retry
+from workbell.model.retry import DEFAULT, Retry, kinds_of
 from workbell.model.run import Run
 from workbell.model.state import Keep, Transition
 
 
-class Returned(msgspec.Struct, frozen=True):
+class Returned(msgspec.Struct, frozen=True, tag="returned"):
     result: str | None
 
 
@@ -28,20 +28,35 @@ class Raised(msgspec.Struct, frozen=True):
     final: bool = False  # another try could not help
 
 
-class Ended(msgspec.Struct, frozen=True):
+class Failed(msgspec.Struct, frozen=True, tag="failed"):
+    """An error of which only words are left: it was raised in another process."""
+
+    error: str
+    reason: str = "error"
+    kinds: tuple[str, ...] = ()
+    final: bool = False
+
+
+class Died(msgspec.Struct, frozen=True):
+    """The process that the handler had for itself is dead, by its own doing."""
+
+    how: str
+
+
+class Ended(msgspec.Struct, frozen=True, tag="ended"):
     reason: str
 
 
-class Later(msgspec.Struct, frozen=True):
+class Later(msgspec.Struct, frozen=True, tag="later"):
     wait: timedelta
     reason: str | None
 
 
-class HandedBack(msgspec.Struct, frozen=True):
+class HandedBack(msgspec.Struct, frozen=True, tag="handed-back"):
     """Not done, and nothing spent."""
 
 
-Outcome = Returned | Raised | Ended | Later | HandedBack
+Outcome = Returned | Raised | Failed | Died | Ended | Later | HandedBack
 
 NOTHING = Returned(None)
 HANDED_BACK = HandedBack()
@@ -60,6 +75,12 @@ def read_return(value: Any) -> Outcome:
         return Returned(encode("the handler's return value", value))
     except Exception as error:  # noqa: BLE001  whatever is wrong with it, the run must be booked
         return Raised(error, "result", final=True)
+
+
+def told(raised: Raised) -> Failed:
+    """An error in words: all that is kept of it, and all that is decided by."""
+    error = raised.error
+    return Failed(describe_error(error), raised.reason, tuple(sorted(kinds_of(type(error)))), raised.final)
 
 
 def decide(
@@ -83,12 +104,15 @@ def decide(
             return state.snooze(run, now, wait=wait, reason=reason, started_at=started_at)
         case HandedBack():
             return state.release(run, now, started_at=started_at)
-        case Raised(error, reason, final):
+        case Died(how):
+            return state.crash(run, now, keep=keep.other, how=how, started_at=started_at)
+        case Raised() | Failed():
+            failed = told(outcome) if isinstance(outcome, Raised) else outcome
+            text, reason = failed.error, failed.reason
             own = None if run.options_text is None else run.options.retry
             policy = own or job_retry or DEFAULT
             failures = run.failures + 1
-            text = describe_error(error)
-            if not final and policy.allows(failures, error):
+            if not failed.final and policy.allows(failures, failed.kinds):
                 wait = policy.wait(failures, randomness)
                 return state.retry(run, now, error=text, reason=reason, wait=wait, started_at=started_at)
             return state.fail(

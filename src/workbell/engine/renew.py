@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from workbell.engine.work import Work
 from workbell.errors import StoreUnavailable
+from workbell.logs.facts import run_facts
 from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.engine")
@@ -24,11 +25,11 @@ class Renew:
         self._works = works
         self._stop_work = stop_work
         self._pace = min(PACE, lease.total_seconds() / 5)
+        self.renewals = 0
 
     def step(self, now: datetime) -> float:
         """Runs shorter than the pace are never asked about: they end before it matters."""
-        young = now - timedelta(seconds=self._pace)
-        works = {work.run.id: work for work in self._works() if self._claimed(work) <= young and not work.lost}
+        works = {work.run.id: work for work in self._due(now)}
         if not works:
             return self._pace
         until = now + self._lease
@@ -39,7 +40,10 @@ class Renew:
                 if work.lease_until is not None and work.lease_until <= now:
                     self._lose(work)
             raise
+        self.renewals += 1
         good = {renewed.run_id: renewed for renewed in answer}
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%d leases renewed, of %d", len(good), len(works))
         for work in works.values():
             renewed = good.get(work.run.id)
             if renewed is None:
@@ -51,11 +55,20 @@ class Renew:
                 self._stop_work(work)
         return self._pace
 
+    def _due(self, now: datetime) -> Iterable[Work]:
+        young = now - timedelta(seconds=self._pace)
+        return (work for work in self._works() if self._claimed(work) <= young and not work.lost)
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether there are leases to renew."""
+        return any(True for _ in self._due(now))
+
     def _lose(self, work: Work) -> None:
         """Somebody else may have the run by now. The handler is told; what it still returns is dropped."""
         if not work.settled:
             work.lost = True
-            log.warning("run %s: its lease was lost; its handler is asked to stop", work.run.id)
+            text = "run %s: its lease was lost; its handler is asked to stop"
+            log.warning(text, work.run.id, extra=run_facts(work.run))
             self._stop_work(work)
 
     def _claimed(self, work: Work) -> datetime:

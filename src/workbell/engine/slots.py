@@ -8,12 +8,14 @@ leaks from one run into the next.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
+from workbell.engine.board import Board
 from workbell.engine.execute import call_async, call_plain, timed_out
 from workbell.engine.outcome import HANDED_BACK, Outcome
 from workbell.engine.work import Work
@@ -30,13 +32,20 @@ class AsyncSlots:
     """Executes async handlers on an event loop, at most `size` at once."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, size: int, clock: Clock, context: MakeContext, done: Done
+        self,
+        loop: asyncio.AbstractEventLoop,
+        size: int,
+        clock: Clock,
+        context: MakeContext,
+        done: Done,
+        board: Board | None = None,
     ) -> None:
         self._loop = loop
         self._size = size
         self._clock = clock
         self._context = context
         self._done = done
+        self._board = board
         self._waiting: deque[Work] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._slots: set[asyncio.Task[None]] = set()
@@ -87,7 +96,11 @@ class AsyncSlots:
                 continue
             work.task = task
             work.started_at = self._clock.now()
+            if self._board is not None:
+                self._board.begin(work)
             outcome = await call_async(work, self._context(work))
+            if self._board is not None:
+                self._board.end(work)
             work.task = None
             self._done(work, outcome)
             if contextvars.copy_context() != before or (task is not None and task.cancelling()):
@@ -105,9 +118,10 @@ class AsyncSlots:
 
     def take_back(self) -> list[Work]:
         """What has not begun."""
-        taken = []
-        while self._waiting:
-            taken.append(self._waiting.popleft())
+        taken: list[Work] = []
+        with contextlib.suppress(IndexError):  # the last one may be taken by a slot at this moment
+            while True:
+                taken.append(self._waiting.popleft())
         return taken
 
     def close(self) -> None:
@@ -123,11 +137,14 @@ class ThreadSlots:
     itself; another takes its place, and what it returns later is dropped.
     """
 
-    def __init__(self, size: int, clock: Clock, context: MakeContext, done: Done) -> None:
+    def __init__(
+        self, size: int, clock: Clock, context: MakeContext, done: Done, board: Board | None = None
+    ) -> None:
         self._size = size
         self._clock = clock
         self._context = context
         self._done = done
+        self._board = board
         self._line: SimpleQueue[Work | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
@@ -158,12 +175,16 @@ class ThreadSlots:
             with self._lock:
                 self._busy += 1
                 work.started_at = self._clock.now()
+                if self._board is not None:
+                    self._board.begin(work)
             outcome = contextvars.Context().run(call_plain, work, self._context(work))
             with self._lock:
                 if work.timed_out:  # another thread stands in for this one
                     return
                 work.returned = True
                 self._busy -= 1
+                if self._board is not None:
+                    self._board.end(work)
             self._done(work, outcome)
 
     def expire(self, work: Work) -> None:
@@ -172,6 +193,8 @@ class ThreadSlots:
             if work.settled or work.returned or work.timed_out or work.started_at is None:
                 return
             work.timed_out = True
+            if self._board is not None:
+                self._board.end(work)
             self._busy -= 1
             self._threads -= 1
             self._start()
@@ -184,11 +207,12 @@ class ThreadSlots:
                 self._done(work, HANDED_BACK)
 
     def take_back(self) -> list[Work]:
-        taken = []
-        while not self._line.empty():
-            work = self._line.get()
-            if work is not None:
-                taken.append(work)
+        taken: list[Work] = []
+        with contextlib.suppress(Empty):  # the last one may be taken by a thread at this moment
+            while True:
+                work = self._line.get_nowait()
+                if work is not None:
+                    taken.append(work)
         return taken
 
     def close(self) -> None:

@@ -19,6 +19,7 @@ class Work:
         "job",
         "lease_until",
         "lost",
+        "place",
         "release",
         "returned",
         "run",
@@ -34,6 +35,7 @@ class Work:
         self.started_at: datetime | None = None  # when the handler was really called
         self.task: asyncio.Task[None] | None = None  # the slot that executes it, if its handler is async
         self.lease_until = run.lease_until  # as last renewed
+        self.place: int | None = None  # on the board
         self.returned = False  # the handler's thread is done with it
         self.settled = False  # an outcome was taken; whatever comes later is too late
         self.cancel_reason: str | None = None

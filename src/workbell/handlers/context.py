@@ -3,16 +3,16 @@ and to ask."""
 
 from __future__ import annotations
 
-import logging
 import threading
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from workbell.errors import LeaseLost
+from workbell.errors import InvalidOption, LeaseLost
 from workbell.files import Storage
 from workbell.handlers.app_database import AppDatabase, Use, file_of
-from workbell.model.payload import encode
+from workbell.handlers.run_logger import Keep, RunLogger
+from workbell.model.payload import clean_text, encode
 from workbell.model.request import plain_request
 from workbell.model.run import Lane, Run, Status
 from workbell.stores.port import Held
@@ -20,30 +20,26 @@ from workbell.stores.port import Held
 if TYPE_CHECKING:
     from workbell.client import Client
 
-log = logging.getLogger("workbell.job")
-
 _first_use = threading.Lock()  # a handler may have threads of its own
-
-
-class RunLogger(logging.LoggerAdapter[logging.Logger]):
-    """Adds the run, its job and attempt to every line."""
-
-    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
-        return msg, kwargs
 
 
 class Context:
     """The first parameter of a handler, if it asks for it."""
 
-    __slots__ = ("_client", "_is_canceled", "_logger", "_report", "_use", "run")
+    __slots__ = ("_client", "_is_canceled", "_keep", "_logger", "_report", "_use", "run")
 
     def __init__(
-        self, run: Run, client: Client, report: Callable[[Held, str], bool], is_canceled: Callable[[], bool]
+        self,
+        run: Run,
+        client: Client,
+        report: Callable[[Held, str], bool],
+        is_canceled: Callable[[], bool],
+        keep: Keep | None = None,
     ) -> None:
         self.run = run
         self._client = client
         self._report = report
+        self._keep = keep  # where the lines of the logger go, besides the logging system
         self._is_canceled = is_canceled
         self._logger: RunLogger | None = None
         self._use: Use | None = None
@@ -69,10 +65,14 @@ class Context:
 
     @property
     def logger(self) -> RunLogger:
-        """A logger whose lines carry run id, job and attempt."""
+        """A logger whose lines carry the run's id, job, queue, attempt and tenant, and the worker.
+
+        From INFO on they are kept with the run: see `bell.logs(run_id)` and `workbell runs logs`.
+        """
         if self._logger is None:
-            facts = {"run_id": self.run.id, "job": self.run.job, "attempt": self.run.attempt, "tenant": self.run.tenant}
-            self._logger = RunLogger(log, facts)
+            with _first_use:  # there is one for each run, because it numbers the lines
+                if self._logger is None:
+                    self._logger = RunLogger(self.run, self._keep, self._client.store.clock.now)
         return self._logger
 
     @property
@@ -86,14 +86,30 @@ class Context:
         return self._is_canceled()
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell how far the work is; raises LeaseLost when another worker has taken the run over."""
-        text = encode("progress", {"done": done, "total": total, "message": message}, limit=4096)
+        """Tell how far the work is; raises LeaseLost when another worker has taken the run over.
+
+        Call it as often as you like: it is written a few times a second, and the last one always.
+        """
+        told = {
+            "done": _amount("done", done),
+            "total": None if total is None else _amount("total", total),
+            "message": None if message is None else clean_text(str(message), 1000),
+        }
+        text = encode("progress", told)
         if not self._report(Held(self.run.id, self.run.token), text):
             raise LeaseLost(f"run {self.run.id}: another worker holds it now; stop.")
 
     def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Any) -> Run:
         """Enqueue another run for the same tenant."""
         return self._client.enqueue(job, payload, **options)
+
+
+def _amount(name: str, value: Any) -> float:
+    if hasattr(value, "__float__") and not isinstance(value, bool):  # also a Decimal, or a number of NumPy
+        number: float = value if isinstance(value, int) else float(value)
+        if 0 <= number < 2**63:
+            return number
+    raise InvalidOption(f"progress: {name} must be a number from 0 on, got {value!r}.")
 
 
 def uses_database(context: Context | None) -> bool:

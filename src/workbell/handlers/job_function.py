@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
+from workbell.errors import InvalidOption, JobsError
 from workbell.handlers.context import Context, detached, end_database, keep_database
 from workbell.handlers.isolation import Isolation
 from workbell.handlers.signature import Signature
@@ -53,8 +54,11 @@ class JobFunction(Generic[P, R]):
         self.signature = Signature(self.name, function)
         self.is_async = inspect.iscoroutinefunction(function)
         self.handler = handler or f"{function.__module__}:{function.__qualname__}"
-        self.limits = limits
+        self.limits = NO_LIMITS if limits == NO_LIMITS else self._checked(limits)
         self.isolation = isolation  # none: it runs among others
+        self.on_loop = self.is_async and isolation is None
+        if isolation is not None and handler is None:
+            _check_findable(self.name, function)
         self.ticks = ticks  # when it runs by itself, if the code says so
         self._client = client
 
@@ -83,6 +87,17 @@ class JobFunction(Generic[P, R]):
         finally:
             end_database(context)
 
+    def _checked(self, limits: Limits) -> Limits:
+        try:
+            return limits.checked(self.signature.arguments)
+        except InvalidOption as error:
+            raise InvalidOption(f"job {self.name}: {error}") from None
+
+    @property
+    def client(self) -> Client:
+        """Whom it was declared with."""
+        return self._client
+
     def __repr__(self) -> str:
         return f"<job {self.name} on {self.queue}>"
 
@@ -102,6 +117,15 @@ class JobFunction(Generic[P, R]):
     def options(self, **options: Unpack[EnqueueOptions]) -> Enqueuer[P, R]:
         """Say more about the run: `send.options(delay=60, key="x").enqueue(to="a@b.c")`."""
         return Enqueuer(self, self._client, options)
+
+
+def _check_findable(job: str, function: Callable[..., Any]) -> None:
+    """A process of its own has to find the function by its name."""
+    if "<" in function.__qualname__:
+        raise JobsError(
+            f"job {job}: isolate='process' needs a function at the top level of a module, where another process finds "
+            f"it by its name; {function.__qualname__} is made inside a function: move it out."
+        )
 
 
 class Enqueuer(Generic[P, R]):

@@ -11,6 +11,7 @@ from workbell.handlers.resources import Resources
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
 from workbell.model.job import Job
+from workbell.model.limit import NO_LIMITS
 
 
 class Registry:
@@ -19,6 +20,7 @@ class Registry:
     def __init__(self, resources: Resources | None = None) -> None:
         self.resources = resources or Resources()  # what their handlers work with
         self._jobs: dict[str, JobFunction[Any, Any]] = {}
+        self.has_limits = False  # whether any job has
 
     def add(self, job: JobFunction[Any, Any]) -> None:
         known = self._jobs.get(job.name)
@@ -27,12 +29,14 @@ class Registry:
                 f"job {job.name}: declared by {known.handler} and by {job.handler}; give one of them another name= ."
             )
         self._jobs[job.name] = job
+        self.has_limits |= job.limits != NO_LIMITS
 
     def replace(self, jobs: Sequence[JobFunction[Any, Any]], dropped: Iterable[str]) -> None:
         """Take over jobs as they are now, and let go of others: at once, for those who look at this very moment."""
         gone = set(dropped)
         kept = {name: job for name, job in self._jobs.items() if name not in gone}
         self._jobs = kept | {job.name: job for job in jobs}
+        self.has_limits = any(job.limits != NO_LIMITS for job in self)
 
     def find(self, name: str) -> JobFunction[Any, Any] | None:
         return self._jobs.get(name)

@@ -56,6 +56,11 @@ class Signature:
         except TypeError as error:
             raise JobsError(f"job {job}: {error}; use types that JSON can carry.") from error
 
+    @property
+    def arguments(self) -> list[str] | None:
+        """The names of the arguments; none: it takes any."""
+        return None if self._open else self._names
+
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments of a call, by name."""
         if not args:

@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from workbell.errors import JobsError, WorkbellError
+from workbell.model.limit import Limits
 from workbell.model.retry import Retry
 
 QUEUE = "default"
@@ -33,6 +34,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     rate: str | None = None
     rate_key: str | None = None
     enabled: bool = True
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.concurrency, self.concurrency_key, self.rate, self.rate_key)
 
 
 def name(kind: str, value: object, error: type[WorkbellError] = JobsError) -> str:

@@ -80,6 +80,7 @@ def make_request(
     queue: str,
     now: datetime,
     accepted_by: str,
+    lane_key: str | None = None,
 ) -> NewRun:
     """A new run as the options ask for it; raises InvalidOption for the first one that cannot be used."""
     check_names(options)
@@ -101,6 +102,7 @@ def make_request(
         name("queue", options.get("queue", queue), InvalidOption),
         job,
         _name(options, "target"),
+        lane_key,
     )
     tag, key = _name(options, "tag"), _name(options, "key")
     if options.get("replace_tag") and tag is None:

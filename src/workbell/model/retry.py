@@ -42,13 +42,13 @@ class Retry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         for field in ("give_up_on", "only_on"):
             msgspec.structs.force_setattr(self, field, error_names(field, getattr(self, field)))
 
-    def allows(self, failures: int, error: BaseException | None) -> bool:
-        """Whether another attempt is due after this many failures, the last of them this error."""
+    def allows(self, failures: int, error: BaseException | Iterable[str] | None) -> bool:
+        """Whether another attempt is due after this many failures, the last of them this error, or of these kinds."""
         if failures >= self.attempts:
             return False
         if error is None:
             return True
-        names = _names_of(type(error))
+        names = kinds_of(type(error)) if isinstance(error, BaseException) else set(error)
         if names & set(self.give_up_on):
             return False
         return not self.only_on or bool(names & set(self.only_on))
@@ -89,7 +89,8 @@ def error_name(kind: type[BaseException]) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _names_of(kind: type[BaseException]) -> set[str]:
+def kinds_of(kind: type[BaseException]) -> set[str]:
+    """The names of an error's class and of those above it."""
     return {error_name(base) for base in kind.__mro__ if issubclass(base, BaseException)}
 
 

@@ -275,6 +275,39 @@ def lose(
     )
 
 
+def crash(run: Run, now: datetime, *, keep: timedelta, how: str, started_at: datetime | None = None) -> Transition:
+    """The process that the run had for itself is dead. It was alone there, so that no neighbour comes into question;
+    and it took no worker with it, so that it is no suspect either."""
+    losses, crashes = run.losses + 1, run.crashes + 1
+    error = f"The process of this run {how}."
+    if crashes >= CRASH_LIMIT:
+        return _move(
+            Move.LOSE,
+            run,
+            Status.FAILED,
+            now,
+            losses=losses,
+            crashes=crashes,
+            error=error,
+            reason="crashed",
+            keep=keep,
+            started_at=started_at,
+        )
+    return _move(
+        Move.LOSE,
+        run,
+        Status.QUEUED,
+        now,
+        losses=losses,
+        crashes=crashes,
+        error=error,
+        reason="crashed",
+        suspect=run.suspect,
+        started_at=started_at,
+        ended=AttemptStatus.LOST,
+    )
+
+
 def cancel(run: Run, now: datetime, *, reason: str, keep: timedelta, started_at: datetime | None = None) -> Transition:
     return _move(
         Move.CANCEL, run, Status.CANCELED, now, reason=reason, error=run.error, keep=keep, started_at=started_at

@@ -7,11 +7,14 @@ from datetime import datetime
 import msgspec
 
 from workbell.model.ids import new_id
+from workbell.model.limit import NO_LIMITS, Limits, key_of
 from workbell.model.run import Lane, NewRun, Options, Run, Status
 from workbell.model.schedule import Schedule
 
 
-def request_for(schedule: Schedule, queue: str, due: datetime, now: datetime) -> NewRun:
+def request_for(
+    schedule: Schedule, queue: str, due: datetime, now: datetime, limits: Limits = NO_LIMITS
+) -> NewRun:
     """A run of a schedule's job, stamped with the schedule and the time it was due."""
     options = schedule.options
     settings = None
@@ -20,7 +23,13 @@ def request_for(schedule: Schedule, queue: str, due: datetime, now: datetime) ->
     return NewRun(
         Run(
             new_id(),
-            Lane(schedule.tenant, options.queue or queue, schedule.job, options.target),
+            Lane(
+                schedule.tenant,
+                options.queue or queue,
+                schedule.job,
+                options.target,
+                key_of(limits, options.payload) if limits.key is not None else None,
+            ),
             Status.SCHEDULED if due > now else Status.QUEUED,
             -options.priority,
             due,

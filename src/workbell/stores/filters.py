@@ -3,32 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from workbell.model.run import FINAL, LIVE, Lane
+from workbell.model.run import FINAL, LIVE
 from workbell.stores.port import Filter
 
 COLUMNS = {"tag": "r.tag = :tag", "schedule": "r.schedule = :schedule", "user_id": "r.user_id = :user_id"}
+LANE_COLUMNS = ("tenant", "job", "queue")
+MANY = 1000  # lanes: rather asked for by what they have in common than by their ids
 
 
-def list_query(wanted: Filter, lanes: Sequence[Lane]) -> Iterator[tuple[str, dict[str, Any]]]:
+class LaneChoice(NamedTuple):
+    """The lanes that a filter is about, as ids; or that they are all there are, or too many to be named."""
+
+    ids: Sequence[int]
+    every: bool = False
+    many: bool = False
+
+
+def _asked(wanted: Filter) -> dict[str, Any]:
+    return {name: value for name in LANE_COLUMNS if (value := getattr(wanted, name)) is not None}
+
+
+def lanes_wanted(wanted: Filter) -> tuple[str, dict[str, Any]]:
+    """The lanes of a filter, up to the number from which on they are many."""
+    asked = _asked(wanted)
+    where = " AND ".join(f"{name} = :{name}" for name in asked) or "1 = 1"
+    return f"SELECT id FROM workbell_lanes WHERE {where} LIMIT :limit", asked | {"limit": MANY}  # noqa: S608
+
+
+def lanes_beside(wanted: Filter) -> tuple[str, dict[str, Any]]:
+    """A lane that is not of a filter, if there is one."""
+    asked = _asked(wanted)
+    where = " OR ".join(f"{name} <> :{name}" for name in asked) or "1 = 0"
+    return f"SELECT id FROM workbell_lanes WHERE {where} LIMIT :limit", asked | {"limit": 1}  # noqa: S608
+
+
+def list_query(wanted: Filter, lanes: LaneChoice) -> Iterator[tuple[str, dict[str, Any]]]:
     """The queries that together list what is wanted: one for live runs, one for history.
 
-    Tenant, queue and job are properties of a lane, so they become a short list of lane ids.
+    Tenant, queue and job are properties of a lane, so they become a short list of lane ids where they can.
     """
-    chosen = [
-        lane.id
-        for lane in lanes
-        if (wanted.tenant is None or lane.tenant == wanted.tenant)
-        and (wanted.job is None or lane.job == wanted.job)
-        and (wanted.queue is None or lane.queue == wanted.queue)
-    ]
-    if not chosen:
+    if not lanes.ids and not lanes.many:
         return
     values: dict[str, Any] = {"limit": wanted.limit}
     conditions = []
-    if len(chosen) < len(lanes):
-        values["lanes"] = chosen
+    if lanes.many:
+        asked = _asked(wanted)
+        values |= asked
+        if asked:
+            of_lane = " AND ".join(f"l.{name} = :{name}" for name in asked)
+            conditions.append(f"EXISTS (SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND {of_lane})")  # noqa: S608
+    elif not lanes.every:
+        values["lanes"] = list(lanes.ids)
         conditions.append("{lanes}")
     for name, condition in COLUMNS.items():
         value = getattr(wanted, name)
@@ -42,12 +69,12 @@ def list_query(wanted: Filter, lanes: Sequence[Lane]) -> Iterator[tuple[str, dic
         ("workbell_runs", "{live}", LIVE),
         ("workbell_history", "{finished}", FINAL),
     ):
-        asked = [status for status in statuses if not wanted.status or status in wanted.status]
-        if not asked:
+        chosen = [status for status in statuses if not wanted.status or status in wanted.status]
+        if not chosen:
             continue
         both = list(conditions)
-        if len(asked) < len(statuses):
+        if len(chosen) < len(statuses):
             # Literals from the enum, so that the partial indexes can be used.
-            both.append("r.status IN ({})".format(", ".join(f"'{status.value}'" for status in asked)))
+            both.append("r.status IN ({})".format(", ".join(f"'{status.value}'" for status in chosen)))
         where = f"WHERE {' AND '.join(both)} " if both else ""
         yield f"SELECT {columns} FROM {table} r {where}ORDER BY r.id DESC LIMIT :limit", values  # noqa: S608

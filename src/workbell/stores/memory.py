@@ -6,7 +6,7 @@ It keeps a run's life only, in one process; it is for tests and for trying thing
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,9 +15,18 @@ import msgspec
 from workbell.errors import WrongConnection
 from workbell.model.clock import Clock, SystemClock
 from workbell.model.job import Job
+from workbell.model.limit import Limit
+from workbell.model.log_line import LogLine
+from workbell.model.pause import Pause
+from workbell.model.rate import Starts
 from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, OnDuplicate, Run, Status
 from workbell.model.state import MOVES, Keep, Move, Transition, cancel
+from workbell.model.worker import Worker
+from workbell.stores.allotment import Allotment
+from workbell.stores.memory_limits import MemoryLimits
+from workbell.stores.memory_logs import MemoryLogs
 from workbell.stores.memory_schedules import MemorySchedules
+from workbell.stores.memory_workers import MemoryWorkers
 from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed, Watch
 from workbell.stores.statements import reject_duplicate
 
@@ -25,7 +34,7 @@ RUNNING = MOVES[Move.START].targets[0]
 replace = msgspec.structs.replace
 
 
-class MemoryStore(MemorySchedules):
+class MemoryStore(MemorySchedules, MemoryLogs, MemoryWorkers, MemoryLimits):
     """Everything in dicts, under one lock."""
 
     def __init__(self, clock: Clock | None = None, keep: Keep | None = None) -> None:
@@ -37,8 +46,13 @@ class MemoryStore(MemorySchedules):
         self._live: dict[str, Run] = {}
         self._finished: dict[str, Run] = {}
         self._attempts: dict[str, list[Attempt]] = {}
+        self._logs: dict[str, dict[tuple[int, int], LogLine]] = {}
+        self._workers: dict[str, Worker] = {}
         self._keys: dict[tuple[str, str], tuple[str, datetime | None]] = {}
-        self._lanes: dict[int, tuple[Lane, bool]] = {}
+        self._lanes: dict[int, Lane] = {}
+        self._used_at: dict[int, datetime] = {}
+        self._starts: dict[int, Starts] = {}
+        self._pauses: dict[tuple[str, str | None, str | None], Pause] = {}
         self._jobs: dict[tuple[str, str], Job] = {}
         super().__init__()
 
@@ -57,7 +71,9 @@ class MemoryStore(MemorySchedules):
 
     def _add(self, request: NewRun) -> Added:
         run = request.run
-        self._lanes.setdefault(run.lane.id, (run.lane, False))
+        self._lanes.setdefault(run.lane.id, run.lane)
+        if run.lane.key is not None:
+            self._used_at[run.lane.id] = self.clock.now()
         if request.replace_tag:
             self._make_room(self.pending_of(tenant=run.tenant, tag=run.tag), run, "of the same tag")
         if run.key is not None:
@@ -98,39 +114,52 @@ class MemoryStore(MemorySchedules):
     def survey(self, after: int, limit: int) -> list[Head]:
         with self._lock:
             queued = {(run.lane.id, run.rank) for run in self._live.values() if run.status is Status.QUEUED}
-            heads = sorted(pair for pair in queued if pair[0] > after and not self._lanes[pair[0]][1])
-            return [Head(lane, rank, self._lanes[lane][0]) for lane, rank in heads[:limit]]
+            heads = sorted(pair for pair in queued if pair[0] > after and not self._is_paused(self._lanes[pair[0]]))
+            return [Head(lane, rank, self._lanes[lane]) for lane, rank in heads[:limit]]
 
     def claim(
-        self, picks: Sequence[Pick], limit: int, *, worker: str, now: datetime, lease_until: datetime
+        self,
+        picks: Sequence[Pick],
+        limit: int,
+        *,
+        worker: str,
+        now: datetime,
+        lease_until: datetime,
+        limits: Mapping[int, Sequence[Limit]] | None = None,
     ) -> list[Run]:
+        lease = {"worker": worker, "lease_until": lease_until}
         with self._lock:
-            taken: list[Run] = []
-            for pick in picks:
-                line = [
-                    run
-                    for run in self._live.values()
-                    if run.status in MOVES[Move.START].sources
-                    and (run.lane.id, run.rank) == (pick.lane_id, pick.rank)
-                    and (run.expires_at is None or run.expires_at > now or run.attempt)
-                ]
-                line.sort(key=lambda run: (run.scheduled_for, run.id))
-                taken += line[: min(pick.quota, limit - len(taken))]
-            claimed = [
-                replace(
-                    run,
-                    status=RUNNING,
-                    token=run.token + 1,
-                    attempt=run.attempt + 1,
-                    worker=worker,
-                    lease_until=lease_until,
-                    started_at=now,
-                    updated_at=now,
+            if not limits:
+                claimed = self._take(picks, limit, now, lease)
+            else:
+                moment = max(now, self.clock.now())
+                uses = self.limit_uses([one for listed in limits.values() for one in listed])
+                allotment = Allotment(limits, uses, moment)
+                claimed = allotment.claim(
+                    picks,
+                    limit,
+                    lambda granted, most: self._take(granted, most, moment, lease),
+                    lambda run: (run.lane.id, run.rank),
                 )
-                for run in taken
-            ]
-            self._live |= {run.id: run for run in claimed}
+                self._starts |= {one.id: starts for one, starts in allotment.new_starts()}
             return sorted(claimed, key=lambda run: (run.rank, run.scheduled_for, run.id))
+
+    def _take(self, picks: Sequence[Pick], limit: int, now: datetime, lease: dict[str, Any]) -> list[Run]:
+        taken: list[Run] = []
+        for pick in picks:
+            line = [
+                run
+                for run in self._live.values()
+                if run.status in MOVES[Move.START].sources
+                and (run.lane.id, run.rank) == (pick.lane_id, pick.rank)
+                and (run.expires_at is None or run.expires_at > now or run.attempt)
+            ]
+            line.sort(key=lambda run: (run.scheduled_for, run.id))
+            taken += line[: min(pick.quota, limit - len(taken))]
+        begun = {"status": RUNNING, "started_at": now, "updated_at": now, **lease}
+        claimed = [replace(run, token=run.token + 1, attempt=run.attempt + 1, **begun) for run in taken]
+        self._live |= {run.id: run for run in claimed}
+        return claimed
 
     def _held(self, held: Held) -> Run | None:
         run = self._live.get(held.run_id)
@@ -194,9 +223,11 @@ class MemoryStore(MemorySchedules):
             for _, run_id in sorted(over)[:limit]:
                 del self._finished[run_id]
                 self._attempts.pop(run_id, None)
+                self._logs.pop(run_id, None)
             keys = [key for key, (_, until) in self._keys.items() if until is not None and until <= now]
             for key in keys:
                 del self._keys[key]
+            self._delete_idle_lanes(now)
             return len(over[:limit]) + len(keys) + self._delete_ticks(now - self.keep.other, limit)
 
     # Reading
@@ -253,11 +284,12 @@ class MemoryStore(MemorySchedules):
     def counts(self) -> list[Counts]:
         with self._lock:
             found = []
-            for lane, paused in self._lanes.values():
+            for lane in self._lanes.values():
                 statuses = [run.status for run in self._live.values() if run.lane == lane]
                 if statuses:
                     scheduled, queued = statuses.count(Status.SCHEDULED), statuses.count(Status.QUEUED)
-                    found.append(Counts(lane, scheduled, queued, statuses.count(Status.RUNNING), paused))
+                    running = statuses.count(Status.RUNNING)
+                    found.append(Counts(lane, scheduled, queued, running, self._is_paused(lane)))
             return found
 
     # Definitions
@@ -274,17 +306,6 @@ class MemoryStore(MemorySchedules):
 
     def list_jobs(self, tenant: str) -> list[Job]:
         return sorted((job for job in self._jobs.values() if job.tenant == tenant), key=lambda job: job.name)
-
-    def pause_lanes(self, paused: bool, *, tenant: str, queue: str | None = None, job: str | None = None) -> int:
-        with self._lock:
-            chosen = [
-                lane
-                for lane, _ in self._lanes.values()
-                if lane.tenant == tenant and (lane.queue == queue or lane.job == job)
-            ]
-            self._lanes |= {lane.id: (lane, paused) for lane in chosen}
-        self.wake()
-        return len(chosen)
 
     # Hints and housekeeping
 
@@ -314,17 +335,21 @@ class MemoryStore(MemorySchedules):
         with self._lock:
             yield Batch(
                 lanes=list(self._lanes.values()),
+                pauses=list(self._pauses.values()),
                 jobs=list(self._jobs.values()),
                 schedules=list(self._schedules.values()),
                 ticks=list(self._ticks.values()),
                 runs=[*self._live.values(), *self._finished.values()],
                 attempts=[attempt for listed in self._attempts.values() for attempt in listed],
+                logs=[line for listed in self._logs.values() for line in listed.values()],
                 keys=[(tenant, key, run, until) for (tenant, key), (run, until) in self._keys.items()],
             )
 
     def load(self, batch: Batch) -> None:
         with self._lock:
-            self._lanes = {lane.id: (lane, paused) for lane, paused in batch.lanes} | self._lanes
+            self._lanes = {lane.id: lane for lane in batch.lanes} | self._lanes
+            self._used_at |= {lane.id: self.clock.now() for lane in batch.lanes if lane.key is not None}
+            self._pauses = {(pause.tenant, pause.queue, pause.job): pause for pause in batch.pauses} | self._pauses
             self._jobs = {(job.tenant, job.name): job for job in batch.jobs} | self._jobs
             self._schedules = {schedule.id: schedule for schedule in batch.schedules} | self._schedules
             self._ticks = {(tick.schedule, tick.due): tick for tick in batch.ticks} | self._ticks
@@ -338,6 +363,7 @@ class MemoryStore(MemorySchedules):
                 known = self._attempts.setdefault(attempt.run, [])
                 if all(other.number != attempt.number for other in known):
                     known.append(attempt)
+            self._keep_lines(batch.logs)
             self._keys = {(tenant, key): (run, until) for tenant, key, run, until in batch.keys} | self._keys
 
     def close(self) -> None: ...

@@ -7,13 +7,15 @@ transactions can be built. Verbs are synchronous; async callers come in on threa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from workbell.model.clock import Clock
 from workbell.model.job import Job
+from workbell.model.limit import Limit, Use
 from workbell.model.log_line import LogLine
+from workbell.model.pause import Pause
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Transition
@@ -90,12 +92,14 @@ class Watch(Protocol):
 class Batch(NamedTuple):
     """A page of everything a store holds, for copying it to another one."""
 
-    lanes: Sequence[tuple[Lane, bool]] = ()
+    lanes: Sequence[Lane] = ()
+    pauses: Sequence[Pause] = ()
     jobs: Sequence[Job] = ()
     schedules: Sequence[Schedule] = ()
     ticks: Sequence[Tick] = ()
     runs: Sequence[Run] = ()
     attempts: Sequence[Attempt] = ()
+    logs: Sequence[LogLine] = ()
     keys: Sequence[tuple[str, str, str, datetime | None]] = ()
 
 
@@ -122,9 +126,22 @@ class Store(Protocol):
         """Lanes beyond `after`, in order of their ids, that have queued runs and are not paused."""
 
     def claim(
-        self, picks: Sequence[Pick], limit: int, *, worker: str, now: datetime, lease_until: datetime
+        self,
+        picks: Sequence[Pick],
+        limit: int,
+        *,
+        worker: str,
+        now: datetime,
+        lease_until: datetime,
+        limits: Mapping[int, Sequence[Limit]] | None = None,
     ) -> list[Run]:
-        """The move `start` for the heads of these lanes, each under a new token; in the order to be worked on."""
+        """The move `start` for the heads of these lanes, each under a new token; in the order to be worked on.
+
+        `limits` are those of lanes, by their ids: then no more is taken than they leave, whoever else claims.
+        """
+
+    def limit_uses(self, limits: Sequence[Limit]) -> dict[int, Use]:
+        """How much of these limits is taken, by their ids; it may be more in the next moment."""
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
         """Extend leases that have not ended yet; those not in the answer are lost, and never come back."""
@@ -141,7 +158,7 @@ class Store(Protocol):
         """Ask for the end of a running run; its worker learns of it when it renews."""
 
     def delete_finished(self, now: datetime, limit: int) -> int:
-        """Remove finished runs (with their attempts), ticks and keys whose time is over; how many rows went."""
+        """Remove finished runs (with attempts and logs), ticks and keys whose time is over; how many rows went."""
 
     # Reading runs
     def find_runs(self, ids: Iterable[str]) -> dict[str, Run]: ...
@@ -175,7 +192,14 @@ class Store(Protocol):
 
     def list_jobs(self, tenant: str) -> list[Job]: ...
 
-    def pause_lanes(self, paused: bool, *, tenant: str, queue: str | None = None, job: str | None = None) -> int: ...
+    # Pauses
+    def pause(self, tenant: str, queue: str | None, job: str | None, now: datetime) -> Pause:
+        """Leave a queue, a job, or a job in a queue out of every survey; the pause as it stands."""
+
+    def resume(self, tenant: str, queue: str | None, job: str | None) -> int:
+        """End the pauses of a queue, of a job, or of a job in a queue; how many there were."""
+
+    def list_pauses(self, tenant: str | None = None) -> list[Pause]: ...
 
     # Schedules
     def prepare_schedules(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:

@@ -11,9 +11,11 @@ import msgspec
 
 from workbell.model.clock import EPOCH
 from workbell.model.job import Job
+from workbell.model.log_line import LogLine
 from workbell.model.retry import Retry
 from workbell.model.run import Attempt, AttemptStatus, Lane, NewRun, Run, Status
 from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, ScheduleOptions, Tick, TickOutcome
+from workbell.model.worker import Worker
 
 # In the order of the fields of Run.
 LIVE = (
@@ -36,10 +38,12 @@ JOB = (
 ).split()
 REPORT = "last_run_status last_run_ended_at failed_runs".split()
 TICK = "schedule due until count outcome run reason created_at".split()
+LOG = "run attempt line at level message".split()
+WORKER = "id host pid incarnation version queues jobs concurrency started_at seen_at stopping".split()
 TIMES = {
     name
-    for name in (*FINISHED, *SCHEDULE, *REPORT, *TICK)
-    if name.endswith(("_at", "_until", "_for")) or name in ("due", "until", "held_tick")
+    for name in (*FINISHED, *SCHEDULE, *REPORT, *TICK, *LOG, *WORKER)
+    if name.endswith(("_at", "_until", "_for")) or name in ("at", "due", "until", "held_tick")
 }
 
 # What a new run is made of; the rest has defaults.
@@ -51,6 +55,7 @@ NEW = (
 _STATUS = {status.value: status for status in Status}
 _MICROSECOND = timedelta(microseconds=1)
 _retry = msgspec.json.Decoder(Retry)
+_names = msgspec.json.Decoder(tuple[str, ...])
 _schedule_options = lru_cache(4096)(msgspec.json.Decoder(ScheduleOptions).decode)
 
 
@@ -77,6 +82,8 @@ def place_columns(query: str, *, alias: str = "r.") -> str:
         .replace("{live_columns}", ", ".join(LIVE))
         .replace("{live_values}", ", ".join(":" + name for name in LIVE))
         .replace("{job}", ", ".join(JOB))
+        .replace("{worker}", ", ".join(WORKER))
+        .replace("{worker_values}", ", ".join(":" + name for name in WORKER))
         .replace("{job_values}", ", ".join(":" + name for name in JOB))
         .replace("{schedule}", ", ".join("s." + name for name in SCHEDULE))
         .replace("{schedule_columns}", ", ".join(SCHEDULE))
@@ -219,3 +226,24 @@ def tick_from(row: Sequence[Any]) -> Tick:
     if values["due"].tzinfo is not UTC:
         values |= {name: to_utc(value) for name, value in values.items() if name in TIMES}
     return Tick(**values)
+
+
+def log_values(line: LogLine) -> tuple[Any, ...]:
+    return msgspec.structs.astuple(line)
+
+
+def log_from(row: Sequence[Any]) -> LogLine:
+    return LogLine(row[0], row[1], row[2], row[3].astimezone(UTC), row[4], row[5])
+
+
+def worker_values(worker: Worker) -> dict[str, Any]:
+    queues = None if worker.queues is None else msgspec.json.encode(worker.queues).decode()
+    return msgspec.structs.asdict(worker) | {"queues": queues, "jobs": msgspec.json.encode(worker.jobs).decode()}
+
+
+def worker_from(row: Sequence[Any]) -> Worker:
+    values = dict(zip(WORKER, row, strict=True))
+    values["queues"] = None if values["queues"] is None else _names.decode(values["queues"])
+    values["jobs"] = _names.decode(values["jobs"])
+    values["stopping"] = bool(values["stopping"])
+    return Worker(**(values | {name: to_utc(values[name]) for name in ("started_at", "seen_at")}))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from workbell.model.run import NewRun, Run
+from workbell.model.run import NewRun
 from workbell.stores.statements import Statement
 
 Row = Sequence[Any]
@@ -32,9 +32,6 @@ class Session(ABC):
     @abstractmethod
     def insert_spelled(self, spelled: Any) -> None:
         """The same, spelled out before by the store's `spell_runs`."""
-
-    @abstractmethod
-    def run_of(self, row: Row) -> Run: ...
 
     @abstractmethod
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from workbell.model.clock import EPOCH
+from workbell.model.run import Lane
 from workbell.stores import rows
 from workbell.stores.port import Batch
 from workbell.stores.session import Row, Session
@@ -24,8 +25,14 @@ PAGE = 1000
 def export(store: SqlStore) -> Iterator[Batch]:
     """Everything a store holds, a page at a time; runs before what belongs to them."""
     zero = "00000000-0000-0000-0000-000000000000"
-    yield Batch(lanes=store.read(store.load_lanes))
-    after: Any = zero
+    after: Any = -1
+    while lanes := _page(store, "export_lanes", lambda row: (row[0], Lane(*row[1:6])), after=after):
+        yield Batch(lanes=[lane for _, lane in lanes])
+        after = lanes[-1][0]
+    pauses = store.list_pauses()
+    if pauses:
+        yield Batch(pauses=pauses)
+    after = zero
     while jobs := _page(store, "export_jobs", rows.job_from, after=after):
         yield Batch(jobs=jobs)
         after = jobs[-1].id
@@ -46,6 +53,10 @@ def export(store: SqlStore) -> Iterator[Batch]:
     while attempts := _page(store, "export_attempts", rows.attempt_from, after=last[0], after_number=last[1]):
         yield Batch(attempts=attempts)
         last = (attempts[-1].run, attempts[-1].number)
+    line: tuple[Any, Any, Any] = (zero, -1, -1)
+    while logs := _page(store, "export_logs", rows.log_from, after=line[0], after_attempt=line[1], after_line=line[2]):
+        yield Batch(logs=logs)
+        line = (logs[-1].run, logs[-1].attempt, logs[-1].line)
     last = ("", "")
     while keys := _page(store, "export_keys", _key_from, after=last[0], after_key=last[1]):
         yield Batch(keys=keys)
@@ -58,9 +69,11 @@ def _page(store: SqlStore, name: str, make: Callable[[Row], T], **values: Any) -
 
 def load(session: Session, batch: Batch, now: datetime) -> None:
     """Take over a page. What is there already stays; a run that has ended on either side stays ended."""
-    for lane, paused in batch.lanes:
-        parts = msgspec.structs.asdict(lane)
-        session.rows("load_lane", id=lane.id, paused=paused, created_at=now, **parts)
+    for lane in batch.lanes:
+        session.rows("load_lane", id=lane.id, created_at=now, **msgspec.structs.asdict(lane))
+    for pause in batch.pauses:
+        place = {"tenant": pause.tenant, "queue": pause.queue or "", "job": pause.job or ""}
+        session.rows("load_pause", created_at=pause.since, **place)
     for job in batch.jobs:
         session.rows("load_job", **rows.job_values(job))
     for schedule in batch.schedules:
@@ -79,6 +92,8 @@ def load(session: Session, batch: Batch, now: datetime) -> None:
             session.rows("load_run", **{name: values[name] for name in rows.LIVE})
     for attempt in batch.attempts:
         session.rows("load_attempt", **rows.attempt_values(attempt))
+    for line in batch.logs:
+        session.rows("load_log", **msgspec.structs.asdict(line))
     for tenant, key, run_id, until in batch.keys:
         session.rows("load_key", tenant=tenant, key=key, run=run_id, until=until)
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from workbell.model.clock import SystemClock
 from workbell.model.job import Job
+from workbell.model.limit import Limit
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run
 from workbell.model.state import MOVES, Keep, Move, Transition
 from workbell.stores import rows, sql_copy
@@ -16,7 +17,12 @@ from workbell.stores.filters import list_query
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed
 from workbell.stores.session import Row, Session
+from workbell.stores.sql_lanes import SqlLanes
+from workbell.stores.sql_limits import SqlLimits
+from workbell.stores.sql_logs import SqlLogs
+from workbell.stores.sql_pauses import SqlPauses, read_pauses
 from workbell.stores.sql_schedules import SqlSchedules
+from workbell.stores.sql_workers import SqlWorkers
 from workbell.stores.statements import reject_duplicate, statements_for
 
 T = TypeVar("T")
@@ -32,7 +38,7 @@ FINISHED = (
 ATTEMPT = "run number status started_at finished_at worker error".split()
 
 
-class SqlStore(SqlSchedules):
+class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlSchedules, SqlLogs, SqlWorkers):
     """The shared half of the SQLite and PostgreSQL stores."""
 
     engine: str
@@ -40,7 +46,8 @@ class SqlStore(SqlSchedules):
     def __init__(self, clock: SystemClock, keep: Keep) -> None:
         self.clock = clock
         self.keep = keep
-        self.lanes: dict[int, Lane] = {}  # lanes that are known to be committed; they are never deleted
+        SqlLanes.__init__(self)
+        SqlLimits.__init__(self)
         self._adds: GroupCommit[NewRun, Added] = GroupCommit(self._write_runs)
 
     # What the engines supply
@@ -76,13 +83,6 @@ class SqlStore(SqlSchedules):
 
     def prepare_lanes(self, new: Sequence[NewRun]) -> Sequence[Lane]:
         return self._unknown_lanes(new) if new else ()
-
-    def note_lanes(self, lanes: Sequence[Lane]) -> None:
-        self.lanes |= {lane.id: lane for lane in lanes}
-
-    def _unknown_lanes(self, new: Sequence[NewRun]) -> list[Lane]:
-        lanes = {new[0].run.lane} if len(new) == 1 else {request.run.lane for request in new}
-        return [lane for lane in lanes if lane.id not in self.lanes]
 
     def _add(self, session: Session, new: Sequence[NewRun], unknown: Sequence[Lane]) -> list[Added]:
         if unknown:
@@ -124,22 +124,29 @@ class SqlStore(SqlSchedules):
         found = self.read(lambda session: session.rows("survey", after=after, limit=limit))
         return [Head(row[0], row[1], self._lane(row[0], row[2:])) for row in found]
 
-    def _lane(self, lane_id: int, parts: Sequence[Any]) -> Lane:
-        lane = self.lanes.get(lane_id)
-        if lane is None:
-            lane = self.lanes[lane_id] = Lane(*parts)
-        return lane
-
     def claim(
-        self, picks: Sequence[Pick], limit: int, *, worker: str, now: datetime, lease_until: datetime
+        self,
+        picks: Sequence[Pick],
+        limit: int,
+        *,
+        worker: str,
+        now: datetime,
+        lease_until: datetime,
+        limits: Mapping[int, Sequence[Limit]] | None = None,
     ) -> list[Run]:
-        return self._claimed(self.write(lambda session: self._claim(session, picks, limit, worker, now, lease_until)))
+        if limits:
+            return self.claim_limited(picks, limit, limits, worker=worker, now=now, lease_until=lease_until)
+        return self._claimed(self._write_claim(lambda s: self._claim(s, picks, limit, worker, now, lease_until)))
+
+    def _write_claim(self, work: Callable[[Session], list[Row]]) -> list[Row]:
+        return self.write(work)
 
     def _claimed(self, found: Sequence[Row]) -> list[Run]:
         """Rows as runs, in order. Made here, after the commit: nobody need wait for that with a lock held."""
-        if any(row[1] not in self.lanes for row in found):
-            self.read(self.load_lanes)
-        runs = [self.make_run(row, self.lanes) for row in found]
+        lanes: Mapping[int, Lane] = self.lanes
+        if any(row[1] not in lanes for row in found):
+            lanes = self.read(lambda session: self.lanes_for(session, {row[1] for row in found}))
+        runs = [self.make_run(row, lanes) for row in found]
         return sorted(runs, key=lambda run: (run.rank, run.scheduled_for, run.id))
 
     @abstractmethod
@@ -204,9 +211,8 @@ class SqlStore(SqlSchedules):
     def _free_keys(self, session: Session, keyed: Sequence[Row]) -> None:
         if not keyed:
             return
-        if any(row[3] not in self.lanes for row in keyed):
-            self.load_lanes(session)
-        held = [(self.lanes[row[3]].tenant, row[2], row[0]) for row in keyed]
+        lanes = self.lanes_for(session, {row[3] for row in keyed})
+        held = [(lanes[row[3]].tenant, row[2], row[0]) for row in keyed]
         session.rows("free_keys", **self.spell(("tenant", "key", "run"), held))
 
     def mark_alone(self, held: Held) -> bool:
@@ -224,7 +230,10 @@ class SqlStore(SqlSchedules):
     def delete_finished(self, now: datetime, limit: int) -> int:
         def work(session: Session) -> int:
             ticks = session.rows("delete_ticks", before=now - self.keep.other, limit=limit)
-            return self._delete_finished(session, now, limit) + len(ticks) + len(session.rows("drop_keys", now=now))
+            gone = self._delete_finished(session, now, limit) + len(ticks) + len(session.rows("drop_keys", now=now))
+            self.delete_idle_lanes(session, now)
+            self.delete_idle_limits(session, now)
+            return gone
 
         return self.write(work)
 
@@ -235,12 +244,8 @@ class SqlStore(SqlSchedules):
 
     def _runs(self, session: Session, found: Iterable[Row]) -> list[Run]:
         found = list(found)
-        if any(row[1] not in self.lanes for row in found):
-            self.load_lanes(session)
-        return [session.run_of(row) for row in found]
-
-    def load_lanes(self, session: Session) -> list[tuple[Lane, bool]]:
-        return [(self._lane(row[0], row[1:6]), bool(row[6])) for row in session.rows("lanes")]
+        lanes = self.lanes_for(session, {row[1] for row in found})
+        return [self.make_run(row, lanes) for row in found]
 
     def query(self, name: str, **values: Any) -> list[Run]:
         return self.read(lambda session: self._runs(session, session.rows(name, **values)))
@@ -254,9 +259,8 @@ class SqlStore(SqlSchedules):
 
     def list_runs(self, wanted: Filter) -> list[Run]:
         def work(session: Session) -> list[Run]:
-            lanes = self.load_lanes(session)
             found: dict[str, Run] = {}
-            for sql, values in list_query(wanted, [lane for lane, _ in lanes]):
+            for sql, values in list_query(wanted, self.choose_lanes(session, wanted)):
                 found |= {run.id: run for run in self._runs(session, session.text_rows(sql, values))}
             return sorted(found.values(), key=lambda run: run.id, reverse=True)[: wanted.limit]
 
@@ -290,10 +294,16 @@ class SqlStore(SqlSchedules):
             numbers: dict[int, dict[str, int]] = {}
             for lane, status, count in session.rows("counts"):
                 numbers.setdefault(lane, {})[status] = count
+            lanes, pauses = self.lanes_for(session, numbers), read_pauses(session)
             return [
-                Counts(lane, of.get("scheduled", 0), of.get("queued", 0), of.get("running", 0), paused)
-                for lane, paused in self.load_lanes(session)
-                if (of := numbers.get(lane.id)) is not None
+                Counts(
+                    lanes[lane_id],
+                    of.get("scheduled", 0),
+                    of.get("queued", 0),
+                    of.get("running", 0),
+                    any(pause.covers(lanes[lane_id]) for pause in pauses),
+                )
+                for lane_id, of in numbers.items()
             ]
 
         return self.read(work)
@@ -313,19 +323,6 @@ class SqlStore(SqlSchedules):
 
     def list_jobs(self, tenant: str) -> list[Job]:
         return self.read(lambda session: [rows.job_from(row) for row in session.rows("list_jobs", tenant=tenant)])
-
-    def pause_lanes(self, paused: bool, *, tenant: str, queue: str | None = None, job: str | None = None) -> int:
-        def work(session: Session) -> int:
-            found: set[int] = set()
-            if queue is not None:
-                found |= {row[0] for row in session.rows("pause_queue", paused=paused, tenant=tenant, queue=queue)}
-            if job is not None:
-                found |= {row[0] for row in session.rows("pause_job", paused=paused, tenant=tenant, job=job)}
-            return len(found)
-
-        changed = self.write(work)
-        self.wake()
-        return changed
 
     # Copying
 

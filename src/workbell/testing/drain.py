@@ -15,15 +15,17 @@ from datetime import datetime
 from random import Random
 
 from workbell.client import Client
-from workbell.engine.consume import serves
+from workbell.engine.consume import limits, serves
 from workbell.engine.execute import call_async, call_plain
 from workbell.engine.materialise import Materialise
 from workbell.engine.outcome import Raised, decide
 from workbell.engine.recover import Recover
+from workbell.engine.reports import Reports
 from workbell.engine.work import Work
 from workbell.errors import UnknownJob, WorkbellError
 from workbell.handlers.context import Context
 from workbell.model import state
+from workbell.model.limit import Limit
 from workbell.model.run import Run
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
@@ -64,6 +66,10 @@ def _drain(bell: Client, until_idle: bool, raise_errors: bool) -> list[Run]:
     raise WorkbellError(f"drain: still busy after {MOST:,} runs; does a job enqueue itself, or snooze for no time?")
 
 
+def _rates(found: Sequence[Limit]) -> Sequence[Limit]:
+    return [limit._replace(concurrency=None) for limit in found if limit.rate is not None]
+
+
 class _Drainer:
     def __init__(self, bell: Client, runner: asyncio.Runner, raise_errors: bool) -> None:
         self._bell = bell
@@ -72,9 +78,10 @@ class _Drainer:
         self._raise_errors = raise_errors
         self._queue = InStoreQueue(bell.store, claims_per_look=1)
         settings: Settings = getattr(bell, "settings", None) or Settings()
-        self._claimant = Claimant("drain", settings.lease_span, serves(bell.registry, None))
+        self._claimant = Claimant("drain", settings.lease_span, serves(bell.registry, None), limits(bell.registry))
         self._recover = Recover(bell.store, bell.keep, lambda: None, settings.sweep)
         self._materialise = Materialise(bell.store, bell.registry, lambda: None, settings.poll)
+        self._reports = Reports(bell.store, bell.store.clock)
         self._random = Random(0)
 
     def claim(self, limit: int) -> list[Run]:
@@ -84,7 +91,9 @@ class _Drainer:
     def claim_all(self) -> list[Run]:
         now = self._prepare()
         every: list[Run] = []
-        while runs := self._queue.claim(self._claimant, BATCH, now):
+        # One after the other is no more than one at a time: only rates can hold any of them back.
+        claimant = self._claimant._replace(limits=lambda lane: _rates(self._claimant.limits(lane)))
+        while runs := self._queue.claim(claimant, BATCH, now):
             every += runs
         return every
 
@@ -123,6 +132,7 @@ class _Drainer:
             outcome = self._runner.run(call_async(work, context), context=contextvars.Context())
         else:
             outcome = contextvars.Context().run(call_plain, work, context)
+        self._reports.flush()
         change = decide(
             run,
             outcome,
@@ -148,4 +158,4 @@ class _Drainer:
                 work.cancel_reason = found.reason
             return work.stopping
 
-        return Context(work.run, client, self._store.set_progress, is_canceled)
+        return Context(work.run, client, self._store.set_progress, is_canceled, self._reports.keep)

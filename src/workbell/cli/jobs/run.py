@@ -11,14 +11,12 @@ from workbell.cli.bell import Here, opened_here
 from workbell.cli.jobs.known import find_job, make_known
 from workbell.cli.output import make_console, print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
-from workbell.cli.run_lines import what_came
+from workbell.cli.runs.looks import came
 from workbell.cli.values import JSON, SPAN
 from workbell.errors import WaitTimeout
 from workbell.model.run import Run, Status
-from workbell.model.state import Move
 
 GLANCE = 1.0  # seconds to see whether a worker takes the run up
-ENDS = {Status.SUCCEEDED: Move.SUCCEED, Status.FAILED: Move.FAIL, Status.CANCELED: Move.CANCEL}
 
 
 @click.command("run", help="Run a job now, as soon as a worker is free.")
@@ -84,11 +82,10 @@ def _glance(here: Here, run: Run) -> Run:
 def _tell(run: Run, why: str) -> None:
     console = make_console()
     if run.status.final:
-        came = what_came(ENDS[run.status], run)
         style = "green" if run.status is Status.SUCCEEDED else "red"
         console.print(f"Run {run.id} of {run.job}: {run.status}", style=style, markup=False, soft_wrap=True)
-        if came:
-            console.print(came, markup=False, soft_wrap=True)
+        if what := came(run):
+            console.print(what, markup=False, soft_wrap=True)
         return
     console.print(f"Run {run.id} of {run.job}: {run.status}", markup=False, soft_wrap=True)
     console.print(why, markup=False, soft_wrap=True)

@@ -8,10 +8,12 @@ from difflib import get_close_matches
 from typing import Any
 
 from workbell.errors import InvalidPayload, WorkbellError
+from workbell.handlers.isolation import isolation_of
 from workbell.handlers.job_files.discover import Found
 from workbell.handlers.job_files.job_file import JobFile, Problem
 from workbell.handlers.job_files.settings import (
     EXAMPLE,
+    ISOLATION,
     READERS,
     SETTINGS,
     read_schedule,
@@ -45,6 +47,7 @@ class Check:
         self._read_times()
         for setting, read in READERS.items():
             self._read(setting, read)
+        self._read_isolation()
         if self._is_missing("schedule") and "schedule" not in misspelt:
             self._note(
                 "schedule", f"it has no schedule; write {EXAMPLE} in it, or start its name with _ if it is no job."
@@ -91,6 +94,12 @@ class Check:
             zone = UTC  # its own is no good, and that has been said
         self._read("schedule", lambda value: read_schedule(value, zone))
         self._read("window", lambda value: read_window(value, zone))
+
+    def _read_isolation(self) -> None:
+        try:
+            self._settings["isolation"] = isolation_of(*(self._values.get(setting) for setting in ISOLATION))
+        except WorkbellError as error:
+            self._note(str(error).partition(":")[0], str(error))  # a message begins with what it is about
 
     def _read_run(self, run: Any) -> None:
         problem = _unfit(run)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from workbell.handlers.isolation import Isolation
 from workbell.model.job import QUEUE
 from workbell.model.retry import Retry
 from workbell.model.schedule import CatchUp, Outside, Overlap
@@ -33,6 +34,7 @@ class JobFile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     jitter: float | None = None
     retry: Retry | None = None
     timeout: float | None = None
+    isolation: Isolation | None = None
     queue: str = QUEUE
     priority: int = 0
     enabled: bool = True

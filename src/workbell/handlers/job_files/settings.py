@@ -108,7 +108,7 @@ def _kind(value: Any) -> str:
     return "None" if value is None else f"{type(value).__name__} {value!r}"[:80]
 
 
-# Those that stand by themselves; schedule, window and timezone are read together.
+# Those that stand by themselves; schedule, window and timezone are read together, and so are those of a process.
 READERS: dict[str, Callable[[Any], Any]] = {
     "outside": _read_word(Outside, "outside"),
     "overlap": _read_word(Overlap, "overlap"),
@@ -122,4 +122,5 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "payload": _read_payload,
     "description": _read_description,
 }
-SETTINGS = ("schedule", "timezone", "window", *READERS)
+ISOLATION = ("isolate", "memory_limit", "cpu_limit")
+SETTINGS = ("schedule", "timezone", "window", *READERS, *ISOLATION)

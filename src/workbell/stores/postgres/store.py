@@ -41,9 +41,8 @@ ONLY_SQLITE = frozenset({"remove_canceled"})  # one statement does both here
 class PostgresSession(Session):
     """Queries on one psycopg connection."""
 
-    def __init__(self, connection: Connection, lanes: dict[int, Lane]) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._lanes = lanes
 
     def rows(self, query: str, /, **values: Any) -> list[Row]:
         return self.execute(Statement(query, values))
@@ -72,9 +71,6 @@ class PostgresSession(Session):
         with self._connection.cursor().copy(statement) as copy:
             copy.write(lines)
 
-    def run_of(self, row: Row) -> Run:
-        return run_with_times(row, self._lanes)
-
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
         text = sql.replace("{lanes}", "r.lane = ANY(CAST(:lanes AS bigint[]))")
         return self._fetch(spell_postgres(place_columns(text)) if values else sql, values)
@@ -102,10 +98,10 @@ class PostgresStore(SqlStore):
         self._checked = False
 
     def read(self, work: Callable[[Session], T]) -> T:
-        return self.database.run(lambda c: work(PostgresSession(c, self.lanes)), transaction=False)
+        return self.database.run(lambda c: work(PostgresSession(c)), transaction=False)
 
     def write(self, work: Callable[[Session], T]) -> T:
-        return self.database.run(lambda c: work(PostgresSession(c, self.lanes)), transaction=True)
+        return self.database.run(lambda c: work(PostgresSession(c)), transaction=True)
 
     def _single(self, work: Callable[[Session], T]) -> T:
         """A unit that is one statement: a transaction by itself, without the round trips of BEGIN and COMMIT."""
@@ -144,17 +140,15 @@ class PostgresStore(SqlStore):
     def _make_lanes(self, unknown: Sequence[Lane]) -> None:
         if unknown:
             self.write(lambda session: self._ensure_lanes(session, unknown))
-            self.lanes |= {lane.id: lane for lane in unknown}
+            self.note_lanes(unknown)
 
     def _ensure_lanes(self, session: Session, lanes: Iterable[Lane]) -> None:
         now = self.clock.now()
         for lane in sorted(lanes, key=lambda lane: lane.id):
             session.rows("add_lane", lane=lane.id, created_at=now, **msgspec.structs.asdict(lane))
 
-    def claim(
-        self, picks: Sequence[Pick], limit: int, *, worker: str, now: datetime, lease_until: datetime
-    ) -> list[Run]:
-        return self._claimed(self._single(lambda s: self._claim(s, picks, limit, worker, now, lease_until)))
+    def _write_claim(self, work: Callable[[Session], list[Row]]) -> list[Row]:
+        return self._single(work)
 
     def _claim(
         self, session: Session, picks: Sequence[Pick], limit: int, worker: str, now: datetime, lease_until: datetime

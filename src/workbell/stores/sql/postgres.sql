@@ -19,7 +19,9 @@ WITH RECURSIVE head(lane, rank) AS (
         WHERE r.status = 'queued' AND (r.lane, r.rank) > (head.lane, head.rank) ORDER BY r.lane, r.rank LIMIT 1) next
 )
 SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target, l.key
-FROM head h CROSS JOIN LATERAL (SELECT * FROM workbell_lanes WHERE id = h.lane AND NOT paused OFFSET 0) l
+FROM head h CROSS JOIN LATERAL (SELECT * FROM workbell_lanes WHERE id = h.lane OFFSET 0) l
+WHERE NOT EXISTS (SELECT 1 FROM workbell_pauses p
+    WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job))
 LIMIT :limit
 
 -- claim: take the heads of chosen lanes under a lease
@@ -118,18 +120,79 @@ SELECT id, lane, :to_status, rank, scheduled_for, created_at, :created_at, attem
 DELETE FROM workbell_keys k USING workbell_history h
 WHERE k.tenant = :tenant AND k.until IS NULL AND h.tag = :old_tag AND h.id = k.run AND h.key = k.key
 
+-- lock_limits: hold limits while they are counted, in one order for all
+SELECT id, starts FROM workbell_limits WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id FOR UPDATE
+
+-- limit_starts: the same, without keeping anybody out
+SELECT id, starts FROM workbell_limits WHERE id = ANY(CAST(:ids AS bigint[]))
+
+-- running_of_keys: how many runs of a job are running, for some values of its key
+-- Lane by lane: what other jobs are doing must not make it slower. The LATERALs keep it from being done the other way.
+SELECT wanted.id, count(*) FROM unnest(CAST(:id AS bigint[]), CAST(:tenant AS text[]), CAST(:job AS text[]),
+    CAST(:key AS text[])) AS wanted(id, tenant, job, key)
+CROSS JOIN LATERAL (SELECT l.id FROM workbell_lanes l
+    WHERE l.tenant = wanted.tenant AND l.job = wanted.job AND l.key = wanted.key OFFSET 0) lane
+CROSS JOIN LATERAL (SELECT 1 FROM workbell_runs r WHERE r.status = 'running' AND r.lane = lane.id OFFSET 0) run
+GROUP BY wanted.id
+
+-- running_of_job: how many runs of a job are running
+SELECT count(*) FROM (SELECT l.id FROM workbell_lanes l WHERE l.tenant = :tenant AND l.job = :job OFFSET 0) lane
+CROSS JOIN LATERAL (SELECT 1 FROM workbell_runs r WHERE r.status = 'running' AND r.lane = lane.id OFFSET 0) run
+
+-- running_without_key: the same, only those from before the job had a key
+SELECT count(*) FROM (SELECT l.id FROM workbell_lanes l
+    WHERE l.tenant = :tenant AND l.job = :job AND l.key IS NULL OFFSET 0) lane
+CROSS JOIN LATERAL (SELECT 1 FROM workbell_runs r WHERE r.status = 'running' AND r.lane = lane.id OFFSET 0) run
+
+-- running_scattered: the same of a job with any number of lanes: from what is running
+SELECT count(*) FROM workbell_runs r
+CROSS JOIN LATERAL (SELECT 1 FROM workbell_lanes l
+    WHERE l.id = r.lane AND l.tenant = :tenant AND l.job = :job OFFSET 0) lane
+WHERE r.status = 'running'
+
+-- add_limits: make rows of limits known, to be locked
+INSERT INTO workbell_limits (id, tenant, job, key, starts, updated_at)
+SELECT * FROM unnest(CAST(:id AS bigint[]), CAST(:tenant AS text[]), CAST(:job AS text[]), CAST(:key AS text[]),
+    CAST(:starts AS text[]), CAST(:updated_at AS timestamptz[])) ORDER BY 1
+ON CONFLICT (id) DO NOTHING
+
+-- note_starts: remember the starts of limits
+UPDATE workbell_limits l SET starts = new.starts, updated_at = new.updated_at
+FROM unnest(CAST(:id AS bigint[]), CAST(:tenant AS text[]), CAST(:job AS text[]), CAST(:key AS text[]),
+    CAST(:starts AS text[]), CAST(:updated_at AS timestamptz[])) AS new(id, tenant, job, key, starts, updated_at)
+WHERE l.id = new.id
+
+-- delete_limits: limits whose starts no longer matter
+DELETE FROM workbell_limits WHERE id = ANY(ARRAY(SELECT id FROM workbell_limits
+    WHERE id = ANY(CAST(:ids AS bigint[])) AND updated_at <= :before FOR UPDATE SKIP LOCKED))
+
+-- find_lanes: lanes by id
+SELECT id, tenant, queue, job, target, key FROM workbell_lanes WHERE id = ANY(CAST(:ids AS bigint[]))
+
+-- delete_lanes: lanes with a key that nobody asked for lately, and that have no runs
+-- The age is looked at again in a row that somebody else has just written.
+DELETE FROM workbell_lanes l WHERE l.id = ANY(CAST(:ids AS bigint[])) AND l.created_at <= :before
+AND NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.lane = l.id AND r.status = 'queued')
+AND NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.lane = l.id AND r.status = 'running')
+AND NOT EXISTS (SELECT 1 FROM workbell_history h WHERE h.lane = l.id)
+AND l.id <> ALL(ARRAY(SELECT r.lane FROM workbell_runs r
+    WHERE r.status = 'scheduled' AND r.lane = ANY(CAST(:ids AS bigint[]))))
+RETURNING id
+
 -- find_live: live runs by id
 SELECT {live} FROM workbell_runs r WHERE r.id = ANY(CAST(:ids AS uuid[]))
 
 -- find_finished: finished runs by id
 SELECT {finished} FROM workbell_history r WHERE r.id = ANY(CAST(:ids AS uuid[]))
 
--- delete_finished: a batch of history whose time is over, with its attempts
+-- delete_finished: a batch of history whose time is over, with its attempts and logs
 WITH gone AS (
     DELETE FROM workbell_history WHERE id = ANY(ARRAY(SELECT id FROM workbell_history WHERE remove_at <= :now
         ORDER BY remove_at LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING id
 ), attempts AS (
     DELETE FROM workbell_attempts WHERE run IN (SELECT id FROM gone)
+), logs AS (
+    DELETE FROM workbell_logs WHERE run IN (SELECT id FROM gone)
 )
 SELECT id FROM gone
 
@@ -182,3 +245,20 @@ WHERE s.tenant = :tenant AND s.name = ANY(CAST(:names AS text[]))
 -- delete_ticks: a batch of the ledger whose time is over
 DELETE FROM workbell_ticks WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_ticks WHERE created_at <= :before
     LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING schedule
+
+-- add_logs: lines of runs, each if it was written under the last lease of its run
+-- The subqueries are scalar ones: each is a lookup by primary key, and can never become a hash of a whole table.
+INSERT INTO workbell_logs (run, attempt, line, at, level, message)
+SELECT new.run, new.attempt, new.line, new.at, new.level, new.message
+FROM unnest(CAST(:token AS integer[]), CAST(:run AS uuid[]), CAST(:attempt AS integer[]), CAST(:line AS integer[]),
+    CAST(:at AS timestamptz[]), CAST(:level AS text[]), CAST(:message AS text[]))
+    AS new(token, run, attempt, line, at, level, message)
+WHERE new.token = COALESCE((SELECT r.token FROM workbell_runs r WHERE r.id = new.run),
+    (SELECT h.token FROM workbell_history h WHERE h.id = new.run))
+ON CONFLICT DO NOTHING RETURNING line
+
+-- see_workers: workers that are alive
+UPDATE workbell_workers SET seen_at = :now WHERE id = ANY(CAST(:ids AS text[]))
+
+-- remove_workers: workers that have stopped, or were lost
+DELETE FROM workbell_workers WHERE id = ANY(CAST(:ids AS text[]))

@@ -30,12 +30,13 @@ ON CONFLICT (tenant, key) DO UPDATE SET run = excluded.run, until = excluded.unt
 -- key_holder: the run that holds a key
 SELECT run FROM workbell_keys WHERE tenant = :tenant AND key = :key
 
--- add_lane: make a lane known
+-- add_lane: make a lane known; one with a key is used again, so that it is not removed
 INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
-VALUES (:lane, :tenant, :queue, :job, :target, :key, :created_at) ON CONFLICT (id) DO NOTHING
+VALUES (:lane, :tenant, :queue, :job, :target, :key, :created_at)
+ON CONFLICT (id) DO UPDATE SET created_at = excluded.created_at WHERE workbell_lanes.key IS NOT NULL
 
--- lanes: all lanes
-SELECT id, tenant, queue, job, target, key, paused FROM workbell_lanes
+-- keyed_lanes: a page of the lanes with a key, and when they were last asked for
+SELECT id, created_at FROM workbell_lanes WHERE id > :after AND key IS NOT NULL ORDER BY id LIMIT :limit
 
 -- next_due: the earliest time of a scheduled run
 SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' ORDER BY scheduled_for LIMIT 1
@@ -75,6 +76,19 @@ SELECT lane, status, count(*) FROM workbell_runs GROUP BY lane, status
 -- attempts: ended attempts of a run
 SELECT run, number, status, started_at, finished_at, worker, error FROM workbell_attempts WHERE run = :id ORDER BY number
 
+-- logs: the log lines of a run beyond a place, oldest first
+SELECT run, attempt, line, at, level, message FROM workbell_logs
+WHERE run = :id AND (attempt, line) > (:after_attempt, :after_line) ORDER BY attempt, line LIMIT :limit
+
+-- put_worker: make a worker known, or change what is known of it
+INSERT INTO workbell_workers ({worker}) VALUES ({worker_values})
+ON CONFLICT (id) DO UPDATE SET host = excluded.host, pid = excluded.pid, incarnation = excluded.incarnation,
+    version = excluded.version, queues = excluded.queues, jobs = excluded.jobs, concurrency = excluded.concurrency,
+    started_at = excluded.started_at, seen_at = excluded.seen_at, stopping = excluded.stopping
+
+-- workers: all workers
+SELECT {worker} FROM workbell_workers
+
 -- drop_keys: keys whose time is over
 DELETE FROM workbell_keys WHERE until <= :now RETURNING key
 
@@ -92,11 +106,22 @@ SELECT {job} FROM workbell_jobs WHERE tenant = :tenant AND name = :name
 -- list_jobs: the definitions of a tenant
 SELECT {job} FROM workbell_jobs WHERE tenant = :tenant ORDER BY name
 
--- pause_queue: pause or resume the lanes of a queue
-UPDATE workbell_lanes SET paused = :paused WHERE tenant = :tenant AND queue = :queue RETURNING id
+-- add_pause: pause a queue, a job, or a job in a queue, unless it is
+INSERT INTO workbell_pauses (tenant, queue, job, created_at) VALUES (:tenant, :queue, :job, :created_at)
+ON CONFLICT (tenant, queue, job) DO NOTHING
 
--- pause_job: pause or resume the lanes of a job
-UPDATE workbell_lanes SET paused = :paused WHERE tenant = :tenant AND job = :job RETURNING id
+-- find_pause: one pause
+SELECT tenant, queue, job, created_at FROM workbell_pauses WHERE tenant = :tenant AND queue = :queue AND job = :job
+
+-- remove_pauses: what is paused of a queue, of a job, or of a job in a queue
+DELETE FROM workbell_pauses WHERE tenant = :tenant AND (CAST(:queue AS text) IS NULL OR queue = :queue)
+AND (CAST(:job AS text) IS NULL OR job = :job) RETURNING tenant
+
+-- pauses: all pauses
+SELECT tenant, queue, job, created_at FROM workbell_pauses
+
+-- limits: a page of the limits, and when they were last written
+SELECT id, updated_at FROM workbell_limits WHERE id > :after ORDER BY id LIMIT :limit
 
 -- store_id: the identity of this store, to recognise it on a caller's connection
 SELECT value FROM workbell_meta WHERE name = 'store_id'
@@ -160,13 +185,24 @@ SELECT {finished} FROM workbell_history r WHERE r.id > :after ORDER BY r.id LIMI
 SELECT run, number, status, started_at, finished_at, worker, error
 FROM workbell_attempts WHERE (run, number) > (:after, :after_number) ORDER BY run, number LIMIT :limit
 
+-- export_logs: all log lines, by run, attempt and line
+SELECT run, attempt, line, at, level, message FROM workbell_logs
+WHERE (run, attempt, line) > (:after, :after_attempt, :after_line) ORDER BY run, attempt, line LIMIT :limit
+
 -- export_keys: all keys
 SELECT tenant, key, run, until FROM workbell_keys WHERE (tenant, key) > (:after, :after_key)
 ORDER BY tenant, key LIMIT :limit
 
+-- export_lanes: all lanes, by id
+SELECT id, tenant, queue, job, target, key FROM workbell_lanes WHERE id > :after ORDER BY id LIMIT :limit
+
 -- load_lane: a lane of another store
-INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, paused, created_at)
-VALUES (:id, :tenant, :queue, :job, :target, :key, :paused, :created_at) ON CONFLICT (id) DO NOTHING
+INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
+VALUES (:id, :tenant, :queue, :job, :target, :key, :created_at) ON CONFLICT (id) DO NOTHING
+
+-- load_pause: a pause of another store
+INSERT INTO workbell_pauses (tenant, queue, job, created_at) VALUES (:tenant, :queue, :job, :created_at)
+ON CONFLICT (tenant, queue, job) DO NOTHING
 
 -- load_job: a definition of another store
 INSERT INTO workbell_jobs ({job}) VALUES ({job_values}) ON CONFLICT DO NOTHING
@@ -195,6 +231,10 @@ INSERT INTO workbell_history ({finished_columns}) VALUES ({finished_values}) ON 
 -- load_attempt: an attempt of another store
 INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error)
 VALUES (:run, :number, :status, :started_at, :finished_at, :worker, :error) ON CONFLICT (run, number) DO NOTHING
+
+-- load_log: a log line of another store
+INSERT INTO workbell_logs (run, attempt, line, at, level, message)
+VALUES (:run, :attempt, :line, :at, :level, :message) ON CONFLICT DO NOTHING
 
 -- load_key: a key of another store
 INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :run, :until) ON CONFLICT DO NOTHING

@@ -24,7 +24,9 @@ WITH RECURSIVE head(lane, rank) AS (
 )
 SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target, l.key
 FROM head h CROSS JOIN workbell_lanes l ON l.id = h.lane
-WHERE h.lane IS NOT NULL AND NOT l.paused LIMIT :limit
+WHERE h.lane IS NOT NULL AND NOT EXISTS (SELECT 1 FROM workbell_pauses p
+    WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job))
+LIMIT :limit
 
 -- claim: take the head of one lane under a lease
 UPDATE workbell_runs AS r SET status = :to_status, token = token + 1, attempt = attempt + 1, worker = :worker,
@@ -113,6 +115,48 @@ AND id IN (SELECT h.id FROM workbell_history h WHERE h.id = workbell_runs.id)
 DELETE FROM workbell_keys WHERE tenant = :tenant AND until IS NULL
 AND run IN (SELECT h.id FROM workbell_history h WHERE h.tag = :old_tag AND h.key = workbell_keys.key)
 
+-- lock_limits: the starts of limits; the write lock is held already
+SELECT id, starts FROM workbell_limits WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- limit_starts: the same, without keeping anybody out
+SELECT id, starts FROM workbell_limits WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- running_of_keys: how many runs of a job are running, for some values of its key
+SELECT value ->> 0, count(*) FROM json_each(:rows) AS wanted CROSS JOIN workbell_lanes l CROSS JOIN workbell_runs r
+WHERE l.tenant = (value ->> 1) AND l.job = (value ->> 2) AND l.key = (value ->> 3)
+AND r.status = 'running' AND r.lane = l.id GROUP BY value ->> 0
+
+-- running_of_job: how many runs of a job are running
+SELECT count(*) FROM workbell_lanes l CROSS JOIN workbell_runs r
+WHERE l.tenant = :tenant AND l.job = :job AND r.status = 'running' AND r.lane = l.id
+
+-- running_without_key: the same, only those from before the job had a key
+SELECT count(*) FROM workbell_lanes l CROSS JOIN workbell_runs r
+WHERE l.tenant = :tenant AND l.job = :job AND l.key IS NULL AND r.status = 'running' AND r.lane = l.id
+
+-- running_scattered: the same of a job with any number of lanes: from what is running
+SELECT count(*) FROM workbell_runs r CROSS JOIN workbell_lanes l
+WHERE r.status = 'running' AND l.id = r.lane AND l.tenant = :tenant AND l.job = :job
+
+-- note_starts: remember the starts of limits
+INSERT INTO workbell_limits (id, tenant, job, key, starts, updated_at)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(:rows) WHERE true
+ON CONFLICT (id) DO UPDATE SET starts = excluded.starts, updated_at = excluded.updated_at
+
+-- delete_limits: limits whose starts no longer matter
+DELETE FROM workbell_limits WHERE id IN (SELECT value FROM json_each(:ids)) AND updated_at <= :before
+
+-- find_lanes: lanes by id
+SELECT id, tenant, queue, job, target, key FROM workbell_lanes WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- delete_lanes: lanes with a key that nobody asked for lately, and that have no runs
+DELETE FROM workbell_lanes WHERE id IN (SELECT value FROM json_each(:ids)) AND created_at <= :before
+AND NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.lane = workbell_lanes.id AND r.status = 'queued')
+AND NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.lane = workbell_lanes.id AND r.status = 'running')
+AND NOT EXISTS (SELECT 1 FROM workbell_history h WHERE h.lane = workbell_lanes.id)
+AND id NOT IN (SELECT r.lane FROM workbell_runs r WHERE r.status = 'scheduled')
+RETURNING id
+
 -- find_live: live runs by id
 SELECT {live} FROM workbell_runs r WHERE r.id IN (SELECT value FROM json_each(:ids))
 
@@ -125,6 +169,9 @@ DELETE FROM workbell_history WHERE rowid IN (SELECT rowid FROM workbell_history 
 
 -- delete_attempts: their attempts
 DELETE FROM workbell_attempts WHERE run IN (SELECT value FROM json_each(:ids))
+
+-- delete_logs: and their log lines
+DELETE FROM workbell_logs WHERE run IN (SELECT value FROM json_each(:ids))
 
 -- advance: schedules go on to their next tick, each if nobody else took it there and no run is in its way
 UPDATE workbell_schedules AS s SET version = s.version + 1, look_at = new.look_at, next_run_at = new.next_run_at,
@@ -162,3 +209,16 @@ WHERE s.tenant = :tenant AND s.name IN (SELECT value FROM json_each(:names))
 -- delete_ticks: a batch of the ledger whose time is over
 DELETE FROM workbell_ticks WHERE rowid IN (SELECT rowid FROM workbell_ticks WHERE created_at <= :before
     ORDER BY created_at LIMIT :limit) RETURNING schedule
+
+-- add_logs: lines of runs, each if it was written under the last lease of its run
+INSERT INTO workbell_logs (run, attempt, line, at, level, message)
+SELECT value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6 FROM json_each(:rows)
+WHERE value ->> 0 = COALESCE((SELECT r.token FROM workbell_runs r WHERE r.id = value ->> 1),
+    (SELECT h.token FROM workbell_history h WHERE h.id = value ->> 1))
+ON CONFLICT DO NOTHING RETURNING line
+
+-- see_workers: workers that are alive
+UPDATE workbell_workers SET seen_at = :now WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- remove_workers: workers that have stopped, or were lost
+DELETE FROM workbell_workers WHERE id IN (SELECT value FROM json_each(:ids))

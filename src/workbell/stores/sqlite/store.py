@@ -24,6 +24,7 @@ from workbell.stores.rows import (
     REPORT,
     SCHEDULE,
     TIMES,
+    WORKER,
     from_micros,
     new_values,
     place_columns,
@@ -62,6 +63,13 @@ TIME_COLUMNS = {
     "next_look": (0,),
     "export_attempts": (3, 4),
     "export_keys": (3,),
+    "logs": (3,),
+    "export_logs": (3,),
+    "keyed_lanes": (1,),
+    "limits": (1,),
+    "pauses": (3,),
+    "find_pause": (3,),
+    "workers": (WORKER.index("started_at"), WORKER.index("seen_at")),
 }
 JOB_TIMES = (JOB.index("created_at"), JOB.index("updated_at"))
 SCHEDULE_TIMES = tuple(place for place, name in enumerate((*SCHEDULE, *REPORT)) if name in TIMES)
@@ -82,9 +90,8 @@ def _value(value: Any) -> Any:
 class SqliteSession(Session):
     """Queries on one connection of the standard library."""
 
-    def __init__(self, connection: sqlite3.Connection, lanes: dict[int, Lane]) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._lanes = lanes
 
     def rows(self, query: str, /, **values: Any) -> list[Row]:
         return self.execute(Statement(query, values))
@@ -112,9 +119,6 @@ class SqliteSession(Session):
 
     def insert_spelled(self, spelled: tuple[str, Iterable[Sequence[Any]]]) -> None:
         self._connection.executemany(*spelled)
-
-    def run_of(self, row: Row) -> Run:
-        return run_with_micros(row, self._lanes)
 
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
         text = place_columns(sql.replace("{lanes}", "r.lane IN (SELECT value FROM json_each(:lanes))"))
@@ -157,6 +161,7 @@ class SqliteStore(SqlStore):
     """Jobs and runs in one file: nothing to install, and as durable as the disk."""
 
     engine = "sqlite"
+    limits_need_rows = False  # one writes at a time
 
     def __init__(self, path: Path, clock: SystemClock | None = None, keep: Keep | None = None) -> None:
         super().__init__(clock or SystemClock(), keep or Keep())
@@ -165,10 +170,10 @@ class SqliteStore(SqlStore):
 
     def read(self, work: Callable[[Session], T]) -> T:
         with self.file.reader() as connection:
-            return work(SqliteSession(connection, self.lanes))
+            return work(SqliteSession(connection))
 
     def write(self, work: Callable[[Session], T], *, first: bool = False) -> T:
-        return self.file.write(lambda connection: work(SqliteSession(connection, self.lanes)), first=first)
+        return self.file.write(lambda connection: work(SqliteSession(connection)), first=first)
 
     def _ensure_lanes(self, session: Session, lanes: Iterable[Lane]) -> None:
         now = self.clock.now()
@@ -231,6 +236,7 @@ class SqliteStore(SqlStore):
         gone = [row[0] for row in session.rows("delete_finished", now=now, limit=limit)]
         if gone:
             session.rows("delete_attempts", ids=gone)
+            session.rows("delete_logs", ids=gone)
         return len(gone)
 
     # The caller's own transaction

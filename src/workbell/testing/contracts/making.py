@@ -31,6 +31,7 @@ def request(
     tenant: str = "default",
     queue: str = "default",
     target: str | None = None,
+    lane_key: str | None = None,
     priority: int = 0,
     on_duplicate: str = "return",
     key_for: float | None = None,
@@ -40,7 +41,7 @@ def request(
     """A new run, asked for `at` seconds after the start and due `delay` seconds later."""
     run = Run(
         new_id(),
-        Lane(tenant, queue, job, target),
+        Lane(tenant, queue, job, target, lane_key),
         Status.SCHEDULED if delay else Status.QUEUED,
         -priority,
         after(at + delay),

@@ -128,7 +128,7 @@ class QueueContract:
 
     def test_paused_lanes_do_not_hide_others(self, store: Store, queue: Queue) -> None:
         put(store, queue, *[request("paused", queue=f"q{n}") for n in range(LANES)])
-        store.pause_lanes(True, tenant="default", job="paused")
+        store.pause("default", None, "paused", after(0))
         wanted = put(store, queue, *[request("known", queue=f"q{n}") for n in range(5)])
         assert sorted(ids(claim_until_idle(queue, 50))) == sorted(wanted)
 

@@ -8,11 +8,14 @@ from workbell.testing.contracts.store.claiming import ClaimingContract
 from workbell.testing.contracts.store.copying import CopyingContract
 from workbell.testing.contracts.store.deduplicating import DeduplicatingContract
 from workbell.testing.contracts.store.leasing import LeasingContract
+from workbell.testing.contracts.store.limiting import LimitingContract
 from workbell.testing.contracts.store.moving import MovingContract
+from workbell.testing.contracts.store.pausing import PausingContract
 from workbell.testing.contracts.store.reading import ReadingContract
 from workbell.testing.contracts.store.scheduling import SchedulingContract
 from workbell.testing.contracts.store.sharing import SharingContract
 from workbell.testing.contracts.store.texts import TextsContract
+from workbell.testing.contracts.store.watching import WatchingContract
 
 
 class StoreContract(
@@ -20,9 +23,12 @@ class StoreContract(
     DeduplicatingContract,
     ClaimingContract,
     LeasingContract,
+    LimitingContract,
+    PausingContract,
     MovingContract,
     ReadingContract,
     SchedulingContract,
+    WatchingContract,
     CopyingContract,
     TextsContract,
     SharingContract,

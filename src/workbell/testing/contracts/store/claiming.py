@@ -52,9 +52,9 @@ class ClaimingContract:
         add(store, *[request(queue=f"q{n}") for n in range(10)])
         every = store.survey(-1, 100)
         for head in every[:4]:
-            assert store.pause_lanes(True, tenant="default", queue=head.lane.queue) == 1
+            store.pause("default", head.lane.queue, None, after(0))
         assert store.survey(-1, 4) == every[4:8]
-        store.pause_lanes(False, tenant="default", queue=every[0].lane.queue)
+        store.resume("default", every[0].lane.queue, None)
         assert store.survey(-1, 2) == [every[0], every[4]]
 
     def test_a_claim_takes_a_lease_under_a_new_token(self, store: Store) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbell.model import state
 from workbell.model.ids import new_id
+from workbell.model.log_line import LogLine
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Batch, Store
@@ -31,7 +32,7 @@ def take_over(store: Store, batches: Iterable[Batch]) -> None:
 
 
 def fill(store: Store) -> None:
-    """Something of everything: every status, attempts, keys, jobs, a paused lane, schedules with ticks."""
+    """Something of everything: every status, attempts, log lines, keys, jobs, a paused lane, schedules with ticks."""
     store.put_jobs([job("send", tenant="b"), job("work", queue="mail", timeout=2.5)])
     add(store, *[request(tag=f"t{n}", input_text=f'{{"n":{n}}}') for n in range(4)])
     done, failed, retried, running = claim(store)
@@ -40,10 +41,12 @@ def fill(store: Store) -> None:
     store.apply([state.retry(retried, after(1), error="E", reason="error", wait=timedelta(60), started_at=after(0))])
     store.set_progress(held(running), '{"done":1}')
     store.mark_alone(held(running))
+    store.add_logs([(running.token, LogLine(running.id, 1, n, after(n), "INFO", "it's on")) for n in range(3)])
+    store.add_logs([(done.token, LogLine(done.id, 1, 0, after(1), "ERROR", "told"))])
     store.request_cancel(running.id, "enough")
     waiting = [request(key="live", priority=3), request(key="span", key_for=60, delay=5), request("send", tenant="b")]
     add(store, *waiting, request(target="machine", expires_at=after(99), accepted_by="host/1/1", event=new_id()))
-    store.pause_lanes(True, tenant="b", job="send")
+    store.pause("b", None, "send", after(3))
     nightly = Schedule(
         id=new_id(),
         name="nightly",
@@ -71,7 +74,8 @@ class CopyingContract:
         fill(store)
         found = everything(store)
         sizes = {name: len(values) for name, values in found.items()}
-        assert sizes == {"lanes": 3, "jobs": 2, "schedules": 1, "ticks": 2, "runs": 8, "attempts": 1, "keys": 2}
+        expected = {"lanes": 3, "pauses": 1, "jobs": 2, "schedules": 1, "ticks": 2, "runs": 8, "attempts": 1, "logs": 4}
+        assert sizes == expected | {"keys": 2}
 
     def test_what_is_loaded_is_exported_again(self, store: Store) -> None:
         source = MemoryStore()

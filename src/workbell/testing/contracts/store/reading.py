@@ -51,7 +51,7 @@ class ReadingContract:
         done = claimed(store, queue="done")
         store.apply([state.succeed(done, after(1), result=None, keep=KEEP.succeeded)])
         add(store, request(queue="mail"), request(queue="mail"), request(queue="mail", delay=9), request(tenant="b"))
-        store.pause_lanes(True, tenant="b", queue="default")
+        store.pause("b", "default", None, after(5))
         expected = {
             Counts(Lane("default", "mail", "work"), 1, 2, 1, False),
             Counts(Lane("b", "default", "work"), 0, 1, 0, True),
@@ -81,17 +81,6 @@ class ReadingContract:
         store.put_jobs([old])
         store.put_jobs([new])
         assert store.list_jobs("default") == [msgspec.structs.replace(new, id=old.id, created_at=START)]
-
-    def test_lanes_are_paused_by_queue_or_job(self, store: Store) -> None:
-        add(store, request("a", queue="x"), request("b", queue="x"), request("a", queue="y"), request("a", tenant="t"))
-        assert store.pause_lanes(True, tenant="default", queue="x") == 2
-        assert {(run.queue, run.tenant) for run in claim(store)} == {("y", "default"), ("default", "t")}
-        assert store.pause_lanes(False, tenant="default", queue="x") == 2
-        assert len(claim(store)) == 2
-        add(store, request("a", queue="x"), request("b", queue="x"), request("a", queue="y"), request("a", tenant="t"))
-        assert store.pause_lanes(True, tenant="default", job="a") == 2
-        assert {(run.job, run.tenant) for run in claim(store)} == {("b", "default"), ("a", "t")}
-        assert store.pause_lanes(True, tenant="nobody", job="a") == 0
 
     def test_finished_runs_are_removed_when_their_time_is_over(self, store: Store) -> None:
         """B7: with their attempts; live runs and younger ones stay."""

@@ -83,5 +83,8 @@ class TextsContract:
         store.put_jobs([wanted])
         assert store.find_job("default", wanted.name) == wanted
         add(store, request(wanted.name, queue=wanted.queue))
-        assert store.pause_lanes(True, tenant="default", queue=wanted.queue) == 1
-        assert store.pause_lanes(False, tenant="default", job=wanted.name) == 1
+        store.pause("default", wanted.queue, wanted.name, after(0))
+        assert [counts.paused for counts in store.counts()] == [True]
+        assert store.survey(-1, 10) == []
+        assert store.resume("default", wanted.queue, wanted.name) == 1
+        assert len(store.survey(-1, 10)) == 1

@@ -5,7 +5,7 @@ ALTER TABLE workbell_runs ADD COLUMN suspect boolean NOT NULL DEFAULT false;
 
 -- Runs of a job whose limit counts by a key have a lane for each value of it: a key at its limit is never scanned past.
 ALTER TABLE workbell_lanes ADD COLUMN key text;
-CREATE INDEX workbell_lanes_job ON workbell_lanes (tenant, job);
+CREATE INDEX workbell_lanes_job ON workbell_lanes (tenant, job, key);
 
 ALTER TABLE workbell_jobs ADD COLUMN concurrency integer;
 ALTER TABLE workbell_jobs ADD COLUMN concurrency_key text;

@@ -1,0 +1,38 @@
+"""`workbell runs logs`: what the handler of a run logged."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import make_console, print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import find_run, run_argument
+from workbell.cli.runs.follow import all_lines, as_dict, follow, line_text
+
+
+@click.command(help="Print what a run's handler logged with ctx.logger, of all its attempts.")
+@run_argument
+@click.option("-f", "--follow", "follows", is_flag=True, help="Go on until the run has ended.")
+@url_option
+@tenant_option
+@json_option
+def logs(run_id: str, follows: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        run = find_run(bell, run_id)
+        console = make_console()
+        found = all_lines(bell, run.id) if not follows else (line for _, new in follow(bell, run.id) for line in new)
+        if as_json and not follows:
+            print_json([as_dict(line) for line in found])
+            return
+        none = True
+        for line in found:
+            none = False
+            if as_json:
+                click.echo(msgspec.json.encode(as_dict(line)))
+            else:
+                console.print(line_text(line, attempt=run.attempt > 1), soft_wrap=True)
+                console.file.flush()
+    if none and not as_json:
+        click.echo(f"Run {run.id} of {run.job} has logged nothing; a handler does so with ctx.logger.", err=True)

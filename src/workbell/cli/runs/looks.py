@@ -1,0 +1,77 @@
+"""How a run is shown: its status with a symbol, how far it is, how long it took, and what came of it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from workbell.cli.output import can_draw, one_line, span
+from workbell.cli.run_lines import Look, what_came
+from workbell.cli.words import ago, due_in
+from workbell.model.run import Run, Status
+from workbell.model.state import Move
+
+LOOKS = {
+    Status.SCHEDULED: Look("◷", "z", "cyan", "scheduled"),
+    Status.QUEUED: Look("⋯", ".", "yellow", "queued"),
+    Status.RUNNING: Look("▸", ">", "bold cyan", "running"),
+    Status.SUCCEEDED: Look("✓", "+", "green", "succeeded"),
+    Status.FAILED: Look("✗", "x", "bold red", "failed"),
+    Status.CANCELED: Look("⊘", "o", "magenta", "canceled"),
+}
+ENDS = {Status.SUCCEEDED: Move.SUCCEED, Status.FAILED: Move.FAIL, Status.CANCELED: Move.CANCEL}
+
+
+def status_text(run: Run, console: Console) -> Text:
+    look = LOOKS[run.status]
+    word = "stopping" if run.cancel_requested else look.word
+    return Text(f"{look.symbol if can_draw(console) else look.plain} {word}", look.style)
+
+
+def when(run: Run, now: datetime) -> str:
+    """The last thing that happened to it, or the next."""
+    if run.status is Status.SCHEDULED:
+        return due_in(run.scheduled_for, now)
+    return ago(run.finished_at or run.started_at or run.created_at, now)
+
+
+def took(run: Run, now: datetime) -> timedelta | None:
+    if run.started_at is None or run.status in (Status.SCHEDULED, Status.QUEUED):
+        return None
+    return (run.finished_at or now) - run.started_at
+
+
+def took_text(run: Run, now: datetime) -> str:
+    time = took(run, now)
+    return "" if time is None else span(time)
+
+
+def came(run: Run) -> str:
+    """In one line: the result, the error, how far it is, or why it waits."""
+    if run.status.final:
+        return what_came(ENDS[run.status], run)
+    if run.status is Status.RUNNING:
+        return one_line(run.reason or "") if run.cancel_requested else progress_text(run.progress)
+    if run.failures and run.error:
+        return f"attempt {run.attempt} failed: {one_line(run.error)}"
+    return one_line(run.reason or "")
+
+
+def progress_text(progress: dict[str, Any] | None) -> str:
+    """`30 of 120 (25%), reading`."""
+    if progress is None:
+        return ""
+    done, total, message = progress["done"], progress.get("total"), progress.get("message")
+    parts = [f"{number(done)} of {number(total)}{_percent(done, total)}" if total is not None else number(done)]
+    return ", ".join([*parts, *([one_line(message)] if message else [])])
+
+
+def number(value: float) -> str:
+    return f"{value:,.1f}" if isinstance(value, float) and not value.is_integer() else f"{int(value):,}"
+
+
+def _percent(done: float, total: float) -> str:
+    return f" ({min(done / total, 1):.0%})" if total else ""

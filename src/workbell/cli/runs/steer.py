@@ -1,0 +1,61 @@
+"""`workbell runs cancel`, `retry` and `why`."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import find_run, run_argument, short
+from workbell.client import CANCELED
+from workbell.model.run import Status
+
+
+@click.command(help="End a run: at once if it has not started, else its handler is asked to stop.")
+@run_argument
+@click.option("--reason", default=CANCELED, metavar="TEXT", show_default=True, help="What is noted with the run.")
+@url_option
+@tenant_option
+@json_option
+def cancel(run_id: str, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        before = find_run(bell, run_id)
+        run = bell.cancel(before.id, reason)
+    if as_json:
+        print_json(run.as_dict())
+    elif before.status.final:
+        click.echo(f"Run {run.id} of {run.job} has ended already: {run.status}.")
+    elif run.status is Status.RUNNING:
+        click.echo(f"Run {run.id} of {run.job}: its handler is asked to stop; `workbell runs watch {short(run.id)}`.")
+    else:
+        click.echo(f"Run {run.id} of {run.job}: {run.status}.")
+
+
+@click.command(help="Run the job of an ended run again, with the same input: a new run.")
+@run_argument
+@url_option
+@tenant_option
+@json_option
+def retry(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        run = bell.retry(find_run(bell, run_id).id)
+    if as_json:
+        print_json(run.as_dict())
+    else:
+        click.echo(f"Run {run.id} of {run.job}: {run.status}; `workbell runs watch {short(run.id)}`.")
+
+
+@click.command(help="Say why a run is not running, or how it ended.")
+@run_argument
+@url_option
+@tenant_option
+@json_option
+def why(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        run = find_run(bell, run_id)
+        told = bell.why(run.id)
+    if as_json:
+        print_json({"id": run.id, "job": run.job, "status": run.status, "why": told})
+    else:
+        click.echo(told)

@@ -1,0 +1,78 @@
+"""What `workbell start` and `workbell worker` have in common: a supervisor over this folder's jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import click
+
+from workbell.cli.bell import recipe_of
+from workbell.cli.dev import is_empty
+from workbell.cli.project import open_project
+from workbell.cli.values import SIZE, SPAN
+from workbell.errors import SettingsError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def work_options(command: Command) -> Command:
+    """How workers work, and when one is replaced."""
+    options = [
+        click.option("--concurrency", type=click.IntRange(1, 10_000), help="How many handlers may run in each worker."),
+        click.option("--queues", metavar="A,B", help="Work on these queues only."),
+        click.option("--grace", type=SPAN, metavar="SPAN", help="How long handlers have to end when we are stopped."),
+        click.option("--max-runs", type=click.IntRange(1), help="Replace a worker after this many runs."),
+        click.option("--max-memory", type=SIZE, metavar="SIZE", help="Replace a worker above this: 512MB, 2GB."),
+        click.option("--watch", is_flag=True, help="Take over job files when they change."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def supervise(
+    *,
+    app: str | None,
+    url: str | None,
+    workers: int | None,
+    server: bool,
+    concurrency: int | None,
+    queues: str | None,
+    grace: timedelta | None,
+    max_runs: int | None,
+    max_memory: int | None,
+    watch: bool,
+) -> None:
+    """Run until stopped."""
+    seconds = None if grace is None else grace.total_seconds()
+    project = open_project(app=app, url=url, workers=workers, concurrency=concurrency, grace=seconds)
+    if is_empty(project):
+        raise SettingsError(
+            "There is nothing to run in this folder: no workbell.toml, no jobs/ and no --app; go to a project's "
+            "folder, or make one with `workbell init`."
+        )
+    from workbell.workers.plan import Plan
+    from workbell.workers.supervisor import Supervisor
+
+    settings = project.settings
+    plan = Plan(
+        recipe_of(project, url),
+        workers=settings.workers,
+        grace=settings.grace,
+        server=server,
+        queues=None if queues is None else _names(queues),
+        concurrency=concurrency,
+        watch=watch,
+        max_runs=max_runs,
+        max_memory=max_memory,
+    )
+    Supervisor(plan).run()
+
+
+def _names(queues: str) -> list[str]:
+    names = [name.strip() for name in queues.split(",") if name.strip()]
+    if not names:
+        raise SettingsError(f"--queues: {queues!r} names no queue; write one or more, such as --queues mail,default.")
+    return names

@@ -1,0 +1,87 @@
+"""`workbell workers list`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import can_draw, make_console, one_line, print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.words import ago
+from workbell.watching import SeenWorker
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+NAMED = 3  # jobs that are named of those a worker is busy with
+LOOKS = {"lost": ("✗", "x", "bold red"), "stopping": ("◷", "z", "yellow"), "alive": ("✓", "+", "green")}
+
+
+@click.command("list", help="List the workers, and what they are doing. Lost ones are shown for a day.")
+@url_option
+@tenant_option
+@json_option
+def list_workers(url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        found = bell.workers()
+        now = bell.store.clock.now()
+    if as_json:
+        print_json([_as_dict(seen) for seen in found])
+    elif found:
+        _show(found, now)
+    else:
+        click.echo("No worker is there; `workbell dev` and `workbell start` are some.")
+
+
+def _as_dict(seen: SeenWorker) -> dict[str, Any]:
+    told = msgspec.structs.asdict(seen.worker) | {"alive": seen.alive, "busy": seen.busy}
+    return told | {"runs": [{"id": run.id, "job": run.job, "started_at": run.started_at} for run in seen.runs]}
+
+
+def _show(found: Sequence[SeenWorker], now: datetime) -> None:
+    from rich.text import Text
+
+    from workbell.cli.columns import Row, print_rows
+
+    console = make_console()
+    rows = []
+    for seen in found:
+        worker = seen.worker
+        cells = [
+            _worker(seen, can_draw(console)),
+            Text(str(worker.pid)),
+            Text(ago(worker.started_at, now), "dim"),
+            Text(ago(worker.seen_at, now), "" if seen.alive else "bold red"),
+            Text("all" if worker.queues is None else one_line(", ".join(worker.queues), 30)),
+            Text(str(len(worker.jobs))),
+            Text(worker.version, "dim"),
+        ]
+        rows.append(Row(cells, Text(_now(seen))))
+    names = ("worker", "pid", "started", "seen", "queues", "jobs", "version")
+    print_rows(console, names, "now", rows, right=("pid", "jobs"))
+
+
+def _worker(seen: SeenWorker, symbols: bool) -> Text:
+    from rich.text import Text
+
+    word = "stopping" if seen.alive and seen.worker.stopping else "alive" if seen.alive else "lost"
+    symbol, plain, style = LOOKS[word]
+    said = "" if word == "alive" else f" ({word})"
+    return Text(f"{symbol if symbols else plain} {one_line(seen.worker.host, 30)}{said}", style)
+
+
+def _now(seen: SeenWorker) -> str:
+    """`running 4 of 10: send ×3, report`."""
+    if not seen.busy:
+        return "idle"
+    counted = Counter(run.job for run in seen.runs).most_common()
+    listed = [f"{one_line(job)} ×{count}" if count > 1 else one_line(job) for job, count in counted[:NAMED]]
+    if counted[NAMED:]:
+        listed.append(f"and {len(counted) - NAMED} more")
+    return f"running {seen.busy} of {seen.worker.concurrency}{': ' if listed else ''}{', '.join(listed)}"

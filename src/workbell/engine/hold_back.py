@@ -1,0 +1,54 @@
+"""Hold back: what was claimed but has not begun goes back to the queue if it must not, or should not, begin here.
+
+Runs of what was paused since, so that a pause really pauses. And runs of a limited job that have waited here for long:
+they take a place that another worker could use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+from workbell.engine.work import Work
+from workbell.model.limit import NO_LIMITS
+from workbell.model.run import Lane
+from workbell.stores.port import Store
+
+PATIENCE = timedelta(seconds=1)  # with a limited run that waits here
+
+
+class HoldBack:
+    def __init__(
+        self,
+        store: Store,
+        works: Callable[[], Iterable[Work]],
+        hand_back: Callable[[Callable[[Work], bool]], None],
+        poll: float,
+    ) -> None:
+        self._store = store
+        self._works = works
+        self._hand_back = hand_back
+        self._pace = poll / 2  # a survey before a pause may be as old: together, no more than a poll
+
+    def step(self, now: datetime) -> float:
+        waiting = [work for work in self._works() if work.started_at is None and not work.settled]
+        if waiting:
+            is_paused = paused(self._store)
+
+            def is_held(work: Work) -> bool:
+                return is_paused(work.run.lane) or _has_waited(work, now)
+
+            if any(is_held(work) for work in waiting):
+                self._hand_back(is_held)
+        return self._pace
+
+
+def paused(store: Store) -> Callable[[Lane], bool]:
+    """Whether a lane is paused, as of now."""
+    pauses = store.list_pauses()
+    return lambda lane: any(pause.covers(lane) for pause in pauses)
+
+
+def _has_waited(work: Work, now: datetime) -> bool:
+    claimed_at = work.run.started_at
+    return work.job.limits != NO_LIMITS and claimed_at is not None and now - claimed_at > PATIENCE

@@ -1,0 +1,43 @@
+"""The end of a process when its worker is gone, however that came about: a pipe that only the worker holds open.
+
+The kernel itself kills the process, and whatever it started, when the pipe closes: also while a handler holds the
+interpreter. Where the kernel offers no such thing, a thread waits for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+def hang_on(lifeline: Connection) -> None:
+    """From now on this process lives no longer than the other end of the pipe."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            _ask_the_kernel(lifeline.fileno())
+    # Also where the kernel was asked: it tells of nothing that happened before, and not every kernel keeps its word.
+    threading.Thread(target=_wait, args=[lifeline], name="workbell-lifeline", daemon=True).start()
+
+
+def _ask_the_kernel(descriptor: int) -> None:
+    """A signal for every event on the pipe, of which there is only one: that it closes."""
+    import fcntl
+
+    fcntl.fcntl(descriptor, fcntl.F_SETOWN, -os.getpgrp())
+    fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _wait(lifeline: Connection) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        lifeline.recv_bytes()
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)

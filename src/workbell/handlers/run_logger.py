@@ -1,0 +1,82 @@
+"""`ctx.logger`: its lines go to the logging system, with the run they are about, and are kept with that run."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import sys
+from collections.abc import Callable, Mapping, MutableMapping
+from datetime import datetime
+from typing import Any
+
+from workbell.logs.facts import message_of, run_facts, stack_of
+from workbell.model.log_line import LogLine
+from workbell.model.payload import clean_text
+from workbell.model.run import Run
+
+log = logging.getLogger("workbell.job")
+
+LINES = 1000  # of an attempt
+LETTERS = 2000  # of a line
+LEVEL_LETTERS = 20
+
+Keep = Callable[[int, LogLine], None]  # the token of the lease, and a line written under it
+
+
+class RunLogger(logging.LoggerAdapter[logging.Logger]):
+    """Adds to every line which run it is about, and hands it on to be kept.
+
+    From INFO on lines are kept, whatever the logging system makes of them; below that, if it is enabled for them.
+    """
+
+    def __init__(self, run: Run, keep: Keep | None, now: Callable[[], datetime]) -> None:
+        super().__init__(log, run_facts(run))
+        self._run = run
+        self._keep = keep
+        self._now = now
+        self._numbers = itertools.count()  # a handler may have threads of its own
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        kwargs["extra"] = {**(self.extra or {}), **(kwargs.get("extra") or {})}
+        return msg, kwargs
+
+    def isEnabledFor(self, level: int) -> bool:  # noqa: N802  the name is the standard library's
+        return (self._keep is not None and level >= logging.INFO) or super().isEnabledFor(level)
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        if not self.isEnabledFor(level):
+            return
+        if self._keep is not None:
+            self._keep_line(self._keep, level, msg, args, kwargs.get("exc_info"))
+        kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1  # the line was written by who called us
+        super().log(level, msg, *args, **kwargs)
+
+    def _keep_line(self, keep: Keep, level: int, msg: object, args: Any, error: Any) -> None:
+        number = next(self._numbers)
+        if number > LINES:
+            return
+        name = clean_text(logging.getLevelName(level), LEVEL_LETTERS)
+        if number == LINES:
+            text = f"What follows is left out: {LINES:,} lines of an attempt are kept."
+        else:
+            text = _text(level, msg, args, error)
+        keep(self._run.token, LogLine(self._run.id, self._run.attempt, number, self._now(), name, text))
+
+
+def _text(level: int, msg: object, args: Any, error: Any) -> str:
+    """The message with the traceback below it, never too long, and without secrets."""
+    if len(args) == 1 and isinstance(args[0], Mapping) and args[0]:
+        args = args[0]  # as the logging system has it: the arguments by name
+    record = logging.LogRecord("", level, "", 0, msg, args, _error_of(error))
+    stack = stack_of(record)
+    message = message_of(record)
+    return clean_text(message if stack is None else f"{message}\n{stack}", LETTERS)
+
+
+def _error_of(given: Any) -> Any:
+    """What may be handed in as `exc_info`, as the logging system keeps it."""
+    if isinstance(given, BaseException):
+        return type(given), given, given.__traceback__
+    if given and not isinstance(given, tuple):
+        return sys.exc_info()
+    return given or None

@@ -1,0 +1,41 @@
+"""Who could run a job: counted from what workers say of themselves, and said in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from workbell.model.worker import Worker
+
+
+class Capability(NamedTuple):
+    """How many living workers there are, and how many of them could take runs of a queue and job."""
+
+    alive: int
+    know_job: int  # whichever queues they serve
+    stopping: int  # would take them, if they were not about to end
+    able: int
+
+
+def capability(workers: Iterable[Worker], queue: str, job: str, now: datetime) -> Capability:
+    alive = [worker for worker in workers if worker.is_alive(now)]
+    serving = [worker for worker in alive if worker.serves(queue, job)]
+    stopping = sum(worker.stopping for worker in serving)
+    return Capability(len(alive), sum(job in worker.jobs for worker in alive), stopping, len(serving) - stopping)
+
+
+def shortfall(found: Capability, queue: str, job: str) -> str | None:
+    """Why nobody takes these runs, and what to do; none, if somebody does."""
+    if found.able:
+        return None
+    if not found.alive:
+        return "No worker is running; start one: `workbell start`."
+    many = "1 worker is" if found.alive == 1 else f"{found.alive:,} workers are"
+    if found.stopping:
+        only = "the only one" if found.stopping == 1 else f"all {found.stopping:,}"
+        return f"{many} running, and {only} that could take job {job!r} from queue {queue!r} will stop; start another."
+    if found.know_job:
+        return f"{many} running, and none that knows job {job!r} serves queue {queue!r}; start one that does."
+    none = "it does not know" if found.alive == 1 else "none of them knows"
+    return f"{many} running, and {none} job {job!r} (queue {queue!r}); start one that does."

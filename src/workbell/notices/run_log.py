@@ -1,0 +1,105 @@
+"""The log lines of a service, in each process that works: for every move of a run, what came of it, after how long; and
+for every job file that is taken over or goes away."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workbell.logs.facts import EVENT, run_facts
+from workbell.model.run import Run
+from workbell.model.state import Move
+from workbell.notices.bus import Notice
+
+if TYPE_CHECKING:
+    from workbell.handlers.job_files import Change
+
+log = logging.getLogger("workbell.runs")
+files_log = logging.getLogger("workbell.jobs")
+
+RESULT_LIMIT = 200
+_NAMED = re.compile(r"([\w.<>]+)(?:: |$)")  # an error's first line begins with its type
+
+
+class Line(NamedTuple):
+    level: int
+    event: str
+
+
+LINES = {
+    Move.START: Line(logging.DEBUG, "run started"),
+    Move.SUCCEED: Line(logging.INFO, "run succeeded"),
+    Move.SNOOZE: Line(logging.INFO, "run snoozed"),
+    Move.RELEASE: Line(logging.INFO, "run handed back"),
+    Move.CANCEL: Line(logging.INFO, "run canceled"),
+    Move.RETRY: Line(logging.WARNING, "run failed, and will be tried again"),
+    Move.LOSE: Line(logging.WARNING, "run lost its worker"),
+    Move.FAIL: Line(logging.ERROR, "run failed"),
+}
+
+
+def log_runs(notices: Sequence[Notice]) -> None:
+    """A listener of the bus. Lines below the level in force cost a look at it and nothing more."""
+    for notice in notices:
+        line = LINES.get(notice.move)
+        if line is not None and log.isEnabledFor(line.level):
+            facts = _facts(notice)
+            came = facts.get("result") or facts.get("error.message") or facts.get("reason") or ""
+            said = (line.event, facts["task"], facts["run_id"], facts["attempt"], f": {came}" if came else "")
+            log.log(line.level, "%s: %s (run %s, attempt %d)%s", *said, extra=facts | {EVENT: line.event})
+
+
+def log_change(change: Change) -> None:
+    """A listener of `bell.engine.on_change`. Problems are logged where they are found."""
+    for what, files in (("loaded", change.added), ("reloaded", change.changed), ("gone", change.removed)):
+        for file in files:
+            files_log.info("job file %s: %s", file.path, what)
+
+
+def _facts(notice: Notice) -> dict[str, Any]:
+    move, run, ended = notice.move, notice.run, notice.ended
+    facts = run_facts(run)
+    began = run.started_at
+    if ended is not None:  # the run goes on, and has forgotten who worked on it and since when
+        facts |= {"attempt": ended.number, "worker_id": ended.worker}
+        began = ended.started_at
+    if move is Move.START:
+        return facts
+    if began is not None:
+        facts["duration_s"] = round((run.updated_at - began).total_seconds(), 6)
+    if move in (Move.RETRY, Move.SNOOZE):
+        facts["again_at"] = _time(run.scheduled_for)
+    if move is Move.SUCCEED:
+        return facts if run.result_text is None else facts | {"result": _result(run)}
+    if run.reason is not None and run.reason != "error":
+        facts["reason"] = run.reason
+    if move in (Move.RETRY, Move.FAIL, Move.LOSE):
+        facts |= _error(run.error or "")
+    return facts
+
+
+def _time(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _result(run: Run) -> str:
+    """Shortened; a text as it is, anything else as JSON."""
+    text = run.result_text or ""
+    if len(text) <= RESULT_LIMIT and text.startswith('"'):
+        return str(run.result)
+    return text if len(text) <= RESULT_LIMIT else f"{text[: RESULT_LIMIT - 1]}…"
+
+
+def _error(text: str) -> dict[str, str]:
+    """The parts of an error as it is kept with a run: type and message first, the traceback below."""
+    head, _, frames = text.partition('\n  File "')
+    named = _NAMED.match(head)
+    facts = {"error.message": head}
+    if named is not None:
+        facts = {"error.type": named[1], "error.message": head[named.end() :]}
+    if frames:
+        facts["error.stack"] = f'  File "{frames}'
+    return {name: value for name, value in facts.items() if value}

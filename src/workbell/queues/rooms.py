@@ -1,0 +1,64 @@
+"""What the limits leave free, as a queue saw it: read at once for all lanes of a look, and good for a few claims.
+
+It only saves work: a claim counts again, under the limits' locks. A lane whose limits leave nothing is not tried, so
+that many of them do not cost a lock each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from workbell.model.limit import UNUSED, Limit
+from workbell.model.run import Run
+from workbell.stores.port import Store
+
+MOST_HELD = 20_000
+
+
+class Rooms:
+    """Limits by lane, and what is left of each."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._limits: dict[int, Sequence[Limit]] = {}
+        self._left: dict[int, int] = {}
+        # Limits whose rate leaves nothing before a time. Others can only add to the starts: no need to look sooner.
+        self._held: dict[int, datetime] = {}
+
+    def look(self, limits: Mapping[int, Sequence[Limit]], now: datetime) -> None:
+        """Read what these lanes' limits leave."""
+        self._limits = dict(limits)
+        every = {limit.id: limit for listed in limits.values() for limit in listed}
+        if len(self._held) > MOST_HELD:
+            self._held = {limit_id: at for limit_id, at in self._held.items() if at > now}
+        asked = [limit for limit_id, limit in every.items() if not self._is_held(limit_id, now)]
+        uses = self._store.limit_uses(asked)
+        self._left = dict.fromkeys(every, 0)
+        for limit in asked:
+            use = uses.get(limit.id, UNUSED)
+            self._left[limit.id] = limit.room(use, now)
+            free_at = limit.free_at(use, now)
+            if free_at is not None:
+                self._held[limit.id] = free_at
+
+    def _is_held(self, limit_id: int, now: datetime) -> bool:
+        at = self._held.get(limit_id)
+        if at is not None and at <= now:
+            del self._held[limit_id]
+            return False
+        return at is not None
+
+    def free_at(self) -> datetime | None:
+        """When the first of the lanes that a rate holds back may go on."""
+        ids = {limit.id for listed in self._limits.values() for limit in listed}
+        return min((self._held[limit_id] for limit_id in ids if limit_id in self._held), default=None)
+
+    def of(self, lane_id: int, most: int) -> int:
+        """How many runs of a lane may be taken."""
+        return min([most, *(self._left[limit.id] for limit in self._limits.get(lane_id, ()))])
+
+    def note(self, taken: Iterable[Run]) -> None:
+        for run in taken:
+            for limit in self._limits.get(run.lane.id, ()):
+                self._left[limit.id] -= 1

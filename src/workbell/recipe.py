@@ -1,0 +1,52 @@
+"""How to make the same Workbell again in another process: the settings in force, and what the command line said."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from workbell.app import Workbell
+from workbell.errors import SettingsError
+from workbell.load_app import load_app
+from workbell.settings import Settings, safe_url
+
+
+class Recipe(msgspec.Struct, frozen=True):
+    """Plain data, so that it can be sent to another process."""
+
+    settings: Settings
+    folder: str
+    url: str | None = None  # as the option said, if it did
+
+
+def make(recipe: Recipe) -> Workbell:
+    """The app's Workbell; a folder without an app needs none, its job files are enough."""
+    bell = _make(recipe)
+    bell.recipe = recipe
+    return bell
+
+
+def _make(recipe: Recipe) -> Workbell:
+    settings, folder = recipe.settings, Path(recipe.folder)
+    if settings.app is None:
+        return Workbell(settings=msgspec.structs.replace(settings, project=settings.project or folder.name))
+    if recipe.url is not None:
+        os.environ["WORKBELL_URL"] = recipe.url  # the app makes its Workbell itself, and this is where it looks
+    bell = load_app(settings.app, folder)
+    if recipe.url is not None and bell.settings.url != recipe.url:
+        raise SettingsError(
+            f"--url: the app itself names its store ({safe_url(bell.settings.url)}); leave the option out, "
+            "or write Workbell() without a URL in the app."
+        )
+    return bell
+
+
+def load_jobs(bell: Workbell, folder: str, *, schedules: bool = True) -> None:
+    """The job files and, where this process looks after them, the schedules of the code."""
+    bell.store.check()
+    bell.engine.keeps_schedules = schedules
+    if bell.settings.project is None and (Path(folder) / bell.settings.jobs).is_dir():
+        bell.engine.load()  # where there is no workbell.toml, the folder of jobs says enough
+    bell.engine.start()

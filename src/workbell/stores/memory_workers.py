@@ -1,0 +1,37 @@
+"""The registry of workers in a dict: a part of the memory store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from workbell.model.worker import Worker
+
+
+class MemoryWorkers:
+    """What it shares with the rest of the store is named here and made there."""
+
+    _lock: threading.RLock
+    _workers: dict[str, Worker]
+
+    def put_worker(self, worker: Worker) -> None:
+        with self._lock:
+            self._workers[worker.id] = worker
+
+    def see_workers(self, ids: Sequence[str], now: datetime) -> None:
+        with self._lock:
+            for worker_id in ids:
+                if (known := self._workers.get(worker_id)) is not None:
+                    self._workers[worker_id] = msgspec.structs.replace(known, seen_at=now)
+
+    def remove_workers(self, ids: Sequence[str]) -> None:
+        with self._lock:
+            for worker_id in ids:
+                self._workers.pop(worker_id, None)
+
+    def list_workers(self) -> list[Worker]:
+        with self._lock:
+            return sorted(self._workers.values(), key=lambda worker: worker.id)

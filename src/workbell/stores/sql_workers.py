@@ -1,0 +1,39 @@
+"""The verbs about workers that every SQL store has alike."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from workbell.model.worker import Worker
+from workbell.stores import rows
+from workbell.stores.session import Session
+
+T = TypeVar("T")
+
+
+class SqlWorkers(ABC):
+    """The registry of workers over a `Session`."""
+
+    @abstractmethod
+    def read(self, work: Callable[[Session], T]) -> T: ...
+
+    @abstractmethod
+    def write(self, work: Callable[[Session], T]) -> T: ...
+
+    def put_worker(self, worker: Worker) -> None:
+        self.write(lambda session: session.rows("put_worker", **rows.worker_values(worker)))
+
+    def see_workers(self, ids: Sequence[str], now: datetime) -> None:
+        if ids:
+            self.write(lambda session: session.rows("see_workers", ids=list(ids), now=now))
+
+    def remove_workers(self, ids: Sequence[str]) -> None:
+        if ids:
+            self.write(lambda session: session.rows("remove_workers", ids=list(ids)))
+
+    def list_workers(self) -> list[Worker]:
+        found = self.read(lambda session: [rows.worker_from(row) for row in session.rows("workers")])
+        return sorted(found, key=lambda worker: worker.id)  # a database may have an order of its own for words

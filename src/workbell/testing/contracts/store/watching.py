@@ -1,0 +1,160 @@
+"""Log lines that are kept with their runs, and the registry of workers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from workbell.model import state
+from workbell.model.ids import new_id
+from workbell.model.log_line import LogLine
+from workbell.model.run import Run
+from workbell.model.worker import Worker
+from workbell.stores.port import Store
+from workbell.testing.contracts.making import KEEP, START, add, after, claim, claimed, request
+
+BEGINNING = (0, -1)
+
+
+def lines(run: Run, *numbers: int, attempt: int | None = None, message: str = "line") -> list[LogLine]:
+    number = run.attempt if attempt is None else attempt
+    return [LogLine(run.id, number, line, after(line), "INFO", f"{message} {line}") for line in numbers]
+
+
+def log(store: Store, run: Run, *numbers: int, **fields: Any) -> int:
+    """Add lines under the lease that this run was claimed with."""
+    return store.add_logs([(run.token, line) for line in lines(run, *numbers, **fields)])
+
+
+def logged(store: Store, run: Run, limit: int = 100) -> list[tuple[int, int]]:
+    return [(line.attempt, line.line) for line in store.list_logs(run.id, after=BEGINNING, limit=limit)]
+
+
+def worker(worker_id: str = "host/1/1", **fields: Any) -> Worker:
+    known = Worker(
+        id=worker_id,
+        host="host",
+        pid=4321,
+        incarnation="123",
+        version="1.0",
+        queues=("mail", "default"),
+        jobs=("send", "work"),
+        concurrency=8,
+        started_at=START,
+        seen_at=after(1),
+    )
+    return msgspec.structs.replace(known, **fields)
+
+
+class WatchingContract:
+    # Logs
+
+    def test_lines_are_kept_with_their_run(self, store: Store) -> None:
+        """F6."""
+        run = claimed(store)
+        assert log(store, run, 0, 1) == 2
+        assert store.list_logs(run.id, after=BEGINNING, limit=10) == lines(run, 0, 1)
+        assert store.list_logs(new_id(), after=BEGINNING, limit=10) == []
+        assert store.add_logs([]) == 0
+
+    def test_a_line_may_say_anything(self, store: Store) -> None:
+        run = claimed(store)
+        odd = LogLine(run.id, 1, 0, after(0.000001), "ERROR", "{a,\"b\"} \\ NULL 'x' %s :y\n\tälter 🙂")
+        store.add_logs([(run.token, odd), (run.token, msgspec.structs.replace(odd, line=1, message=""))])
+        assert store.list_logs(run.id, after=BEGINNING, limit=10) == [
+            odd,
+            msgspec.structs.replace(odd, line=1, message=""),
+        ]
+
+    def test_lines_come_oldest_first_from_a_place_on(self, store: Store) -> None:
+        run = claimed(store)
+        log(store, run, 10, 2, 0, attempt=1)
+        log(store, run, 3, 0, attempt=2)
+        assert logged(store, run) == [(1, 0), (1, 2), (1, 10), (2, 0), (2, 3)]
+        assert logged(store, run, limit=2) == [(1, 0), (1, 2)]
+        rest = store.list_logs(run.id, after=(1, 2), limit=2)
+        assert [(line.attempt, line.line) for line in rest] == [(1, 10), (2, 0)]
+        assert store.list_logs(run.id, after=(2, 3), limit=2) == []
+
+    def test_lines_of_another_lease_are_left_out(self, store: Store) -> None:
+        """F1: whoever lost the lease adds nothing any more."""
+        first = claimed(store)
+        log(store, first, 0)
+        store.apply([state.lose(first, after(60), keep=KEEP.other)])
+        assert log(store, first, 1) == 1, "nobody else has it yet"
+        (second,) = claim(store, at=61)
+        assert log(store, first, 2) == 0
+        assert log(store, second, 0) == 1
+        early = msgspec.structs.replace(second, token=second.token + 1)
+        assert log(store, early, 1) == 0
+        assert logged(store, second) == [(1, 0), (1, 1), (2, 0)]
+
+    def test_the_last_lease_may_add_lines_after_the_end(self, store: Store) -> None:
+        run = claimed(store)
+        store.apply([state.succeed(run, after(1), result=None, keep=KEEP.succeeded)])
+        assert log(store, run, 0) == 1
+        assert log(store, msgspec.structs.replace(run, token=run.token - 1), 1) == 0
+        assert logged(store, run) == [(1, 0)]
+
+    def test_each_line_of_a_batch_is_judged_alone(self, store: Store) -> None:
+        add(store, request(), request(), request())
+        first, second, gone = claim(store)
+        stranger = msgspec.structs.replace(first, id=new_id())
+        batch = [(run.token, line) for run in (first, stranger, second) for line in lines(run, 0, 1)]
+        assert store.add_logs([*batch, (gone.token + 1, lines(gone, 0)[0])]) == 4
+        assert [logged(store, run) for run in (first, second, stranger, gone)] == [[(1, 0), (1, 1)]] * 2 + [[], []]
+
+    def test_a_line_is_written_once(self, store: Store) -> None:
+        run = claimed(store)
+        log(store, run, 0)
+        assert log(store, run, 0, 1, message="again") == 1
+        found = store.list_logs(run.id, after=BEGINNING, limit=10)
+        assert [line.message for line in found] == ["line 0", "again 1"]
+
+    def test_lines_go_with_their_run(self, store: Store) -> None:
+        add(store, request(), request())
+        short, long = claim(store)
+        log(store, short, 0)
+        log(store, long, 0)
+        store.apply([state.succeed(short, after(1), result=None, keep=timedelta(seconds=1))])
+        store.apply([state.succeed(long, after(1), result=None, keep=timedelta(days=1))])
+        assert store.delete_finished(after(60), 100) == 1
+        assert (logged(store, short), logged(store, long)) == ([], [(1, 0)])
+
+    # Workers
+
+    def test_workers_are_listed_as_they_were_put(self, store: Store) -> None:
+        """F6."""
+        assert store.list_workers() == []
+        second, first = worker("b"), worker("a", queues=None, jobs=(), stopping=True)
+        third = worker("B", queues=())
+        for one in (second, first, third):
+            store.put_worker(one)
+        assert store.list_workers() == [third, first, second]
+
+    def test_a_worker_that_is_put_again_is_changed(self, store: Store) -> None:
+        store.put_worker(worker())
+        changed = worker(host="other", pid=5, jobs=("new",), queues=None, seen_at=after(9), stopping=True)
+        store.put_worker(changed)
+        assert store.list_workers() == [changed]
+
+    def test_workers_that_are_seen(self, store: Store) -> None:
+        for name in ("a", "b", "c"):
+            store.put_worker(worker(name))
+        store.see_workers(["a", "c", "unknown"], after(20))
+        store.see_workers([], after(30))
+        assert [(one.id, one.seen_at) for one in store.list_workers()] == [
+            ("a", after(20)),
+            ("b", after(1)),
+            ("c", after(20)),
+        ]
+        assert store.list_workers()[1] == worker("b")
+
+    def test_removed_workers_are_gone(self, store: Store) -> None:
+        for name in ("a", "b", "c"):
+            store.put_worker(worker(name))
+        store.remove_workers([])
+        store.remove_workers(["a", "c", "unknown"])
+        assert store.list_workers() == [worker("b")]

@@ -1,0 +1,128 @@
+"""One child process as its supervisor sees it: started, heard, told, killed."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from multiprocessing.context import BaseContext
+from typing import Any
+
+from workbell.engine.board import Board, Note, board_size
+from workbell.workers.child import main
+from workbell.workers.line import Line
+from workbell.workers.messages import Message, Stop
+from workbell.workers.task import Kind, Task, encode_task
+
+LAST = 1.5  # seconds after the grace: whoever is still there is killed
+PRELOAD = [
+    "workbell.workers.preload",
+    "workbell.workers.child",
+    "workbell.stores.sqlite.store",
+    "workbell.stores.postgres.store",
+]
+
+
+def make_context() -> BaseContext:
+    """Children are forked from a small process that has loaded Workbell, and nothing of the application's.
+
+    Forking the supervisor itself would hand its threads' locks and its pipes on; elsewhere than on Linux children are
+    started from nothing.
+    """
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOAD)
+    return context
+
+
+class Child:
+    """A process and the line to it. Its worker id is known once it has started."""
+
+    def __init__(self, context: BaseContext, task: Task, default_concurrency: int) -> None:
+        self.task = task
+        self.worker: str | None = None
+        self.started = False
+        self.end_by: float | None = None  # asked to end, because another takes its place or all end
+        self.cut = False  # killed, because it did not
+        self.unreachable = False  # it has said that it cannot go on, for lack of a store
+        self.overdue: list[str] = []  # runs that outlasted their time, for which it was killed
+        self.booked = 0
+        self.memory = 0
+        self.began_at = time.monotonic()
+        self._shared: Any = None
+        if task.kind is Kind.WORKER:
+            self._shared = context.RawArray("B", board_size(task.concurrency or default_concurrency))
+        here, there = context.Pipe()
+        self.line = Line(here, task.name)
+        self._process = context.Process(  # type: ignore[attr-defined]
+            target=main, args=[encode_task(task), there, self._shared], name=f"workbell-{task.name}"
+        )
+        self._process.start()
+        there.close()
+
+    @property
+    def pid(self) -> int:
+        pid: int = self._process.pid
+        return pid
+
+    @property
+    def kind(self) -> Kind:
+        return self.task.kind
+
+    @property
+    def sentinel(self) -> int:
+        """Ready to be read when the process has ended."""
+        sentinel: int = self._process.sentinel
+        return sentinel
+
+    @property
+    def exit_code(self) -> int | None:
+        code: int | None = self._process.exitcode
+        return code
+
+    @property
+    def lived(self) -> float:
+        return time.monotonic() - self.began_at
+
+    def notes(self) -> list[Note]:
+        """What its board says; also after its death."""
+        return [] if self._shared is None else Board(self._shared).notes()
+
+    def send(self, message: Message) -> None:
+        self.line.send(message)
+
+    def retire(self, *, at_once: bool = False) -> None:
+        """Ask it to end; `end_by` is when it should have."""
+        self.end_by = time.monotonic() + (0 if at_once else self.task.grace) + LAST
+        self.send(Stop(at_once))
+
+    def cut_short(self) -> None:
+        """It was asked to end and did not: what it was executing is handed back."""
+        self.cut = True
+        self.kill()
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def bury(self) -> None:
+        """After its end: give back what belongs to us."""
+        # If the process that it was forked from has died, nobody is told of its own end, and it may well live.
+        self.kill()
+        self._process.join()
+        self.line.close()
+        self._process.close()
+
+
+def how_it_ended(exit_code: int) -> str:
+    """In words: `was killed by signal 9 (SIGKILL)`, `exited with code 1`."""
+    if exit_code >= 0:
+        return f"exited with code {exit_code}"
+    try:
+        return f"was killed by signal {-exit_code} ({signal.Signals(-exit_code).name})"
+    except ValueError:
+        return f"was killed by signal {-exit_code}"

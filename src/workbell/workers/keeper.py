@@ -1,0 +1,155 @@
+"""The keeper: renews the leases of living children, whatever they are doing, and gives back what dead ones held.
+
+A handler that holds the interpreter lock keeps its own process from renewing anything. The keeper is another process,
+which runs no handler. It keeps nothing for a child that is stopped: that one may never go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from random import Random
+
+from workbell.app import open_store
+from workbell.errors import StoreError, StoreUnavailable
+from workbell.machine import is_running
+from workbell.model.retry import Retry
+from workbell.model.run import Run
+from workbell.model.state import Keep as KeepFor
+from workbell.model.state import Transition
+from workbell.model.worker import BEAT
+from workbell.stores.port import Held
+from workbell.workers.burial import burial
+from workbell.workers.line import Line
+from workbell.workers.messages import Bury, Keep, Kept, Stop, StoreNamed
+
+log = logging.getLogger("workbell.workers")
+
+AGAIN = (0.5, 2.0, 5.0)  # a claim of the dead may be committed after we looked: look again after these seconds
+PATIENCE = 2.0  # at the end, for what could not be given back yet
+
+
+class Keeper:
+    def __init__(self, store: StoreNamed, line: Line) -> None:
+        keep = KeepFor(timedelta(seconds=store.keep_succeeded), timedelta(seconds=store.keep_other))
+        self._store = open_store(store.url, keep)
+        self._keep = keep
+        self._lease = timedelta(seconds=store.lease)
+        self._pace = min(store.lease / 6, BEAT / 2)
+        self._line = line
+        self._children: list[Kept] = []
+        self._dead: list[tuple[float, int, Bury]] = []  # when to look, for which time, after whom
+        self._random = Random()
+        self._seen_at = 0.0
+        self._failing = False
+
+    def run(self) -> None:
+        """Until the supervisor says so, or is gone."""
+        self._store.check()
+        self._store.measure_time()
+        stopping, renew_at = False, 0.0
+        while not stopping:
+            moment = time.monotonic()
+            due = min([renew_at, *(at for at, _, _ in self._dead)])
+            if self._line.waits(max(due - moment, 0)):
+                stopping = self._hear()
+                self._try(self._bury_due)
+            moment = time.monotonic()
+            if moment >= renew_at:
+                self._try(self._renew)
+                renew_at = moment + self._pace
+            self._try(self._bury_due)
+        self._end()
+        self._store.close()
+
+    def _hear(self) -> bool:
+        match self._line.hear():
+            case Keep(children):
+                self._children = children
+            case Bury() as bury:
+                self._dead.append((time.monotonic(), 0, bury))
+            case Stop() | None:
+                return True
+            case _:
+                pass
+        return False
+
+    def _try(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+            if self._failing:
+                self._failing = False
+                log.info("the keeper goes on")
+        except StoreUnavailable as error:
+            if not self._failing:
+                log.warning("the keeper waits: %s", error)
+            self._failing = True
+            time.sleep(0.1)
+        except StoreError:
+            log.exception("the keeper could not do its work, and tries again")
+            time.sleep(0.5)
+
+    def _renew(self) -> None:
+        """Children renew their own leases; here only those are left that came too close to their end."""
+        living = [child for child in self._children if is_running(child.pid)]
+        now = self._store.clock.now()
+        held: list[Run] = [run for child in living for run in self._store.held_by(child.worker)]
+        soon = now + self._lease * 2 / 3
+        leases = [Held(run.id, run.token) for run in held if run.lease_until is not None and run.lease_until < soon]
+        if leases:
+            self._store.renew(leases, now=now, lease_until=now + self._lease)
+        if living and time.monotonic() - self._seen_at >= BEAT:
+            self._store.see_workers([child.worker for child in living], now)
+            self._store.measure_time()
+            self._seen_at = time.monotonic()
+
+    def _bury_due(self) -> None:
+        moment = time.monotonic()
+        for entry in [entry for entry in self._dead if entry[0] <= moment]:
+            _, turn, bury = entry
+            self._bury(bury)
+            self._dead.remove(entry)
+            if turn < len(AGAIN):
+                self._dead.append((moment + AGAIN[turn], turn + 1, bury))
+
+    def _bury(self, bury: Bury) -> None:
+        now = self._store.clock.now()
+        held = self._store.held_by(bury.worker)
+        moves = [
+            burial(run, bury, now, keep=self._keep, job_retry=self._retry_of(run, bury), randomness=self._random)
+            for run in held
+        ]
+        moved = self._store.apply(moves)
+        self._store.remove_workers([bury.worker])
+        if moved:
+            self._store.wake()
+            self._tell(bury, [change for change in moves if change.run_id in moved])
+
+    def _tell(self, bury: Bury, moved: list[Transition]) -> None:
+        log.warning("worker %s %s: %d runs that it held are given back", bury.worker, bury.how, len(moved))
+        for change in moved:
+            if change.status.final:
+                log.error("run failed: %s", change.reason, extra={"run_id": change.run_id, "worker_id": bury.worker})
+            elif change.suspect:
+                log.warning(
+                    "run was being executed as its worker died: it will be executed alone",
+                    extra={"run_id": change.run_id},
+                )
+
+    def _retry_of(self, run: Run, bury: Bury) -> Retry | None:
+        """Asked for only where a retry is to be decided upon."""
+        if run.id not in bury.timed_out:
+            return None
+        job = self._store.find_job(run.tenant, run.job)
+        return None if job is None else job.retry
+
+    def _end(self) -> None:
+        """What is left to give back is given back now; what cannot be is left to the leases."""
+        while self._line.waits() and not self._hear():
+            pass
+        end = time.monotonic() + PATIENCE
+        self._dead = [(0.0, len(AGAIN), bury) for _, _, bury in self._dead]
+        while self._dead and time.monotonic() < end:
+            self._try(self._bury_due)

@@ -1,0 +1,113 @@
+"""The messages between a supervisor and its children: frozen, typed, sent as JSON over a pipe."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from workbell.notices.message import Broadcast, SendToUser
+
+# From a child
+
+
+class WorkerStarted(msgspec.Struct, frozen=True, tag="worker-started"):
+    """The child has loaded the jobs, and its engine runs."""
+
+    worker: str
+    pid: int
+    jobs: int
+
+
+class StoreNamed(msgspec.Struct, frozen=True, tag="store-named"):
+    """Where the store is: only the code of the app may know. Never logged, as a URL can hold a password."""
+
+    url: str
+    lease: float
+    keep_succeeded: float
+    keep_other: float
+
+
+class WorkerShutdown(msgspec.Struct, frozen=True, tag="worker-shutdown"):
+    """The child has ended as it was asked to."""
+
+    worker: str
+    handed_back: int
+
+
+class WorkerError(msgspec.Struct, frozen=True, tag="worker-error"):
+    """The child cannot go on."""
+
+    error: str
+    exit_code: int
+
+
+class Executing(msgspec.Struct, frozen=True):
+    run_id: str
+    job: str
+    seconds: float
+
+
+class Heartbeat(msgspec.Struct, frozen=True, tag="heartbeat"):
+    """The child lives; what it is executing, and what it has used and done so far."""
+
+    worker: str
+    executing: list[Executing]
+    booked: int
+    memory: int
+
+
+# To a child
+
+
+class Stop(msgspec.Struct, frozen=True, tag="stop"):
+    """Claim nothing more, let handlers end, hand the rest back; at once, if there is no time."""
+
+    at_once: bool = False
+
+
+# To the keeper
+
+
+class Kept(msgspec.Struct, frozen=True):
+    worker: str
+    pid: int
+
+
+class Keep(msgspec.Struct, frozen=True, tag="keep"):
+    """Whose leases are to be kept from now on."""
+
+    children: list[Kept]
+
+
+class Verdict(StrEnum):
+    """What the death of a child means for the runs that it was executing."""
+
+    BLAMED = "blamed"  # one of them may have killed it: they are executed alone from now on
+    INNOCENT = "innocent"  # it died of something else
+    HANDED_BACK = "handed-back"  # it was told to stop, and did not in time
+
+
+class Bury(msgspec.Struct, frozen=True, tag="bury"):
+    """A child is dead: give back what it held. Lists are of run ids; what `returned` was begun, and is not booked."""
+
+    worker: str
+    how: str
+    verdict: Verdict
+    executing: list[str]
+    timed_out: list[str]
+    returned: list[str] = []
+
+
+Message = (
+    WorkerStarted | StoreNamed | WorkerShutdown | WorkerError | Heartbeat | Stop | Keep | Bury | SendToUser | Broadcast
+)
+
+encode = msgspec.json.Encoder().encode
+decode = msgspec.json.Decoder(Message).decode
+
+
+def shown(message: Message) -> str:
+    """For the log: what is sent to people is theirs, and a store's URL nobody's."""
+    name = str(message.__struct_config__.tag)
+    return name if isinstance(message, StoreNamed | SendToUser | Broadcast) else f"{name} {encode(message).decode()}"

@@ -1,0 +1,42 @@
+"""What a supervisor is asked to keep running."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from workbell.recipe import Recipe
+from workbell.workers.messages import StoreNamed
+from workbell.workers.task import Kind, Task
+
+
+class Plan(NamedTuple):
+    """How many workers, how they work, and when one is replaced by a fresh one."""
+
+    recipe: Recipe
+    workers: int
+    grace: float
+    server: bool = True
+    queues: list[str] | None = None
+    concurrency: int | None = None
+    watch: bool = False
+    max_runs: int | None = None
+    max_memory: int | None = None
+
+    def tasks(self) -> list[Task]:
+        """The server first: what is wrong with the project is seen there before anything else is started."""
+        server = [self._task(Kind.SERVER, "server")] if self.server else []
+        return server + [self._task(Kind.WORKER, f"worker {number + 1}") for number in range(self.workers)]
+
+    def keeper(self, store: StoreNamed) -> Task:
+        return Task(kind=Kind.KEEPER, name="keeper", recipe=self.recipe, grace=self.grace, store=store)
+
+    def _task(self, kind: Kind, name: str) -> Task:
+        return Task(
+            kind=kind,
+            name=name,
+            recipe=self.recipe,
+            grace=self.grace,
+            queues=self.queues,
+            concurrency=self.concurrency,
+            watch=self.watch,
+        )

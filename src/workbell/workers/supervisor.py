@@ -1,0 +1,289 @@
+"""The supervisor: starts the children, restarts the dead, kills the hung, replaces the worn, and ends them all.
+
+It opens no database and loads nothing of the application's, so that there is little it could die of.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from collections import deque
+from multiprocessing.connection import wait
+
+from workbell.errors import StoreUnavailable, WorkbellError
+from workbell.notices.message import Broadcast, SendToUser
+from workbell.workers.backoff import next_failures, wait_after
+from workbell.workers.children import Child, how_it_ended, make_context
+from workbell.workers.messages import (
+    Bury,
+    Heartbeat,
+    Keep,
+    Kept,
+    Message,
+    StoreNamed,
+    Verdict,
+    WorkerError,
+    WorkerShutdown,
+    WorkerStarted,
+)
+from workbell.workers.plan import Plan
+from workbell.workers.signals import Signals
+from workbell.workers.task import Kind, Task
+
+log = logging.getLogger("workbell.workers")
+
+LOOK = 0.5  # seconds between two looks at what the children are doing
+HUNG = 5.0  # seconds that a handler may outlast its time, before its worker is killed
+KEEPER_ENDS = 3.0
+REMEMBER = 30.0  # seconds for which a new keeper is told what the one before was told
+
+
+class CannotStart(WorkbellError):
+    """The children cannot do their work: what is wrong is what the first of them said."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class Place:
+    """A child that is to be there, and whoever is it at the moment."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.child: Child | None = None
+        self.failures = 0  # quick deaths in a row
+        self.start_at = 0.0
+
+
+class Supervisor:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._context = make_context()
+        self._places = [Place(task) for task in plan.tasks()]
+        self._keeper: Place | None = None
+        self._leaving: list[Child] = []  # asked to end, their places taken by others already
+        self._burials: list[tuple[float, Bury]] = []  # when, and what the keeper was told then, or is to be told
+        self._told_at = 0.0
+        self._to_roll: deque[Place] = deque()
+        self._signals = Signals()
+        self._error: WorkerError | None = None
+        self._ready = False  # a first child has started: from then on the dead are started anew
+        self._stopping = False
+
+    def run(self) -> None:
+        """Until SIGTERM or SIGINT; the second one hurries. SIGHUP replaces the children one by one."""
+        with self._signals.caught(signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            try:
+                self._start(self._places[0])
+                while not (self._stopping and not self._present()):
+                    self._step()
+                self._end_keeper()
+            finally:
+                for child in [*self._present(), *self._keepers()]:
+                    child.kill()
+                    child.bury()
+        if self._error is not None:
+            raise CannotStart(self._error.error, self._error.exit_code)
+
+    # Who is there
+
+    def _present(self) -> list[Child]:
+        return [place.child for place in self._places if place.child is not None] + self._leaving
+
+    def _keepers(self) -> list[Child]:
+        return [self._keeper.child] if self._keeper is not None and self._keeper.child is not None else []
+
+    def _all_places(self) -> list[Place]:
+        return self._places if self._keeper is None else [*self._places, self._keeper]
+
+    def _start(self, place: Place) -> None:
+        place.child = Child(self._context, place.task, self._plan.recipe.settings.concurrency)
+        log.debug("%s: process %d", place.task.name, place.child.pid)
+
+    # One round
+
+    def _step(self) -> None:
+        children = [*self._present(), *self._keepers()]
+        by_line = {child.line.connection: child for child in children}
+        by_end = {child.sentinel: child for child in children}
+        for ready in wait([*by_line, *by_end, self._signals.ear], self._pause()):
+            if ready is self._signals.ear:
+                for number in self._signals.heard():
+                    self._on_signal(number)
+            elif ready in by_line:
+                self._hear(by_line[ready])
+        for child in [child for end, child in by_end.items() if wait([end], 0)]:
+            self._on_end(child)
+        self._look()
+
+    def _pause(self) -> float:
+        """Seconds until something is to be done, if nothing happens before."""
+        times = [place.start_at for place in self._all_places() if place.child is None]
+        times += [child.end_by for child in self._present() if child.end_by is not None and not child.cut]
+        return max(min([LOOK, *(at - time.monotonic() for at in times)]), 0.01)
+
+    def _hear(self, child: Child) -> None:
+        while child.line.waits():
+            message = child.line.hear()
+            if message is None:
+                return
+            self._on_message(child, message)
+
+    def _on_message(self, child: Child, message: Message) -> None:
+        match message:
+            case WorkerStarted(worker):
+                child.worker = worker
+                child.started = True
+                log.info("%s started", child.task.name, extra={"worker_id": worker})
+                self._on_start()
+            case StoreNamed() if self._keeper is None:
+                self._keeper = Place(self._plan.keeper(message))
+                self._start(self._keeper)
+            case Heartbeat(_, _, booked, memory):
+                child.booked, child.memory = booked, memory
+            case WorkerError(error, code):
+                child.unreachable = code == StoreUnavailable.exit_code
+                self._error = message if not self._ready else None
+                log.error("%s: %s", child.task.name, error)
+            case WorkerShutdown(_, handed_back):
+                log.info("%s ended, %d runs handed back", child.task.name, handed_back)
+            case SendToUser() | Broadcast():
+                for place in self._places:
+                    if place.task.kind is Kind.SERVER and place.child is not None:
+                        place.child.send(message)
+            case _:
+                pass
+
+    def _on_start(self) -> None:
+        self._ready = True
+        self._tell_keeper()
+        self._roll_next()
+
+    def _tell_keeper(self) -> None:
+        for keeper in self._keepers():
+            workers = [child for child in self._present() if child.kind is Kind.WORKER and child.worker is not None]
+            keeper.send(Keep([Kept(child.worker, child.pid) for child in workers if child.worker is not None]))
+            for at, bury in self._burials:
+                if at > self._told_at:
+                    keeper.send(bury)
+            self._told_at = time.monotonic()
+            self._burials = [(at, bury) for at, bury in self._burials if self._told_at - at < REMEMBER]
+
+    # What the children are doing
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        for place in self._all_places():
+            child = place.child
+            if child is None:
+                if self._ready and not (self._stopping and place is not self._keeper) and now >= place.start_at:
+                    self._start(place)
+                    if place is self._keeper:
+                        self._told_at = 0.0  # the one before may have died before it had done what it was told
+                        self._tell_keeper()
+            elif child.kind is Kind.WORKER and not self._stopping and self._is_worn(child):
+                self._replace(place)
+        for child in self._present():
+            self._kill_if_hung(child, now)
+            if child.end_by is not None and now >= child.end_by and not child.cut:
+                log.warning("%s does not end; it is killed", child.task.name)
+                child.cut_short()
+
+    def _kill_if_hung(self, child: Child, now: float) -> None:
+        overdue = [
+            note.run_id for note in child.notes() if not note.returned and note.deadline and now > note.deadline + HUNG
+        ]
+        if overdue and not child.overdue:
+            child.overdue = overdue
+            log.error("%s: run %s outlasted its time and does not stop; it is killed", child.task.name, overdue[0])
+            child.kill()
+
+    def _is_worn(self, child: Child) -> bool:
+        plan = self._plan
+        by_runs = plan.max_runs is not None and child.booked >= plan.max_runs
+        by_memory = plan.max_memory is not None and child.memory >= plan.max_memory
+        if by_runs or by_memory:
+            log.info("%s is replaced after %d runs, with %d MB", child.task.name, child.booked, child.memory >> 20)
+        return by_runs or by_memory
+
+    def _replace(self, place: Place) -> None:
+        """The next one starts at once, while the last one lets its handlers end."""
+        assert place.child is not None
+        place.child.retire()
+        self._leaving.append(place.child)
+        self._start(place)
+
+    def _roll_next(self) -> None:
+        """The next one to be replaced, once the one before has started."""
+        if any(place.child is None or not place.child.started for place in self._places):
+            return
+        if self._to_roll and not self._stopping:
+            self._replace(self._to_roll.popleft())
+
+    # The end of a child
+
+    def _on_end(self, child: Child) -> None:
+        self._hear(child)  # what it said last
+        code = child.exit_code or 0
+        place = next((place for place in self._all_places() if place.child is child), None)
+        child.bury()
+        if child.kind is Kind.WORKER and child.worker is not None and code != 0:
+            self._burials.append((time.monotonic(), self._judge(child, code)))
+        if child in self._leaving:
+            self._leaving.remove(child)
+        if place is not None:
+            place.child = None
+            self._on_vacancy(place, child, code)
+        self._tell_keeper()
+
+    def _judge(self, child: Child, code: int) -> Bury:
+        verdict = Verdict.BLAMED
+        if child.overdue or child.unreachable:
+            verdict = Verdict.INNOCENT
+        elif child.cut:
+            verdict = Verdict.HANDED_BACK
+        notes = child.notes()
+        executing = [note.run_id for note in notes if not note.returned]
+        returned = [note.run_id for note in notes if note.returned]
+        assert child.worker is not None
+        return Bury(child.worker, how_it_ended(code), verdict, executing, child.overdue, returned)
+
+    def _on_vacancy(self, place: Place, child: Child, code: int) -> None:
+        if self._stopping:
+            return
+        if not self._ready:
+            self._error = self._error or WorkerError(f"{child.task.name} {how_it_ended(code)} as it started", 70)
+            self._stopping = True
+            return
+        place.failures = next_failures(place.failures, child.lived)
+        pause = wait_after(place.failures)
+        place.start_at = time.monotonic() + pause
+        log.warning("%s %s; another is started in %.1f s", child.task.name, how_it_ended(code), pause)
+
+    # Stop
+
+    def _on_signal(self, number: int) -> None:
+        if number == signal.SIGHUP:
+            log.info("replacing the children, one after the other")
+            self._to_roll = deque(reversed(self._places))  # the server last: its successor finds new workers
+            self._roll_next()
+            return
+        at_once = self._stopping
+        if at_once:
+            log.warning("stopping at once; what is running is handed back")
+        else:
+            log.info("stopping: handlers have %g s to end; a second signal stops at once", self._plan.grace)
+        self._stopping = True
+        for child in self._present():
+            child.retire(at_once=at_once)
+
+    def _end_keeper(self) -> None:
+        for keeper in self._keepers():
+            keeper.retire()
+            if not wait([keeper.sentinel], KEEPER_ENDS):
+                keeper.kill()
+            keeper.bury()
+            assert self._keeper is not None
+            self._keeper.child = None

@@ -1,0 +1,33 @@
+"""What a child is started for."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from workbell.recipe import Recipe
+from workbell.workers.messages import StoreNamed
+
+
+class Kind(StrEnum):
+    WORKER = "worker"
+    SERVER = "server"  # schedules, and later what is served over the network
+    KEEPER = "keeper"
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a child must know, as plain data."""
+
+    kind: Kind
+    name: str
+    recipe: Recipe
+    grace: float
+    queues: list[str] | None = None
+    concurrency: int | None = None
+    watch: bool = False
+    store: StoreNamed | None = None  # for the keeper, which loads no app
+
+
+encode_task = msgspec.json.Encoder().encode
+decode_task = msgspec.json.Decoder(Task).decode

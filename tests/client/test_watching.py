@@ -1,0 +1,80 @@
+"""Looking on: logs, workers, and a run until it has ended (F6)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.client.conftest import finish, take
+from tests.support.waiting import until
+from workbell import InvalidOption, RunNotFound, Status, Workbell
+from workbell.model.log_line import LogLine
+from workbell.stores.port import Held
+from workbell.testing.contracts.making import after
+
+
+def test_logs_in_pages(bell: Workbell, send: Any) -> None:
+    send.enqueue("x")
+    (run,) = take(bell)
+    lines = [LogLine(run.id, 1, number, after(number), "INFO", f"line {number}") for number in range(5)]
+    bell.store.add_logs([(run.token, line) for line in lines])
+    assert bell.logs(run.id) == lines
+    assert bell.logs(run.id, limit=2) == lines[:2]
+    assert bell.logs(run.id, after=lines[1], limit=2) == lines[2:4]
+    assert bell.logs(run.id, after=lines[4]) == []
+    with pytest.raises(InvalidOption, match="limit: 0"):
+        bell.logs(run.id, limit=0)
+
+
+def test_logs_of_nobody_else(bell: Workbell, send: Any) -> None:
+    run = send.enqueue("x")
+    assert bell.logs(run.id) == []
+    with pytest.raises(RunNotFound):
+        bell.for_tenant("other").logs(run.id)
+    with pytest.raises(RunNotFound):
+        bell.logs("no-such-run")
+
+
+def test_a_run_is_watched_until_its_end(bell: Workbell, send: Any) -> None:
+    waiting = send.enqueue("x")
+    seen = []
+    for run in bell.watch(waiting.id, pace=0.01):
+        seen.append((run.status, (run.progress or {}).get("done")))
+        if run.status is Status.QUEUED:
+            (taken,) = take(bell)
+        elif run.progress is None:
+            bell.store.set_progress(Held(taken.id, taken.token), '{"done":1}')
+        elif not run.status.final:
+            finish(bell, taken)
+    assert seen == [("queued", None), ("running", None), ("running", 1), ("succeeded", 1)]
+
+
+def test_a_renewed_lease_is_no_news(bell: Workbell, send: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = send.enqueue("x")
+    (taken,) = take(bell)
+    looked = 0
+    real = bell.store.find_runs
+
+    def find(ids: Any) -> Any:
+        nonlocal looked
+        looked += 1
+        now = bell.store.clock.now()
+        if looked < 5:
+            bell.store.renew([Held(taken.id, taken.token)], now=now, lease_until=now + timedelta(seconds=looked))
+        else:
+            finish(bell, taken)
+        return real(ids)
+
+    monkeypatch.setattr(bell.store, "find_runs", find)
+    assert [run.status for run in bell.watch(waiting.id, pace=0.01)] == ["running", "succeeded"]
+    assert looked == 5
+
+
+def test_watching_what_is_not_there(bell: Workbell) -> None:
+    with pytest.raises(RunNotFound):
+        next(bell.watch("no-such-run"))
+    with pytest.raises(InvalidOption, match="pace"):
+        next(bell.watch("no-such-run", pace=0))
+    assert until(lambda: bell.workers() == [], "no workers")

@@ -1,0 +1,363 @@
+"""`workbell runs` and `workbell workers`: a run can be seen, watched, ended and repeated (F6)."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.integration.conftest import Folder
+from tests.support.command_line import assert_refused, command, environment
+from tests.support.waiting import until
+from workbell import Context, Retry, Run, Status, Workbell
+from workbell.model.ids import new_id
+from workbell.model.worker import Worker
+from workbell.testing import drain
+
+URL = "sqlite:///own.db"
+
+
+@pytest.fixture
+def bell(folder: Folder) -> Iterator[Workbell]:
+    """The store of the folder, with jobs that work themselves off at a word."""
+    folder.write("workbell.toml", f'url = "{URL}"\n')
+    with Workbell(f"sqlite:///{folder.path}/own.db") as bell:
+
+        @bell.job
+        def greet(ctx: Context, name: str) -> str:
+            ctx.logger.info("greeting %s", name)
+            ctx.progress(3, 4, "nearly")
+            return f"Hello {name}"
+
+        @bell.job(retry=Retry(attempts=2, delay=0))
+        def fail(ctx: Context) -> None:
+            ctx.logger.error("attempt %d\nis lost", ctx.run.attempt)
+            raise ValueError("no such thing")
+
+        yield bell
+
+
+@contextmanager
+def worker(bell: Workbell) -> Iterator[None]:
+    """Somebody who works in this folder meanwhile."""
+    thread = threading.Thread(target=bell.run)
+    thread.start()
+    try:
+        until(lambda: bell._engine is not None, "the worker")
+        yield
+    finally:
+        bell.shut_down()
+        thread.join()
+
+
+def done(bell: Workbell) -> Run:
+    run = bell.enqueue("greet", {"name": "Ada"}, tag="t1")
+    drain(bell)
+    return bell.get(run.id)
+
+
+def failed(bell: Workbell) -> Run:
+    run = bell.enqueue("fail")
+    drain(bell)
+    return bell.get(run.id)
+
+
+def test_nothing_yet(folder: Folder) -> None:
+    """Looking makes no store."""
+    folder.write("workbell.toml", f'url = "{URL}"\n')
+    assert "There are no runs yet" in folder.call("runs", "list").out
+    assert "No worker is there" in folder.call("workers", "list").out
+    assert_refused(folder.call("runs", "show", new_id()), 4, "There is no run")
+    assert not list(folder.path.glob("*.db"))
+
+
+def test_list(folder: Folder, bell: Workbell) -> None:
+    first, second = done(bell), failed(bell)
+    later = bell.enqueue("greet", {"name": "Eve"}, delay=600, queue="mail")
+    text = folder.call("runs", "list").out
+    assert f"✓ succeeded  {first.id}  greet" in text
+    assert f"✗ failed     {second.id}  fail" in text
+    assert "Hello Ada" in text
+    assert "ValueError: no such thing" in text
+    assert "in 10 min" in text
+    assert [run["id"] for run in folder.ask("runs", "list")] == [later.id, second.id, first.id]
+    for wanted, found in (
+        (["--status", "failed", "--status", "scheduled"], [later, second]),
+        (["--job", "fail"], [second]),
+        (["--queue", "mail"], [later]),
+        (["--tag", "t1"], [first]),
+        (["--limit", "1"], [later]),
+        (["--before", second.id], [first]),
+        (["--before", second.id[-8:]], [first]),
+    ):
+        assert [run["id"] for run in folder.ask("runs", "list", *wanted)] == [run.id for run in found], wanted
+    assert folder.ask("runs", "list", "--tenant", "other") == []
+    assert folder.call("runs", "list", "--job", "nobody").out == "No run is like that.\n"
+    assert "--before" in folder.call("runs", "list", "-n", "2").error
+    assert folder.call("runs", "list", "--status", "odd").code == 2
+    assert_refused(folder.call("runs", "list", "--schedule", "nobody"), 4, "'nobody'")
+
+
+def test_show(folder: Folder, bell: Workbell) -> None:
+    run = done(bell)
+    text = folder.call("runs", "show", run.id).out
+    for words in ("greet", "✓ succeeded", '{"name":"Ada"}', '"Hello Ada"', "3 of 4 (75%), nearly", "t1"):
+        assert words in text, text
+    assert "attempt 1 succeeded after" in text
+    assert f"workbell runs logs {run.id[-8:]}" in text
+    told = folder.ask("runs", "show", run.id)
+    assert (told["result"], told["progress"]["done"], len(told["attempts"])) == ("Hello Ada", 3, 1)
+
+
+def test_show_what_failed(folder: Folder, bell: Workbell) -> None:
+    run = failed(bell)
+    text = folder.call("runs", "show", run.id).out
+    assert "attempt 1 failed after" in text
+    assert "attempt 2 failed after" in text
+    assert "It failed" in text
+    assert 'raise ValueError("no such thing")' in text, "with the traceback"
+    told = folder.ask("runs", "show", run.id)
+    assert [attempt["status"] for attempt in told["attempts"]] == ["failed", "failed"]
+    assert all(attempt["error"].startswith("ValueError: no such thing") for attempt in told["attempts"])
+
+
+@pytest.mark.parametrize("verb", ["show", "logs", "watch", "cancel", "retry", "why"])
+def test_which_run(folder: Folder, bell: Workbell, verb: str) -> None:
+    """By its id, or by enough of it; and one line if there is none."""
+    run = failed(bell)
+    for part in (run.id, run.id[-6:], run.id[:18], run.id[-8:].upper()):
+        assert folder.call("runs", verb, part).code == (1 if verb == "watch" else 0), part
+    for unknown in (new_id(), "no-such-run", "x"):
+        assert_refused(folder.call("runs", verb, unknown), 4, f"There is no run {unknown!r}")
+    assert_refused(folder.call("runs", verb, run.id, "--tenant", "other"), 4, "tenant other")
+
+
+def test_a_part_of_several_ids(folder: Folder, bell: Workbell) -> None:
+    first, second = (bell.enqueue("fail") for _ in range(2))
+    assert second.id.startswith(first.id[:6]), "both were made within these hours"
+    assert_refused(folder.call("runs", "why", first.id[:6]), 1, "2 ids", first.id, second.id)
+
+
+def test_logs(folder: Folder, bell: Workbell) -> None:
+    run = failed(bell)
+    text = folder.call("runs", "logs", run.id).out
+    assert [line[9:] for line in text.splitlines()[::2]] == ["#1 error    attempt 1", "#2 error    attempt 2"]
+    assert text.splitlines()[1] == "    is lost"
+    lines = folder.ask("runs", "logs", run.id)
+    assert [(line["attempt"], line["line"], line["level"]) for line in lines] == [(1, 0, "ERROR"), (2, 0, "ERROR")]
+    assert folder.call("runs", "logs", run.id, "--follow").out == text, "of an ended run there is nothing to follow"
+    silent = bell.enqueue("greet", {"name": "Ada"})
+    assert "has logged nothing" in folder.call("runs", "logs", silent.id).error
+    assert folder.ask("runs", "logs", silent.id) == []
+
+
+def test_a_log_line_cannot_steer_the_terminal(folder: Folder, bell: Workbell) -> None:
+    @bell.job
+    def evil(ctx: Context) -> str:
+        ctx.logger.info("\x1b[2J[red]gone[/red]")
+        ctx.progress(1, 2, "\x1b[2J[red]")
+        return "\x1b[2J"
+
+    run = evil.enqueue()
+    drain(bell)
+    for verb in ("show", "logs", "watch"):
+        assert "\x1b" not in folder.call("runs", verb, run.id).out
+    assert "[red]gone[/red]" in folder.call("runs", "logs", run.id).out
+
+
+def test_watch_a_run_until_it_has_ended(folder: Folder, bell: Workbell) -> None:
+    """Through a pipe: a line for each change, and for each line that it logs."""
+    gate = threading.Event()
+
+    @bell.job
+    def step(ctx: Context) -> int:
+        ctx.logger.info("begun")
+        ctx.progress(1, 2, "half")
+        assert gate.wait(30)
+        ctx.logger.info("ended")
+        return 7
+
+    run = step.enqueue()
+    with (
+        worker(bell),
+        subprocess.Popen(
+            command("runs", "watch", run.id[-8:]), cwd=folder.path, env=environment(), stdout=subprocess.PIPE, text=True
+        ) as watching,
+    ):
+        try:
+            assert watching.stdout is not None
+            seen: list[str] = []
+            while not any("1 of 2 (50%), half" in line for line in seen):
+                seen.append(watching.stdout.readline())
+                assert seen[-1], seen
+            gate.set()
+            rest = watching.stdout.read()
+            assert watching.wait(30) == 0
+        finally:
+            gate.set()
+            watching.kill()
+    assert any("info     begun" in line for line in seen)
+    assert "info     ended" in rest
+    assert "✓ succeeded after" in rest
+    assert rest.endswith("\n7\n")
+
+
+def test_watch_in_json(folder: Folder, bell: Workbell) -> None:
+    run = failed(bell)
+    answer = folder.call("runs", "watch", run.id, "--json")
+    assert answer.code == 1
+    *logged, last = map(json.loads, answer.out.splitlines())
+    assert [line["log"]["attempt"] for line in logged] == [1, 2]
+    assert last["run"]["status"] == "failed"
+
+
+def on_terminal(folder: Folder, *arguments: str, width: int = 80) -> tuple[subprocess.Popen[bytes], int]:
+    """A command on a terminal of its own; its other end."""
+    ours, theirs = pty.openpty()
+    import fcntl
+    import struct
+    import termios
+
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    extra = {"TERM": "xterm", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+    started = subprocess.Popen(
+        command(*arguments), cwd=folder.path, env=environment(**extra), stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    return started, ours
+
+
+def read_until(end: int, words: str) -> str:
+    seen = ""
+    while words not in seen:
+        try:
+            part = os.read(end, 4096)
+        except OSError:  # the other end is closed
+            part = b""
+        assert part, seen
+        seen += part.decode("utf-8", "replace")
+    return seen
+
+
+def test_watch_on_a_terminal_and_leave_it_alone(folder: Folder, bell: Workbell) -> None:
+    """A bar, with what is logged above it; Ctrl-C ends the watching and not the run."""
+    gate = threading.Event()
+
+    @bell.job
+    def step(ctx: Context) -> None:
+        ctx.logger.info("begun")
+        ctx.progress(1, 4, "a quarter")
+        assert gate.wait(60)
+
+    run = step.enqueue()
+    with worker(bell):
+        watching, end = on_terminal(folder, "runs", "watch", run.id)
+        try:
+            text = read_until(end, "a quarter")
+            assert "begun" in text
+            assert "1/4 25%" in text
+            watching.send_signal(signal.SIGINT)
+            assert "would end it" in read_until(end, "would end it")
+            assert watching.wait(30) == 130
+            assert bell.get(run.id).status is Status.RUNNING
+        finally:
+            gate.set()
+            watching.kill()
+            watching.wait(30)
+            os.close(end)
+        assert bell.wait(run.id, 30).status is Status.SUCCEEDED
+
+
+def test_a_list_fits_a_terminal(folder: Folder, bell: Workbell) -> None:
+    run = failed(bell)
+    listing, end = on_terminal(folder, "runs", "list", width=80)
+    try:
+        text = re.sub(r"\x1b\[[0-9;]*m", "", read_until(end, "ValueError: no such thing"))
+        assert listing.wait(30) == 0
+    finally:
+        listing.kill()
+        os.close(end)
+    assert run.id[-8:] in text
+    assert run.id not in text
+    assert all(len(line.rstrip()) <= 80 for line in text.splitlines())
+
+
+def test_cancel(folder: Folder, bell: Workbell) -> None:
+    waiting = bell.enqueue("fail")
+    assert f"Run {waiting.id} of fail: canceled." in folder.call("runs", "cancel", waiting.id, "--reason", "enough").out
+    assert (bell.get(waiting.id).status, bell.get(waiting.id).reason) == (Status.CANCELED, "enough")
+    assert "has ended already: canceled" in folder.call("runs", "cancel", waiting.id).out
+    begun = threading.Event()
+
+    @bell.job
+    def endless(ctx: Context) -> None:
+        begun.set()
+        until(lambda: ctx.canceled, "its end to be asked for")
+        raise RuntimeError("stopped")
+
+    with worker(bell):
+        running = endless.enqueue()
+        assert begun.wait(30)
+        assert "its handler is asked to stop" in folder.call("runs", "cancel", running.id).out
+        assert bell.wait(running.id, 30).status is Status.CANCELED
+
+
+def test_retry(folder: Folder, bell: Workbell) -> None:
+    run = failed(bell)
+    again = folder.ask("runs", "retry", run.id)
+    assert (again["retry_of"], again["job"], again["status"]) == (run.id, "fail", "queued")
+    assert_refused(folder.call("runs", "retry", again["id"]), 1, "is queued")
+    assert "of fail: queued" in folder.call("runs", "retry", run.id).out
+
+
+def test_why(folder: Folder, bell: Workbell) -> None:
+    run = bell.enqueue("greet", {"name": "Ada"}, delay=600)
+    assert folder.call("runs", "why", run.id).out.startswith("It is due in 10 min")
+    assert folder.ask("runs", "why", run.id)["status"] == "scheduled"
+
+
+def test_workers(folder: Folder, bell: Workbell) -> None:
+    begun, gate = threading.Event(), threading.Event()
+
+    @bell.job
+    def hold() -> None:
+        begun.set()
+        assert gate.wait(30)
+
+    with worker(bell):
+        run = hold.enqueue()
+        try:
+            assert begun.wait(30)
+            until(bell.store.list_workers, "the worker")
+            (told,) = folder.ask("workers", "list")
+            assert (told["pid"], told["alive"], told["busy"]) == (os.getpid(), True, 1)
+            assert [each["id"] for each in told["runs"]] == [run.id]
+            assert {"host", "incarnation", "version", "queues", "jobs", "seen_at", "started_at"} <= set(told)
+            _add_lost(bell)
+            text = folder.call("workers", "list").out
+            assert "hold" in text
+            assert f"{os.getpid()}" in text
+            assert "elsewhere (lost)" in text
+        finally:
+            gate.set()
+
+
+def _add_lost(bell: Workbell) -> None:
+    (here,) = bell.store.list_workers()
+    changed: dict[str, Any] = {
+        "id": "elsewhere/7/1/a",
+        "host": "elsewhere",
+        "started_at": here.started_at.replace(year=2020),
+    }
+    lost: Worker = msgspec.structs.replace(here, **changed, seen_at=changed["started_at"])
+    bell.store.put_worker(lost)

@@ -1,0 +1,89 @@
+"""The application that supervised workers load in tests: the jobs of `worker_app`, and some that do harm.
+
+The command line finds it as `tests.support.fleet_app:bell`; the recording and the gates come from the environment, as
+for `worker_app`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from workbell import Context, Retry
+
+from .recorder import Recorder
+from .worker_app import NotedWorkbell, declare
+
+recorder = Recorder(Path(os.environ["RECORDING"]))
+gates = Path(os.environ["GATES"])
+bell = NotedWorkbell()
+bell.recorder = recorder
+declare(bell, recorder, gates)
+bell.bus.subscribe(recorder.moved)
+bell.bus.on_message(lambda message: recorder.note("message", data=message.data))
+
+
+@bell.job
+def exits(ctx: Context) -> None:
+    recorder.started(ctx.run)
+    os._exit(3)
+
+
+@bell.job
+async def segfaults(ctx: Context) -> None:
+    recorder.started(ctx.run)
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@bell.job(isolate="process", memory_limit="512MB", retry=Retry(attempts=2, delay=0))
+def eats(ctx: Context) -> None:
+    recorder.started(ctx.run)
+    hoard = []
+    while True:
+        hoard.append(bytearray(1 << 24))
+
+
+@bell.job(isolate="process", timeout=1, retry=Retry(attempts=2, delay=0))
+def loops(ctx: Context) -> None:
+    recorder.started(ctx.run)
+    while True:
+        pass
+
+
+@bell.job(timeout=1, retry=Retry(attempts=2, delay=0))
+async def blocks(ctx: Context) -> None:
+    """Holds up the event loop for good: nothing less than the end of the process stops it."""
+    recorder.started(ctx.run)
+    while True:
+        time.sleep(1)
+
+
+@bell.job
+def holds(ctx: Context, seconds: float) -> dict[str, int]:
+    """Holds the interpreter lock, as C code can: no other thread of the process gets a turn."""
+    token = recorder.started(ctx.run)
+    ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
+    return token
+
+
+@bell.job
+def tells(ctx: Context, user: int) -> dict[str, int]:
+    token = recorder.started(ctx.run)
+    bell.notify(user, {"hello": user})
+    bell.broadcast({"hello": "all"})
+    return token
+
+
+@bell.job
+def naps(ctx: Context) -> dict[str, int]:
+    token = recorder.started(ctx.run)
+    time.sleep(0.005)
+    return token
+
+
+if sys.argv[-1:] == ["--broken"]:
+    raise RuntimeError("broken on purpose")

@@ -1,0 +1,72 @@
+"""The board: what was being executed is read from it as it stood, whatever became of the writer."""
+
+from __future__ import annotations
+
+import ctypes
+from types import SimpleNamespace
+from typing import Any
+
+from workbell.engine.board import _ENTRY, Board, board_size
+from workbell.model.ids import new_id
+
+
+def work(timeout: float | None = None, token: int = 1) -> Any:
+    return SimpleNamespace(run=SimpleNamespace(id=new_id(), token=token), timeout=timeout, place=None)
+
+
+def test_what_began_and_has_not_ended_is_there() -> None:
+    memory = (ctypes.c_ubyte * board_size(2))()
+    writer, reader = Board(memory), Board(memory)
+    first, second = work(token=7), work(timeout=10)
+    writer.begin(first)
+    writer.begin(second)
+    notes = {note.run_id: note for note in reader.notes()}
+    assert set(notes) == {first.run.id, second.run.id}
+    assert (notes[first.run.id].token, notes[first.run.id].deadline) == (7, None)
+    late = notes[second.run.id]
+    assert late.deadline is not None
+    assert 9.99 < late.deadline - late.started < 10.01
+    writer.end(first)
+    assert {note.run_id: note.returned for note in reader.notes()} == {first.run.id: True, second.run.id: False}
+    writer.wipe(first)
+    assert [note.run_id for note in reader.notes()] == [second.run.id]
+    writer.wipe(second)
+    assert reader.notes() == []
+
+
+def test_places_are_used_again() -> None:
+    board = Board(bytearray(board_size(1)))
+    for _ in range(10):
+        works = [work(), work()]
+        for one in works:
+            board.begin(one)
+        assert len(board.notes()) == 2
+        for one in works:
+            board.wipe(one)
+    assert board.notes() == []
+
+
+def test_more_than_there_is_room_for_is_left_out_and_does_no_harm() -> None:
+    board = Board(bytearray(2 * _ENTRY.size))
+    works = [work() for _ in range(3)]
+    for one in works:
+        board.begin(one)
+    assert [note.run_id for note in board.notes()] != []
+    assert works[2].place is None
+    for one in works:
+        board.end(one)
+        board.wipe(one)
+    assert board.notes() == []
+
+
+def test_an_entry_that_was_not_written_to_its_end_is_none() -> None:
+    """A process can die at any byte; the last one makes the entry valid."""
+    memory = bytearray(board_size(1))
+    board = Board(memory)
+    board.begin(work())
+    whole = bytes(memory)
+    place = whole.index(1, _ENTRY.size - 1) - _ENTRY.size + 1
+    for torn in range(_ENTRY.size):
+        memory[:] = bytes(len(memory))
+        memory[place : place + torn] = whole[place : place + torn]
+        assert Board(memory).notes() == []

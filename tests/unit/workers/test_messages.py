@@ -1,0 +1,68 @@
+"""B4: one vocabulary between a supervisor and its children; what must not be logged is not."""
+
+from __future__ import annotations
+
+import multiprocessing
+
+import pytest
+
+from workbell.notices.message import Broadcast, SendToUser
+from workbell.workers.line import Line
+from workbell.workers.messages import (
+    Bury,
+    Executing,
+    Heartbeat,
+    Keep,
+    Kept,
+    Message,
+    Stop,
+    StoreNamed,
+    Verdict,
+    WorkerError,
+    WorkerShutdown,
+    WorkerStarted,
+    decode,
+    encode,
+    shown,
+)
+
+MESSAGES: list[Message] = [
+    WorkerStarted("w", 7, 3),
+    StoreNamed("postgresql://u:secret@h/d", 30.0, 1.0, 2.0),
+    WorkerShutdown("w", 2),
+    WorkerError("it broke", 70),
+    Heartbeat("w", [Executing("r", "send", 1.5)], 12, 1 << 20),
+    Stop(at_once=True),
+    Keep([Kept("w", 7)]),
+    Bury("w", "exited with code 3", Verdict.BLAMED, ["a"], ["b"]),
+    SendToUser("default", 5, '{"secret":1}'),
+    Broadcast("default", '{"secret":1}'),
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_a_message_comes_out_as_it_went_in(message: Message) -> None:
+    assert decode(encode(message)) == message
+
+
+def test_the_words_of_the_vocabulary() -> None:
+    words = {str(type(message).__struct_config__.tag) for message in MESSAGES}
+    assert {"worker-started", "worker-shutdown", "worker-error", "heartbeat", "send-to-user", "broadcast"} <= words
+
+
+def test_secrets_are_not_shown() -> None:
+    assert all("secret" not in shown(message) for message in MESSAGES)
+
+
+def test_a_line_says_when_the_other_end_is_gone() -> None:
+    here, there = multiprocessing.Pipe()
+    line, other = Line(here, "child"), Line(there, "supervisor")
+    assert not line.waits()
+    assert other.send(Stop())
+    assert line.waits()
+    assert line.hear() == Stop()
+    other.close()
+    assert line.waits()
+    assert line.hear() is None
+    assert not line.send(Stop())
+    line.close()
