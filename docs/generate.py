@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 import msgspec
-from words import FOR_US, OTHER_OPTIONS, OTHER_WORDS, RUN, SCHEDULE, SETTINGS, TICK
+from words import FOR_US, LOG_LINE, OTHER_OPTIONS, OTHER_WORDS, PAUSE, RUN, SCHEDULE, SETTINGS, TICK, WORKER
 
 import workbell
 from workbell import Attempt, Cancel, Context, Cron, Retry, Run, Schedule, Snooze, Status, Tick, Workbell, WorkbellError
@@ -26,13 +26,18 @@ from workbell.files import Storage, StoredFile
 from workbell.handlers.job_function import Enqueuer, JobFunction
 from workbell.jobs_engine import JobRun, JobsEngine, RegisteredJob
 from workbell.model import request
+from workbell.model.log_line import LogLine
+from workbell.model.pause import Pause
 from workbell.model.run import PUBLIC_FIELDS, AttemptStatus
 from workbell.model.schedule import OPTION_FIELDS, TickOutcome
 from workbell.model.schedule import PUBLIC_FIELDS as SCHEDULE_FIELDS
+from workbell.model.worker import Worker
 from workbell.notices.lifecycle import LifecycleEvent
+from workbell.pausing import Pausing
 from workbell.schedules import Schedules
 from workbell.scheduling import declare
 from workbell.settings import PREFIX, Settings
+from workbell.watching import SeenWorker, Watching
 
 PAGE = Path(__file__).parent / "reference" / "api.md"
 
@@ -43,7 +48,7 @@ def page() -> str:
         "# Reference",
         "This page is made from the code by `docs/generate.py`. Do not edit it by hand.",
         *_names(),
-        *_class("Workbell", Workbell, [Workbell, Client]),
+        *_class("Workbell", Workbell, [Workbell, Client, Watching, Pausing]),
         *_class("A job: what `@bell.job` makes", JobFunction, [JobFunction]),
         *_class("A job with options: what `job.options(…)` makes", Enqueuer, [Enqueuer]),
         *_options(),
@@ -63,6 +68,10 @@ def page() -> str:
         *_struct("Cancel", Cancel),
         *_struct("Snooze", Snooze),
         *_run(),
+        *_words("A log line: what `bell.logs` gives", LogLine, "LOG_LINE", LOG_LINE),
+        *_words("A pause", Pause, "PAUSE", PAUSE),
+        *_words("A worker", Worker, "WORKER", WORKER),
+        *_tuple("A worker as it is seen: what `bell.workers()` gives", SeenWorker),
         *_settings(),
         *_errors(),
         *_testing(),
@@ -177,7 +186,8 @@ def _struct(title: str, kind: type[msgspec.Struct]) -> Iterator[str]:
 def _tuple(title: str, kind: type) -> Iterator[str]:
     yield f"## {title}"
     yield _doc(kind)
-    yield _table(["Field", "Type"], [[f"`{name}`", _code(str(hint))] for name, hint in kind.__annotations__.items()])
+    hints = {name: getattr(hint, "__forward_arg__", str(hint)) for name, hint in kind.__annotations__.items()}
+    yield _table(["Field", "Type"], [[f"`{name}`", _code(hint)] for name, hint in hints.items()])
 
 
 def _schedule() -> Iterator[str]:
@@ -188,12 +198,17 @@ def _schedule() -> Iterator[str]:
     yield _table(["Field", "What it is"], [[f"`{name}`", SCHEDULE[name]] for name in fields])
 
 
+def _words(title: str, kind: type[msgspec.Struct], what: str, words: dict[str, str]) -> Iterator[str]:
+    """A struct, with a word about each field."""
+    fields = list(kind.__struct_fields__)
+    _complete(what, words, fields)
+    yield f"## {title}"
+    yield _doc(kind)
+    yield _table(["Field", "What it is"], [[f"`{name}`", words[name]] for name in fields])
+
+
 def _tick() -> Iterator[str]:
-    fields = list(Tick.__struct_fields__)
-    _complete("TICK", TICK, fields)
-    yield "## Tick"
-    yield _doc(Tick)
-    yield _table(["Field", "What it is"], [[f"`{name}`", TICK[name]] for name in fields])
+    yield from _words("Tick", Tick, "TICK", TICK)
     yield f"**Outcome:** {', '.join(f'`{word}`' for word in TickOutcome)}. [Their reasons](schedules.md#the-ledger)."
 
 
@@ -287,7 +302,7 @@ def _kind(kind: Any) -> str:
     if isinstance(kind, click.Choice):
         return "|".join(map(str, kind.choices))
     if isinstance(kind, click.IntRange):
-        return f"{kind.min}…{kind.max}"
+        return f"{kind.min}…{'' if kind.max is None else kind.max}"
     return str(kind.name).upper()
 
 

@@ -16,6 +16,8 @@ SETTINGS = {
     "tenant": "The tenant whose runs the verbs make and see.",
     "log_level": "`debug`, `info`, `warning` or `error`.",
     "log_format": "`text`, `json`, or `auto`: text if stderr is a terminal, otherwise JSON.",
+    "workers": "How many worker processes `workbell start` and `workbell worker` run. From 0 to 1,000; a start with "
+    "0 schedules only.",
     "concurrency": "How many handlers run at once in one process. From 1 to 10,000.",
     "lease": "How long a worker holds a run without renewing. From 0.5 to 86,400.",
     "sweep": "How often each process looks for leases that ran out. From 0.05 to 3,600.",
@@ -38,8 +40,8 @@ RUN = {
     "input": "The arguments, by name.",
     "result": "What the handler returned.",
     "error": "What went wrong last: the error on the first line, the traceback below.",
-    "reason": "Why it is where it is: `error`, `timeout`, `payload`, `result`, `worker lost`, `crashed`, "
-    "`expired`, or the text given to `cancel`.",
+    "reason": "Why it is where it is: `error`, `timeout`, `payload`, `result`, `memory`, `cpu`, `isolate`, "
+    "`worker lost`, `crashed`, `expired`, or the text given to `cancel` or to a `Snooze`.",
     "queue": "The queue it belongs to.",
     "priority": "From -100 to 100; higher first.",
     "tag": "The word given with `tag=`.",
@@ -111,8 +113,37 @@ TICK = {
     "reason": "Why it did not simply fire.",
 }
 
+WORKER = {
+    "id": "Its id: `host/pid/start/…`. A process that is started again is another worker.",
+    "host": "The machine it is on.",
+    "pid": "Its process there.",
+    "incarnation": "What tells it from an earlier process with the same pid.",
+    "version": "The version of Workbell that it runs.",
+    "queues": "The queues that it serves; None: all.",
+    "jobs": "The names of the jobs that it knows.",
+    "concurrency": "How many handlers it runs at once.",
+    "started_at": "When it started.",
+    "seen_at": "When it was last heard of.",
+    "stopping": "True: it takes no more runs, and ends what it has.",
+}
+
+LOG_LINE = {
+    "run": "The id of the run.",
+    "attempt": "Which attempt logged it.",
+    "line": "Its number within the attempt, from 0.",
+    "at": "When it was logged.",
+    "level": "`INFO`, `WARNING`, `ERROR`, as the logging system names them.",
+    "message": "The message, with the traceback below it if there was one.",
+}
+
+PAUSE = {
+    "tenant": "Whose pause it is.",
+    "queue": "The queue; None: every one.",
+    "job": "The job; None: every one.",
+    "since": "Since when.",
+}
+
 OTHER_WORDS = {
-    "Workbell.resume": "Take up again what `pause` stopped.",
     "Enqueuer.request": "As for the job itself, with the options.",
     "Enqueuer.enqueue": "As for the job itself, with the options.",
     "JobsEngine.project": "The project's name.",
@@ -132,6 +163,7 @@ OTHER_OPTIONS = {
 
 # Methods that are there for other parts of Workbell.
 FOR_US = {
+    "JobFunction.client",
     "JobsEngine.clash_of",
     "JobsEngine.declare_again",
     "JobsEngine.describe",
@@ -140,4 +172,5 @@ FOR_US = {
     "Schedules.check",
     "Schedules.disable_others",
     "Schedules.put_all",
+    "Workbell.serve",
 }

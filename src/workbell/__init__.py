@@ -35,6 +35,7 @@ from workbell.errors import (
 )
 from workbell.handlers.context import Context
 from workbell.handlers.signals import Cancel, Snooze
+from workbell.model.pause import Pause
 from workbell.model.retry import Retry
 from workbell.model.run import Attempt, Run, Status
 from workbell.model.schedule import Schedule, Tick
@@ -52,6 +53,7 @@ __all__ = [
     "InvalidUrl",
     "JobsError",
     "LeaseLost",
+    "Pause",
     "Request",
     "Retry",
     "Run",

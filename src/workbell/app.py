@@ -289,6 +289,8 @@ class Workbell(Client):
             role=role,
             declare_again=self.engine.declare_again,
             isolated=lambda: entry(self.settings, self.engine.folder, self.recipe),
+            # What the worker itself was made from will do for another process too.
+            apart=self.recipe is not None and self.settings.url != "memory://",
         )
         self.store.check()
         self.engine.start()

@@ -134,6 +134,7 @@ class JobsEngine:
             queue=file.queue,
             retry=file.retry or DEFAULT_RETRY,
             timeout=file.timeout,
+            limits=file.limits,
             description=file.description,
             handler=f"{file.path}:run",
             isolation=file.isolation,

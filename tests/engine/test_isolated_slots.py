@@ -7,6 +7,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from queue import SimpleQueue
 from types import ModuleType
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.support.bench import Bench
 from tests.support.waiting import until
 from tests.unit.makers import run_in
 from workbell import Workbell
@@ -36,6 +38,12 @@ bell = Workbell({url!r})
 @bell.job(isolate="process")
 def pid(): return os.getpid()
 
+@bell.job(isolate="process", timeout=5)
+async def is_async(): ...
+
+@bell.job(isolate="process")
+def surroundings(): return [os.environ.get("SHOP"), os.environ.get("HOME"), os.getcwd()]
+
 @bell.job(isolate="process")
 def holds(file: str):
     Path(file).touch()
@@ -56,10 +64,17 @@ class Stage:
         self.make_entry: Callable[[], Entry] = lambda: entry(self.bell.settings, folder, None)
         self.slots = self.make()
 
-    def make(self, idle: float = 60.0) -> IsolatedSlots:
-        done = lambda work, outcome: self.ended.put((work, outcome))  # noqa: E731
+    def make(
+        self, *, size: int = 1, idle: float = 60.0, done: Callable[[Work, Outcome], None] | None = None
+    ) -> IsolatedSlots:
         return IsolatedSlots(
-            1, SystemClock(), self.bell.registry, lambda: self.make_entry(), lambda _: None, done, idle=idle
+            size,
+            SystemClock(),
+            self.bell.registry,
+            lambda: self.make_entry(),
+            lambda _: None,
+            done or (lambda work, outcome: self.ended.put((work, outcome))),
+            idle=idle,
         )
 
     def work(self, job: str = "pid", **arguments: Any) -> Work:
@@ -128,6 +143,44 @@ def test_a_job_that_was_loaded_anew_gets_a_new_process(stage: Stage) -> None:
     fresh = importlib.reload(stage.module).bell.registry.find("pid")
     stage.bell.registry.replace([fresh], [])
     assert stage.pid() == -abs(stage.pid()) != -first
+
+
+def test_what_is_put_when_one_has_ended_finds_its_process_free(stage: Stage) -> None:
+    pids: SimpleQueue[Outcome] = SimpleQueue()
+    left = [stage.work(), stage.work()]
+
+    def done(_work: Work, outcome: Outcome) -> None:
+        pids.put(outcome)
+        if left:
+            stage.slots.put([left.pop()])
+
+    stage.slots = stage.make(size=3, done=done)
+    stage.slots.put([stage.work()])
+    first = pids.get(timeout=60)
+    assert isinstance(first, Returned)
+    assert [pids.get(timeout=60) for _ in range(2)] == [first, first]
+
+
+def test_surroundings_are_the_workers_at_this_moment(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of what it was forked from are older."""
+    stage.pid()
+    stage.slots.close()
+    monkeypatch.setenv("SHOP", "open")
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    stage.slots = stage.make()
+    text = msgspec.json.encode(["open", None, str(tmp_path)]).decode()
+    assert stage.outcome(stage.work("surroundings")) == Returned(text)
+
+
+def test_an_async_handler_has_a_moment_to_end_by_itself(stage: Stage) -> None:
+    work, now = stage.work("is_async"), stage.slots.clock.now()
+    for seconds, is_over in ((4.9, False), (5.5, False), (6.1, True)):
+        work.started_at = now - timedelta(seconds=seconds)
+        stage.slots.expire(work)
+        assert work.timed_out is is_over
 
 
 def test_closing_ends_them_all(stage: Stage) -> None:
@@ -211,3 +264,33 @@ def test_a_process_that_was_killed_by_somebody(stage: Stage, tmp_path: Path) -> 
     assert hand.process is not None
     os.kill(hand.process.pid, 9)
     assert stage.ended.get(timeout=30)[1] == Died("was killed by signal 9 (SIGKILL, perhaps for want of memory)")
+
+
+# Among others
+
+
+@pytest.mark.anyio
+async def test_inside_an_application_none_outlives_the_engine(stage: Stage) -> None:
+    async with stage.bell.running():
+        run = await stage.module.pid.aenqueue()
+        pid = (await stage.bell.await_(run.id, timeout=60)).result
+        assert not is_gone(pid)
+    assert is_gone(pid)
+    stage.bell.close()
+
+
+def at_the_top() -> None: ...
+
+
+def test_a_suspect_with_a_process_of_its_own_need_not_wait_for_empty_hands() -> None:
+    """It was lost with its workers, but can take nobody with it."""
+    bench = Bench()
+    alone = bench.bell.job(name="alone", isolate="process")(at_the_top)
+    other = bench.bell.job(name="other")(at_the_top)
+    run = alone.enqueue()
+    for _ in range(2):
+        bench.claim()
+        bench.lapse()
+    assert bench.run(run).suspect
+    other.enqueue()
+    assert {work.run.job for work in bench.claim()} == {"alone", "other"}

@@ -174,7 +174,7 @@ class Loop:
 
 def work(on_loop: bool = True) -> Any:
     run = run_in(Status.RUNNING)
-    return SimpleNamespace(run=run, settled=False, task=None, job=SimpleNamespace(on_loop=on_loop))
+    return SimpleNamespace(run=run, settled=False, task=None, on_loop=on_loop)
 
 
 def make(works: list[Any]) -> tuple[LoopWatch, Loop, ManualClock]:

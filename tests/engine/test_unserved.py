@@ -73,6 +73,9 @@ def test_what_is_paused_waits_for_another_reason(store: Store, caplog: pytest.Lo
     enqueue(store, "paused")
     Workbell(settings=Settings(url="memory://"), store=store).pause(job="paused")
     assert told(store, caplog) == []
+    enqueue(store, "paused", 2, tenant="other")
+    (line,) = told(store, caplog)
+    assert line.startswith("2 runs wait of job 'paused'"), "those of the other tenant are not paused"
 
 
 def test_ten_lines_at_most(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import assert_refused, call
-from workbell import Retry, Workbell
+from workbell import Context, Retry, Workbell
 from workbell.app import open_store
 from workbell.cli.transfer import KINDS
 from workbell.model.ids import new_id
@@ -40,7 +40,8 @@ def fill(bell: Workbell) -> None:
     import asyncio
 
     @bell.job(queue="mail", retry=Retry(attempts=2, delay=0, give_up_on=KeyError), description="Sends a letter.")
-    async def send(to: str, text: str = "Grüße \N{SNOWMAN} \\N \t") -> dict[str, str]:
+    async def send(ctx: Context, to: str, text: str = "Grüße \N{SNOWMAN} \\N \t") -> dict[str, str]:
+        ctx.logger.info("to %s \N{SNOWMAN}", to)
         if to == "nobody":
             raise ValueError("no such person")
         return {"to": to}

@@ -102,8 +102,7 @@ def test_a_run_without_a_worker_waits(project: Folder) -> None:
     answer = project.call("jobs", "run", "hello")
     assert answer.code == 0, answer
     assert "of hello: queued" in answer.out
-    assert "no worker is taking runs of job 'hello'" in answer.out
-    assert "`workbell dev` or `workbell start`" in answer.out
+    assert "No worker is running; start one: `workbell start`." in answer.out
     (run,) = Workbell(f"sqlite:///{project.path}/own.db").runs(job="hello")
     assert run.input == {"name": "Ada"}, "without --data it gets what its schedule would give it"
 

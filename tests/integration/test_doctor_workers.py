@@ -37,12 +37,15 @@ def test_the_living_and_the_lost(bell: Workbell, sql_store_url: str) -> None:
     ]
     long_ago = now - timedelta(days=2)
     bell.store.put_worker(worker_of(now=now, id="w1", seen_at=now - LOST_AFTER - timedelta(minutes=9)))
-    bell.store.put_worker(worker_of(now=now, id="forgotten", seen_at=long_ago))
+    bell.store.put_worker(worker_of(now=now, id="forgotten", seen_at=long_ago))  # and it left nothing
     bell.job(name="a")(lambda: None).enqueue()
     assert take(bell)[0].worker == "w1"
     ((level, text),) = findings(sql_store_url, "lost worker")
     assert level == "note"
     assert text == "w1 was last seen 10 min ago; it still holds 1 run, which others take up when the leases end."
+    bell.store.put_worker(worker_of(now=now, id="w1", seen_at=long_ago))
+    ((_, text),) = findings(sql_store_url, "lost worker")
+    assert "it still holds 1 run" in text
 
 
 def test_what_nobody_takes(bell: Workbell, sql_store_url: str) -> None:

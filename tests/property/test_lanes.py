@@ -84,3 +84,23 @@ def test_every_lane_of_the_best_rank_comes_up_sooner_or_later(heads: list[Head],
     rounds = len(tenants) * max(len(expected), 1)
     seen = {pick.lane_id for step in range(rounds) for pick in choose(heads, limit, turn + step, serves)}
     assert seen == expected
+
+
+@given(all_heads, limits, turns, st.data())
+def test_no_lane_gets_more_than_its_room_and_nothing_is_given_to_nobody(
+    heads: list[Head], limit: int, turn: int, data: st.DataObject
+) -> None:
+    rooms = {head.lane_id: data.draw(st.integers(0, 5)) for head in heads}
+    picks = choose(heads, limit, turn, serves, lambda lane: rooms[lane.id])
+    usable = [head for head in heads if serves(head.lane) and rooms[head.lane_id]]
+    assert all(0 < pick.quota <= rooms[pick.lane_id] for pick in picks)
+    tenants = {head.lane.tenant for head in usable}
+    found = shares(picks, heads)
+    assert set(found) == tenants
+    for tenant in tenants:
+        ours = [head for head in usable if head.lane.tenant == tenant]
+        best = [head for head in ours if head.rank == min(other.rank for other in ours)]
+        share = -(-limit // len(tenants))
+        # As much of its share as the lanes that it can name have room for.
+        least = min(share, sum(sorted(rooms[head.lane_id] for head in best)[:share]))
+        assert least <= found[tenant] <= share

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -65,7 +66,7 @@ def stop(supervisor: Supervisor) -> int:
     return supervisor.wait(60)
 
 
-def kill_all(pids: dict[int, str] | list[int]) -> None:
+def kill_all(pids: Iterable[int]) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -90,6 +91,10 @@ def family(pid: int) -> dict[int, str]:
             found[child] = name
             waiting.append(child)
     return found
+
+
+def await_gone(pids: Iterable[int]) -> None:
+    until(lambda: all(is_gone(pid) for pid in pids), "all of these processes to end")
 
 
 def is_gone(pid: int) -> bool:

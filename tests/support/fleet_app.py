@@ -7,10 +7,13 @@ for `worker_app`.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import signal
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from workbell import Context, Retry
@@ -18,6 +21,7 @@ from workbell import Context, Retry
 from .recorder import Recorder
 from .worker_app import NotedWorkbell, declare
 
+C = ctypes.PyDLL(None)  # whose functions are called without letting go of the interpreter
 recorder = Recorder(Path(os.environ["RECORDING"]))
 gates = Path(os.environ["GATES"])
 bell = NotedWorkbell()
@@ -63,11 +67,36 @@ async def blocks(ctx: Context) -> None:
 
 
 @bell.job
-def holds(ctx: Context, seconds: float) -> dict[str, int]:
-    """Holds the interpreter lock, as C code can: no other thread of the process gets a turn."""
+def holds(ctx: Context, seconds: float, file: str | None = None) -> dict[str, int]:
+    """Holds the interpreter lock, as C code can: no other thread of the process gets a turn. Once its gate is open.
+
+    With a SQLite file: not while this process is at a write, which would hold up everybody else's.
+    """
     token = recorder.started(ctx.run)
-    ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
+    if seconds:
+        while not (gates / "hold").exists():
+            time.sleep(0.005)
+        between = sys.getswitchinterval()
+        sys.setswitchinterval(1000)  # from here on others get a turn only while we wait
+        try:
+            let_go = quiet(Path(file + "-lock")) if file else int
+            recorder.note("holding")
+            let_go()
+            C.usleep(int(seconds * 1_000_000))
+        finally:
+            sys.setswitchinterval(between)
     return token
+
+
+def quiet(lock: Path) -> Callable[[], object]:
+    """Wait until no thread of this process has, or waits for, the turn at writing; the answer lets others have it."""
+    while True:
+        side = lock.open("a")
+        fcntl.flock(side, fcntl.LOCK_EX)
+        if not any(thread.name == "workbell-file-lock" for thread in threading.enumerate()):
+            return lambda: C.flock(side.fileno(), fcntl.LOCK_UN)
+        side.close()
+        time.sleep(0.001)
 
 
 @bell.job
@@ -83,7 +112,3 @@ def naps(ctx: Context) -> dict[str, int]:
     token = recorder.started(ctx.run)
     time.sleep(0.005)
     return token
-
-
-if sys.argv[-1:] == ["--broken"]:
-    raise RuntimeError("broken on purpose")

@@ -146,7 +146,7 @@ def computes(ctx: Context) -> None:
         pass
 
 
-@bell.job(isolate="process", cpu_limit=2)
+@bell.job(isolate="process", cpu_limit=1)
 def computes_a_little() -> float:
     end = time.process_time() + 0.4
     while time.process_time() < end:

@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import Any, assert_type
 
-from workbell import Attempt, Cancel, Context, Request, Retry, Run, Snooze, Status, Workbell
+from workbell import Attempt, Cancel, Context, Pause, Request, Retry, Run, Snooze, Status, Workbell
 
 bell = Workbell("memory://")
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from workbell.model.run import FINAL, LIVE, Lane, Status
-from workbell.stores.filters import list_query
+from workbell.model.run import FINAL, LIVE, Status
+from workbell.stores.filters import LaneChoice, lanes_beside, lanes_wanted, list_query
 from workbell.stores.port import Filter
 from workbell.stores.queries import migrations, parse, queries, spell_postgres
 from workbell.stores.statements import statements_for
@@ -55,11 +55,13 @@ def test_the_engines_have_the_same_migrations() -> None:
     assert names[0] == names[1]
 
 
-LANES = [Lane("a", "q", "j"), Lane("a", "q2", "j"), Lane("a", "q", "j2"), Lane("b", "q", "j")]
+EVERY = LaneChoice([1, 2, 3], every=True)
+SOME = LaneChoice([1, 2])
+MANY = LaneChoice([], many=True)
 
 
-def asked(wanted: Filter) -> list[tuple[str, dict[str, object]]]:
-    return list(list_query(wanted, LANES))
+def asked(wanted: Filter, lanes: LaneChoice = EVERY) -> list[tuple[str, dict[str, object]]]:
+    return list(list_query(wanted, lanes))
 
 
 def test_a_list_asks_for_live_runs_and_for_history() -> None:
@@ -69,22 +71,31 @@ def test_a_list_asks_for_live_runs_and_for_history() -> None:
     assert values == {"limit": 100}
 
 
-def test_tenant_queue_and_job_become_lanes() -> None:
-    for wanted, lanes in (
-        (Filter("a"), LANES[:3]),
-        (Filter("a", queue="q"), [LANES[0], LANES[2]]),
-        (Filter("a", job="j"), LANES[:2]),
-        (Filter("b", queue="q", job="j"), [LANES[3]]),
-    ):
-        for sql, values in asked(wanted):
-            assert "{lanes}" in sql
-            assert values["lanes"] == [lane.id for lane in lanes]
+def test_tenant_queue_and_job_are_asked_of_the_lanes() -> None:
+    wanted = Filter("a", queue="q", job="j")
+    ours = {"tenant": "a", "job": "j", "queue": "q"}
+    sql, values = lanes_wanted(wanted)
+    assert sql == "SELECT id FROM workbell_lanes WHERE tenant = :tenant AND job = :job AND queue = :queue LIMIT :limit"
+    assert values == ours | {"limit": 1000}
+    sql, values = lanes_beside(wanted)
+    assert "WHERE tenant <> :tenant OR job <> :job OR queue <> :queue LIMIT" in sql
+    assert values == ours | {"limit": 1}
+
+
+def test_few_lanes_are_named_and_many_are_described() -> None:
+    for sql, values in asked(Filter("a"), SOME):
+        assert "{lanes}" in sql
+        assert values["lanes"] == [1, 2]
+    for sql, values in asked(Filter("a", job="j"), MANY):
+        assert (
+            "EXISTS (SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND l.tenant = :tenant AND l.job = :job)" in sql
+        )
+        assert (values["tenant"], values["job"]) == ("a", "j")
 
 
 def test_a_filter_that_no_lane_meets_asks_nothing() -> None:
     """Above all: of a tenant without lanes, nothing, and not everything."""
-    assert asked(Filter("stranger")) == []
-    assert list(list_query(Filter("a"), [])) == []
+    assert asked(Filter("stranger"), LaneChoice([])) == []
 
 
 def test_statuses_choose_the_table() -> None:

@@ -9,11 +9,14 @@ import pytest
 
 from tests.unit.makers import NOW, run_in
 from workbell.model.capability import Capability
+from workbell.model.limit import Limit, Use
 from workbell.model.pause import Pause
+from workbell.model.rate import Rate, to_micros
 from workbell.model.run import Status
 from workbell.why import explain
 
 MINUTE = timedelta(minutes=1)
+STARTS = [(to_micros(NOW - timedelta(seconds=56.8)), 1), (to_micros(NOW), 1)]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +36,36 @@ MINUTE = timedelta(minutes=1)
             {},
             ["Its handler asked for later: busy."],
         ),
-        (Status.QUEUED, {}, {"paused": True}, ["paused (queue default, job send)", "bell.resume()"]),
+        (
+            Status.QUEUED,
+            {},
+            {"pause": Pause("default", "default", None, NOW)},
+            ["Queue default is paused since 2030-01-01 12:00:00 UTC", "`workbell queues resume default`"],
+        ),
+        (
+            Status.QUEUED,
+            {},
+            {"pause": Pause("default", "mail", "send", NOW)},
+            ["Job send in queue mail is paused", "`workbell queues resume mail --job send`"],
+        ),
+        (
+            Status.QUEUED,
+            {},
+            {"pause": Pause("default", None, "send", NOW)},
+            ["Job send is paused", "`workbell jobs resume send`"],
+        ),
+        (
+            Status.QUEUED,
+            {},
+            {"held": [(Limit("default", "send", True, "7", 5, None, "customer"), Use(5))]},
+            ["5 of 5 runs of job send with customer=7 are running"],
+        ),
+        (
+            Status.QUEUED,
+            {},
+            {"held": [(Limit("default", "send", False, None, 5, Rate(2, 60)), Use(1, STARTS))]},
+            ["2 of job send started in the last 60 s; the next may start in 3.2 s."],
+        ),
         (
             Status.QUEUED,
             {},
@@ -74,7 +106,12 @@ MINUTE = timedelta(minutes=1)
         ),
         (Status.QUEUED, {}, {"ahead": 7, "running": 2}, ["7 before it in its lane, 2 of the lane running"]),
         (Status.QUEUED, {}, {"ahead": 1000}, ["1,000 or more before it"]),
-        (Status.QUEUED, {"expires_at": NOW}, {"paused": True}, ["has expired", "next sweep"]),
+        (
+            Status.QUEUED,
+            {"expires_at": NOW},
+            {"pause": Pause("default", "default", None, NOW)},
+            ["has expired", "next sweep"],
+        ),
         (Status.RUNNING, {"started_at": NOW - 5 * MINUTE}, {}, ["running: attempt 1, for 5 min, on w1."]),
         (Status.RUNNING, {"cancel_requested": True}, {}, ["Its end was asked for"]),
         (Status.RUNNING, {"lease_until": NOW}, {}, ["Its lease has run out"]),

@@ -21,6 +21,7 @@ COMMANDS = {
     "check": "List every problem of every job file, and of the app.",
     "jobs": "See the jobs, how their runs ended, and run one now.",
     "runs": "See, watch, cancel and repeat runs, read their logs, and ask why one does not run.",
+    "queues": "See the queues, and pause and resume them.",
     "schedules": "See, add, preview, pause and remove schedules, and ask what became of their ticks.",
     "workers": "See the workers of every machine, and what they are doing.",
     "doctor": "Look at the store and say what is fine, what to note and what is at risk.",

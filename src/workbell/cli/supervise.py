@@ -59,7 +59,7 @@ def supervise(
     settings = project.settings
     plan = Plan(
         recipe_of(project, url),
-        workers=settings.workers,
+        workers=settings.workers if server else max(settings.workers, 1),  # a setting of 0 is meant for `start`
         grace=settings.grace,
         server=server,
         queues=None if queues is None else _names(queues),

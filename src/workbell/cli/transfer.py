@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from workbell.stores.port import Batch, Store
 
-KINDS = ("lanes", "pauses", "jobs", "schedules", "ticks", "live runs", "finished runs", "attempts", "keys")
+KINDS = ("lanes", "pauses", "jobs", "schedules", "ticks", "live runs", "finished runs", "attempts", "log lines", "keys")
 
 
 class Tally(NamedTuple):
@@ -36,7 +36,7 @@ class Tally(NamedTuple):
 def count(batch: Batch) -> Counter[str]:
     live = sum(not run.status.final for run in batch.runs)
     sizes = [len(batch.lanes), len(batch.pauses), len(batch.jobs), len(batch.schedules), len(batch.ticks)]
-    sizes += [live, len(batch.runs) - live, len(batch.attempts), len(batch.keys)]
+    sizes += [live, len(batch.runs) - live, len(batch.attempts), len(batch.logs), len(batch.keys)]
     return Counter(dict(zip(KINDS, sizes, strict=True)))
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from workbell.cli.output import one_line, span
 from workbell.errors import JobsError
+from workbell.model.limit import Limits
 from workbell.model.retry import Retry
 from workbell.model.schedule import FireStatus, Schedule
 from workbell.scheduling.rule import rule_of
@@ -82,3 +83,15 @@ def retry_in_words(retry: Retry) -> str:
     return (
         f"{attempts}, waiting {retry.delay:g} s, then {retry.factor:g} times as long each time, at most {retry.cap:g} s"
     )
+
+
+def limits_in_words(limits: Limits) -> list[tuple[str, str]]:
+    """What a job is limited by: names of limits, and what there is to say of each."""
+    said = []
+    if limits.concurrency is not None:
+        each = f" for each {limits.concurrency_key}" if limits.concurrency_key else ""
+        said.append(("concurrency", f"{limits.concurrency:,} at once{each}"))
+    if limits.rate is not None:
+        each = f" for each {limits.rate_key}" if limits.rate_key else ""
+        said.append(("rate", f"{limits.rate}{each}"))
+    return said

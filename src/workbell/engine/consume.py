@@ -40,6 +40,7 @@ class Consume:
         poll: float,
         deliver: Callable[[Sequence[Work]], None],
         unbooked: Callable[[], int],
+        apart: bool = False,
     ) -> None:
         self._store = store
         self._queue = queue
@@ -50,6 +51,7 @@ class Consume:
         self._poll = poll
         self._deliver = deliver
         self._unbooked = unbooked
+        self._apart = apart  # suspects get a process of their own; else they wait until our hands are empty
         self.held: dict[str, Work] = {}
         self._suspects: deque[Work] = deque()
         self._alone: Work | None = None  # the suspect that is being executed
@@ -98,13 +100,13 @@ class Consume:
             if job is None:  # its file was removed at this very moment
                 self._store.apply([state.release(run, now)])
                 continue
-            work = Work(run, job)
+            work = Work(run, job, apart=run.suspect and self._apart)
             before = self.held.get(run.id)
             if before is not None:  # an earlier lease of ours, lost meanwhile
                 before.lost = True
             self.held[run.id] = work
             # One in a process of its own can take nobody with it.
-            (self._suspects if run.suspect and job.isolation is None else works).append(work)
+            (self._suspects if run.suspect and not work.isolated else works).append(work)
         if works:
             self._deliver(works)
         return 0

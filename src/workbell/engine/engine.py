@@ -63,6 +63,7 @@ class Engine:
         role: Role = ALL,
         declare_again: Callable[[], None] = lambda: None,
         isolated: Callable[[], Entry] | None = None,
+        apart: bool = False,
     ) -> None:
         store, clock = client.store, client.store.clock
         self.worker = f"{process_name()}/{new_id()[-12:]}"
@@ -96,6 +97,7 @@ class Engine:
             poll=settings.poll,
             deliver=self._deliver,
             unbooked=lambda: self._finish.size,
+            apart=apart,
         )
         recover = Recover(store, settings.keep, self._announce, settings.sweep, self._tell)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
@@ -222,8 +224,8 @@ class Engine:
         return self._clients[tenant]
 
     def _deliver(self, works: Sequence[Work]) -> None:
-        on_loop = [work for work in works if work.job.on_loop]
-        elsewhere = [work for work in works if not work.job.on_loop]
+        on_loop = [work for work in works if work.on_loop]
+        elsewhere = [work for work in works if not work.on_loop]
         if self._bus:
             self._bus.publish([Notice(Move.START, work.run) for work in works])
         if self._loop_watch.resting:
@@ -231,11 +233,11 @@ class Engine:
         if on_loop:
             self._async.put(on_loop)
         if elsewhere:
-            in_threads = [work for work in elsewhere if work.job.isolation is None]
+            in_threads = [work for work in elsewhere if not work.isolated]
             if in_threads:
                 self._threads.put(in_threads)
             if len(in_threads) < len(elsewhere):
-                self._isolated.put([work for work in elsewhere if work.job.isolation is not None])
+                self._isolated.put([work for work in elsewhere if work.isolated])
             self._expire_duty.wake()
 
     def _post(self, message: Message) -> None:
@@ -275,13 +277,13 @@ class Engine:
             self._changed.notify_all()
 
     def _stop_work(self, work: Work) -> None:
-        if work.job.isolation is not None:
+        if work.isolated:
             self._isolated.stop_work(work)
-        elif work.job.is_async:
+        elif work.on_loop:
             self._async.stop_work(work)
 
     def _expire(self, work: Work) -> None:
-        (self._threads if work.job.isolation is None else self._isolated).expire(work)
+        (self._isolated if work.isolated else self._threads).expire(work)
 
     def _hand_back(self, is_held: Callable[[Work], bool]) -> None:
         """Give back what has not begun, where that is so of it."""
@@ -317,10 +319,10 @@ class Engine:
         left = self._busy()
         for work in left:
             work.release = True
-            if work.job.on_loop:
+            if work.on_loop:
                 self._async.stop_work(work)
             else:
-                (self._threads if work.job.isolation is None else self._isolated).abandon(work)
+                (self._isolated if work.isolated else self._threads).abandon(work)
         self._wait_until(lambda: not self._busy(), STUBBORN)
         for work in self._busy():  # a handler that swallows its cancellation
             self._finish.put(work, HANDED_BACK)

@@ -16,7 +16,7 @@ class Expire:
         self._expire = expire
 
     def step(self, now: datetime) -> float | None:
-        limited = [work for work in self._works() if not work.job.on_loop and work.timeout is not None]
+        limited = [work for work in self._works() if not work.on_loop and work.timeout is not None]
         for work in limited:
             timeout, started = work.timeout, work.started_at
             if timeout is not None and started is not None and (now - started).total_seconds() >= timeout:

@@ -62,7 +62,7 @@ class LoopWatch:
                 self._asked_at = moment  # the loop could not answer either; from now on it can
         elif self._waits and moment - self._asked_at >= LIMIT and self._blocked is None:
             self._tell_of_a_blockage(works, moment - self._asked_at)
-        if not self._waits and any(work.job.on_loop for work in works) and not self._ask(moment):
+        if not self._waits and any(work.on_loop for work in works) and not self._ask(moment):
             return None
         self._last, self._before = moment, works
         return PACE

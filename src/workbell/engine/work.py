@@ -16,9 +16,11 @@ class Work:
 
     __slots__ = (
         "cancel_reason",
+        "isolated",
         "job",
         "lease_until",
         "lost",
+        "on_loop",
         "place",
         "release",
         "returned",
@@ -29,9 +31,11 @@ class Work:
         "timed_out",
     )
 
-    def __init__(self, run: Run, job: JobFunction[Any, Any]) -> None:
+    def __init__(self, run: Run, job: JobFunction[Any, Any], *, apart: bool = False) -> None:
         self.run = run
         self.job = job
+        self.isolated = apart or job.isolation is not None  # executed in a process of its own
+        self.on_loop = job.is_async and not self.isolated
         self.started_at: datetime | None = None  # when the handler was really called
         self.task: asyncio.Task[None] | None = None  # the slot that executes it, if its handler is async
         self.lease_until = run.lease_until  # as last renewed

@@ -56,7 +56,6 @@ class JobFunction(Generic[P, R]):
         self.handler = handler or f"{function.__module__}:{function.__qualname__}"
         self.limits = NO_LIMITS if limits == NO_LIMITS else self._checked(limits)
         self.isolation = isolation  # none: it runs among others
-        self.on_loop = self.is_async and isolation is None
         if isolation is not None and handler is None:
             _check_findable(self.name, function)
         self.ticks = ticks  # when it runs by itself, if the code says so

@@ -94,11 +94,12 @@ class SqlLimits(ABC):
 
     def limit_uses(self, limits: Sequence[Limit]) -> dict[int, Use]:
         """How much of these limits is taken, at a glance: nobody is kept from taking more."""
-        timed = sorted({limit.id for limit in limits if limit.rate is not None})
+        every = list({limit.id: limit for limit in limits}.values())
+        timed = [limit.id for limit in every if limit.rate is not None]
 
         def work(session: Session) -> dict[int, Use]:
             noted = session.rows("limit_starts", ids=timed) if timed else []
-            return self._uses(session, limits, noted)
+            return self._uses(session, every, noted)
 
         return self.read(work) if limits else {}
 

@@ -94,6 +94,7 @@ class _Child:
         def started(engine: Engine, stop: Stop) -> None:
             names.append(engine.worker)
             settings = bell.settings
+            set_up(self._task.recipe.settings.log_level, self._task.recipe.settings.log_format, worker_id=engine.worker)
             store = (settings.url, settings.lease, settings.keep_succeeded, settings.keep_other)
             self._line.send(StoreNamed(*store))
             self._line.send(WorkerStarted(engine.worker, os.getpid(), len(bell.registry)))

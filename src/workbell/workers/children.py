@@ -19,7 +19,7 @@ from workbell.workers.task import Kind, Task, encode_task
 
 LAST = 1.5  # seconds after the grace: whoever is still there is killed
 PRELOAD = [
-    "workbell.workers.preload",
+    "workbell.engine.isolated.preload",
     "workbell.workers.child",
     "workbell.stores.sqlite.store",
     "workbell.stores.postgres.store",

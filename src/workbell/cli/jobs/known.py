@@ -48,6 +48,7 @@ class KnownJob(NamedTuple):
             "queue": self.job.queue,
             "retry": self.job.retry,
             "timeout": self.job.timeout,
+            **self.job.limits._asdict(),
             "schedule": self.declared,
             "next_run_at": self.next_run_at,
             "last_status": None if last is None else last.status,

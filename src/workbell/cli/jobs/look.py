@@ -11,7 +11,7 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import KnownJob, all_jobs, find_job, mention_problems
 from workbell.cli.output import make_console, make_table, one_line, print_facts, print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
-from workbell.cli.words import ago, due_in, in_words, local, next_in_words, retry_in_words
+from workbell.cli.words import ago, due_in, in_words, limits_in_words, local, next_in_words, retry_in_words
 from workbell.model.retry import DEFAULT
 from workbell.model.run import Run, Status
 
@@ -100,6 +100,7 @@ def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as
         ("queue", job.queue),
         ("retry", retry_in_words(job.retry or DEFAULT)),
         ("timeout", "none" if job.timeout is None else f"{job.timeout:g} s"),
+        *limits_in_words(job.limits),
     ]
     for schedule in known.schedules:
         upcoming = next_in_words(schedule, now)

@@ -89,5 +89,3 @@ def _tell(run: Run, why: str) -> None:
         return
     console.print(f"Run {run.id} of {run.job}: {run.status}", markup=False, soft_wrap=True)
     console.print(why, markup=False, soft_wrap=True)
-    if run.status is Status.QUEUED:
-        console.print("It waits for a worker: `workbell dev` or `workbell start` is one.", markup=False, soft_wrap=True)

@@ -1,7 +1,7 @@
-"""Loaded only by the server that processes are forked from.
+"""Loaded first by the process that children are forked from, and by nothing else.
 
-A stop that is meant for all processes of a service must not end that server before its worker: it alone can tell how
-its children ended. They themselves stop as usual.
+A stop that is meant for all processes of a service must not end that one before the others: it alone can tell how its
+children ended. They themselves stop as usual.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ from __future__ import annotations
 import os
 import signal
 
+NUMBERS = (signal.SIGTERM, signal.SIGHUP)
+
 
 def _as_usual() -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in NUMBERS:
+        signal.signal(number, signal.SIG_DFL)
 
 
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for number in NUMBERS:
+    signal.signal(number, signal.SIG_IGN)
 os.register_at_fork(after_in_child=_as_usual)

@@ -241,7 +241,7 @@ class _Hand:
         if self.process is not None and self.process.jobs.get(work.job.name) is work.job:
             return self.process
         self._let_go()
-        jobs = {job.name: job for job in self._slots.registry if job.isolation is not None}
+        jobs = {job.name: job for job in self._slots.registry}
         self.process = process = IsolatedProcess(self._slots.entry(), jobs)
         try:
             if process.hear(PREPARE) is not None:

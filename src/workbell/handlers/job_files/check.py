@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from workbell.errors import InvalidPayload, WorkbellError
+from workbell.errors import InvalidOption, InvalidPayload, WorkbellError
 from workbell.handlers.isolation import isolation_of
 from workbell.handlers.job_files.discover import Found
 from workbell.handlers.job_files.job_file import JobFile, Problem
@@ -23,6 +23,7 @@ from workbell.handlers.job_files.settings import (
 from workbell.handlers.job_files.source import Binding, Source
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.signature import Signature
+from workbell.model.limit import Limits
 
 UTC = "UTC"  # to check the rest by, where the zone is not known or not good
 
@@ -111,6 +112,7 @@ class Check:
         except WorkbellError as error:
             self._note("run", str(error))
             return
+        self._check_limits(signature)
         if "payload" not in self._settings and self._values.get("payload") is not None:
             return  # that it is no good has been said
         try:
@@ -118,6 +120,17 @@ class Check:
         except InvalidPayload as error:
             where = "payload" if "payload" in self._settings else "run"
             self._note(where, f"{error} {_payload_remedy(run, signature)}")
+
+    def _check_limits(self, signature: Signature) -> None:
+        """Whether the limits fit together, and to the arguments; of one that is no good in itself that has been said."""
+        given = {word: self._settings.get(word) for word in Limits._fields}
+        if any(self._values.get(word) is not None and given[word] is None for word in given):
+            return
+        try:
+            Limits(**given).checked(signature.arguments)
+        except InvalidOption as error:
+            keys = [word for word in ("concurrency_key", "rate_key") if given[word] is not None]
+            self._note(keys[0], str(error))
 
     def _misspelt(self) -> set[str]:
         """Names that look like one of ours that is missing; which of ours they look like."""

@@ -9,6 +9,7 @@ import msgspec
 
 from workbell.handlers.isolation import Isolation
 from workbell.model.job import QUEUE
+from workbell.model.limit import Limits
 from workbell.model.retry import Retry
 from workbell.model.schedule import CatchUp, Outside, Overlap
 
@@ -34,6 +35,10 @@ class JobFile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     jitter: float | None = None
     retry: Retry | None = None
     timeout: float | None = None
+    concurrency: int | None = None
+    concurrency_key: str | None = None
+    rate: str | None = None
+    rate_key: str | None = None
     isolation: Isolation | None = None
     queue: str = QUEUE
     priority: int = 0
@@ -41,6 +46,10 @@ class JobFile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     payload: dict[str, Any] = {}
     description: str = ""
     digest: str  # of its source
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.concurrency, self.concurrency_key, self.rate, self.rate_key)
 
 
 class Problem(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from workbell.errors import JobsError
 from workbell.model.clock import seconds
 from workbell.model.job import name
+from workbell.model.limit import Limits
 from workbell.model.payload import encode
 from workbell.model.request import PRIORITIES
 from workbell.model.retry import Retry
@@ -104,6 +105,20 @@ def _read_description(value: Any) -> str:
     return value.strip()
 
 
+def _read_limit(setting: str) -> Callable[[Any], Any]:
+    """One of the words about limits; whether they fit together is seen when all are read."""
+
+    def read(value: Any) -> Any:
+        if setting.endswith("_key"):
+            word = setting.removesuffix("_key")
+            Limits(**{word: 1 if word == "concurrency" else "1/s", setting: value}).checked()
+        else:
+            Limits(**{setting: value}).checked()
+        return value
+
+    return read
+
+
 def _kind(value: Any) -> str:
     return "None" if value is None else f"{type(value).__name__} {value!r}"[:80]
 
@@ -116,6 +131,10 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "jitter": _read_span("jitter"),
     "retry": _read_retry,
     "timeout": _read_timeout,
+    "concurrency": _read_limit("concurrency"),
+    "concurrency_key": _read_limit("concurrency_key"),
+    "rate": _read_limit("rate"),
+    "rate_key": _read_limit("rate_key"),
     "queue": _read_queue,
     "priority": _read_priority,
     "enabled": _read_enabled,

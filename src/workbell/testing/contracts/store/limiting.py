@@ -138,7 +138,7 @@ class LimitingContract:
         use = store.limit_uses([limit])[limit.id]
         assert (use.running, limit.room(use, after(1)), limit.room(use, after(60))) == (0, 2, 3)
         take(store, limits, at=1)
-        assert store.limit_uses([limit])[limit.id].running == 1
+        assert store.limit_uses([limit, limit])[limit.id].running == 1
 
     def test_unlimited_runs_beside_limited_ones(self, store: Store) -> None:
         add(store, *[request() for _ in range(5)], *[request("free") for _ in range(5)])

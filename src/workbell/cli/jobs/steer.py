@@ -1,0 +1,43 @@
+"""`workbell jobs pause` and `workbell jobs resume`."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.bell import opened_here, opened_store
+from workbell.cli.jobs.known import find_job
+from workbell.cli.output import print_json
+from workbell.cli.pausing import paused, resumed
+from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+
+
+@click.command(help="Start no more runs of a job, in any queue, until it is resumed; what is running goes on.")
+@click.argument("name")
+@app_option
+@url_option
+@tenant_option
+@json_option
+def pause(name: str, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+    project = open_project(app=app, url=url, tenant=tenant)
+    with opened_here(project, url, to_look=False) as here:
+        find_job(here, name)  # a name that is misspelt would pause nothing
+        made = here.bell.pause(job=name)
+    if as_json:
+        print_json(made)
+    else:
+        click.echo(paused(made))
+
+
+@click.command(help="Let the runs of a paused job start again.")
+@click.argument("name")
+@url_option
+@tenant_option
+@json_option
+def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        ended = bell.resume(job=name)
+        left = bell.pauses()
+    if as_json:
+        print_json({"queue": None, "job": name, "resumed": ended})
+    else:
+        click.echo(resumed(f"job {name}", ended, left))

@@ -1,0 +1,42 @@
+"""`workbell queues pause` and `workbell queues resume`."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import print_json
+from workbell.cli.pausing import paused, resumed
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+
+
+@click.command(help="Start no more runs of a queue until it is resumed; what is running goes on.")
+@click.argument("name")
+@click.option("--job", metavar="NAME", help="Only the runs of this job in the queue.")
+@url_option
+@tenant_option
+@json_option
+def pause(name: str, job: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=False) as bell:
+        made = bell.pause(queue=name, job=job)
+    if as_json:
+        print_json(made)
+    else:
+        click.echo(paused(made))
+
+
+@click.command(help="Let the runs of a paused queue start again.")
+@click.argument("name")
+@click.option("--job", metavar="NAME", help="Only the runs of this job in the queue.")
+@url_option
+@tenant_option
+@json_option
+def resume(name: str, job: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        ended = bell.resume(queue=name, job=job)
+        left = bell.pauses()
+    what = f"queue {name}" if job is None else f"job {job} in queue {name}"
+    if as_json:
+        print_json({"queue": name, "job": job, "resumed": ended})
+    else:
+        click.echo(resumed(what, ended, left))

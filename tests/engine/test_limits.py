@@ -1,0 +1,220 @@
+"""Limits and pauses in a real engine: what handlers see of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.support.waiting import until
+from workbell import Context, Status, Workbell
+from workbell.app import open_store
+from workbell.engine.consume import Consume
+from workbell.engine.hold_back import HoldBack
+from workbell.engine.work import Work
+from workbell.model.clock import ManualClock
+from workbell.model.limit import Limits
+from workbell.model.state import Move
+from workbell.model.worker import Worker
+from workbell.settings import Settings
+from workbell.stores.memory import MemoryStore
+from workbell.testing import drain
+
+pytestmark = pytest.mark.anyio
+
+QUICK = {"lease": 5.0, "poll": 0.05, "sweep": 0.5, "grace": 5.0}
+
+
+@pytest.fixture
+def bell(store_url: str) -> Iterator[Workbell]:
+    with Workbell(settings=Settings(url=store_url, **QUICK)) as bell:
+        bell.store.check()
+        yield bell
+
+
+def worker(jobs: tuple[str, ...], now: datetime) -> Worker:
+    return Worker(
+        id="w",
+        host="h",
+        pid=1,
+        incarnation="i",
+        version="1",
+        queues=None,
+        jobs=jobs,
+        concurrency=1,
+        started_at=now,
+        seen_at=now,
+    )
+
+
+class Gauge:
+    """How many handlers are inside at once, by key."""
+
+    def __init__(self) -> None:
+        self.now: Counter[Any] = Counter()
+        self.most: Counter[Any] = Counter()
+
+    async def visit(self, key: Any = None) -> None:
+        self.now[key] += 1
+        self.most[key] = max(self.most[key], self.now[key])
+        await asyncio.sleep(0.002)
+        self.now[key] -= 1
+
+
+async def test_no_more_handlers_at_once_than_allowed(bell: Workbell) -> None:
+    gauge = Gauge()
+
+    @bell.job(concurrency=2)
+    async def pool() -> None:
+        await gauge.visit()
+
+    @bell.job
+    async def free() -> None: ...
+
+    runs = bell.enqueue_many([*(pool.request() for _ in range(20)), *(free.request() for _ in range(60))])
+    async with bell.running(concurrency=8):
+        ended = [await bell.await_(run.id, timeout=60) for run in runs]
+    assert {run.status for run in ended} == {Status.SUCCEEDED}
+    assert gauge.most[None] == 2
+
+
+async def test_a_key_has_a_line_of_its_own(bell: Workbell) -> None:
+    gauge = Gauge()
+
+    @bell.job(concurrency=1, concurrency_key="customer")
+    async def charge(customer: int) -> None:
+        await gauge.visit(customer)
+        await gauge.visit("all")
+
+    runs = bell.enqueue_many(charge.request(customer=number % 4) for number in range(40))
+    assert {run.lane.key for run in runs} == {"0", "1", "2", "3"}
+    async with bell.running(concurrency=8):
+        ended = [await bell.await_(run.id, timeout=60) for run in runs]
+    assert {run.status for run in ended} == {Status.SUCCEEDED}
+    assert [gauge.most[key] for key in range(4)] == [1, 1, 1, 1]
+    assert gauge.most["all"] > 1
+
+
+async def test_a_rate_spreads_the_starts(bell: Workbell) -> None:
+    @bell.job(rate="4/s")
+    async def paced() -> None: ...
+
+    claims: list[datetime] = []
+    bell.bus.subscribe(lambda told: claims.extend(one.run.started_at for one in told if one.move is Move.START))
+    runs = bell.enqueue_many(paced.request() for _ in range(10))
+    async with bell.running():
+        ended = [await bell.await_(run.id, timeout=60) for run in runs]
+    assert {run.status for run in ended} == {Status.SUCCEEDED}
+    assert len(claims) == 10
+    claims.sort()
+    assert all(later - first >= timedelta(seconds=1) for first, later in zip(claims, claims[4:], strict=False))
+
+
+async def test_a_pause_holds_what_was_claimed_and_has_not_begun(bell: Workbell) -> None:
+    """One slot, and a worker that holds more than it can execute: what waits in its hands goes back."""
+    begun: list[int] = []
+    gate = asyncio.Event()
+
+    @bell.job
+    async def work(number: int) -> None:
+        begun.append(number)
+        await gate.wait()
+
+    ahead = Consume._ahead
+    Consume._ahead = lambda self: 5  # type: ignore[method-assign]
+    try:
+        runs = bell.enqueue_many(work.request(number=number) for number in range(6))
+        async with bell.running(concurrency=1):
+            await asyncio.to_thread(until, lambda: len(bell.runs(status="running")) == 6, "all to be claimed")
+            await bell.apause(job="work")
+            await asyncio.to_thread(until, lambda: len(bell.runs(status="queued")) == 5, "five to be handed back")
+            assert (len(begun), [run.attempt for run in bell.runs(status="queued")]) == (1, [0] * 5)
+            gate.set()
+            assert (await bell.await_(runs[begun[0]].id, timeout=60)).status is Status.SUCCEEDED
+            await bell.aresume(job="work")
+            ended = [await bell.await_(run.id, timeout=60) for run in runs]
+    finally:
+        Consume._ahead = ahead  # type: ignore[method-assign]
+    assert {(run.status, run.attempt) for run in ended} == {(Status.SUCCEEDED, 1)}
+    assert sorted(begun) == list(range(6))
+
+
+def test_only_what_is_paused_or_has_waited_too_long_is_handed_back() -> None:
+    store = open_store("memory://")
+    bell = Workbell(store=store, settings=Settings(url="memory://"))
+
+    @bell.job
+    def plain() -> None: ...
+
+    @bell.job(concurrency=1)
+    def limited(ctx: Context) -> None: ...
+
+    now = store.clock.now()
+
+    def work(job: Any, queue: str, waited: float) -> Work:
+        run = bell.request(job, {}, queue=queue).new.run
+        return Work(msgspec.structs.replace(run, started_at=now - timedelta(seconds=waited)), job)
+
+    works = [work(plain, "a", 9), work(plain, "b", 0), work(limited, "a", 0.5), work(limited, "a", 1.5)]
+    begun = work(plain, "b", 3)
+    begun.started_at = now
+    taken: list[Work] = []
+
+    def hand_back(is_held: Any) -> None:
+        taken.extend(one for one in works if is_held(one))
+
+    duty = HoldBack(store, lambda: [*works, begun], hand_back, poll=1)
+    bell.pause(queue="b")
+    assert duty.step(now) == 0.5
+    assert taken == [works[1], works[3]]
+    bell.close()
+
+
+def test_drain_keeps_to_limits() -> None:
+    clock = ManualClock()
+    bell = Workbell(store=MemoryStore(clock), settings=Settings(url="memory://"))
+
+    @bell.job(concurrency=1, rate="2/m")
+    def paced() -> None: ...
+
+    bell.enqueue_many(paced.request() for _ in range(5))
+    assert len(drain(bell)) == 2
+    assert drain(bell, until_idle=False) == []
+    clock.advance(59)
+    assert drain(bell) == []
+    clock.advance(1)
+    assert len(drain(bell, until_idle=False)) == 2
+    bell.store.put_worker(worker(("paced",), clock.now()))
+    assert bell.why(bell.runs(status="queued")[0].id) == (
+        "A limit holds it back: 2 of job paced started in the last 60 s; the next may start in 60 s."
+    )
+    bell.pause(job="paced")
+    clock.advance(60)
+    assert drain(bell) == []
+    bell.resume(job="paced")
+    assert len(drain(bell)) == 1
+    bell.close()
+
+
+def test_the_limits_of_a_job_are_known_to_others(bell: Workbell) -> None:
+    """An application that enqueues by name without the code takes the key from the store."""
+
+    @bell.job(concurrency=1, concurrency_key="order.customer", rate="5/m", rate_key="order.customer")
+    def charge(order: dict[str, int]) -> None: ...
+
+    bell.store.put_jobs(bell.registry.definitions(bell.store.clock, bell.tenant))
+    other = Workbell(store=bell.store, settings=Settings(url="memory://"))
+    stored = bell.store.find_job("default", "charge")
+    assert stored is not None
+    assert stored.limits == charge.limits == Limits(1, "order.customer", "5/m", "order.customer")
+    run = other.enqueue("charge", {"order": {"customer": 7}})
+    late = other.enqueue("charge", {"order": {"customer": 8}}, delay=60)
+    assert (run.lane.key, late.lane.key) == ("7", "8")
+    assert bell.get(run.id).lane == run.lane
+    assert other.retry(other.cancel(run.id).id).lane == run.lane
+    other.waiter.close()
