@@ -205,7 +205,7 @@ def test_what_has_not_begun_is_taken_back(stage: Stage, tmp_path: Path) -> None:
     until((tmp_path / "begun").exists, "the first to begin")
     assert stage.slots.take_back() == [second]
     first.release = True
-    stage.slots.abandon(first)
+    stage.slots.stop_work(first)
     assert stage.ended.get(timeout=30) == (first, HANDED_BACK)
     assert first.started_at is not None
 

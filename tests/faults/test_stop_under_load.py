@@ -1,4 +1,4 @@
-"""SIGTERM to a supervisor in the middle of a load: it ends in time, nothing is spent, and another takes over (A9, B2)."""
+"""SIGTERM to a supervisor in the middle of a load: it ends in time, nothing is spent, another takes over (A9, B2)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ def stop_measured(supervisor: Supervisor) -> float:
 
 
 @pytest.mark.timeout(110)
-def test_stopped_under_load(
-    tmp_path: Path, sql_store_url: str, record_property: Callable[[str, object], None]
-) -> None:
+def test_stopped_under_load(tmp_path: Path, sql_store_url: str, record_property: Callable[[str, object], None]) -> None:
     """With leases of a minute: whatever another one starts has been handed back."""
     with Fleet(tmp_path, sql_store_url, GRACE=str(GRACE), LEASE="60") as site, Workbell(sql_store_url) as bell:
         declare(bell, site.recorder, site.gates)

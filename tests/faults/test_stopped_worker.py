@@ -1,4 +1,4 @@
-"""SIGSTOP of one worker for three leases: the keeper keeps nothing for it, and its late result is not taken (D6, F1)."""
+"""SIGSTOP of one worker for three leases: the keeper keeps nothing for it, its late result is not taken (D6, F1)."""
 
 from __future__ import annotations
 

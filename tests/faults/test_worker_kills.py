@@ -29,9 +29,7 @@ AFTERWARDS = 400  # runs that are there when the last worker has been killed
 
 
 @pytest.mark.timeout(LIMIT)
-def test_killed_workers(
-    tmp_path: Path, sql_store_url: str, record_property: Callable[[str, object], None]
-) -> None:
+def test_killed_workers(tmp_path: Path, sql_store_url: str, record_property: Callable[[str, object], None]) -> None:
     seed = os.environ.get("WORKBELL_SEED") or str(random.randrange(10**6))
     print(f"WORKBELL_SEED={seed}")
     chance = random.Random(seed)

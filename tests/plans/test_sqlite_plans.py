@@ -51,6 +51,14 @@ WANTED = {
     "ticks": "schedule=? AND due<?",
     "delete_ticks": "workbell_ticks_created (created_at<?)",
     "export_schedules": "id>?",
+    "running_of_keys": "workbell_lanes_job (tenant=? AND job=? AND key=?)",
+    "running_of_job": "workbell_lanes_job (tenant=? AND job=?)",
+    "running_without_key": "workbell_lanes_job (tenant=? AND job=? AND key=?)",
+    "running_scattered": "workbell_runs_running",
+    "lock_limits": "rowid=?",
+    "find_lanes": "rowid=?",
+    "keyed_lanes": "rowid>?",
+    "delete_lanes": "workbell_history_lane (lane=?)",
 }
 
 

@@ -33,10 +33,16 @@ class Fleet(Site):
     ) -> None:
         """Children too, at once: those of a killed supervisor would let their handlers end first."""
         for supervisor in self.started_here:
-            below = family(supervisor.pid)
             kill(supervisor)
-            kill_all(below)
+        for pid in self.everybody():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         super().__exit__(kind, error, trace)
+
+    def everybody(self) -> list[int]:
+        """Every process of this site, also those whose parents are gone."""
+        mark = f"RECORDING={self.recorder.path}\0".encode()
+        return [pid for pid in all_processes() if mark in environment_of(pid)]
 
     # The children of a supervisor, by what the system says of them
 
@@ -66,24 +72,29 @@ def stop(supervisor: Supervisor) -> int:
     return supervisor.wait(60)
 
 
-def kill_all(pids: Iterable[int]) -> None:
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+def all_processes() -> list[int]:
+    return [int(place.name) for place in Path("/proc").iterdir() if place.name.isdigit()]
+
+
+def environment_of(pid: int) -> bytes:
+    """As it was at the start of a process; empty if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
 
 
 def family(pid: int) -> dict[int, str]:
     """Every process below this one, by what it is called."""
     parents: dict[int, list[tuple[int, str]]] = {}
-    for place in Path("/proc").iterdir():
-        if place.name.isdigit():
-            try:
-                text = (place / "stat").read_text("utf-8", "replace")
-            except OSError:
-                continue
-            name, _, rest = text.partition("(")[2].rpartition(")")
-            if rest.split()[0] not in "ZX":
-                parents.setdefault(int(rest.split()[1]), []).append((int(place.name), name))
+    for each in all_processes():
+        try:
+            text = Path(f"/proc/{each}/stat").read_text("utf-8", "replace")
+        except OSError:
+            continue
+        name, _, rest = text.partition("(")[2].rpartition(")")
+        if rest.split()[0] not in "ZX":
+            parents.setdefault(int(rest.split()[1]), []).append((each, name))
     found: dict[int, str] = {}
     waiting = [pid]
     while waiting:

@@ -14,9 +14,9 @@ from workbell.engine.dispatch import Dispatch
 from workbell.engine.expire import Expire
 from workbell.engine.finish import Finish
 from workbell.engine.give_up import GiveUp
+from workbell.engine.hands import Hands
 from workbell.engine.hold_back import HoldBack
 from workbell.engine.isolated.entry import Entry, no_entry
-from workbell.engine.isolated.slots import IsolatedSlots
 from workbell.engine.loop import Duty
 from workbell.engine.loop_watch import LoopWatch
 from workbell.engine.materialise import Materialise
@@ -27,7 +27,6 @@ from workbell.engine.register import Register
 from workbell.engine.renew import Renew
 from workbell.engine.reports import Reports
 from workbell.engine.role import ALL, Role
-from workbell.engine.slots import AsyncSlots, ThreadSlots
 from workbell.engine.unserved import Unserved
 from workbell.engine.work import Work
 from workbell.handlers.context import Context
@@ -78,11 +77,19 @@ class Engine:
         self._declared = False
         self.role = role
         size = role.concurrency or settings.concurrency
-        claimant = Claimant(self.worker, settings.lease_span, serves(client.registry, role.queues), limits(client.registry))
-        self._async = AsyncSlots(loop, size, clock, self._context, self._done, role.board)
-        self._threads = ThreadSlots(size, clock, self._context, self._done, role.board)
-        self._isolated = IsolatedSlots(
-            size, clock, client.registry, isolated or no_entry, self._post, self._done, role.board
+        claimant = Claimant(
+            self.worker, settings.lease_span, serves(client.registry, role.queues), limits(client.registry)
+        )
+        self._hands = Hands(
+            loop,
+            size,
+            clock,
+            client.registry,
+            context=self._context,
+            entry=isolated or no_entry,
+            post=self._post,
+            done=self._done,
+            board=role.board,
         )
         self._finish = Finish(store, clock, settings.keep, Random(), self._booked, self._dropped)
         self._reports = Reports(store, clock)
@@ -102,7 +109,7 @@ class Engine:
         recover = Recover(store, settings.keep, self._announce, settings.sweep, self._tell)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
         self._materialise = Materialise(store, client.registry, self._announce, settings.poll)
-        renew = Renew(store, settings.lease_span, self._works, self._stop_work)
+        renew = Renew(store, settings.lease_span, self._works, self._hands.stop_work)
         prune = Prune(store, PRUNE)
         self._consume_duty = Duty("consume", self._consume.step, clock)
         self._dispatch_duty = Duty("dispatch", self._dispatch.step, clock)
@@ -111,7 +118,7 @@ class Engine:
         self._renew_duty = Duty("renew", renew.step, clock)
         hold_back = HoldBack(store, self._works, self._hand_back, settings.poll)
         self._hold_back_duty = Duty("hold-back", hold_back.step, clock)
-        self._expire_duty = Duty("expire", Expire(self._works, self._expire).step, clock)
+        self._expire_duty = Duty("expire", Expire(self._works, self._hands.expire).step, clock)
         self._duties = [Duty("recover", recover.step, clock), Duty("tidy", self._tidy, clock), self._dispatch_duty]
         if role.schedules:
             self._duties += [
@@ -224,20 +231,11 @@ class Engine:
         return self._clients[tenant]
 
     def _deliver(self, works: Sequence[Work]) -> None:
-        on_loop = [work for work in works if work.on_loop]
-        elsewhere = [work for work in works if not work.on_loop]
         if self._bus:
             self._bus.publish([Notice(Move.START, work.run) for work in works])
         if self._loop_watch.resting:
             self._loop_watch_duty.wake()
-        if on_loop:
-            self._async.put(on_loop)
-        if elsewhere:
-            in_threads = [work for work in elsewhere if not work.isolated]
-            if in_threads:
-                self._threads.put(in_threads)
-            if len(in_threads) < len(elsewhere):
-                self._isolated.put([work for work in elsewhere if work.isolated])
+        if self._hands.put(works):
             self._expire_duty.wake()
 
     def _post(self, message: Message) -> None:
@@ -276,25 +274,10 @@ class Engine:
         with self._changed:
             self._changed.notify_all()
 
-    def _stop_work(self, work: Work) -> None:
-        if work.isolated:
-            self._isolated.stop_work(work)
-        elif work.on_loop:
-            self._async.stop_work(work)
-
-    def _expire(self, work: Work) -> None:
-        (self._isolated if work.isolated else self._threads).expire(work)
-
     def _hand_back(self, is_held: Callable[[Work], bool]) -> None:
         """Give back what has not begun, where that is so of it."""
-        for slots in (self._async, self._threads, self._isolated):
-            waiting = slots.take_back()
-            left = [work for work in waiting if not is_held(work)]
-            if left:
-                slots.put(left)
-            for work in waiting:
-                if is_held(work):
-                    self._finish.put(work, HANDED_BACK)
+        for work in self._hands.take_back(is_held):
+            self._finish.put(work, HANDED_BACK)
 
     # Stop
 
@@ -311,18 +294,14 @@ class Engine:
         self._materialise_duty.end()
         self._consume_duty.stop()
         self._hold_back_duty.stop()
-        waiting = self._async.take_back() + self._threads.take_back() + self._consume.take_back()
-        waiting += self._isolated.take_back()
+        waiting = self._hands.take_back() + self._consume.take_back()
         for work in waiting:
             self._finish.put(work, HANDED_BACK)
         self._wait_until(lambda: self._hurry or not self._busy(), grace)
         left = self._busy()
         for work in left:
             work.release = True
-            if work.on_loop:
-                self._async.stop_work(work)
-            else:
-                (self._isolated if work.isolated else self._threads).abandon(work)
+            self._hands.let_go(work)
         self._wait_until(lambda: not self._busy(), STUBBORN)
         for work in self._busy():  # a handler that swallows its cancellation
             self._finish.put(work, HANDED_BACK)
@@ -334,9 +313,7 @@ class Engine:
         self._reports.flush()
         self._register.remove()
         self._watch.close()
-        self._threads.close()
-        self._isolated.close()
-        self._loop.call_soon_threadsafe(self._async.close)
+        self._hands.close()
         return len(waiting) + len(left)
 
     def hurry(self) -> None:

@@ -137,9 +137,7 @@ class ThreadSlots:
     itself; another takes its place, and what it returns later is dropped.
     """
 
-    def __init__(
-        self, size: int, clock: Clock, context: MakeContext, done: Done, board: Board | None = None
-    ) -> None:
+    def __init__(self, size: int, clock: Clock, context: MakeContext, done: Done, board: Board | None = None) -> None:
         self._size = size
         self._clock = clock
         self._context = context

@@ -145,8 +145,10 @@ class Supervisor:
                 child.booked, child.memory = booked, memory
             case WorkerError(error, code):
                 child.unreachable = code == StoreUnavailable.exit_code
-                self._error = message if not self._ready else None
-                log.error("%s: %s", child.task.name, error)
+                if self._ready:
+                    log.error("%s: %s", child.task.name, error)
+                else:
+                    self._error = message  # said at the end, and once
             case WorkerShutdown(_, handed_back):
                 log.info("%s ended, %d runs handed back", child.task.name, handed_back)
             case SendToUser() | Broadcast():

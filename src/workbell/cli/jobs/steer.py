@@ -11,7 +11,7 @@ from workbell.cli.pausing import paused, resumed
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 
 
-@click.command(help="Start no more runs of a job, in any queue, until it is resumed; what is running goes on.")
+@click.command(help="Start no more runs of a job until it is resumed. What is running goes on.")
 @click.argument("name")
 @app_option
 @url_option

@@ -10,7 +10,7 @@ from workbell.cli.pausing import paused, resumed
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
 
 
-@click.command(help="Start no more runs of a queue until it is resumed; what is running goes on.")
+@click.command(help="Start no more runs of a queue until it is resumed. What is running goes on.")
 @click.argument("name")
 @click.option("--job", metavar="NAME", help="Only the runs of this job in the queue.")
 @url_option

@@ -138,8 +138,6 @@ class IsolatedSlots:
             if hand is not None and hand.process is not None:
                 hand.process.kill()
 
-    abandon = stop_work
-
     def take_back(self) -> list[Work]:
         """What has not begun."""
         with self._lock:

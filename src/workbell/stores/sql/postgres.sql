@@ -11,7 +11,8 @@ WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_runs WHERE status = 'scheduled'
 AND status = :from_status RETURNING id
 
 -- survey: lanes and ranks that have queued runs, by stepping from one to the next in the index
--- The LATERAL keeps the steps in their order, which a hash join would not, and lets the LIMIT end them.
+-- The LATERAL keeps the steps in their order, which a hash join would not, and lets the LIMIT end them. For the same
+-- reason the pauses are asked lane by lane: of NOT EXISTS the planner may make a join.
 WITH RECURSIVE head(lane, rank) AS (
     (SELECT lane, rank FROM workbell_runs WHERE status = 'queued' AND lane > :after ORDER BY lane, rank LIMIT 1)
     UNION ALL
@@ -20,8 +21,8 @@ WITH RECURSIVE head(lane, rank) AS (
 )
 SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target, l.key
 FROM head h CROSS JOIN LATERAL (SELECT * FROM workbell_lanes WHERE id = h.lane OFFSET 0) l
-WHERE NOT EXISTS (SELECT 1 FROM workbell_pauses p
-    WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job))
+WHERE (SELECT 1 FROM workbell_pauses p
+    WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
 LIMIT :limit
 
 -- claim: take the heads of chosen lanes under a lease

@@ -6,9 +6,11 @@ Subclass `QueueContract` and supply two fixtures: `store`, an empty store, and `
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 
+from workbell.model import state
+from workbell.model.limit import Limit, Limits, limits_on
 from workbell.model.run import Lane, NewRun, Run, Status
 from workbell.queues.port import Claimant, Queue
 from workbell.stores.port import Store
@@ -42,6 +44,18 @@ def claim_until_idle(queue: Queue, limit: int, serves: Callable[[Lane], bool] = 
         empty = 0 if runs else empty + 1
         every += runs
     return every
+
+
+def claim_all(queue: Queue, who: Claimant, now: datetime, slots: int | None = None, limit: int = 10) -> list[Run]:
+    every: list[Run] = []
+    while runs := queue.claim(who, limit, now, slots):
+        every += runs
+    return every
+
+
+def only(job: str, limits: Limits) -> Callable[[Lane], Sequence[Limit]]:
+    """Limits of one job."""
+    return lambda lane: limits_on(limits, lane) if lane.job == job else ()
 
 
 class QueueContract:
@@ -131,6 +145,50 @@ class QueueContract:
         store.pause("default", None, "paused", after(0))
         wanted = put(store, queue, *[request("known", queue=f"q{n}") for n in range(5)])
         assert sorted(ids(claim_until_idle(queue, 50))) == sorted(wanted)
+
+    def test_a_limit_is_kept_and_its_place_given_again(self, store: Store, queue: Queue) -> None:
+        made = put(store, queue, *[request() for _ in range(5)], *[request("free") for _ in range(5)])
+        limited = claimant()._replace(limits=only("work", Limits(concurrency=2)))
+        first = claim_all(queue, limited, after(0))
+        assert Counter(run.job for run in first) == {"work": 2, "free": 5}
+        store.apply([state.release(next(run for run in first if run.job == "work"), after(1))])
+        second = claim_all(queue, limited, after(2))
+        assert [run.job for run in second] == ["work"]
+        assert {run.id for run in (*first, *second)} < set(made)
+
+    def test_of_limited_runs_no_more_than_there_are_slots(self, store: Store, queue: Queue) -> None:
+        put(store, queue, *[request(lane_key=str(n)) for n in range(9)], *[request("free") for _ in range(9)])
+        limited = claimant()._replace(limits=only("work", Limits(concurrency=1, concurrency_key="k")))
+        found = queue.claim(limited, 12, after(0), 2)
+        assert Counter(run.job for run in found)["work"] == 2
+        assert Counter(run.job for run in claim_all(queue, limited, after(0), 0)).get("work") is None
+
+    def test_keys_at_their_limit_do_not_hide_others(self, store: Store, queue: Queue) -> None:
+        """Any number of them, and none of their share is lost."""
+        limited = claimant()._replace(limits=only("work", Limits(concurrency=1, concurrency_key="k")))
+        put(store, queue, *[request(lane_key=str(n), queue=f"q{n}") for n in range(LANES)])
+        assert len(claim_all(queue, limited, after(0))) == LANES
+        put(store, queue, *[request(lane_key=str(n), queue=f"q{n}") for n in range(LANES)])
+        wanted = put(store, queue, *[request(lane_key=f"new{n}") for n in range(7)])
+        assert sorted(ids(claim_all(queue, limited, after(0)))) == sorted(wanted)
+
+    def test_it_is_known_when_a_rate_lets_the_next_start(self, store: Store, queue: Queue) -> None:
+        put(store, queue, *[request() for _ in range(5)])
+        limited = claimant()._replace(limits=only("work", Limits(rate="2/m")))
+        assert len(claim_all(queue, limited, after(0))) == 2
+        assert queue.free_at == after(60)
+        assert queue.claim(limited, 10, after(59)) == []
+        assert queue.free_at == after(60)
+        assert len(claim_all(queue, limited, after(60))) == 2
+        assert queue.claim(claimant(), 10, after(61)) != []
+        assert queue.free_at is None
+
+    def test_a_pause_is_seen_soon(self, store: Store, queue: Queue) -> None:
+        """Also by a queue that keeps what it saw for a while."""
+        put(store, queue, *[request() for _ in range(50)])
+        assert len(queue.claim(claimant(), 2, after(0))) == 2
+        store.pause("default", "default", None, after(0))
+        assert queue.claim(claimant(), 2, after(1)) == []
 
     def test_expired_runs_are_not_handed_out(self, store: Store, queue: Queue) -> None:
         put(store, queue, request(expires_at=after(10)))
