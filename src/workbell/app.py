@@ -304,7 +304,7 @@ class Workbell(Client):
         loop = asyncio.get_running_loop()
         handed_back = await loop.run_in_executor(None, engine.stop, grace)
         if handed_back:
-            log.info("%d runs are handed back to the queue", handed_back)
+            log.info("handed back to the queue: %d", handed_back)
         self._engine = None
         return handed_back
 

@@ -61,6 +61,7 @@ class JobsEngine:
         self._listeners: list[Callable[[Change], None]] = []
         self.problems: Sequence[Problem] = ()
         self.keeps_schedules = True  # a worker beside a scheduler leaves that to it
+        self.tells_problems = True  # one process of many is enough
 
     @property
     def project(self) -> str:
@@ -100,7 +101,7 @@ class JobsEngine:
         problems = [*change.problems, *(self.clash_of(file) for file in clashes)]
         for problem in problems:
             if problem not in self.problems:
-                log.error("%s", problem)
+                log.log(logging.ERROR if self.tells_problems else logging.DEBUG, "%s", problem)
         self.problems = problems
         gone = set(self._loaded) - {file.name for file in files}
         fresh = [file for file in files if self._loaded.get(file.name) is not file]

@@ -43,10 +43,11 @@ def _make(recipe: Recipe) -> Workbell:
     return bell
 
 
-def load_jobs(bell: Workbell, folder: str, *, schedules: bool = True) -> None:
-    """The job files and, where this process looks after them, the schedules of the code."""
+def load_jobs(bell: Workbell, folder: str, *, schedules: bool = True, tells: bool = True) -> None:
+    """The job files and, where this process looks after them, the schedules of the code; `tells` of their problems."""
     bell.store.check()
     bell.engine.keeps_schedules = schedules
+    bell.engine.tells_problems = tells
     if bell.settings.project is None and (Path(folder) / bell.settings.jobs).is_dir():
         bell.engine.load()  # where there is no workbell.toml, the folder of jobs says enough
     bell.engine.start()

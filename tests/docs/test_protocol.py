@@ -9,6 +9,8 @@ import msgspec
 
 from tests.docs.pages import DOCS, ROOT, table_rows, text_of
 from workbell.model.ids import lane_id
+from workbell.model.limit import Limits, limits_on
+from workbell.model.run import Lane
 from workbell.model.schedule import ScheduleOptions
 from workbell.model.state import MOVES, diagram
 from workbell.stores.migrate import NEWEST
@@ -20,6 +22,7 @@ TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)^\)", re.MULTILINE | re.DOTALL)
 COLUMN = re.compile(r"^    ([a-z_]+) +([A-Za-z ]+?)(?: NOT NULL.*| DEFAULT.*| PRIMARY.*| CHECK.*)?,?$", re.MULTILINE)
 ADDED = re.compile(r"^ALTER TABLE (\w+) ADD COLUMN ([a-z_]+) ([A-Za-z]+)", re.MULTILINE)
 VECTOR = re.compile(r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \| (?:`([^`]+)`|none) \| `(\d+)` \|$", re.MULTILINE)
+KEYED = re.compile(r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \| none \| `([^`]+)` \| `(\d+)` \|$", re.MULTILINE)
 
 
 def test_the_state_diagram_is_the_state_machine() -> None:
@@ -42,6 +45,20 @@ def test_lane_ids_are_right() -> None:
     assert len(rows) >= 3
     for tenant, queue, job, target, number in rows:
         assert int(number) == lane_id(tenant, queue, job, target or None)
+
+
+def test_lanes_with_a_key_and_limits_are_right() -> None:
+    """The same for the ids that limits need."""
+    keyed = KEYED.findall(TEXT)
+    assert len(keyed) >= 2
+    for tenant, queue, job, key, number in keyed:
+        assert int(number) == lane_id(tenant, queue, job, None, key)
+    rows = [[cell.strip("`") for cell in row] for row in table_rows(TEXT, "Limits")]
+    assert len(rows) >= 2
+    for tenant, job, key, number in rows:
+        limits = Limits(1) if key == "no" else Limits(1, "customer")
+        (limit,) = limits_on(limits, Lane(tenant, "default", job, None, None if key == "no" else key))
+        assert int(number) == limit.id
 
 
 def test_the_tables_have_the_columns_of_both_engines() -> None:

@@ -14,13 +14,15 @@ import pytest
 from tests.support.waiting import until
 from workbell import Context, Status, Workbell
 from workbell.app import open_store
-from workbell.engine.consume import Consume
+from workbell.engine.consume import Consume, limits
 from workbell.engine.hold_back import HoldBack
 from workbell.engine.work import Work
 from workbell.model.clock import ManualClock
-from workbell.model.limit import Limits
+from workbell.model.limit import Limits, limits_on
 from workbell.model.state import Move
 from workbell.model.worker import Worker
+from workbell.queues.in_store import InStoreQueue
+from workbell.queues.port import Claimant
 from workbell.settings import Settings
 from workbell.stores.memory import MemoryStore
 from workbell.testing import drain
@@ -100,7 +102,10 @@ async def test_a_key_has_a_line_of_its_own(bell: Workbell) -> None:
     assert gauge.most["all"] > 1
 
 
-async def test_a_rate_spreads_the_starts(bell: Workbell) -> None:
+async def test_a_rate_spreads_the_starts(store_url: str) -> None:
+    """And nobody waits for a poll."""
+    bell = Workbell(settings=Settings(url=store_url, **(QUICK | {"poll": 60.0})))
+
     @bell.job(rate="4/s")
     async def paced() -> None: ...
 
@@ -108,7 +113,8 @@ async def test_a_rate_spreads_the_starts(bell: Workbell) -> None:
     bell.bus.subscribe(lambda told: claims.extend(one.run.started_at for one in told if one.move is Move.START))
     runs = bell.enqueue_many(paced.request() for _ in range(10))
     async with bell.running():
-        ended = [await bell.await_(run.id, timeout=60) for run in runs]
+        ended = [await bell.await_(run.id, timeout=30) for run in runs]
+    bell.close()
     assert {run.status for run in ended} == {Status.SUCCEEDED}
     assert len(claims) == 10
     claims.sort()
@@ -218,3 +224,34 @@ def test_the_limits_of_a_job_are_known_to_others(bell: Workbell) -> None:
     assert bell.get(run.id).lane == run.lane
     assert other.retry(other.cancel(run.id).id).lane == run.lane
     other.waiter.close()
+
+
+def test_a_tick_makes_a_run_in_the_lane_of_its_key() -> None:
+    clock = ManualClock()
+    bell = Workbell(store=MemoryStore(clock), settings=Settings(url="memory://"))
+
+    @bell.job(concurrency=1, concurrency_key="customer")
+    def charge(customer: int) -> None: ...
+
+    bell.schedules.put("hourly", job="charge", every=3600, payload={"customer": 7})
+    clock.advance(3600)
+    assert [run.lane.key for run in drain(bell)] == ["7"]
+    bell.close()
+
+
+def test_a_rate_that_was_changed_counts_at_once() -> None:
+    """By a queue that has kept in mind how long the old one holds."""
+    store = MemoryStore(ManualClock())
+    bell = Workbell(store=store, settings=Settings(url="memory://"))
+
+    @bell.job(rate="1/d")
+    def paced() -> None: ...
+
+    bell.enqueue_many(paced.request() for _ in range(5))
+    queue, now = InStoreQueue(store), store.clock.now()
+    old = Claimant("w", timedelta(seconds=30), lambda _lane: True, limits(bell.registry))
+    assert len(queue.claim(old, 5, now)) == 1
+    assert queue.claim(old, 5, now) == []
+    new = old._replace(limits=lambda lane: limits_on(Limits(rate="3/d"), lane))
+    assert len(queue.claim(new, 5, now)) == 2
+    bell.close()

@@ -263,7 +263,7 @@ class TestTicks:
         store.check()
         store.load(
             Batch(
-                lanes=[(lane, False)],
+                lanes=[lane],
                 schedules=[schedule],
                 runs=[made] if run else [],
                 ticks=[row] if tick else [],
@@ -341,7 +341,7 @@ class TestLedger:
         fired = [
             msgspec.structs.replace(one, due=one.due + timedelta(minutes=n), outcome=TickOutcome.FIRED) for n in (0, 1)
         ]
-        store.load(Batch(lanes=[(lane, False)], runs=[made], ticks=fired))
+        store.load(Batch(lanes=[lane], runs=[made], ticks=fired))
         assert "tick" in found(store, recorder, settled=False)
 
 

@@ -200,5 +200,5 @@ def test_limits_are_never_exceeded(sql_store_url: str) -> None:
     # Nothing was held back for good, and the limits were used, not only kept.
     assert {run.status for run in store.list_runs(Filter(None, limit=1000))} == {Status.SUCCEEDED}
     assert max(most for scope, most, _ in held if scope == "pool/None") > 1
-    assert dict((scope, most) for scope, most, _ in rates)["paced/None"] > 4
+    assert {scope: most for scope, most, _ in rates}["paced/None"] > 4
     store.close()

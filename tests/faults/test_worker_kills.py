@@ -47,9 +47,9 @@ def test_killed_workers(tmp_path: Path, sql_store_url: str, record_property: Cal
 
         killed_at = time.monotonic()
         site.recorder.acknowledged(bell.enqueue_many(mixed(AFTERWARDS, RUNS)))
-        until(lambda: len(started_after(site, killed_at)) >= 100, "the work to go on", 30)
+        until(lambda: len(started_after(site, killed_at)) >= 100, "the work to go on", 60)
         site.await_workers(fleet, WORKERS)
-        until(lambda: not bell.runs(status=LIVE, limit=1), "every run to end", LIMIT)
+        until(lambda: not bell.runs(status=LIVE, limit=1), "every run to end", LIMIT - 20)
         figures = {
             "seconds until 100 starts after the last kill": started_after(site, killed_at)[99] - killed_at,
             "seconds until all workers are back": max(ready_at(site, fleet)) - killed_at,

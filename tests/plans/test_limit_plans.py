@@ -32,7 +32,8 @@ LANES = """
 RUNS = """
     INSERT INTO workbell_runs (id, lane, status, rank, scheduled_for, created_at, updated_at, lease_until)
     SELECT gen_random_uuid(), n, CASE n %% 100 WHEN 0 THEN 'running' WHEN 1 THEN 'scheduled' ELSE 'queued' END, 0,
-        %(now)s, %(now)s, %(now)s, CASE n %% 100 WHEN 0 THEN %(now)s::timestamptz END FROM generate_series(1, %(count)s) n
+        %(now)s, %(now)s, %(now)s, CASE n %% 100 WHEN 0 THEN %(now)s::timestamptz END
+    FROM generate_series(1, %(count)s) n
 """
 HISTORY = """
     INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures,

@@ -1,11 +1,11 @@
-"""A rate's window against a plain log of every start: never more than allowed in any span, and not held back for long."""
+"""A rate's window against a plain log of every start: never more than allowed in any span, nor held back for long."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from workbell.errors import InvalidOption
@@ -49,6 +49,7 @@ def play(rate: Rate, moves: list[tuple[datetime, int]]) -> tuple[list[datetime],
     return log, starts
 
 
+@example(Rate(120, 1), [(0.5095, 120), (0.995, 120)])  # just before its time is over, by less than a step
 @given(rates, steps)
 def test_never_more_than_allowed_in_any_span(rate: Rate, moved: list[tuple[float, int]]) -> None:
     now, moves = START, []
@@ -59,6 +60,7 @@ def test_never_more_than_allowed_in_any_span(rate: Rate, moved: list[tuple[float
     assert most_in_a_span(rate, log) <= rate.most
 
 
+@example(Rate(2, 1), [(0, 0, 2), (1, 0, 1), (1.01, 0.9, 1)])  # the first clock has forgotten what the second counts
 @given(rates, st.lists(st.tuples(st.floats(0, 3), st.floats(0, 0.99), st.integers(1, 50)), max_size=40))
 def test_also_by_clocks_that_are_apart(rate: Rate, moved: list[tuple[float, float, int]]) -> None:
     """Each start is noted by a clock that is behind by up to the slack."""
@@ -118,8 +120,7 @@ def test_what_can_be_written_can_be_read(count: int, number: int, unit: str) -> 
 def test_anything_is_read_or_refused(text: object) -> None:
     try:
         rate = Rate.parse(text)
-    except InvalidOption as error:
-        assert str(error).startswith("rate: ")
+    except InvalidOption:
         return
     assert 1 <= rate.most <= MOST_STARTS
     assert 1 <= rate.seconds <= LONGEST

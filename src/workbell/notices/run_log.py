@@ -21,6 +21,7 @@ log = logging.getLogger("workbell.runs")
 files_log = logging.getLogger("workbell.jobs")
 
 RESULT_LIMIT = 200
+CRASHED = "crashed"
 _NAMED = re.compile(r"([\w.<>]+)(?:: |$)")  # an error's first line begins with its type
 
 
@@ -44,12 +45,20 @@ LINES = {
 def log_runs(notices: Sequence[Notice]) -> None:
     """A listener of the bus. Lines below the level in force cost a look at it and nothing more."""
     for notice in notices:
-        line = LINES.get(notice.move)
+        line = _line_of(notice)
         if line is not None and log.isEnabledFor(line.level):
             facts = _facts(notice)
             came = facts.get("result") or facts.get("error.message") or facts.get("reason") or ""
             said = (line.event, facts["task"], facts["run_id"], facts["attempt"], f": {came}" if came else "")
             log.log(line.level, "%s: %s (run %s, attempt %d)%s", *said, extra=facts | {EVENT: line.event})
+
+
+def _line_of(notice: Notice) -> Line | None:
+    if notice.move is Move.LOSE and notice.run.status.final:
+        return LINES[Move.FAIL]
+    if notice.move is Move.LOSE and notice.run.reason == CRASHED:
+        return Line(logging.WARNING, "run lost its process")
+    return LINES.get(notice.move)
 
 
 def log_change(change: Change) -> None:

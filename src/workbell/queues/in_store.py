@@ -103,7 +103,7 @@ class InStoreQueue:
             self._limits = {head.lane_id: found for head in served if (found := claimant.limits(head.lane))}
         if self._limits:
             self._rooms.look(self._limits, now)
-            free_at = self._rooms.free_at()
+            free_at = self._rooms.free_at(now)
             if free_at is not None and (self.free_at is None or free_at < self.free_at):
                 self.free_at = free_at
 

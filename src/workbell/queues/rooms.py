@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from workbell.model.limit import UNUSED, Limit
+from workbell.model.rate import Rate
 from workbell.model.run import Run
 from workbell.stores.port import Store
 
@@ -24,15 +25,16 @@ class Rooms:
         self._limits: dict[int, Sequence[Limit]] = {}
         self._left: dict[int, int] = {}
         # Limits whose rate leaves nothing before a time. Others can only add to the starts: no need to look sooner.
-        self._held: dict[int, datetime] = {}
+        # By the rate too, which may be another one when the job's file has changed.
+        self._held: dict[tuple[int, Rate | None], datetime] = {}
 
     def look(self, limits: Mapping[int, Sequence[Limit]], now: datetime) -> None:
         """Read what these lanes' limits leave."""
         self._limits = dict(limits)
         every = {limit.id: limit for listed in limits.values() for limit in listed}
         if len(self._held) > MOST_HELD:
-            self._held = {limit_id: at for limit_id, at in self._held.items() if at > now}
-        asked = [limit for limit_id, limit in every.items() if not self._is_held(limit_id, now)]
+            self._held = {place: at for place, at in self._held.items() if at > now}
+        asked = [limit for limit in every.values() if not self._is_held(limit, now)]
         uses = self._store.limit_uses(asked)
         self._left = dict.fromkeys(every, 0)
         for limit in asked:
@@ -40,19 +42,16 @@ class Rooms:
             self._left[limit.id] = limit.room(use, now)
             free_at = limit.free_at(use, now)
             if free_at is not None:
-                self._held[limit.id] = free_at
+                self._held[limit.id, limit.rate] = free_at
 
-    def _is_held(self, limit_id: int, now: datetime) -> bool:
-        at = self._held.get(limit_id)
-        if at is not None and at <= now:
-            del self._held[limit_id]
-            return False
-        return at is not None
+    def _is_held(self, limit: Limit, now: datetime) -> bool:
+        at = self._held.get((limit.id, limit.rate))
+        return at is not None and at > now
 
-    def free_at(self) -> datetime | None:
+    def free_at(self, now: datetime) -> datetime | None:
         """When the first of the lanes that a rate holds back may go on."""
-        ids = {limit.id for listed in self._limits.values() for limit in listed}
-        return min((self._held[limit_id] for limit_id in ids if limit_id in self._held), default=None)
+        every = {(limit.id, limit.rate) for listed in self._limits.values() for limit in listed}
+        return min((at for place in every if (at := self._held.get(place)) is not None and at > now), default=None)
 
     def of(self, lane_id: int, most: int) -> int:
         """How many runs of a lane may be taken."""

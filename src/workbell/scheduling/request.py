@@ -12,9 +12,7 @@ from workbell.model.run import Lane, NewRun, Options, Run, Status
 from workbell.model.schedule import Schedule
 
 
-def request_for(
-    schedule: Schedule, queue: str, due: datetime, now: datetime, limits: Limits = NO_LIMITS
-) -> NewRun:
+def request_for(schedule: Schedule, queue: str, due: datetime, now: datetime, limits: Limits = NO_LIMITS) -> NewRun:
     """A run of a schedule's job, stamped with the schedule and the time it was due."""
     options = schedule.options
     settings = None

@@ -15,7 +15,7 @@ from workbell.stores.session import Session
 
 OLDEST = 3  # the oldest schema this code can work with
 NEWEST = 3  # the newest schema this code knows
-OLDEST_READER = 1  # the oldest code (by the newest schema it knows) that can work with the schema made here
+OLDEST_READER = 3  # the oldest code (by the newest schema it knows) that can work with the schema made here
 
 
 class Schema(Protocol):

@@ -79,7 +79,7 @@ class _Child:
             give_up=self._give_up if works else None,
         )
         with make(self._task.recipe) as bell:
-            load_jobs(bell, self._task.recipe.folder, schedules=not works)
+            load_jobs(bell, self._task.recipe.folder, schedules=not works, tells=self._task.tells)
             bell.post = self._line.send  # type: ignore[assignment]  # it answers, and nobody asks
             bell.bus.subscribe(log_runs)
             bell.engine.on_change(log_change)

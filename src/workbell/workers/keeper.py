@@ -18,8 +18,10 @@ from workbell.machine import is_running
 from workbell.model.retry import Retry
 from workbell.model.run import Run
 from workbell.model.state import Keep as KeepFor
-from workbell.model.state import Transition
+from workbell.model.state import Move, Transition
 from workbell.model.worker import BEAT
+from workbell.notices.bus import Notice
+from workbell.notices.run_log import log_runs
 from workbell.stores.port import Held
 from workbell.workers.burial import burial
 from workbell.workers.line import Line
@@ -125,18 +127,12 @@ class Keeper:
         self._store.remove_workers([bury.worker])
         if moved:
             self._store.wake()
-            self._tell(bury, [change for change in moves if change.run_id in moved])
+            self._tell(bury, [(run, change) for run, change in zip(held, moves, strict=True) if run.id in moved])
 
-    def _tell(self, bury: Bury, moved: list[Transition]) -> None:
-        log.warning("worker %s %s: %d runs that it held are given back", bury.worker, bury.how, len(moved))
-        for change in moved:
-            if change.status.final:
-                log.error("run failed: %s", change.reason, extra={"run_id": change.run_id, "worker_id": bury.worker})
-            elif change.suspect:
-                log.warning(
-                    "run was being executed as its worker died: it will be executed alone",
-                    extra={"run_id": change.run_id},
-                )
+    def _tell(self, bury: Bury, moved: list[tuple[Run, Transition]]) -> None:
+        log.warning("worker %s; given back of what it held: %d", bury.how, len(moved), extra={"worker_id": bury.worker})
+        begun = [(run, change) for run, change in moved if change.move is not Move.RELEASE]
+        log_runs([Notice(change.move, change.after(run), change.ended) for run, change in begun])
 
     def _retry_of(self, run: Run, bury: Bury) -> Retry | None:
         """Asked for only where a retry is to be decided upon."""

@@ -24,13 +24,14 @@ class Plan(NamedTuple):
 
     def tasks(self) -> list[Task]:
         """The server first: what is wrong with the project is seen there before anything else is started."""
-        server = [self._task(Kind.SERVER, "server")] if self.server else []
-        return server + [self._task(Kind.WORKER, f"worker {number + 1}") for number in range(self.workers)]
+        kinds = [(Kind.SERVER, "server")] if self.server else []
+        kinds += [(Kind.WORKER, f"worker {number + 1}") for number in range(self.workers)]
+        return [self._task(kind, name, tells=place == 0) for place, (kind, name) in enumerate(kinds)]
 
     def keeper(self, store: StoreNamed) -> Task:
         return Task(kind=Kind.KEEPER, name="keeper", recipe=self.recipe, grace=self.grace, store=store)
 
-    def _task(self, kind: Kind, name: str) -> Task:
+    def _task(self, kind: Kind, name: str, *, tells: bool) -> Task:
         return Task(
             kind=kind,
             name=name,
@@ -39,4 +40,5 @@ class Plan(NamedTuple):
             queues=self.queues,
             concurrency=self.concurrency,
             watch=self.watch,
+            tells=tells,
         )

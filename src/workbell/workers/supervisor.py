@@ -63,7 +63,7 @@ class Supervisor:
         self._context = make_context()
         self._places = [Place(task) for task in plan.tasks()]
         self._keeper: Place | None = None
-        self._leaving: list[Child] = []  # asked to end, their places taken by others already
+        self._leaving: list[Child] = []  # their places are taken; they end, once their successors have started
         self._burials: list[tuple[float, Bury]] = []  # when, and what the keeper was told then, or is to be told
         self._told_at = 0.0
         self._to_roll: deque[Place] = deque()
@@ -84,6 +84,7 @@ class Supervisor:
                 for child in [*self._present(), *self._keepers()]:
                     child.kill()
                     child.bury()
+        log.info("stopped")
         if self._error is not None:
             raise CannotStart(self._error.error, self._error.exit_code)
 
@@ -137,7 +138,7 @@ class Supervisor:
                 child.worker = worker
                 child.started = True
                 log.info("%s started", child.task.name, extra={"worker_id": worker})
-                self._on_start()
+                self._on_start(child)
             case StoreNamed() if self._keeper is None:
                 self._keeper = Place(self._plan.keeper(message))
                 self._start(self._keeper)
@@ -150,7 +151,7 @@ class Supervisor:
                 else:
                     self._error = message  # said at the end, and once
             case WorkerShutdown(_, handed_back):
-                log.info("%s ended, %d runs handed back", child.task.name, handed_back)
+                log.info("%s ended; handed back: %d", child.task.name, handed_back)
             case SendToUser() | Broadcast():
                 for place in self._places:
                     if place.task.kind is Kind.SERVER and place.child is not None:
@@ -158,8 +159,11 @@ class Supervisor:
             case _:
                 pass
 
-    def _on_start(self) -> None:
+    def _on_start(self, child: Child) -> None:
         self._ready = True
+        for before in self._leaving:
+            if before.task.name == child.task.name and before.end_by is None:
+                before.retire()
         self._tell_keeper()
         self._roll_next()
 
@@ -211,9 +215,9 @@ class Supervisor:
         return by_runs or by_memory
 
     def _replace(self, place: Place) -> None:
-        """The next one starts at once, while the last one lets its handlers end."""
+        """The last one goes on until the next one has started: what was deployed may be broken. Then it lets its
+        handlers end."""
         assert place.child is not None
-        place.child.retire()
         self._leaving.append(place.child)
         self._start(place)
 

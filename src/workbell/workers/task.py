@@ -26,6 +26,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     queues: list[str] | None = None
     concurrency: int | None = None
     watch: bool = False
+    tells: bool = True  # of the problems of job files, for all
     store: StoreNamed | None = None  # for the keeper, which loads no app
 
 

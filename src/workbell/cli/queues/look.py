@@ -49,7 +49,9 @@ def all_queues(bell: Workbell) -> list[Queue]:
     return [
         Queue(
             name,
-            *(sum(getattr(counts, status) for counts in lanes if counts.lane.queue == name) for status in STATUSES),
+            sum(counts.scheduled for counts in lanes if counts.lane.queue == name),
+            sum(counts.queued for counts in lanes if counts.lane.queue == name),
+            sum(counts.running for counts in lanes if counts.lane.queue == name),
             [pause for pause in pauses if pause.queue == name],
         )
         for name in sorted(names)

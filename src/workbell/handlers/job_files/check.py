@@ -122,7 +122,7 @@ class Check:
             self._note(where, f"{error} {_payload_remedy(run, signature)}")
 
     def _check_limits(self, signature: Signature) -> None:
-        """Whether the limits fit together, and to the arguments; of one that is no good in itself that has been said."""
+        """Whether the limits fit together, and to the arguments; that one is no good in itself has been said."""
         given = {word: self._settings.get(word) for word in Limits._fields}
         if any(self._values.get(word) is not None and given[word] is None for word in given):
             return
