@@ -24,7 +24,7 @@ from tests.support.postgres import PostgresServer
 from workbell import Workbell
 from workbell.model.run import LIVE
 
-APP = '''
+APP = """
 import time
 from workbell import Workbell
 bell = Workbell()
@@ -35,7 +35,7 @@ def nap() -> None:
 
 @bell.job
 async def noop() -> None: ...
-'''
+"""
 
 
 @contextmanager

@@ -101,9 +101,7 @@ class Client(Watching, Pausing):
         )
         return Request(new, options.get("connection"))
 
-    def resolve(
-        self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None
-    ) -> tuple[str, str, str, Limits]:
+    def resolve(self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None) -> tuple[str, str, str, Limits]:
         """A job's name, its queue, a payload for it as JSON, checked against what is known of the job; its limits."""
         payload = {} if payload is None else payload
         if isinstance(job, JobFunction):

@@ -14,7 +14,7 @@ from tests.support.worker_app import declare
 from workbell import Status, Workbell
 from workbell.model.run import LIVE
 
-LEASE = 1.0
+LEASE = 0.8
 HELD = 10 * LEASE
 
 

@@ -66,7 +66,8 @@ def put_into(old: SqlStore, new: SqlStore) -> None:
         values = ", ".join(f":{name}" for name in names)
         text = f"INSERT INTO workbell_{table} ({listed}) VALUES ({values})"
         for row in rows:
-            old.write(lambda s, t=text, v=dict(zip(names, row, strict=True)): s.text_rows(t, v))
+            found = dict(zip(names, row, strict=True))
+            old.write(lambda s, t=text, v=found: s.text_rows(t, v))
 
 
 def test_live_runs_go_on_and_schedules_work(old_url: str, tmp_path: Path, postgres_url: str) -> None:

@@ -7,16 +7,21 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from multiprocessing.context import BaseContext
+from queue import SimpleQueue
 from typing import Any
 
 from workbell.engine.board import Board, Note, board_size
+from workbell.machine import process_start
+from workbell.notices.message import Broadcast, SendToUser
 from workbell.workers.child import main
 from workbell.workers.line import Line
 from workbell.workers.messages import Message, Stop
 from workbell.workers.task import Kind, Task, encode_task
 
+MOST_WAITING = 10_000  # messages to a child
 LAST = 1.5  # seconds after the grace: whoever is still there is killed
 PRELOAD = [
     "workbell.engine.isolated.preload",
@@ -63,6 +68,9 @@ class Child:
         )
         self._process.start()
         there.close()
+        self._born = process_start(self.pid)
+        self._to_send: SimpleQueue[Message | None] = SimpleQueue()
+        threading.Thread(target=self._send_all, name=f"workbell-to-{task.name}", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -93,7 +101,13 @@ class Child:
         return [] if self._shared is None else Board(self._shared).notes()
 
     def send(self, message: Message) -> None:
-        self.line.send(message)
+        """Never waits: a child that does not listen must not hold up its supervisor. It may miss what is for people."""
+        if self._to_send.qsize() < MOST_WAITING or not isinstance(message, SendToUser | Broadcast):
+            self._to_send.put(message)
+
+    def _send_all(self) -> None:
+        while (message := self._to_send.get()) is not None:
+            self.line.send(message)
 
     def retire(self, *, at_once: bool = False) -> None:
         """Ask it to end; `end_by` is when it should have."""
@@ -106,14 +120,16 @@ class Child:
         self.kill()
 
     def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+        if process_start(self.pid) == self._born:  # else it is gone, and its number another's
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
 
     def bury(self) -> None:
         """After its end: give back what belongs to us."""
         # If the process that it was forked from has died, nobody is told of its own end, and it may well live.
         self.kill()
         self._process.join()
+        self._to_send.put(None)
         self.line.close()
         self._process.close()
 
