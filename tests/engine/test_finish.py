@@ -126,6 +126,50 @@ class TestStrays:
         assert (work.run.id, work.run.attempt, work.run.token) == (run.id, 1, 2)
         assert bench.store.list_attempts(run.id) == []
 
+    @pytest.mark.parametrize("error", [StoreUnavailable("gone"), RuntimeError("of our own")])
+    def test_whatever_went_wrong_behind_the_commit(self, bench: Bench, monkeypatch, error: Exception) -> None:
+        """A keeper of leases would keep the run for us for ever, and we would not know."""
+        run = bench.bell.enqueue("work")
+        sound = bench.store.claim
+
+        def claim(*arguments: object, **named: object) -> list[Run]:
+            sound(*arguments, **named)
+            raise error
+
+        monkeypatch.setattr(bench.store, "claim", claim)
+        with pytest.raises(type(error)):
+            bench.consume.step(bench.clock.now())
+        monkeypatch.setattr(bench.store, "claim", sound)
+        (work,) = bench.claim()
+        assert (work.run.id, work.run.attempt) == (run.id, 1)
+
+    def test_one_that_was_begun_and_let_go_of_is_a_lost_attempt(self, bench: Bench) -> None:
+        run = bench.bell.enqueue("work")
+        (work,) = bench.claim()
+        bench.consume.note_dropped([work])
+        (again,) = bench.claim()
+        assert (again.run.id, again.run.attempt, again.run.losses, again.run.suspect) == (run.id, 2, 1, False)
+        assert [(attempt.number, attempt.status) for attempt in bench.store.list_attempts(run.id)] == [(1, "lost")]
+
+    def test_a_look_that_fails_is_made_again(self, bench: Bench, monkeypatch) -> None:
+        run = bench.bell.enqueue("work")
+        (work,) = bench.claim()
+        bench.consume.note_dropped([work])
+        with monkeypatch.context() as broken:
+            broken.setattr(bench.store, "held_by", lambda _worker: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                bench.consume.step(bench.clock.now())
+        (again,) = bench.claim()
+        assert (again.run.id, again.run.losses) == (run.id, 1)
+
+    def test_a_job_that_is_gone_at_this_very_moment(self, bench: Bench, monkeypatch) -> None:
+        run = bench.bell.enqueue("work")
+        with monkeypatch.context() as gone:
+            gone.setattr(bench.bell.registry, "find", lambda _name: None)
+            bench.consume.step(bench.clock.now())
+        (work,) = bench.claim()
+        assert (work.run.id, work.run.attempt) == (run.id, 1)
+
 
 class TestPrefetch:
     def test_slow_handlers_hold_no_more_than_they_execute(self, bench: Bench) -> None:

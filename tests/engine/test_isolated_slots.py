@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -197,6 +198,25 @@ def test_asked_to_stop_before_there_is_a_process(stage: Stage) -> None:
     work = stage.work()
     work.lost = True
     assert stage.outcome(work) == HANDED_BACK
+
+
+def test_asked_to_stop_while_its_process_starts(stage: Stage) -> None:
+    """Its process is killed before it was ready: that is what was asked for, and no failure of the run."""
+    make_entry, work = stage.make_entry, stage.work()
+
+    def asked_for_meanwhile() -> Entry:
+        work.cancel_reason = "no longer needed"
+        return make_entry()._replace(folder="/nowhere at all")  # it ends at once
+
+    stage.make_entry = asked_for_meanwhile
+    assert stage.outcome(work) == Ended("no longer needed")
+
+
+def test_one_that_died_while_it_had_nothing_to_do_is_replaced(stage: Stage) -> None:
+    first = stage.pid()
+    os.kill(first, signal.SIGKILL)
+    until(lambda: is_gone(first), "the process to be gone")
+    assert stage.pid() not in (first, os.getpid())
 
 
 def test_what_has_not_begun_is_taken_back(stage: Stage, tmp_path: Path) -> None:

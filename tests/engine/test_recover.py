@@ -6,6 +6,8 @@ import pytest
 
 from tests.support.bench import LEASE, Bench
 from workbell import Retry, Run, Status
+from workbell.engine.renew import Renew
+from workbell.errors import StoreUnavailable
 from workbell.model.state import CRASH_LIMIT
 
 
@@ -204,6 +206,22 @@ class TestRenew:
         bench.renew.step(bench.clock.now())
         assert (bench.stopped, work.lost) == ([work], True)
         assert bench.context(work).canceled
+
+    @pytest.mark.parametrize("alone", [True, False])
+    def test_without_the_store(self, bench: Bench, monkeypatch, alone: bool) -> None:
+        """Where a keeper renews too, our own clock does not say whether a lease is over."""
+        bench.bell.enqueue("work")
+        (work,) = bench.claim()
+        renew = Renew(bench.store, LEASE, lambda: [work], bench.stopped.append, alone=alone)
+        bench.clock.advance(LEASE.total_seconds() + 1)
+
+        def fail(*_arguments: object, **_named: object) -> None:
+            raise StoreUnavailable("gone")
+
+        monkeypatch.setattr(bench.store, "renew", fail)
+        with pytest.raises(StoreUnavailable):
+            renew.step(bench.clock.now())
+        assert (work.lost, bench.stopped) == (alone, [work] if alone else [])
 
     def test_tells_of_a_request_to_cancel(self, bench: Bench) -> None:
         run = bench.bell.enqueue("work")

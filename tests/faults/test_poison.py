@@ -31,7 +31,7 @@ HARMLESS = {AttemptStatus.LOST, AttemptStatus.RELEASED}
 
 @pytest.mark.timeout(LIMIT)
 def test_bad_runs_among_good_ones(tmp_path: Path, sql_store_url: str) -> None:
-    with Fleet(tmp_path, sql_store_url, LEASE="2") as site, Workbell(sql_store_url) as bell:
+    with Fleet(tmp_path, sql_store_url, LEASE="2", LOG_LEVEL="warning") as site, Workbell(sql_store_url) as bell:
         declare(bell, site.recorder, site.gates)
         bell.store.check()
         fleet = site.supervise("worker", "--processes", "3", "--concurrency", "4")

@@ -75,8 +75,8 @@ def test_stopped_under_load(tmp_path: Path, sql_store_url: str, record_property:
 
 
 @pytest.mark.timeout(110)
-def test_a_second_signal_forces(tmp_path: Path, sql_store_url: str) -> None:
-    with Fleet(tmp_path, sql_store_url, GRACE="3600", LEASE="60") as site, Workbell(sql_store_url) as bell:
+def test_a_second_signal_forces(tmp_path: Path, sqlite_url: str) -> None:
+    with Fleet(tmp_path, sqlite_url, GRACE="3600", LEASE="60") as site, Workbell(sqlite_url) as bell:
         declare(bell, site.recorder, site.gates)
         bell.store.check()
         fleet = site.supervise("worker", "--processes", "2")

@@ -33,7 +33,7 @@ def test_killed_workers(tmp_path: Path, sql_store_url: str, record_property: Cal
     seed = os.environ.get("WORKBELL_SEED") or str(random.randrange(10**6))
     print(f"WORKBELL_SEED={seed}")
     chance = random.Random(seed)
-    with Fleet(tmp_path, sql_store_url, LEASE="2") as site, Workbell(sql_store_url) as bell:
+    with Fleet(tmp_path, sql_store_url, LEASE="2", LOG_LEVEL="warning") as site, Workbell(sql_store_url) as bell:
         declare(bell, site.recorder, site.gates)
         bell.store.check()
         fleet = site.supervise("worker", "--processes", str(WORKERS), "--concurrency", str(CONCURRENCY))

@@ -134,8 +134,8 @@ def test_workers_wear_out(tmp_path: Path, sqlite_url: str, limit: tuple[str, str
 
 
 @pytest.mark.timeout(110)
-def test_a_killed_supervisor_leaves_nobody_behind(tmp_path: Path, sql_store_url: str) -> None:
-    with Fleet(tmp_path, sql_store_url, GRACE="1") as site, Workbell(sql_store_url) as bell:
+def test_a_killed_supervisor_leaves_nobody_behind(tmp_path: Path, sqlite_url: str) -> None:
+    with Fleet(tmp_path, sqlite_url, GRACE="1") as site, Workbell(sqlite_url) as bell:
         declare(bell, site.recorder, site.gates)
         bell.store.check()
         fleet = site.supervise("start", "--workers", "2", "--queues", "default")

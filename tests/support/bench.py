@@ -66,7 +66,7 @@ class Bench:
 
     def _on_dropped(self, works: Sequence[Work]) -> None:
         self.dropped += works
-        self.consume.note_booked(works)
+        self.consume.note_dropped(works)
 
     # One thing at a time
 

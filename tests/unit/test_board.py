@@ -6,7 +6,7 @@ import ctypes
 from types import SimpleNamespace
 from typing import Any
 
-from workbell.engine.board import _ENTRY, Board, board_size
+from workbell.engine.board import _ENTRY, Board, board_size, notes_on
 from workbell.model.ids import new_id
 
 
@@ -16,47 +16,49 @@ def work(timeout: float | None = None, token: int = 1) -> Any:
 
 def test_what_began_and_has_not_ended_is_there() -> None:
     memory = (ctypes.c_ubyte * board_size(2))()
-    writer, reader = Board(memory), Board(memory)
+    writer = Board(memory)
     first, second = work(token=7), work(timeout=10)
     writer.begin(first)
     writer.begin(second)
-    notes = {note.run_id: note for note in reader.notes()}
+    notes = {note.run_id: note for note in notes_on(memory)}
     assert set(notes) == {first.run.id, second.run.id}
     assert (notes[first.run.id].token, notes[first.run.id].deadline) == (7, None)
     late = notes[second.run.id]
     assert late.deadline is not None
     assert 9.99 < late.deadline - late.started < 10.01
     writer.end(first)
-    assert {note.run_id: note.returned for note in reader.notes()} == {first.run.id: True, second.run.id: False}
+    assert {note.run_id: note.returned for note in notes_on(memory)} == {first.run.id: True, second.run.id: False}
     writer.wipe(first)
-    assert [note.run_id for note in reader.notes()] == [second.run.id]
+    assert [note.run_id for note in notes_on(memory)] == [second.run.id]
     writer.wipe(second)
-    assert reader.notes() == []
+    assert notes_on(memory) == []
 
 
 def test_places_are_used_again() -> None:
-    board = Board(bytearray(board_size(1)))
+    memory = bytearray(board_size(1))
+    board = Board(memory)
     for _ in range(10):
         works = [work(), work()]
         for one in works:
             board.begin(one)
-        assert len(board.notes()) == 2
+        assert len(notes_on(memory)) == 2
         for one in works:
             board.wipe(one)
-    assert board.notes() == []
+    assert notes_on(memory) == []
 
 
 def test_more_than_there_is_room_for_is_left_out_and_does_no_harm() -> None:
-    board = Board(bytearray(2 * _ENTRY.size))
+    memory = bytearray(2 * _ENTRY.size)
+    board = Board(memory)
     works = [work() for _ in range(3)]
     for one in works:
         board.begin(one)
-    assert [note.run_id for note in board.notes()] != []
+    assert [note.run_id for note in notes_on(memory)] != []
     assert works[2].place is None
     for one in works:
         board.end(one)
         board.wipe(one)
-    assert board.notes() == []
+    assert notes_on(memory) == []
 
 
 def test_an_entry_that_was_not_written_to_its_end_is_none() -> None:
@@ -69,4 +71,4 @@ def test_an_entry_that_was_not_written_to_its_end_is_none() -> None:
     for torn in range(_ENTRY.size):
         memory[:] = bytes(len(memory))
         memory[place : place + torn] = whole[place : place + torn]
-        assert Board(memory).notes() == []
+        assert notes_on(memory) == []

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.makers import NOW, run_in
 from workbell.engine.isolated.messages import answer_of
-from workbell.engine.isolated.process import in_words
+from workbell.engine.isolated.process import how_it_ended
 from workbell.engine.outcome import Died, Failed, Outcome, Raised, decide, told
 from workbell.model.retry import Retry
 from workbell.model.run import AttemptStatus, Run, Status
@@ -72,4 +72,4 @@ def test_memory_at_its_end_is_named_only_where_it_was_limited() -> None:
     ],
 )
 def test_how_a_process_ended_in_words(code: int | None, words: str) -> None:
-    assert in_words(code) == words
+    assert how_it_ended(code) == words

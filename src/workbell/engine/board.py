@@ -66,14 +66,15 @@ class Board:
             self._memory[place + _FLAG] = 0
             self._free.append(place)
 
-    def notes(self) -> list[Note]:
-        """What has begun and is not booked, or was so at the end."""
-        memory = bytes(self._memory)
-        flags = memory[_FLAG :: _ENTRY.size]
-        found = []
-        for place in [place for place, flag in enumerate(flags) if flag] if any(flags) else []:
-            run, token, started, deadline, flag = _ENTRY.unpack_from(memory, place * _ENTRY.size)
-            text = run.hex()
-            run_id = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
-            found.append(Note(run_id, token, started, deadline or None, flag == _RETURNED))
-        return found
+
+def notes_on(board: Any) -> list[Note]:
+    """What has begun and is not booked, or was so at the end."""
+    memory = bytes(board)
+    flags = memory[_FLAG :: _ENTRY.size]
+    found = []
+    for place in [place for place, flag in enumerate(flags) if flag] if any(flags) else []:
+        run, token, started, deadline, flag = _ENTRY.unpack_from(memory, place * _ENTRY.size)
+        text = run.hex()
+        run_id = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+        found.append(Note(run_id, token, started, deadline or None, flag == _RETURNED))
+    return found

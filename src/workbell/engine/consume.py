@@ -9,14 +9,14 @@ from datetime import datetime
 
 from workbell.engine.hold_back import paused
 from workbell.engine.work import Work
-from workbell.errors import StoreUnavailable
 from workbell.handlers.registry import Registry
 from workbell.model import state
 from workbell.model.clock import Clock
 from workbell.model.limit import Limit, limits_on
-from workbell.model.run import Lane
+from workbell.model.run import Lane, Run
+from workbell.model.state import Transition
 from workbell.queues.port import Claimant, Queue
-from workbell.stores.port import Store
+from workbell.stores.port import Held, Store
 
 log = logging.getLogger("workbell.engine")
 
@@ -55,7 +55,8 @@ class Consume:
         self.held: dict[str, Work] = {}
         self._suspects: deque[Work] = deque()
         self._alone: Work | None = None  # the suspect that is being executed
-        self._unsure = False  # a claim failed in a way that leaves open whether it happened
+        self._unsure = False  # the store may say that we hold what we do not
+        self._dropped: set[Held] = set()  # what we have begun, and let go of unbooked
         self._rate = 0.0
         self._booked = 0
         self._measured_at = self._booked_at = clock.monotonic()
@@ -69,7 +70,16 @@ class Consume:
         self._booked += len(works)
         self._booked_at = self._clock.monotonic()
 
+    def note_dropped(self, works: Sequence[Work]) -> None:
+        """These are off our hands and were not booked: the store may still have them as ours, and a keeper of leases
+        would keep them so."""
+        self.note_booked(works)
+        self._dropped |= {work.held for work in works}
+        self._unsure = True
+
     def step(self, now: datetime) -> float | None:
+        if self._unsure:
+            self._release_strays(now)
         if self._alone is not None and self.held.get(self._alone.run.id) is self._alone:
             return None  # nothing beside it; woken when it is booked
         if self._suspects:
@@ -82,12 +92,10 @@ class Consume:
         want = self._concurrency + ahead - in_hand
         if want <= 0 or (ahead and want < ahead // 2):
             return None  # a worthwhile batch later is better than a trickle now; every booking wakes us
-        if self._unsure:
-            self._release_strays(now)
         try:
             slots = self._slots(in_hand, ahead) if self._registry.has_limits else None
             runs = self._queue.claim(self._claimant, want, now, slots)
-        except StoreUnavailable:
+        except Exception:  # whatever it was, the claim may have been written
             self._unsure = True
             raise
         if not runs:
@@ -97,8 +105,8 @@ class Consume:
         works: list[Work] = []
         for run in runs:
             job = self._registry.find(run.job)
-            if job is None:  # its file was removed at this very moment
-                self._store.apply([state.release(run, now)])
+            if job is None:  # its file was removed at this very moment: a stray, and given back as such
+                self._unsure = True
                 continue
             work = Work(run, job, apart=run.suspect and self._apart)
             before = self.held.get(run.id)
@@ -145,8 +153,8 @@ class Consume:
             return None  # wait until our hands are empty of everything else
         work = self._suspects[0]
         if paused(self._store)(work.run.lane):
-            self._suspects.popleft()
             self._store.apply([state.release(work.run, self._clock.now())])
+            self._suspects.popleft()
             self.held.pop(work.run.id, None)
             return 0
         marked = self._store.mark_alone(work.held)
@@ -159,18 +167,30 @@ class Consume:
         return None
 
     def _release_strays(self, now: datetime) -> None:
-        """After a lost connection: runs that the store says we hold, but whose claim never reached us."""
-        strays = [run for run in self._store.held_by(self._claimant.worker) if run.id not in self.held]
+        """Runs that the store says we hold and we do not: their claim never reached us, or we let go of them."""
+        # Before looking: what is dropped from now on is looked for the next time.
+        self._unsure, dropped, self._dropped = False, self._dropped, set()
+        try:
+            strays = [run for run in self._store.held_by(self._claimant.worker) if run.id not in self.held]
+            self._store.apply([_given_up(run, now, Held(run.id, run.token) in dropped) for run in strays])
+        except BaseException:
+            self._dropped |= dropped
+            self._unsure = True
+            raise
         if strays:
-            self._store.apply([state.release(run, now) for run in strays])
-            log.info("%d runs claimed as the connection was lost are handed back", len(strays))
-        self._unsure = False
+            log.info("handed back of what was claimed and is not in our hands: %d", len(strays))
 
     def take_back(self) -> list[Work]:
         """Suspects that have not begun, when the worker stops."""
         taken = list(self._suspects)
         self._suspects.clear()
         return taken
+
+
+def _given_up(run: Run, now: datetime, begun: bool) -> Transition:
+    if not begun:
+        return state.release(run, now)
+    return state.lose(run, now, keep=state.Keep().other, blamed=False, how="could not book what came of it")
 
 
 def serves(registry: Registry, queues: Sequence[str] | None) -> Callable[[Lane], bool]:

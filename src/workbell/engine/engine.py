@@ -109,7 +109,7 @@ class Engine:
         recover = Recover(store, settings.keep, self._announce, settings.sweep, self._tell)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
         self._materialise = Materialise(store, client.registry, self._announce, settings.poll)
-        renew = Renew(store, settings.lease_span, self._works, self._hands.stop_work)
+        renew = Renew(store, settings.lease_span, self._works, self._hands.stop_work, alone=role.give_up is None)
         prune = Prune(store, PRUNE)
         self._consume_duty = Duty("consume", self._consume.step, clock)
         self._dispatch_duty = Duty("dispatch", self._dispatch.step, clock)
@@ -159,6 +159,8 @@ class Engine:
         if self.role.schedules:
             self._end_orphans()
         self._watch = self._store.watch()
+        if self.role.announce is not None:
+            self.role.announce(self.worker)
         for duty in (self._ear, *self._duties):
             duty.start()
 
@@ -250,7 +252,9 @@ class Engine:
 
     def _booked(self, pairs: Sequence[tuple[Work, Transition]]) -> None:
         self.booked += len(pairs)
-        self._off_hands([work for work, _ in pairs])
+        works = [work for work, _ in pairs]
+        self._consume.note_booked(works)
+        self._off_hands(works)
         self._client.waiter.nudge()
         if self._client.registry.has_limits and any(work.job.limits.concurrency for work, _ in pairs):
             self._store.wake()  # a place is free, which another worker may be waiting for
@@ -263,13 +267,13 @@ class Engine:
     def _dropped(self, works: Sequence[Work]) -> None:
         for work in works:
             work.settled = True
+        self._consume.note_dropped(works)
         self._off_hands(works)
 
     def _off_hands(self, works: Sequence[Work]) -> None:
         if self.role.board is not None:
             for work in works:
                 self.role.board.wipe(work)
-        self._consume.note_booked(works)
         self._consume_duty.wake()
         with self._changed:
             self._changed.notify_all()

@@ -18,12 +18,19 @@ PACE = 1.0  # how soon a long run learns that its end was asked for
 
 class Renew:
     def __init__(
-        self, store: Store, lease: timedelta, works: Callable[[], Iterable[Work]], stop_work: Callable[[Work], None]
+        self,
+        store: Store,
+        lease: timedelta,
+        works: Callable[[], Iterable[Work]],
+        stop_work: Callable[[Work], None],
+        *,
+        alone: bool = True,
     ) -> None:
         self._store = store
         self._lease = lease
         self._works = works
         self._stop_work = stop_work
+        self._alone = alone  # nobody else keeps our leases: those that are over by our own clock are lost
         self._pace = min(PACE, lease.total_seconds() / 5)
         self.renewals = 0
 
@@ -36,7 +43,7 @@ class Renew:
         try:
             answer = self._store.renew([work.held for work in works.values()], now=now, lease_until=until)
         except StoreUnavailable:
-            for work in works.values():
+            for work in works.values() if self._alone else ():
                 if work.lease_until is not None and work.lease_until <= now:
                     self._lose(work)
             raise

@@ -16,6 +16,7 @@ class Role(NamedTuple):
     schedules: bool = True
     works: bool = True
     board: Board | None = None  # where a supervisor sees what is being executed
+    announce: Callable[[str], None] | None = None  # told the worker's id before anything is claimed
     give_up: Callable[[str], None] | None = None  # ends the process, when the store cannot be reached any more
 
 

@@ -41,10 +41,15 @@ class InStoreQueue:
         self.free_at = None
         if self._looked_at is not None and abs(now - self._looked_at) > self._fresh:
             self._heads = []
+        ends: set[int] = set()
         while True:
             if not self._heads:
                 self._look(claimant, now)
                 looked = True
+                if self._after in ends:  # all the way round: where every page is full, there is no last one
+                    self._heads = []
+                    return []
+                ends.add(self._after)
             taken = self._take(claimant, limit, now, limit if slots is None else min(slots, limit))
             if taken:
                 return taken

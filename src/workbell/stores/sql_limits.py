@@ -79,7 +79,7 @@ class SqlLimits(ABC):
             allotment = Allotment(concerned, self._uses(session, ordered, held), moment)
 
             def take(granted: Sequence[Pick], most: int) -> Sequence[Row]:
-                return self._claim(session, granted, most, worker, moment, lease_until)
+                return self._claim(session, granted, most, worker, moment, lease_until + (moment - now))
 
             found = allotment.claim(picks, limit, take, lambda row: (row[LANE], row[RANK]))
             self._note_starts(session, allotment.new_starts(), moment)

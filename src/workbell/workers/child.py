@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
@@ -30,7 +31,11 @@ from workbell.workers.task import Kind, Task, decode_task
 log = logging.getLogger("workbell.workers")
 
 BEAT = 1.0
+START = 10.0  # seconds from the first word to the engine's start
+LAST = 2.5  # seconds after the grace; the supervisor, if there is one, has lost its patience before
+MOST_TOLD = 100  # of what is being executed
 BUG = 70
+FORCED = 75
 
 
 def main(spelled: bytes, connection: Connection, memory: Any) -> None:
@@ -38,9 +43,10 @@ def main(spelled: bytes, connection: Connection, memory: Any) -> None:
     task = decode_task(spelled)
     line = Line(connection, "the supervisor")
     # An interrupt at the terminal goes to every process there; the supervisor decides what follows from it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL if task.kind is Kind.WORKER else signal.SIG_IGN)
+    # Handled and not ignored, because a program that a handler starts would inherit being deaf.
+    deaf = [signal.SIGINT, signal.SIGHUP, *([] if task.kind is Kind.WORKER else [signal.SIGTERM])]
+    for number in deaf:
+        signal.signal(number, lambda *_: None)
     name_process(f"workbell {task.name}")
     settings = task.recipe.settings
     set_up(settings.log_level, settings.log_format)
@@ -66,56 +72,86 @@ class _Child:
         self._task = task
         self._line = line
         self._memory = memory
+        self._bell: Workbell | None = None
+        self._announced = False
+        self._started = threading.Event()
+        self._stop: Stop = lambda _at_once: None
         self._ended = threading.Event()
 
     def run(self) -> None:
+        # From the first moment on: what it loads may take for ever, and the supervisor be gone meanwhile.
+        threading.Thread(target=self._hear, name="workbell-ear", daemon=True).start()
         works = self._task.kind is Kind.WORKER
-        role = Role(
-            self._task.queues,
-            self._task.concurrency,
-            schedules=not works,
-            works=works,
-            board=Board(self._memory) if works else None,
-            give_up=self._give_up if works else None,
-        )
         with make(self._task.recipe) as bell:
+            role = Role(
+                self._task.queues,
+                self._task.concurrency,
+                schedules=not works,
+                works=works,
+                board=Board(self._memory) if works else None,
+                give_up=self._give_up if works else None,
+                announce=lambda worker: self._announce(bell, worker),
+            )
             load_jobs(bell, self._task.recipe.folder, schedules=not works, tells=self._task.tells)
             bell.post = self._line.send  # type: ignore[assignment]  # it answers, and nobody asks
             bell.bus.subscribe(log_runs)
             bell.engine.on_change(log_change)
             if self._task.watch:
                 bell.engine.watch()
+            self._bell = bell
             asyncio.run(self._serve(bell, role))
         self._ended.set()
+
+    def _announce(self, bell: Workbell, worker: str) -> None:
+        """Before anything is claimed: should the first run kill this process, the supervisor knows whose it was."""
+        logs = self._task.recipe.settings
+        set_up(logs.log_level, logs.log_format, worker_id=worker)
+        self._announced = True
+        settings = bell.settings
+        self._line.send(StoreNamed(settings.url, settings.lease, settings.keep_succeeded, settings.keep_other))
+        self._line.send(WorkerStarted(worker, os.getpid(), len(bell.registry)))
 
     async def _serve(self, bell: Workbell, role: Role) -> None:
         names: list[str] = []
 
         def started(engine: Engine, stop: Stop) -> None:
             names.append(engine.worker)
-            settings = bell.settings
-            set_up(self._task.recipe.settings.log_level, self._task.recipe.settings.log_format, worker_id=engine.worker)
-            store = (settings.url, settings.lease, settings.keep_succeeded, settings.keep_other)
-            self._line.send(StoreNamed(*store))
-            self._line.send(WorkerStarted(engine.worker, os.getpid(), len(bell.registry)))
+            self._stop = stop
+            self._started.set()
             if role.works:
-                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop, False)
-            threading.Thread(target=self._hear, args=[bell, stop], name="workbell-ear", daemon=True).start()
+                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._end, False)
             threading.Thread(target=self._beat, args=[engine], name="workbell-beat", daemon=True).start()
 
         handed_back = await bell.serve(role, started, self._task.grace)
         self._line.send(WorkerShutdown(names[0], handed_back))
 
-    def _hear(self, bell: Workbell, stop: Stop) -> None:
+    def _hear(self) -> None:
         while True:
             match self._line.hear():
                 case messages.Stop(at_once):
-                    stop(at_once)
+                    self._end(at_once)
                 case SendToUser() | Broadcast() as message:
-                    bell.bus.tell(message)
+                    if self._bell is not None:
+                        self._bell.bus.tell(message)
                 case _:  # the supervisor is gone
-                    stop(False)
+                    self._end(False)
                     return
+
+    def _end(self, at_once: bool) -> None:
+        if not self._announced:  # still loading: there is nothing in its hands
+            os._exit(0)
+        self._started.wait(START)
+        # A handler that swallows its cancellation, or a thread of its own, could keep this process for ever.
+        patience = (0 if at_once else self._task.grace) + LAST
+        last = threading.Timer(patience, self._force)
+        last.daemon = True
+        last.start()
+        with suppress(RuntimeError):  # it has ended already
+            self._stop(at_once)
+
+    def _force(self) -> None:
+        log.warning("%s does not end, and is cut short", self._task.name)
+        os._exit(FORCED)
 
     def _beat(self, engine: Engine) -> None:
         clock = engine.clock
@@ -123,7 +159,7 @@ class _Child:
             now = clock.now()
             executing = [
                 Executing(work.run.id, work.run.job, (now - work.started_at).total_seconds())
-                for work in engine.executing
+                for work in engine.executing[:MOST_TOLD]
                 if work.started_at is not None
             ]
             self._line.send(Heartbeat(engine.worker, executing, engine.booked, memory_in_use()))

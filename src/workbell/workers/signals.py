@@ -38,6 +38,7 @@ class Signals:
     def heard(self) -> list[int]:
         with suppress(BlockingIOError):
             os.read(self.ear, 4096)
-        came = list(self._came)
-        self._came.clear()
+        came = []
+        while self._came:  # one may arrive at any moment
+            came.append(self._came.popleft())
         return came

@@ -11,10 +11,12 @@ import time
 from collections import deque
 from multiprocessing.connection import wait
 
+from workbell.engine.isolated.process import how_it_ended
 from workbell.errors import StoreUnavailable, WorkbellError
 from workbell.notices.message import Broadcast, SendToUser
 from workbell.workers.backoff import next_failures, wait_after
-from workbell.workers.children import Child, how_it_ended, make_context
+from workbell.workers.child import FORCED
+from workbell.workers.child_process import Child, make_context
 from workbell.workers.messages import (
     Bury,
     Heartbeat,
@@ -36,6 +38,7 @@ log = logging.getLogger("workbell.workers")
 LOOK = 0.5  # seconds between two looks at what the children are doing
 HUNG = 5.0  # seconds that a handler may outlast its time, before its worker is killed
 KEEPER_ENDS = 3.0
+AT_ONCE = 100  # messages of one child
 REMEMBER = 30.0  # seconds for which a new keeper is told what the one before was told
 
 
@@ -66,6 +69,7 @@ class Supervisor:
         self._leaving: list[Child] = []  # their places are taken; they end, once their successors have started
         self._burials: list[tuple[float, Bury]] = []  # when, and what the keeper was told then, or is to be told
         self._told_at = 0.0
+        self._looked_at = 0.0  # at the boards
         self._to_roll: deque[Place] = deque()
         self._signals = Signals()
         self._error: WorkerError | None = None
@@ -100,8 +104,13 @@ class Supervisor:
         return self._places if self._keeper is None else [*self._places, self._keeper]
 
     def _start(self, place: Place) -> None:
-        place.child = Child(self._context, place.task, self._plan.recipe.settings.concurrency)
-        log.debug("%s: process %d", place.task.name, place.child.pid)
+        try:
+            place.child = Child(self._context, place.task, self._plan.recipe.settings.concurrency)
+            log.debug("%s: process %d", place.task.name, place.child.pid)
+        except (OSError, EOFError) as error:  # no room for another process; the others go on
+            place.child = None
+            self._put_off(place, 0.0)
+            log.error("%s cannot be started, and is tried again: %s", place.task.name, error or "no process was made")
 
     # One round
 
@@ -126,8 +135,8 @@ class Supervisor:
         return max(min([LOOK, *(at - time.monotonic() for at in times)]), 0.01)
 
     def _hear(self, child: Child) -> None:
-        while child.line.waits():
-            message = child.line.hear()
+        for _ in range(AT_ONCE):  # others have something to say too
+            message = child.line.hear() if child.line.waits() else None
             if message is None:
                 return
             self._on_message(child, message)
@@ -139,9 +148,8 @@ class Supervisor:
                 child.started = True
                 log.info("%s started", child.task.name, extra={"worker_id": worker})
                 self._on_start(child)
-            case StoreNamed() if self._keeper is None:
-                self._keeper = Place(self._plan.keeper(message))
-                self._start(self._keeper)
+            case StoreNamed():
+                self._keep(message)
             case Heartbeat(_, _, booked, memory):
                 child.booked, child.memory = booked, memory
             case WorkerError(error, code):
@@ -151,6 +159,7 @@ class Supervisor:
                 else:
                     self._error = message  # said at the end, and once
             case WorkerShutdown(_, handed_back):
+                child.ended_well = True
                 log.info("%s ended; handed back: %d", child.task.name, handed_back)
             case SendToUser() | Broadcast():
                 for place in self._places:
@@ -158,6 +167,17 @@ class Supervisor:
                         place.child.send(message)
             case _:
                 pass
+
+    def _keep(self, store: StoreNamed) -> None:
+        """Have a keeper for this store; another one, if the code names another store than before."""
+        task = self._plan.keeper(store)
+        if self._keeper is None:
+            self._keeper = Place(task)
+            self._start(self._keeper)
+        elif self._keeper.task != task:
+            self._keeper.task = task
+            for keeper in self._keepers():
+                keeper.retire()
 
     def _on_start(self, child: Child) -> None:
         self._ready = True
@@ -181,6 +201,8 @@ class Supervisor:
 
     def _look(self) -> None:
         now = time.monotonic()
+        boards = now - self._looked_at >= LOOK
+        self._looked_at = now if boards else self._looked_at
         for place in self._all_places():
             child = place.child
             if child is None:
@@ -192,7 +214,8 @@ class Supervisor:
             elif child.kind is Kind.WORKER and not self._stopping and self._is_worn(child):
                 self._replace(place)
         for child in self._present():
-            self._kill_if_hung(child, now)
+            if boards:
+                self._kill_if_hung(child, now)
             if child.end_by is not None and now >= child.end_by and not child.cut:
                 log.warning("%s does not end; it is killed", child.task.name)
                 child.cut_short()
@@ -209,7 +232,8 @@ class Supervisor:
     def _is_worn(self, child: Child) -> bool:
         plan = self._plan
         by_runs = plan.max_runs is not None and child.booked >= plan.max_runs
-        by_memory = plan.max_memory is not None and child.memory >= plan.max_memory
+        # One that has done nothing yet would be followed by another of the same size.
+        by_memory = plan.max_memory is not None and child.memory >= plan.max_memory and child.booked > 0
         if by_runs or by_memory:
             log.info("%s is replaced after %d runs, with %d MB", child.task.name, child.booked, child.memory >> 20)
         return by_runs or by_memory
@@ -234,8 +258,10 @@ class Supervisor:
         self._hear(child)  # what it said last
         code = child.exit_code or 0
         place = next((place for place in self._all_places() if place.child is child), None)
+        orphaned = child.is_alive()  # then it is the process that it was forked from which has ended
         child.bury()
-        if child.kind is Kind.WORKER and child.worker is not None and code != 0:
+        if child.kind is Kind.WORKER and child.worker is not None and not child.ended_well:
+            child.unreachable = child.unreachable or orphaned
             self._burials.append((time.monotonic(), self._judge(child, code)))
         if child in self._leaving:
             self._leaving.remove(child)
@@ -248,7 +274,7 @@ class Supervisor:
         verdict = Verdict.BLAMED
         if child.overdue or child.unreachable:
             verdict = Verdict.INNOCENT
-        elif child.cut:
+        elif child.cut or code == FORCED:
             verdict = Verdict.HANDED_BACK
         notes = child.notes()
         executing = [note.run_id for note in notes if not note.returned]
@@ -258,15 +284,21 @@ class Supervisor:
 
     def _on_vacancy(self, place: Place, child: Child, code: int) -> None:
         if self._stopping:
+            self._put_off(place, child.lived)
             return
         if not self._ready:
             self._error = self._error or WorkerError(f"{child.task.name} {how_it_ended(code)} as it started", 70)
             self._stopping = True
             return
-        place.failures = next_failures(place.failures, child.lived)
+        pause = self._put_off(place, child.lived)
+        log.warning("%s %s; another is started in %.1f s", child.task.name, how_it_ended(code), pause)
+
+    def _put_off(self, place: Place, lived: float) -> float:
+        """When the next one is started, after one that lived so long; in how many seconds."""
+        place.failures = next_failures(place.failures, lived)
         pause = wait_after(place.failures)
         place.start_at = time.monotonic() + pause
-        log.warning("%s %s; another is started in %.1f s", child.task.name, how_it_ended(code), pause)
+        return pause
 
     # Stop
 

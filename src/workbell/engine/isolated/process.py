@@ -61,6 +61,12 @@ class IsolatedProcess:
         assert self._process.pid is not None
         self.pid: int = self._process.pid
 
+    @property
+    def is_dead(self) -> bool:
+        from multiprocessing.connection import wait
+
+        return bool(wait([self._process.sentinel], 0))
+
     def send(self, message: Execute) -> bool:
         """Whether it could be sent; if not, the process is dying."""
         try:
@@ -145,7 +151,7 @@ def _kill(pid: int, *, only_group: bool = False) -> None:
             os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
-def in_words(code: int | None) -> str:
+def how_it_ended(code: int | None) -> str:
     """How a process ended, as the rest of a sentence."""
     if code is None:
         return "could not be killed"

@@ -13,7 +13,7 @@ from workbell.engine.board import Board
 from workbell.engine.execute import stopped, used_up
 from workbell.engine.isolated.entry import Entry
 from workbell.engine.isolated.messages import Answer, Begun, Execute, Ready
-from workbell.engine.isolated.process import END, IsolatedProcess, Overdue, in_words
+from workbell.engine.isolated.process import END, IsolatedProcess, Overdue, how_it_ended
 from workbell.engine.outcome import HANDED_BACK, Died, Failed, Outcome, Raised
 from workbell.engine.work import Work
 from workbell.errors import WorkbellError
@@ -189,18 +189,19 @@ class _Hand:
         try:
             return HANDED_BACK if work.lost else self._execute(work)
         except WorkbellError as error:
-            return _unfit(work, str(error))
+            return stopped(work) or _unfit(work, str(error))
         except Exception as error:
             log.exception("run %s: its process cannot be used", work.run.id)
             self._let_go()
-            return Raised(error, "isolate")
+            return stopped(work) or Raised(error, "isolate")
 
     def _execute(self, work: Work) -> Outcome:
         process = self._process_for(work)
-        if process is None:
-            return _unfit(work, "its process ended while it was starting; its own words are in the worker's output.")
-        # Whoever asked for its end before there was a process to kill.
+        # Whoever asked for its end before there was a process to kill, or while it was starting.
         asked = stopped(work)
+        if process is None:
+            how = "its process ended while it was starting; its own words are in the worker's output."
+            return asked or _unfit(work, how)
         if asked is not None:
             return asked
         process.runs += 1
@@ -231,11 +232,13 @@ class _Hand:
         if code is not None and code == -getattr(signal, "SIGXCPU", 0):
             return used_up(work)
         if not begun:
-            return _unfit(work, f"its process {in_words(code)} while it loaded the job's code.")
-        return Died(in_words(code))
+            return _unfit(work, f"its process {how_it_ended(code)} while it loaded the job's code.")
+        return Died(how_it_ended(code))
 
     def _process_for(self, work: Work) -> IsolatedProcess | None:
         """The one at hand, if it has the code of this job as it is now; else a new one. None: it ended at once."""
+        if self.process is not None and self.process.is_dead:
+            self._bury()  # killed while it had nothing to do: that is not this run's fault
         if self.process is not None and self.process.jobs.get(work.job.name) is work.job:
             return self.process
         self._let_go()

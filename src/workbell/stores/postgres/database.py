@@ -85,6 +85,9 @@ class Database:
     def connect(self) -> Connection:
         """A new connection."""
         connection: Connection = psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=self._prepare)
+        # Limits are counted after a lock was waited for, and must then see what the one before has committed; a server
+        # may have another default.
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         # Ids are texts on our side; making UUID objects of them would only cost.
         connection.adapters.register_loader("uuid", TextLoader)
         # So that times arrive in UTC without being converted one by one; rows.py converts where a pooler loses it.

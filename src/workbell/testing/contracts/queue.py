@@ -140,6 +140,11 @@ class QueueContract:
         wanted = put(store, queue, *[request("known", queue=f"q{n}") for n in range(5)])
         assert sorted(ids(claim_until_idle(queue, 50, lambda lane: lane.job == "known"))) == sorted(wanted)
 
+    def test_a_whole_page_of_lanes_with_nothing_to_claim_has_an_end(self, store: Store, queue: Queue) -> None:
+        """However many lanes a queue looks at in one go: also if it is exactly as many as there are."""
+        put(store, queue, *(request(queue=f"queue {number}") for number in range(500)))
+        assert queue.claim(claimant(lambda _lane: False), 10, after(0)) == []
+
     def test_paused_lanes_do_not_hide_others(self, store: Store, queue: Queue) -> None:
         put(store, queue, *[request("paused", queue=f"q{n}") for n in range(LANES)])
         store.pause("default", None, "paused", after(0))

@@ -13,8 +13,8 @@ from multiprocessing.context import BaseContext
 from queue import SimpleQueue
 from typing import Any
 
-from workbell.engine.board import Board, Note, board_size
-from workbell.machine import process_start
+from workbell.engine.board import Note, board_size, notes_on
+from workbell.machine import is_running, process_start
 from workbell.notices.message import Broadcast, SendToUser
 from workbell.workers.child import main
 from workbell.workers.line import Line
@@ -54,6 +54,7 @@ class Child:
         self.end_by: float | None = None  # asked to end, because another takes its place or all end
         self.cut = False  # killed, because it did not
         self.unreachable = False  # it has said that it cannot go on, for lack of a store
+        self.ended_well = False  # it has said goodbye: nothing is left in its hands
         self.overdue: list[str] = []  # runs that outlasted their time, for which it was killed
         self.booked = 0
         self.memory = 0
@@ -98,7 +99,7 @@ class Child:
 
     def notes(self) -> list[Note]:
         """What its board says; also after its death."""
-        return [] if self._shared is None else Board(self._shared).notes()
+        return [] if self._shared is None else notes_on(self._shared)
 
     def send(self, message: Message) -> None:
         """Never waits: a child that does not listen must not hold up its supervisor. It may miss what is for people."""
@@ -119,8 +120,12 @@ class Child:
         self.cut = True
         self.kill()
 
+    def is_alive(self) -> bool:
+        """Whether there is still a process; its number may be another's by now."""
+        return process_start(self.pid) == self._born and is_running(self.pid)
+
     def kill(self) -> None:
-        if process_start(self.pid) == self._born:  # else it is gone, and its number another's
+        if process_start(self.pid) == self._born:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
 
@@ -132,13 +137,3 @@ class Child:
         self._to_send.put(None)
         self.line.close()
         self._process.close()
-
-
-def how_it_ended(exit_code: int) -> str:
-    """In words: `was killed by signal 9 (SIGKILL)`, `exited with code 1`."""
-    if exit_code >= 0:
-        return f"exited with code {exit_code}"
-    try:
-        return f"was killed by signal {-exit_code} ({signal.Signals(-exit_code).name})"
-    except ValueError:
-        return f"was killed by signal {-exit_code}"
