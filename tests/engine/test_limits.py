@@ -166,7 +166,8 @@ def test_only_what_is_paused_or_has_waited_too_long_is_handed_back() -> None:
         run = bell.request(job, {}, queue=queue).new.run
         return Work(msgspec.structs.replace(run, started_at=now - timedelta(seconds=waited)), job)
 
-    works = [work(plain, "a", 9), work(plain, "b", 0), work(limited, "a", 0.5), work(limited, "a", 1.5)]
+    works = [work(plain, "a", 0.5), work(plain, "b", 0), work(limited, "a", 0.5), work(limited, "a", 1.5)]
+    works.append(work(plain, "a", 1.5))
     begun = work(plain, "b", 3)
     begun.started_at = now
     taken: list[Work] = []
@@ -177,7 +178,7 @@ def test_only_what_is_paused_or_has_waited_too_long_is_handed_back() -> None:
     duty = HoldBack(store, lambda: [*works, begun], hand_back, poll=1)
     bell.pause(queue="b")
     assert duty.step(now) == 0.5
-    assert taken == [works[1], works[3]]
+    assert taken == [works[1], works[3], works[4]]
     bell.close()
 
 

@@ -24,7 +24,7 @@ BAD = {
     "segfaults": ("crashed", 0),
     "eats": ("memory", 2),
     "loops": ("timeout", 2),
-    "blocks": ("timeout", 2),
+    "blocks": ("timeout", 1),
 }
 HARMLESS = {AttemptStatus.LOST, AttemptStatus.RELEASED}
 

@@ -1,7 +1,7 @@
 """Hold back: what was claimed but has not begun goes back to the queue if it must not, or should not, begin here.
 
-Runs of what was paused since, so that a pause really pauses. And runs of a limited job that have waited here for long:
-they take a place that another worker could use.
+Runs of what was paused since, so that a pause really pauses. And runs that have waited here for long, because long ones
+came before them: another worker may have a slot for them, and those of a limited job take a place that it could use.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from workbell.engine.work import Work
-from workbell.model.limit import NO_LIMITS
 from workbell.model.run import Lane
 from workbell.stores.port import Store
 
-PATIENCE = timedelta(seconds=1)  # with a limited run that waits here
+PATIENCE = timedelta(seconds=1)  # with a run that waits here; ahead is claimed what takes a tenth of that
 
 
 class HoldBack:
@@ -51,4 +50,4 @@ def paused(store: Store) -> Callable[[Lane], bool]:
 
 def _has_waited(work: Work, now: datetime) -> bool:
     claimed_at = work.run.started_at
-    return work.job.limits != NO_LIMITS and claimed_at is not None and now - claimed_at > PATIENCE
+    return claimed_at is not None and now - claimed_at > PATIENCE
