@@ -3,7 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
+# More of them than cores: much of a test of processes is waiting for one.
+PYTEST := $(BIN)/python -m pytest --numprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check format soak bench clean
