@@ -6,13 +6,14 @@ was put back. Whether a run is live is drawn too, because it depends on workers 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
 import msgspec
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from workbell.model.run import NewRun
@@ -30,6 +31,8 @@ from workbell.scheduling.decide import account_for_pending, decide
 from workbell.scheduling.request import request_for
 from workbell.scheduling.rule import Rule, rule_of
 from workbell.scheduling.steer import begin
+
+SOAK = bool(os.environ.get("WORKBELL_SOAK"))
 
 START = datetime(2030, 3, 29, 22, 17, 3, tzinfo=UTC)  # a day before a change of clocks in Europe
 MICROSECOND = timedelta(microseconds=1)
@@ -204,6 +207,7 @@ def check_runs(ledger: Sequence[Tick], made: Sequence[NewRun]) -> None:
     assert all(tick.reason for tick in ledger if tick.outcome is not TickOutcome.FIRED)
 
 
+@settings(max_examples=1000 if SOAK else 20)
 @given(
     st.sampled_from(EXPRESSIONS), st.sampled_from(ZONES), st.sampled_from(WINDOWS), st.sampled_from(["defer", "skip"])
 )

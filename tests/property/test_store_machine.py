@@ -258,7 +258,7 @@ def test_sqlite_behaves_as_memory_does(tmp_path: Path) -> None:
             for file in tmp_path.glob(f"{path.name}*"):
                 file.unlink()
 
-    exercise(fresh, 40)
+    exercise(fresh, 25)
 
 
 @pytest.mark.timeout(0 if SOAK else 120)
@@ -273,4 +273,4 @@ def test_postgres_behaves_as_memory_does(databases: Databases) -> None:
             store.close()
             databases.give_back(url)
 
-    exercise(fresh, 30)
+    exercise(fresh, 15)

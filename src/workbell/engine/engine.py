@@ -233,7 +233,7 @@ class Engine:
         return self._clients[tenant]
 
     def _deliver(self, works: Sequence[Work]) -> None:
-        if self._bus:
+        if self._bus.wants(Move.START):
             self._bus.publish([Notice(Move.START, work.run) for work in works])
         if self._loop_watch.resting:
             self._loop_watch_duty.wake()
@@ -261,8 +261,13 @@ class Engine:
         self._tell([(work.run, change) for work, change in pairs])
 
     def _tell(self, pairs: Sequence[tuple[Run, Transition]]) -> None:
-        if self._bus:
-            self._bus.publish([Notice(change.move, change.after(run), change.ended) for run, change in pairs])
+        told = [
+            Notice(change.move, change.after(run), change.ended)
+            for run, change in pairs
+            if self._bus.wants(change.move)
+        ]
+        if told:
+            self._bus.publish(told)
 
     def _dropped(self, works: Sequence[Work]) -> None:
         for work in works:

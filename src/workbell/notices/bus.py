@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -29,16 +29,28 @@ class Bus:
     """Fans notices out. A listener that raises is logged and otherwise ignored."""
 
     def __init__(self) -> None:
-        self._listeners: list[Listener] = []
+        self._listeners: list[tuple[Listener, frozenset[Move]]] = []
+        self._wanted: frozenset[Move] = frozenset()
         self._ears: list[Callable[[Message], None]] = []
 
-    def __bool__(self) -> bool:
-        return bool(self._listeners)
+    def wants(self, move: Move) -> bool:
+        """Whether anybody hears of this move: a notice that nobody hears need not be made."""
+        return move in self._wanted
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Hear of every move; call the answer to stop."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+    def subscribe(self, listener: Listener, moves: Iterable[Move] = Move) -> Callable[[], None]:
+        """Hear of these moves; call the answer to stop."""
+        entry = (listener, frozenset(moves))
+        self._listeners.append(entry)
+        self._look()
+
+        def stop() -> None:
+            self._listeners.remove(entry)
+            self._look()
+
+        return stop
+
+    def _look(self) -> None:
+        self._wanted = frozenset(move for _, moves in self._listeners for move in moves)
 
     def on_message(self, ear: Callable[[Message], None]) -> Callable[[], None]:
         """Hear what is sent to people; call the answer to stop."""
@@ -53,8 +65,11 @@ class Bus:
                 log.exception("a listener failed")
 
     def publish(self, notices: Sequence[Notice]) -> None:
-        for listener in list(self._listeners):
+        for listener, moves in list(self._listeners):
+            heard = notices if len(moves) == len(Move) else [one for one in notices if one.move in moves]
+            if not heard:
+                continue
             try:
-                listener(notices)
+                listener(heard)
             except Exception:
                 log.exception("a listener failed")

@@ -53,6 +53,12 @@ def log_runs(notices: Sequence[Notice]) -> None:
             log.log(line.level, "%s: %s (run %s, attempt %d)%s", *said, extra=facts | {EVENT: line.event})
 
 
+def logged_moves() -> list[Move]:
+    """Those that the level in force lets through: a worker need not even tell of the others."""
+    levels = {move: line.level for move, line in LINES.items()} | {Move.LOSE: LINES[Move.FAIL].level}  # it may be final
+    return [move for move, level in levels.items() if log.isEnabledFor(level)]
+
+
 def _line_of(notice: Notice) -> Line | None:
     if notice.move is Move.LOSE and notice.run.status.final:
         return LINES[Move.FAIL]
