@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from tests.support.waiting import until
+from tests.unit.makers import worker_of
 from workbell import Context, Status, Workbell
 from workbell.app import open_store
 from workbell.engine.consume import Consume, limits
@@ -20,7 +21,6 @@ from workbell.engine.work import Work
 from workbell.model.clock import ManualClock
 from workbell.model.limit import Limits, limits_on
 from workbell.model.state import Move
-from workbell.model.worker import Worker
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
 from workbell.settings import Settings
@@ -37,21 +37,6 @@ def bell(store_url: str) -> Iterator[Workbell]:
     with Workbell(settings=Settings(url=store_url, **QUICK)) as bell:
         bell.store.check()
         yield bell
-
-
-def worker(jobs: tuple[str, ...], now: datetime) -> Worker:
-    return Worker(
-        id="w",
-        host="h",
-        pid=1,
-        incarnation="i",
-        version="1",
-        queues=None,
-        jobs=jobs,
-        concurrency=1,
-        started_at=now,
-        seen_at=now,
-    )
 
 
 class Gauge:
@@ -196,7 +181,7 @@ def test_drain_keeps_to_limits() -> None:
     assert drain(bell) == []
     clock.advance(1)
     assert len(drain(bell, until_idle=False)) == 2
-    bell.store.put_worker(worker(("paced",), clock.now()))
+    bell.store.put_worker(worker_of("paced", now=clock.now()))
     assert bell.why(bell.runs(status="queued")[0].id) == (
         "A limit holds it back: 2 of job paced started in the last 60 s; the next may start in 60 s."
     )

@@ -17,6 +17,7 @@ from workbell.errors import WorkbellError
 from workbell.model.run import FINAL, Attempt, AttemptStatus, NewRun, Run, Status
 
 CRASH_LIMIT = 3
+CRASHED = "crashed"  # the reason of a run whose own process died, or that was set aside for its deaths
 SUSPECT_LOSSES = 2  # so many lost leases make a suspect, where nobody knows what the lost worker was executing
 
 
@@ -253,58 +254,54 @@ def lose(
     Its supervisor knows what a dead child was executing: then the run is `blamed`, which makes it a suspect, or it is
     known to be innocent. Where nobody knows, a run becomes a suspect when it is lost a second time.
     """
-    losses = run.losses + 1
     crashes = run.crashes + (run.alone and blamed is not False)
-    suspect = run.suspect or (losses >= SUSPECT_LOSSES if blamed is None else blamed)
+    suspect = run.suspect or (run.losses + 1 >= SUSPECT_LOSSES if blamed is None else blamed)
     error = f"The worker {run.worker} {how} while it held this run."
-    if crashes >= CRASH_LIMIT:
-        return _move(
-            Move.LOSE, run, Status.FAILED, now, losses=losses, crashes=crashes, error=error, reason="crashed", keep=keep
-        )
-    return _move(
-        Move.LOSE,
-        run,
-        Status.QUEUED,
-        now,
-        losses=losses,
-        crashes=crashes,
-        error=error,
-        reason="worker lost",
-        suspect=suspect,
-        ended=AttemptStatus.LOST,
-    )
+    return _lost(run, now, crashes=crashes, suspect=suspect, error=error, reason="worker lost", keep=keep)
 
 
 def crash(run: Run, now: datetime, *, keep: timedelta, how: str, started_at: datetime | None = None) -> Transition:
     """The process that the run had for itself is dead. It was alone there, so that no neighbour comes into question;
     and it took no worker with it, so that it is no suspect either."""
-    losses, crashes = run.losses + 1, run.crashes + 1
     error = f"The process of this run {how}."
-    if crashes >= CRASH_LIMIT:
-        return _move(
-            Move.LOSE,
-            run,
-            Status.FAILED,
-            now,
-            losses=losses,
-            crashes=crashes,
-            error=error,
-            reason="crashed",
-            keep=keep,
-            started_at=started_at,
-        )
+    return _lost(
+        run,
+        now,
+        crashes=run.crashes + 1,
+        suspect=run.suspect,
+        error=error,
+        reason=CRASHED,
+        keep=keep,
+        started_at=started_at,
+    )
+
+
+def _lost(
+    run: Run,
+    now: datetime,
+    *,
+    crashes: int,
+    suspect: bool,
+    error: str,
+    reason: str,
+    keep: timedelta,
+    started_at: datetime | None = None,
+) -> Transition:
+    """Back to the queue, with the attempt on record; or set aside, after too many deaths alone."""
+    over = crashes >= CRASH_LIMIT
     return _move(
         Move.LOSE,
         run,
-        Status.QUEUED,
+        Status.FAILED if over else Status.QUEUED,
         now,
-        losses=losses,
+        losses=run.losses + 1,
         crashes=crashes,
         error=error,
-        reason="crashed",
-        suspect=run.suspect,
+        reason=CRASHED if over else reason,
+        suspect=suspect,
+        keep=keep if over else None,
         started_at=started_at,
-        ended=AttemptStatus.LOST,
+        ended=None if over else AttemptStatus.LOST,
     )
 
 

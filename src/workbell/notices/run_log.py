@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbell.logs.facts import EVENT, run_facts
 from workbell.model.run import Run
-from workbell.model.state import Move
+from workbell.model.state import CRASHED, Move
 from workbell.notices.bus import Notice
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ log = logging.getLogger("workbell.runs")
 files_log = logging.getLogger("workbell.jobs")
 
 RESULT_LIMIT = 200
-CRASHED = "crashed"
 _NAMED = re.compile(r"([\w.<>]+)(?:: |$)")  # an error's first line begins with its type
 
 
