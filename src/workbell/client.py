@@ -6,6 +6,7 @@ Every verb is written once and plainly; the async one is the same call on a thre
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -14,10 +15,13 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, Unpack
 import msgspec
 
 from workbell.afresh import in_every_child
+from workbell.emitting import Emitting
 from workbell.errors import InvalidOption, InvalidPayload, RunNotFinished, RunNotFound, UnknownJob
+from workbell.events.subscriptions import Subscriptions
+from workbell.handlers.current import current_run, depth_behind
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
-from workbell.machine import process_name
+from workbell.machine import process_name, program_name
 from workbell.model import state
 from workbell.model.capability import capability
 from workbell.model.ids import is_id
@@ -48,7 +52,7 @@ class Request(NamedTuple):
     connection: Any = None
 
 
-class Client(Watching, Pausing):
+class Client(Watching, Pausing, Emitting):
     """What an application does with jobs and runs. `Workbell` is one, for its own tenant."""
 
     def __init__(
@@ -60,6 +64,8 @@ class Client(Watching, Pausing):
         keep: Keep,
         waiter: Waiter | None = None,
         timezone: str | None = None,
+        event_source: str | None = None,
+        subscriptions: Subscriptions | None = None,
     ) -> None:
         self.store = store
         self.registry = registry
@@ -71,6 +77,8 @@ class Client(Watching, Pausing):
         in_every_child(self)
         self.waiter = waiter or Waiter(store)
         self.timezone = timezone
+        self.event_source = event_source or f"/{program_name()}"
+        self.subscriptions = subscriptions or Subscriptions(store)
         self.schedules = Schedules(self)
 
     def start_afresh(self) -> None:
@@ -87,7 +95,8 @@ class Client(Watching, Pausing):
         job_name, queue, text, limits = self.resolve(job, payload)
         now = self.store.clock.now()
         key = None if limits is NO_LIMITS else key_of(limits, text)
-        if not options:
+        depth = depth_behind(current_run.get())
+        if not options and not depth:
             return Request(plain_request(Lane(self.tenant, queue, job_name, None, key), text, now))
         new = make_request(
             job_name,
@@ -98,6 +107,7 @@ class Client(Watching, Pausing):
             now=now,
             accepted_by=process_name(),
             lane_key=key,
+            depth=depth,
         )
         return Request(new, options.get("connection"))
 
@@ -334,7 +344,14 @@ class Client(Watching, Pausing):
     def for_tenant(self, tenant: str) -> Client:
         """The same verbs for another tenant."""
         other = Client(
-            self.store, self.registry, tenant=tenant, keep=self.keep, waiter=self.waiter, timezone=self.timezone
+            self.store,
+            self.registry,
+            tenant=tenant,
+            keep=self.keep,
+            waiter=self.waiter,
+            timezone=self.timezone,
+            event_source=self.event_source,
+            subscriptions=self.subscriptions,
         )
         other.nudge = lambda: self.nudge()
         return other
@@ -348,7 +365,8 @@ class Client(Watching, Pausing):
     async def hop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call on a thread. It is shielded: a cancelled caller does not tear a write in half."""
         loop = asyncio.get_running_loop()
-        return await asyncio.shield(loop.run_in_executor(self._threads, lambda: call(*args, **kwargs)))
+        here = contextvars.copy_context()  # also there it is known which run's handler this is
+        return await asyncio.shield(loop.run_in_executor(self._threads, lambda: here.run(call, *args, **kwargs)))
 
     def close(self) -> None:
         self.waiter.close()

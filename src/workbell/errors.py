@@ -30,6 +30,10 @@ class InvalidOption(WorkbellError):
     """An option of an enqueue, a filter or a setting has a value that cannot be used."""
 
 
+class InvalidEvent(WorkbellError):
+    """An event, its type or a pattern cannot be used."""
+
+
 class DuplicateRun(WorkbellError):
     """A run with this key exists, and the caller asked for duplicates to be rejected."""
 
@@ -106,3 +110,29 @@ class SchemaMismatch(StoreError):
 
 class WrongConnection(StoreError):
     """The connection handed to `connection=` does not belong to the store's database."""
+
+
+class MissingPackage(WorkbellError):
+    """A part of Workbell was asked for whose packages are not installed."""
+
+    exit_code = 78
+
+
+class EndpointRefused(WorkbellError):
+    """The URL may not be sent to."""
+
+
+class SendFailed(WorkbellError):
+    """No answer came back: the name, the connection, TLS or the answer itself failed, or the time was over."""
+
+    exit_code = 69
+
+
+class InvalidSignature(WorkbellError):
+    """What arrived was not signed with a secret that is valid here, or not within the last minutes."""
+
+
+class SecretSealed(WorkbellError):
+    """A stored secret cannot be opened with the keys of this process."""
+
+    exit_code = 78

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from workbell.errors import SettingsError
 from workbell.logs.handler import FORMATS
@@ -41,6 +42,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     grace: float = 25.0
     keep_succeeded: float = 7 * 86400.0
     keep_other: float = 30 * 86400.0
+    keep_events: float = 30 * 86400.0
+    webhook_allow: tuple[str, ...] = ()
+    secret_key: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """What can be logged: passwords and keys are left out."""
+        shown = asdict(self) | ({"secret_key": "…"} if self.secret_key else {})
+        return [(name, without_secrets(value) if isinstance(value, str) else value) for name, value in shown.items()]
 
     @property
     def lease_span(self) -> timedelta:
@@ -48,7 +60,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def keep(self) -> Keep:
-        return Keep(timedelta(seconds=self.keep_succeeded), timedelta(seconds=self.keep_other))
+        spans = (self.keep_succeeded, self.keep_other, self.keep_events)
+        return Keep(*(timedelta(seconds=span) for span in spans))
 
 
 def find_file(start: Path | None = None) -> Path | None:
@@ -92,7 +105,7 @@ def _from_file(file: Path) -> dict[str, Any]:
 def _places_of(file: Path, found: dict[str, Any]) -> dict[str, Any]:
     """Relative places in a workbell.toml are meant from its own folder, and so is what it leaves open: a project is
     one folder, wherever in it a command is called."""
-    given = msgspec.structs.asdict(beside(file)) | found
+    given = asdict(beside(file)) | found
     for name in ("url", "database"):
         if name in found and isinstance(found[name], str) and _is_relative(found[name]):
             given[name] = f"sqlite:///{file.parent / found[name].removeprefix('sqlite:///')}"
@@ -119,17 +132,20 @@ def beside(file: Path) -> Settings:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    return {
+    given: dict[str, Any] = {
         name: environment[PREFIX + name.upper()]
         for name in Settings.__struct_fields__
         if environment.get(PREFIX + name.upper())
     }
+    if "webhook_allow" in given:
+        given["webhook_allow"] = [entry.strip() for entry in given["webhook_allow"].split(",") if entry.strip()]
+    return given
 
 
 def _checked(settings: Settings) -> Settings:
     bounds: dict[str, tuple[float, float]] = {"workers": (0, 1000), "concurrency": (1, 10_000), "lease": (0.5, 86400)}
     bounds |= {"sweep": (0.05, 3600), "poll": (0.005, 60)}
-    bounds |= {"grace": (0, 86400), "keep_succeeded": (0, 1e10), "keep_other": (0, 1e10)}
+    bounds |= {"grace": (0, 86400), "keep_succeeded": (0, 1e10), "keep_other": (0, 1e10), "keep_events": (0, 1e10)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)
         if not low <= value <= high:
@@ -138,6 +154,10 @@ def _checked(settings: Settings) -> Settings:
         raise SettingsError(f"Settings: log_level = {settings.log_level!r} is none of debug, info, warning, error.")
     if settings.log_format not in FORMATS:
         raise SettingsError(f"Settings: log_format = {settings.log_format!r} is none of {', '.join(FORMATS)}.")
+    if settings.webhook_allow:
+        from workbell.outgoing.allow import AllowList
+
+        AllowList.parse(settings.webhook_allow)
     return settings
 
 

@@ -19,6 +19,7 @@ from workbell.engine.hold_back import HoldBack
 from workbell.engine.isolated.entry import Entry, no_entry
 from workbell.engine.loop import Duty
 from workbell.engine.loop_watch import LoopWatch
+from workbell.engine.match import MatchEvents
 from workbell.engine.materialise import Materialise
 from workbell.engine.outcome import HANDED_BACK, Outcome
 from workbell.engine.prune import Prune
@@ -109,11 +110,13 @@ class Engine:
         recover = Recover(store, settings.keep, self._announce, settings.sweep, self._tell)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
         self._materialise = Materialise(store, client.registry, self._announce, settings.poll)
+        self._match = MatchEvents(store, client.registry, client.subscriptions, self._announce, settings.poll)
         renew = Renew(store, settings.lease_span, self._works, self._hands.stop_work, alone=role.give_up is None)
         prune = Prune(store, PRUNE)
         self._consume_duty = Duty("consume", self._consume.step, clock)
         self._dispatch_duty = Duty("dispatch", self._dispatch.step, clock)
         self._materialise_duty = Duty("materialise", self._materialise.step, clock)
+        self._match_duty = Duty("match", self._match.step, clock)
         self._finish_duty = Duty("finish", self._finish.step, clock)
         self._renew_duty = Duty("renew", renew.step, clock)
         hold_back = HoldBack(store, self._works, self._hand_back, settings.poll)
@@ -126,6 +129,7 @@ class Engine:
                 Duty("unserved", Unserved(store).step, clock),
                 Duty("declare", self._declare, clock),
                 self._materialise_duty,
+                self._match_duty,
             ]
         if role.works:
             # What is claimed last is stopped first.
@@ -190,6 +194,8 @@ class Engine:
         self._dispatch_duty.wake()
         self._materialise.hint()
         self._materialise_duty.wake()
+        self._match.hint()
+        self._match_duty.wake()
 
     def _announce(self) -> None:
         self._consume_duty.wake()

@@ -8,6 +8,7 @@ from typing import Any
 from workbell.engine.outcome import HANDED_BACK, Ended, Outcome, Raised, read_return
 from workbell.engine.work import Work
 from workbell.handlers.context import Context, end_database, is_still_held, keep_database, uses_database
+from workbell.handlers.current import current_run
 
 
 class HandlerTimeout(Exception):
@@ -32,12 +33,14 @@ def call_plain(work: Work, context: Context | None) -> Outcome:
     if isinstance(given, Raised):
         return given
     function = work.job.function
+    here = current_run.set(work.run)
     try:
         value = function(context, **given) if work.job.signature.wants_context else function(**given)
         return _kept(work, context, read_return(value))
     except BaseException as error:  # noqa: BLE001  sys.exit() in a handler ends the handler, not the worker
         return stopped(work) or Raised(error)
     finally:
+        current_run.reset(here)
         end_database(context)
 
 
@@ -48,6 +51,7 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
         return given
     function = work.job.function
     limit = work.timeout
+    here = current_run.set(work.run)
     try:
         called = function(context, **given) if work.job.signature.wants_context else function(**given)
         if limit is None:
@@ -65,6 +69,7 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
     except BaseException as error:  # noqa: BLE001  see call_plain
         return stopped(work) or Raised(error)
     finally:
+        current_run.reset(here)
         end_database(context)
 
 

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from workbell.handlers.signals import Cancel, Snooze
+from workbell.handlers.signals import Cancel, Snooze, TryAgain
 from workbell.model import state
 from workbell.model.clock import span
 from workbell.model.payload import clean_text, describe_error, encode
@@ -35,6 +35,8 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     reason: str = "error"
     kinds: tuple[str, ...] = ()
     final: bool = False
+    wait: float = 0.0  # no sooner than after so many seconds is it tried again
+    result: str | None = None  # what it tells besides its words, as JSON
 
 
 class Died(msgspec.Struct, frozen=True):
@@ -80,7 +82,21 @@ def read_return(value: Any) -> Outcome:
 def told(raised: Raised) -> Failed:
     """An error in words: all that is kept of it, and all that is decided by."""
     error = raised.error
-    return Failed(describe_error(error), raised.reason, tuple(sorted(kinds_of(type(error)))), raised.final)
+    kinds = tuple(sorted(kinds_of(type(error))))
+    if not isinstance(error, TryAgain):
+        return Failed(describe_error(error), raised.reason, kinds, raised.final)
+    final = raised.final or not error.again
+    return Failed(error.words, raised.reason, kinds, final, error.wait.total_seconds(), _told_result(error))
+
+
+def _told_result(error: TryAgain) -> str | None:
+    """What cannot be stored is left out: the failure itself must be booked."""
+    if error.result is None:
+        return None
+    try:
+        return encode("the error's result", error.result)
+    except Exception:  # noqa: BLE001
+        return None
 
 
 def decide(
@@ -113,8 +129,10 @@ def decide(
             policy = own or job_retry or DEFAULT
             failures = run.failures + 1
             if not failed.final and policy.allows(failures, failed.kinds):
-                wait = policy.wait(failures, randomness)
-                return state.retry(run, now, error=text, reason=reason, wait=wait, started_at=started_at)
+                wait = max(policy.wait(failures, randomness), timedelta(seconds=failed.wait))
+                return state.retry(
+                    run, now, error=text, reason=reason, wait=wait, started_at=started_at, result=failed.result
+                )
             return state.fail(
                 run,
                 now,
@@ -123,6 +141,7 @@ def decide(
                 keep=keep.other,
                 started_at=started_at,
                 then=reschedule(run, now),
+                result=failed.result,
             )
         case _:
             assert_never(outcome)

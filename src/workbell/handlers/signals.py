@@ -1,10 +1,14 @@
-"""What a handler can return instead of a result, to steer its run."""
+"""What a handler can return instead of a result, or raise, to steer its run."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import msgspec
+
+from workbell.model.clock import span
+from workbell.model.payload import clean_text
 
 
 class Cancel(msgspec.Struct, frozen=True):
@@ -22,3 +26,21 @@ class Snooze(msgspec.Struct, frozen=True):
     @property
     def wait(self) -> timedelta:
         return self.delay if isinstance(self.delay, timedelta) else timedelta(seconds=self.delay)
+
+
+class TryAgain(Exception):
+    """Raise this from a handler to fail its attempt and say when the next one makes sense.
+
+    `TryAgain("the mailbox is full", after=120)` waits two minutes, or as long as the retry policy asks if that is
+    longer; whether there is another attempt is up to the policy. With `again=False` there is none. `result` is kept
+    with the attempt, beside the words.
+    """
+
+    def __init__(
+        self, words: str, *, after: float | timedelta = 0.0, again: bool = True, result: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(words)
+        self.words = clean_text(str(words))
+        self.wait = max(span("TryAgain", after), timedelta(0))
+        self.again = again
+        self.result = result

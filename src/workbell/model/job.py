@@ -34,6 +34,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     rate: str | None = None
     rate_key: str | None = None
     enabled: bool = True
+    processor: bool = False  # whether its handler takes an event, so that a trigger can start it
 
     @property
     def limits(self) -> Limits:

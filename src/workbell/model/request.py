@@ -81,6 +81,7 @@ def make_request(
     now: datetime,
     accepted_by: str,
     lane_key: str | None = None,
+    depth: int = 0,
 ) -> NewRun:
     """A new run as the options ask for it; raises InvalidOption for the first one that cannot be used."""
     check_names(options)
@@ -118,7 +119,7 @@ def make_request(
         now,
         now,
         input_text=input_text,
-        options_text=_options_text(options),
+        options_text=_options_text(options, depth),
         tag=tag,
         key=key,
         user_id=user_id,
@@ -156,7 +157,7 @@ def _on_duplicate(options: EnqueueOptions) -> OnDuplicate:
         raise InvalidOption(f"on_duplicate: {value!r} is none of return, reject, replace.") from None
 
 
-def _options_text(options: EnqueueOptions) -> str | None:
+def _options_text(options: EnqueueOptions, depth: int) -> str | None:
     retry = options.get("retry")
     if retry is not None and not isinstance(retry, Retry):
         raise InvalidOption(f"retry: expected a Retry, got {type(retry).__name__}.")
@@ -167,6 +168,7 @@ def _options_text(options: EnqueueOptions) -> str | None:
         auto_reschedule=reschedule,
         reschedules_left=None if reschedule is None else RESCHEDULES,
         remove_delay=seconds("remove_delay", options["remove_delay"]) if "remove_delay" in options else None,
+        depth=depth,
     )
     return None if kept == NO_OPTIONS else msgspec.json.encode(kept).decode()
 

@@ -60,6 +60,8 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     auto_reschedule: float | None = None
     reschedules_left: int | None = None
     remove_delay: float | None = None
+    trigger: str | None = None  # the trigger or endpoint whose event made it
+    depth: int = 0  # of the event that made it, or that lies behind the run that did
 
 
 NO_OPTIONS = Options()
@@ -190,6 +192,12 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     finished_at: datetime | None = None
     worker: str | None = None
     error: str | None = None
+    result_text: str | None = None
+
+    @property
+    def result(self) -> Any:
+        """What the handler returned, or told with its error."""
+        return decode(self.result_text)
 
 
 class OnDuplicate(StrEnum):
@@ -220,6 +228,5 @@ def last_attempt(run: Run) -> Attempt | None:
     """The newest attempt, which is kept in the run itself."""
     if run.status in PENDING or not run.attempt or run.started_at is None:
         return None
-    return Attempt(
-        run.id, run.attempt, AttemptStatus(run.status.value), run.started_at, run.finished_at, run.worker, run.error
-    )
+    status = AttemptStatus(run.status.value)
+    return Attempt(run.id, run.attempt, status, run.started_at, run.finished_at, run.worker, run.error, run.result_text)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from workbell.errors import WorkbellError
+from workbell.model.event import Event
 from workbell.model.run import FINAL, Attempt, AttemptStatus, NewRun, Run, Status
 
 CRASH_LIMIT = 3
@@ -55,16 +56,17 @@ MOVES: dict[Move, Rule] = {
 
 
 class Keep(NamedTuple):
-    """How long finished runs are kept before they are removed."""
+    """How long finished runs and events are kept before they are removed."""
 
     succeeded: timedelta = timedelta(days=7)
     other: timedelta = timedelta(days=30)
+    events: timedelta = timedelta(days=30)
 
 
 def kept(run: Run, keep: Keep) -> Keep:
     """How long this run is kept: as it asked for itself, else as is the rule."""
     own = None if run.options_text is None else run.options.remove_delay
-    return keep if own is None else Keep(timedelta(seconds=own), timedelta(seconds=own))
+    return keep if own is None else keep._replace(succeeded=timedelta(seconds=own), other=timedelta(seconds=own))
 
 
 class Transition(msgspec.Struct, frozen=True, gc=False):
@@ -93,6 +95,7 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
     remove_at: datetime | None = None
     ended: Attempt | None = None  # the attempt that this move ends, where the run itself goes on
     then: NewRun | None = None  # a run to be made in the same write, if this move happens
+    emits: tuple[Event, ...] = ()  # told in the same write, if this move happens
 
     def after(self, run: Run) -> Run:
         """The run as it is once this transition is written."""
@@ -137,7 +140,7 @@ def _move(
     begun = run.started_at if started_at is None else started_at  # a claim's time is not yet the handler's
     record = None
     if ended is not None:
-        record = Attempt(run.id, run.attempt, ended, begun, now, run.worker, error)
+        record = Attempt(run.id, run.attempt, ended, begun, now, run.worker, error, result)
     return Transition(
         move,
         run.id,
@@ -158,7 +161,7 @@ def _move(
         reason,
         suspect and not final,
         now if final else None,
-        result,
+        result if final else None,
         None if keep is None else now + keep,
         record,
         then,
@@ -176,7 +179,14 @@ def succeed(
 
 
 def retry(
-    run: Run, now: datetime, *, error: str, reason: str, wait: timedelta, started_at: datetime | None = None
+    run: Run,
+    now: datetime,
+    *,
+    error: str,
+    reason: str,
+    wait: timedelta,
+    started_at: datetime | None = None,
+    result: str | None = None,
 ) -> Transition:
     return _move(
         Move.RETRY,
@@ -189,6 +199,7 @@ def retry(
         reason=reason,
         started_at=started_at,
         ended=AttemptStatus.FAILED,
+        result=result,
     )
 
 
@@ -201,6 +212,7 @@ def fail(
     keep: timedelta,
     started_at: datetime | None = None,
     then: NewRun | None = None,
+    result: str | None = None,
 ) -> Transition:
     return _move(
         Move.FAIL,
@@ -213,6 +225,7 @@ def fail(
         keep=keep,
         started_at=started_at,
         then=then,
+        result=result,
     )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 from workbell.errors import DuplicateRun, WrongConnection
+from workbell.model.event import Event
 from workbell.model.run import Added, NewRun, OnDuplicate
 from workbell.stores.statements import reject_duplicate
 
@@ -45,6 +46,14 @@ class Caller:
     def run(self, requests: Sequence[Request]) -> list[Added]:
         return [self._run(request) for request in requests]
 
+    def emit(self, event: Event, statements: Sequence[Spelled]) -> Added:
+        holder = event.id
+        for name, sql, values in statements:
+            found = self.rows(sql, values)
+            if name == "event_holder":
+                holder = text_of(found[0][0])
+        return Added(holder, holder == event.id)
+
     def _run(self, request: Request) -> Added:
         holder = request.new.run.id
         for name, sql, values in request.statements:
@@ -69,6 +78,14 @@ class AsyncCaller:
 
     async def run(self, requests: Sequence[Request]) -> list[Added]:
         return [await self._run(request) for request in requests]
+
+    async def emit(self, event: Event, statements: Sequence[Spelled]) -> Added:
+        holder = event.id
+        for name, sql, values in statements:
+            found = await self.rows(sql, values)
+            if name == "event_holder":
+                holder = text_of(found[0][0])
+        return Added(holder, holder == event.id)
 
     async def _run(self, request: Request) -> Added:
         holder = request.new.run.id

@@ -9,7 +9,7 @@ from workbell.model.run import FINAL, LIVE
 from workbell.stores.port import Filter
 
 COLUMNS = {"tag": "r.tag = :tag", "schedule": "r.schedule = :schedule", "user_id": "r.user_id = :user_id"}
-LANE_COLUMNS = ("tenant", "job", "queue")
+LANE_COLUMNS = {"tenant": "tenant", "job": "job", "queue": "queue", "key": "lane_key"}  # and what the filter calls them
 MANY = 1000  # lanes: rather asked for by what they have in common than by their ids
 
 
@@ -22,7 +22,7 @@ class LaneChoice(NamedTuple):
 
 
 def _asked(wanted: Filter) -> dict[str, Any]:
-    return {name: value for name in LANE_COLUMNS if (value := getattr(wanted, name)) is not None}
+    return {name: value for name, word in LANE_COLUMNS.items() if (value := getattr(wanted, word)) is not None}
 
 
 def lanes_wanted(wanted: Filter) -> tuple[str, dict[str, Any]]:
@@ -35,7 +35,9 @@ def lanes_wanted(wanted: Filter) -> tuple[str, dict[str, Any]]:
 def lanes_beside(wanted: Filter) -> tuple[str, dict[str, Any]]:
     """A lane that is not of a filter, if there is one."""
     asked = _asked(wanted)
-    where = " OR ".join(f"{name} <> :{name}" for name in asked) or "1 = 0"
+    # A lane may have no key at all.
+    where = " OR ".join(f"{name} <> :{name}" if name != "key" else "key IS NULL OR key <> :key" for name in asked)
+    where = where or "1 = 0"
     return f"SELECT id FROM workbell_lanes WHERE {where} LIMIT :limit", asked | {"limit": 1}  # noqa: S608
 
 

@@ -23,6 +23,7 @@ from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, OnDuplicat
 from workbell.model.state import MOVES, Keep, Move, Transition, cancel
 from workbell.model.worker import Worker
 from workbell.stores.allotment import Allotment
+from workbell.stores.memory_events import MemoryEvents
 from workbell.stores.memory_limits import MemoryLimits
 from workbell.stores.memory_logs import MemoryLogs
 from workbell.stores.memory_schedules import MemorySchedules
@@ -34,7 +35,7 @@ RUNNING = MOVES[Move.START].targets[0]
 replace = msgspec.structs.replace
 
 
-class MemoryStore(MemorySchedules, MemoryLogs, MemoryWorkers, MemoryLimits):
+class MemoryStore(MemorySchedules, MemoryEvents, MemoryLogs, MemoryWorkers, MemoryLimits):
     """Everything in dicts, under one lock."""
 
     def __init__(self, clock: Clock | None = None, keep: Keep | None = None) -> None:
@@ -197,6 +198,8 @@ class MemoryStore(MemorySchedules, MemoryLogs, MemoryWorkers, MemoryLimits):
             self._live[run.id] = replace(after, cancel_requested=False)
             if change.ended is not None:
                 self._attempts.setdefault(run.id, []).append(change.ended)
+        for event in change.emits:
+            self._add_event(event)
         return True
 
     def _touch(self, held: Held, **changes: Any) -> bool:
@@ -228,7 +231,8 @@ class MemoryStore(MemorySchedules, MemoryLogs, MemoryWorkers, MemoryLimits):
             for key in keys:
                 del self._keys[key]
             self._delete_idle_lanes(now)
-            return len(over[:limit]) + len(keys) + self._delete_ticks(now - self.keep.other, limit)
+            gone = len(over[:limit]) + len(keys) + self._delete_ticks(now - self.keep.other, limit)
+            return gone + self._delete_events(now - self.keep.events, limit)
 
     # Reading
 
@@ -343,6 +347,11 @@ class MemoryStore(MemorySchedules, MemoryLogs, MemoryWorkers, MemoryLimits):
                 attempts=[attempt for listed in self._attempts.values() for attempt in listed],
                 logs=[line for listed in self._logs.values() for line in listed.values()],
                 keys=[(tenant, key, run, until) for (tenant, key), (run, until) in self._keys.items()],
+                events=list(self._events.values()),
+                matches=list(self._matches.values()),
+                triggers=list(self._triggers.values()),
+                endpoints=list(self._endpoints.values()),
+                health=list(self._health.values()),
             )
 
     def load(self, batch: Batch) -> None:
@@ -365,6 +374,7 @@ class MemoryStore(MemorySchedules, MemoryLogs, MemoryWorkers, MemoryLimits):
                     known.append(attempt)
             self._keep_lines(batch.logs)
             self._keys = {(tenant, key): (run, until) for tenant, key, run, until in batch.keys} | self._keys
+            self._load_events(batch)
 
     def close(self) -> None: ...
 
@@ -374,6 +384,7 @@ def _matches(run: Run, wanted: Filter) -> bool:
     asked = all(getattr(wanted, name) in (None, getattr(run, name)) for name in fields)
     return (
         asked
+        and wanted.lane_key in (None, run.lane.key)
         and (not wanted.status or run.status in wanted.status)
         and (wanted.before is None or run.id < wanted.before)
     )

@@ -31,6 +31,7 @@ class MemorySchedules:
     _keys: dict[tuple[str, str], tuple[str, datetime | None]]
 
     def __init__(self) -> None:
+        super().__init__()
         self._schedules: dict[str, Schedule] = {}
         self._ticks: dict[tuple[str, datetime], Tick] = {}
 

@@ -13,9 +13,9 @@ from workbell.model.ids import new_id
 from workbell.stores.queries import migrations
 from workbell.stores.session import Session
 
-OLDEST = 3  # the oldest schema this code can work with
-NEWEST = 3  # the newest schema this code knows
-OLDEST_READER = 3  # the oldest code (by the newest schema it knows) that can work with the schema made here
+OLDEST = 4  # the oldest schema this code can work with
+NEWEST = 4  # the newest schema this code knows
+OLDEST_READER = 4  # the oldest code (by the newest schema it knows) that can work with the schema made here
 
 
 class Schema(Protocol):

@@ -12,6 +12,8 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from workbell.model.clock import Clock
+from workbell.model.endpoint import Endpoint, Health
+from workbell.model.event import Event, FannedOut, Match
 from workbell.model.job import Job
 from workbell.model.limit import Limit, Use
 from workbell.model.log_line import LogLine
@@ -19,6 +21,7 @@ from workbell.model.pause import Pause
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Transition
+from workbell.model.trigger import Trigger
 from workbell.model.worker import Worker
 
 
@@ -65,6 +68,7 @@ class Filter(NamedTuple):
     user_id: int | None = None
     before: str | None = None
     limit: int = 100
+    lane_key: str | None = None  # of the value of the job's key, or of one endpoint
 
 
 class Counts(NamedTuple):
@@ -101,6 +105,11 @@ class Batch(NamedTuple):
     attempts: Sequence[Attempt] = ()
     logs: Sequence[LogLine] = ()
     keys: Sequence[tuple[str, str, str, datetime | None]] = ()
+    events: Sequence[Event] = ()
+    matches: Sequence[Match] = ()
+    triggers: Sequence[Trigger] = ()
+    endpoints: Sequence[Endpoint] = ()
+    health: Sequence[Health] = ()
 
 
 class Store(Protocol):
@@ -158,7 +167,7 @@ class Store(Protocol):
         """Ask for the end of a running run; its worker learns of it when it renews."""
 
     def delete_finished(self, now: datetime, limit: int) -> int:
-        """Remove finished runs (with attempts and logs), ticks and keys whose time is over; how many rows went."""
+        """Remove finished runs (with attempts and logs), ticks, keys and events whose time is over; how many went."""
 
     # Reading runs
     def find_runs(self, ids: Iterable[str]) -> dict[str, Run]: ...
@@ -224,6 +233,63 @@ class Store(Protocol):
 
     def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
         """The fire ledger of a schedule, newest first."""
+
+    # Events
+    def add_events(self, new: Sequence[Event]) -> list[Added]:
+        """Store facts, deduplicating by source and key; durable when it returns. Concurrent callers share a commit."""
+
+    def add_event_on(self, connection: Any, event: Event) -> Added:
+        """The same inside the caller's own transaction: the event exists if and when that commits."""
+
+    async def aadd_event_on(self, connection: Any, event: Event) -> Added: ...
+
+    def waiting_events(self, limit: int) -> list[Event]:
+        """Events that have not been fanned out, oldest first; without their data."""
+
+    def fan_out(self, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
+        """Write all that follows from events, each if nobody has; the ids of the events of which that is so."""
+
+    def add_matched(self, new: Sequence[NewRun], matches: Sequence[Match]) -> None:
+        """Make runs for events that were fanned out before, each taking its place in the ledger."""
+
+    def find_events(self, ids: Iterable[str]) -> dict[str, Event]: ...
+
+    def list_events(self, tenant: str, *, type: str | None, before: str | None, limit: int) -> list[Event]:  # noqa: A002
+        """Events of a tenant, newest first; of one type, or of all."""
+
+    def matches_of_event(self, event: str, *, after: str | None, limit: int) -> list[Match]:
+        """What an event matched, by subscriber."""
+
+    def matches_of_subscriber(self, subscriber: str, *, before: str | None, limit: int) -> list[Match]:
+        """What a trigger or endpoint was matched by, the newest event first."""
+
+    # Triggers and endpoints
+    def subscriptions_version(self) -> int:
+        """A number that is another one after every change of a trigger or an endpoint."""
+
+    def write_trigger(self, trigger: Trigger, expected: int | None) -> bool:
+        """A new trigger if its name is free (`expected` is none), or a change if it still has this version."""
+
+    def delete_trigger(self, trigger_id: str) -> bool: ...
+
+    def declare_triggers(self, ids: Sequence[str], now: datetime) -> None:
+        """Note that code still wants these."""
+
+    def list_triggers(self, tenant: str | None = None) -> list[Trigger]:
+        """The triggers of a tenant, or of all, by name."""
+
+    def write_endpoint(self, endpoint: Endpoint, expected: int | None) -> bool:
+        """A new endpoint (`expected` is none), or a change if it still has this version."""
+
+    def delete_endpoint(self, endpoint_id: str) -> bool: ...
+
+    def list_endpoints(self, tenant: str | None = None) -> list[Endpoint]:
+        """The endpoints of a tenant, or of all, oldest first."""
+
+    def note_delivery(self, endpoint_id: str, succeeded: bool, now: datetime) -> Health:
+        """A delivery has been tried; how they go now."""
+
+    def find_health(self, endpoint_id: str) -> Health: ...
 
     # Logs of runs
     def add_logs(self, lines: Sequence[tuple[int, LogLine]]) -> int:

@@ -21,7 +21,10 @@ def read(path: str) -> str:
 @cache
 def queries(engine: str) -> dict[str, str]:
     """All queries of an engine, with its overrides in place."""
-    return parse(read("shared.sql")) | parse(read(f"{engine}.sql"))
+    found: dict[str, str] = {}
+    for folder in ("", "events/"):
+        found |= parse(read(f"{folder}shared.sql")) | parse(read(f"{folder}{engine}.sql"))
+    return found
 
 
 def spell_postgres(text: str) -> str:

@@ -16,6 +16,7 @@ from workbell.model.retry import Retry
 from workbell.model.run import Attempt, AttemptStatus, Lane, NewRun, Run, Status
 from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, ScheduleOptions, Tick, TickOutcome
 from workbell.model.worker import Worker
+from workbell.stores.event_rows import EVENT_TIMES, place_event_columns
 
 # In the order of the fields of Run.
 LIVE = (
@@ -34,13 +35,13 @@ SCHEDULE = (
 ).split()
 JOB = (
     "id tenant name handler queue description payload_template retry timeout enabled concurrency concurrency_key rate "
-    "rate_key created_at updated_at"
+    "rate_key created_at updated_at processor"
 ).split()
 REPORT = "last_run_status last_run_ended_at failed_runs".split()
 TICK = "schedule due until count outcome run reason created_at".split()
 LOG = "run attempt line at level message".split()
 WORKER = "id host pid incarnation version queues jobs concurrency started_at seen_at stopping".split()
-TIMES = {
+TIMES = EVENT_TIMES | {
     name
     for name in (*FINISHED, *SCHEDULE, *REPORT, *TICK, *LOG, *WORKER)
     if name.endswith(("_at", "_until", "_for")) or name in ("at", "due", "until", "held_tick")
@@ -76,7 +77,8 @@ def place_columns(query: str, *, alias: str = "r.") -> str:
     """Fill the column lists into a query."""
     finished = [NOT_IN_HISTORY.get(name, alias + name) for name in FINISHED]
     return (
-        query.replace("{live}", ", ".join(alias + name for name in LIVE))
+        place_event_columns(query)
+        .replace("{live}", ", ".join(alias + name for name in LIVE))
         .replace("{returning}", ", ".join(LIVE))
         .replace("{finished}", ", ".join(finished))
         .replace("{live_columns}", ", ".join(LIVE))
@@ -170,7 +172,9 @@ def run_values(run: Run) -> dict[str, Any]:
 
 
 def attempt_values(attempt: Attempt) -> dict[str, Any]:
-    return msgspec.structs.asdict(attempt) | {"status": attempt.status.value}
+    values = msgspec.structs.asdict(attempt) | {"status": attempt.status.value}
+    values["result"] = values.pop("result_text")
+    return values
 
 
 def attempt_from(row: Sequence[Any]) -> Attempt:
@@ -185,7 +189,9 @@ def job_values(job: Job) -> dict[str, Any]:
 def job_from(row: Sequence[Any]) -> Job:
     values = dict(zip(JOB, row, strict=True))
     retry = None if values["retry"] is None else _retry.decode(values["retry"])
-    return Job(**(values | {"retry": retry, "enabled": bool(values["enabled"])}))
+    return Job(
+        **(values | {"retry": retry, "enabled": bool(values["enabled"]), "processor": bool(values["processor"])})
+    )
 
 
 def schedule_values(schedule: Schedule) -> dict[str, Any]:

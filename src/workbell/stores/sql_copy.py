@@ -10,7 +10,7 @@ import msgspec
 
 from workbell.model.clock import EPOCH
 from workbell.model.run import Lane
-from workbell.stores import rows
+from workbell.stores import event_rows, rows
 from workbell.stores.port import Batch
 from workbell.stores.session import Row, Session
 
@@ -44,6 +44,19 @@ def export(store: SqlStore) -> Iterator[Batch]:
     while ticks := _page(store, "export_ticks", rows.tick_from, after=last[0], after_due=last[1]):
         yield Batch(ticks=ticks)
         last = (ticks[-1].schedule, ticks[-1].due)
+    # Before the runs that belong to them: a scheduler of the new store must never find an event without its matches.
+    triggers, endpoints = store.list_triggers(), store.list_endpoints()
+    if triggers or endpoints:
+        health = store.read(lambda session: [event_rows.health_from(row) for row in session.rows("all_health")])
+        yield Batch(triggers=triggers, endpoints=endpoints, health=health)
+    last = (zero, zero)
+    while matches := _page(store, "export_matches", event_rows.match_from, after=last[0], after_subscriber=last[1]):
+        yield Batch(matches=matches)
+        last = (matches[-1].event, matches[-1].subscriber)
+    after = zero
+    while events := _page(store, "export_events", event_rows.event_from, after=after):
+        yield Batch(events=events)
+        after = events[-1].id
     for name in ("export_runs", "export_history"):
         after = zero
         while runs := store.query(name, after=after, limit=PAGE):
@@ -96,6 +109,18 @@ def load(session: Session, batch: Batch, now: datetime) -> None:
         session.rows("load_log", **msgspec.structs.asdict(line))
     for tenant, key, run_id, until in batch.keys:
         session.rows("load_key", tenant=tenant, key=key, run=run_id, until=until)
+    for match in batch.matches:
+        session.rows("load_match", **event_rows.match_values(match))
+    for event in batch.events:
+        session.rows("add_event", **event_rows.event_values(event))
+    for trigger in batch.triggers:
+        session.rows("add_trigger", **event_rows.trigger_values(trigger))
+    for endpoint in batch.endpoints:
+        session.rows("add_endpoint", **event_rows.endpoint_values(endpoint))
+    for health in batch.health:
+        session.rows("load_health", **msgspec.structs.asdict(health))
+    if batch.triggers or batch.endpoints:
+        session.rows("raise_subscriptions")
 
 
 def _key_from(row: Row) -> tuple[str, str, str, datetime | None]:

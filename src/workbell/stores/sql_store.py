@@ -17,11 +17,13 @@ from workbell.stores.filters import list_query
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed
 from workbell.stores.session import Row, Session
+from workbell.stores.sql_events import SqlEvents
 from workbell.stores.sql_lanes import SqlLanes
 from workbell.stores.sql_limits import SqlLimits
 from workbell.stores.sql_logs import SqlLogs
 from workbell.stores.sql_pauses import SqlPauses, read_pauses
 from workbell.stores.sql_schedules import SqlSchedules
+from workbell.stores.sql_subscribers import SqlSubscribers
 from workbell.stores.sql_workers import SqlWorkers
 from workbell.stores.statements import reject_duplicate, statements_for
 
@@ -35,10 +37,10 @@ FINISHED = (
     "run_id expected expected_token status failures losses crashes started_at error reason finished_at result_text "
     "remove_at"
 ).split()
-ATTEMPT = "run number status started_at finished_at worker error".split()
+ATTEMPT = "run number status started_at finished_at worker error result".split()
 
 
-class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlSchedules, SqlLogs, SqlWorkers):
+class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlSchedules, SqlLogs, SqlWorkers, SqlEvents, SqlSubscribers):
     """The shared half of the SQLite and PostgreSQL stores."""
 
     engine: str
@@ -48,6 +50,7 @@ class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlSchedules, SqlLogs, SqlWorkers
         self.keep = keep
         SqlLanes.__init__(self)
         SqlLimits.__init__(self)
+        SqlEvents.__init__(self)
         self._adds: GroupCommit[NewRun, Added] = GroupCommit(self._write_runs)
 
     # What the engines supply
@@ -206,6 +209,9 @@ class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlSchedules, SqlLogs, SqlWorkers
         follow = [c.then for c in ordered if c.then is not None and (c.run_id, c.expected_token) in moved]
         if follow:
             self._add(session, follow, list({request.run.lane for request in follow}))
+        told = [event for c in ordered if c.emits and (c.run_id, c.expected_token) in moved for event in c.emits]
+        if told:
+            self.emit_in(session, told)
         return {run_id for run_id, _ in moved}
 
     def _free_keys(self, session: Session, keyed: Sequence[Row]) -> None:
@@ -231,6 +237,7 @@ class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlSchedules, SqlLogs, SqlWorkers
         def work(session: Session) -> int:
             ticks = session.rows("delete_ticks", before=now - self.keep.other, limit=limit)
             gone = self._delete_finished(session, now, limit) + len(ticks) + len(session.rows("drop_keys", now=now))
+            gone += self.delete_events_in(session, now - self.keep.events, limit)
             self.delete_idle_lanes(session, now)
             self.delete_idle_limits(session, now)
             return gone

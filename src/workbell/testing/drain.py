@@ -17,6 +17,7 @@ from random import Random
 from workbell.client import Client
 from workbell.engine.consume import limits, serves
 from workbell.engine.execute import call_async, call_plain
+from workbell.engine.match import MatchEvents
 from workbell.engine.materialise import Materialise
 from workbell.engine.outcome import Raised, decide
 from workbell.engine.recover import Recover
@@ -81,6 +82,7 @@ class _Drainer:
         self._claimant = Claimant("drain", settings.lease_span, serves(bell.registry, None), limits(bell.registry))
         self._recover = Recover(bell.store, bell.keep, lambda: None, settings.sweep)
         self._materialise = Materialise(bell.store, bell.registry, lambda: None, settings.poll)
+        self._match = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda: None, settings.poll)
         self._reports = Reports(bell.store, bell.store.clock)
         self._random = Random(0)
 
@@ -104,6 +106,8 @@ class _Drainer:
             pass  # more than a batch was lost or has expired
         while self._materialise.fire_due(now):
             pass  # a schedule has other ticks, or a batch was full
+        while self._match.fan_out_waiting(now):
+            pass  # what they start may emit more, which the next look finds
         while self._store.dispatch(now, BATCH) >= BATCH:
             pass
         return now

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from workbell.model.clock import SystemClock
+from workbell.model.event import Event
 from workbell.model.run import Added, Lane, NewRun, Run
 from workbell.model.schedule import ScheduleChange
 from workbell.model.state import MOVES, Keep, Move
 from workbell.stores import migrate
-from workbell.stores.callers import Request
+from workbell.stores.callers import Request, Spelled
 from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.postgres.arrays import array_text
 from workbell.stores.postgres.callers import open_async_caller, open_caller
@@ -26,6 +27,7 @@ from workbell.stores.postgres.hints import LATER, ListenWatch, Notifier
 from workbell.stores.queries import queries, spell_postgres
 from workbell.stores.rows import NEW, new_values, place_columns, run_with_times
 from workbell.stores.session import Row, Session
+from workbell.stores.sql_events import statements_for_event
 from workbell.stores.sql_store import SqlStore
 from workbell.stores.statements import Statement, statements_for
 
@@ -195,19 +197,21 @@ class PostgresStore(SqlStore):
         self._notifier.send_later(LATER)
         return added
 
+    def add_event_on(self, connection: Any, event: Event) -> Added:
+        added = open_caller(connection, self._identity()).emit(event, _spell_all(statements_for_event(event)))
+        self._notifier.send_later(LATER)
+        return added
+
+    async def aadd_event_on(self, connection: Any, event: Event) -> Added:
+        identity = self._store_id or await asyncio.to_thread(self._identity)
+        caller = await open_async_caller(connection, identity)
+        added = await caller.emit(event, _spell_all(statements_for_event(event)))
+        self._notifier.send_later(LATER)
+        return added
+
     def _statements(self, new: Sequence[NewRun]) -> list[Request]:
         self._make_lanes(self._unknown_lanes(new))
-        return [
-            Request(
-                request,
-                [
-                    (statement.query, QUERIES[statement.query], statement.values)
-                    for statement in statements_for(request, self.keep)
-                    if statement.query not in ONLY_SQLITE
-                ],
-            )
-            for request in new
-        ]
+        return [Request(request, _spell_all(statements_for(request, self.keep))) for request in new]
 
     def _identity(self) -> str:
         if not self._store_id:
@@ -258,3 +262,12 @@ class PostgresStore(SqlStore):
     def close(self) -> None:
         self._notifier.close()
         self.database.close()
+
+
+def _spell_all(statements: Iterable[Statement]) -> list[Spelled]:
+    """Statements as a caller's connection executes them."""
+    return [
+        (statement.query, QUERIES[statement.query], statement.values)
+        for statement in statements
+        if statement.query not in ONLY_SQLITE
+    ]

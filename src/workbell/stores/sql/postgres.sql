@@ -92,10 +92,10 @@ INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at,
 SELECT * FROM locked RETURNING id, token, key, lane, schedule, status
 
 -- add_attempts: ended attempts of runs that go on
-INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error)
+INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error, result)
 SELECT * FROM unnest(CAST(:run AS uuid[]), CAST(:number AS integer[]), CAST(:status AS text[]),
     CAST(:started_at AS timestamptz[]), CAST(:finished_at AS timestamptz[]), CAST(:worker AS text[]),
-    CAST(:error AS text[]))
+    CAST(:error AS text[]), CAST(:result AS text[]))
 ON CONFLICT (run, number) DO NOTHING
 
 -- free_keys: keys that were held while their runs lived

@@ -74,7 +74,8 @@ SELECT count(*) FROM (SELECT 1 FROM workbell_runs WHERE status = 'queued' AND la
 SELECT lane, status, count(*) FROM workbell_runs GROUP BY lane, status
 
 -- attempts: ended attempts of a run
-SELECT run, number, status, started_at, finished_at, worker, error FROM workbell_attempts WHERE run = :id ORDER BY number
+SELECT run, number, status, started_at, finished_at, worker, error, result
+FROM workbell_attempts WHERE run = :id ORDER BY number
 
 -- logs: the log lines of a run beyond a place, oldest first
 SELECT run, attempt, line, at, level, message FROM workbell_logs
@@ -98,7 +99,7 @@ ON CONFLICT (tenant, name) DO UPDATE SET handler = excluded.handler, queue = exc
     description = excluded.description, payload_template = excluded.payload_template, retry = excluded.retry,
     timeout = excluded.timeout, enabled = excluded.enabled, concurrency = excluded.concurrency,
     concurrency_key = excluded.concurrency_key, rate = excluded.rate, rate_key = excluded.rate_key,
-    updated_at = excluded.updated_at
+    processor = excluded.processor, updated_at = excluded.updated_at
 
 -- find_job: one definition
 SELECT {job} FROM workbell_jobs WHERE tenant = :tenant AND name = :name
@@ -182,7 +183,7 @@ SELECT {live} FROM workbell_runs r WHERE r.id > :after ORDER BY r.id LIMIT :limi
 SELECT {finished} FROM workbell_history r WHERE r.id > :after ORDER BY r.id LIMIT :limit
 
 -- export_attempts: all attempts, by run and number
-SELECT run, number, status, started_at, finished_at, worker, error
+SELECT run, number, status, started_at, finished_at, worker, error, result
 FROM workbell_attempts WHERE (run, number) > (:after, :after_number) ORDER BY run, number LIMIT :limit
 
 -- export_logs: all log lines, by run, attempt and line
@@ -229,8 +230,8 @@ DELETE FROM workbell_runs WHERE id = :id
 INSERT INTO workbell_history ({finished_columns}) VALUES ({finished_values}) ON CONFLICT (id) DO NOTHING
 
 -- load_attempt: an attempt of another store
-INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error)
-VALUES (:run, :number, :status, :started_at, :finished_at, :worker, :error) ON CONFLICT (run, number) DO NOTHING
+INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error, result)
+VALUES (:run, :number, :status, :started_at, :finished_at, :worker, :error, :result) ON CONFLICT (run, number) DO NOTHING
 
 -- load_log: a log line of another store
 INSERT INTO workbell_logs (run, attempt, line, at, level, message)

@@ -85,8 +85,8 @@ RETURNING id, token, key, lane, schedule, status
 DELETE FROM workbell_runs WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- add_attempts: ended attempts of runs that go on
-INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error)
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
+INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error, result)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
 FROM json_each(:rows) WHERE true
 ON CONFLICT (run, number) DO NOTHING
 

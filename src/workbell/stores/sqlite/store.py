@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from workbell.model.clock import SystemClock
+from workbell.model.event import Event
 from workbell.model.run import Added, Lane, NewRun, Run
 from workbell.model.state import MOVES, Keep, Move, Transition
-from workbell.stores import migrate
-from workbell.stores.callers import Request
+from workbell.stores import event_rows, migrate
+from workbell.stores.callers import Request, Spelled
 from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.queries import queries
 from workbell.stores.rows import (
@@ -32,6 +33,7 @@ from workbell.stores.rows import (
     to_micros,
 )
 from workbell.stores.session import Row, Session
+from workbell.stores.sql_events import statements_for_event
 from workbell.stores.sql_store import SqlStore
 from workbell.stores.sqlite.callers import open_async_caller, open_caller
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
@@ -75,6 +77,16 @@ JOB_TIMES = (JOB.index("created_at"), JOB.index("updated_at"))
 SCHEDULE_TIMES = tuple(place for place, name in enumerate((*SCHEDULE, *REPORT)) if name in TIMES)
 for schedules in ("export_schedules", "list_schedules", "list_schedules_of", "find_schedules", "due_schedules"):
     TIME_COLUMNS[schedules] = SCHEDULE_TIMES
+for event_query, columns in {
+    **dict.fromkeys(
+        ("waiting_events", "list_events", "list_events_of", "find_events", "export_events"), event_rows.EVENT
+    ),
+    **dict.fromkeys(("matches_of_event", "matches_of_subscriber", "export_matches"), event_rows.MATCH),
+    **dict.fromkeys(("triggers", "list_triggers"), event_rows.TRIGGER),
+    **dict.fromkeys(("endpoints", "list_endpoints"), event_rows.ENDPOINT),
+    **dict.fromkeys(("note_failure", "note_success", "find_health", "all_health"), event_rows.HEALTH),
+}.items():
+    TIME_COLUMNS[event_query] = event_rows.time_places(columns)
 for jobs in ("find_job", "list_jobs", "export_jobs"):
     TIME_COLUMNS[jobs] = JOB_TIMES
 
@@ -239,7 +251,17 @@ class SqliteStore(SqlStore):
             session.rows("delete_logs", ids=gone)
         return len(gone)
 
+    def _delete_matches(self, session: Session, gone: Sequence[str]) -> None:
+        session.rows("delete_matches", ids=list(gone))
+
     # The caller's own transaction
+
+    def add_event_on(self, connection: Any, event: Event) -> Added:
+        return open_caller(connection, self.file.path).emit(event, _spell_all(statements_for_event(event)))
+
+    async def aadd_event_on(self, connection: Any, event: Event) -> Added:
+        caller = await open_async_caller(connection, self.file.path)
+        return await caller.emit(event, _spell_all(statements_for_event(event)))
 
     def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
         caller = open_caller(connection, self.file.path)
@@ -256,11 +278,7 @@ class SqliteStore(SqlStore):
             lane = request.run.lane
             parts = {"lane": lane.id, "created_at": request.run.created_at, **msgspec.structs.asdict(lane)}
             listed = [Statement("add_lane", parts), *statements_for(request, self.keep)]
-            spelled = [
-                (statement.query, QUERIES[statement.query], {k: _value(v) for k, v in statement.values.items()})
-                for statement in listed
-            ]
-            found.append(Request(request, spelled))
+            found.append(Request(request, _spell_all(listed)))
         return found
 
     # Hints and housekeeping
@@ -307,6 +325,14 @@ class SqliteStore(SqlStore):
 
     def close(self) -> None:
         self.file.close()
+
+
+def _spell_all(statements: Iterable[Statement]) -> list[Spelled]:
+    """Statements as a caller's connection executes them."""
+    return [
+        (statement.query, QUERIES[statement.query], {k: _value(v) for k, v in statement.values.items()})
+        for statement in statements
+    ]
 
 
 def _filesystem(path: Path) -> tuple[str, str, str]:

@@ -1,0 +1,112 @@
+"""The verb that tells a fact: `bell.emit("posts.created", {...})`. It is stored; all that follows comes from there."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from workbell.errors import InvalidEvent
+from workbell.handlers.current import current_run, depth_behind
+from workbell.model.event import SYSTEM_SOURCE, Event
+from workbell.model.ids import new_id
+from workbell.model.job import name
+from workbell.model.payload import encode
+from workbell.model.run import Added
+from workbell.model.system_events import SYSTEM_TYPES
+from workbell.patterns import check_type
+from workbell.stores.port import Store
+
+T = TypeVar("T")
+
+SOURCE_LIMIT = 1024
+
+
+class Emitting(ABC):
+    """The part of a client that emits events."""
+
+    store: Store
+    tenant: str
+    nudge: Callable[[], None]
+    event_source: str
+
+    @abstractmethod
+    def hop(self, call: Callable[[], T]) -> Awaitable[T]: ...
+
+    def emit(
+        self,
+        type: str,  # noqa: A002
+        data: Any = None,
+        *,
+        subject: str | None = None,
+        source: str | None = None,
+        key: str | None = None,
+        connection: Any = None,
+    ) -> Event:
+        """Tell a fact: `bell.emit("posts.created", {"id": 7})`; every trigger that matches it starts one run.
+
+        Of events with one `source` and `key` there is one: told again, it is the first one that you get. With
+        `connection=` it exists if and when the caller's own transaction commits.
+        """
+        event = self._event(type, data, subject, source, key)
+        self.store.check()
+        if connection is None:
+            added = self.store.add_events([event])[0]
+            self.nudge()
+        else:
+            added = self.store.add_event_on(connection, event)
+        return event if added.created else self._told_before(event, added)
+
+    async def aemit(
+        self,
+        type: str,  # noqa: A002
+        data: Any = None,
+        *,
+        subject: str | None = None,
+        source: str | None = None,
+        key: str | None = None,
+        connection: Any = None,
+    ) -> Event:
+        if connection is None:
+            return await self.hop(lambda: self.emit(type, data, subject=subject, source=source, key=key))
+        event = self._event(type, data, subject, source, key)
+        await self.hop(self.store.check)
+        added = await self.store.aadd_event_on(connection, event)
+        return event if added.created else await self.hop(lambda: self._told_before(event, added))
+
+    def _told_before(self, event: Event, added: Added) -> Event:
+        # In a caller's transaction the first one may not be visible to us yet; its id is what counts.
+        told = msgspec.structs.replace(event, id=added.run_id)
+        return self.store.find_events([added.run_id]).get(added.run_id, told)
+
+    def _event(self, type: str, data: Any, subject: str | None, source: str | None, key: str | None) -> Event:  # noqa: A002
+        if check_type(type) in SYSTEM_TYPES:
+            raise InvalidEvent(
+                f"event {type}: Workbell tells this one itself; choose another type, such as app.{type}."
+            )
+        source = self.event_source if source is None else _text("source", source, SOURCE_LIMIT)
+        if source == SYSTEM_SOURCE:
+            raise InvalidEvent(f"event {type}: the source {source} is Workbell's own; choose another.")
+        now = self.store.clock.now()
+        behind = current_run.get()
+        return Event(
+            new_id(),
+            self.tenant,
+            type,
+            source,
+            now,
+            now,
+            subject=None if subject is None else _text("subject", subject, SOURCE_LIMIT),
+            data_text=encode(f"event {type}: its data", data),
+            key=None if key is None else name("key", key, InvalidEvent),
+            depth=0 if behind is None else depth_behind(behind) + 1,
+            cause=None if behind is None else behind.id,
+        )
+
+
+def _text(what: str, value: object, limit: int) -> str:
+    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= limit:
+        raise InvalidEvent(f"{what}: use a text of 1 to {limit:,} printable characters, got {value!r:.60}.")
+    return value

@@ -1,0 +1,96 @@
+"""Match: events that were stored are fanned out: each makes one run for every trigger and endpoint it matches.
+
+Any number of schedulers do this at once. What follows from an event is decided here and written in one guarded
+transaction, so that a crash at any moment leaves an event either waiting or done with.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from workbell.engine.look import Look
+from workbell.events.fan_out import delivery_lane, fan_out
+from workbell.events.subscriptions import Subscriber, Subscriptions
+from workbell.handlers.registry import Registry
+from workbell.model.endpoint import Endpoint
+from workbell.model.event import FannedOut, MatchOutcome
+from workbell.model.job import QUEUE
+from workbell.model.limit import NO_LIMITS, Limits, key_of
+from workbell.model.run import Lane
+from workbell.stores.port import Store
+
+log = logging.getLogger("workbell.events")
+
+BATCH = 500
+GAP = 0.02  # seconds from a hint to a look: an event should not wait long, and not every hint is about one
+
+
+class MatchEvents:
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        subscriptions: Subscriptions,
+        announce: Callable[[], None],
+        poll: float,
+    ) -> None:
+        self._store = store
+        self._registry = registry
+        self._subscriptions = subscriptions
+        self._announce = announce
+        self._look = Look(poll, GAP)
+        self.hint = self._look.hint  # an event may have been emitted
+
+    def step(self, now: datetime) -> float:
+        """Fan out what waits; the answer is how long until the next look."""
+        left = self._look.left(now)
+        if left is not None:
+            return left
+        if self.fan_out_waiting(now):
+            self._look.again()
+            return 0
+        self._look.again(now + self._look.poll)
+        return self._look.poll.total_seconds()
+
+    def fan_out_waiting(self, now: datetime) -> bool:
+        """A batch of what waits; whether there was any."""
+        waiting = self._store.waiting_events(BATCH)
+        if not waiting:
+            return False
+        subscriptions = self._subscriptions.current()  # after the events: see there
+        lanes: dict[str, Lane] = {}
+
+        def lane_of(subscriber: Subscriber) -> Lane:
+            if subscriber.id not in lanes:
+                lanes[subscriber.id] = self._lane_of(subscriber)
+            return lanes[subscriber.id]
+
+        fanned = [fan_out(event, subscriptions.match(event), now, lane_of) for event in waiting]
+        taken = self._store.fan_out(fanned, now)
+        mine = [one for one in fanned if one.event_id in taken]
+        self._warn(mine)
+        if any(one.runs for one in mine):
+            self._announce()
+        return True
+
+    def _lane_of(self, subscriber: Subscriber) -> Lane:
+        if isinstance(subscriber, Endpoint):
+            return delivery_lane(subscriber)
+        queue, limits = self._known(subscriber.tenant, subscriber.job)
+        key = None if limits is NO_LIMITS else key_of(limits, None)
+        return Lane(subscriber.tenant, queue, subscriber.job, None, key)
+
+    def _known(self, tenant: str, job: str) -> tuple[str, Limits]:
+        known = self._registry.find(job)
+        if known is not None:
+            return known.queue, known.limits
+        stored = self._store.find_job(tenant, job)
+        return (QUEUE, NO_LIMITS) if stored is None else (stored.queue, stored.limits)
+
+    def _warn(self, fanned: list[FannedOut]) -> None:
+        for one in fanned:
+            cut = [match for match in one.matches if match.outcome is MatchOutcome.TOO_DEEP]
+            if cut:
+                log.warning("event %s: nothing was started for %d triggers: %s", one.event_id, len(cut), cut[0].reason)

@@ -1,0 +1,1 @@
+"""Events: who hears of them, what follows from them, and the verbs to emit and look at them."""

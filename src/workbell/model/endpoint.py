@@ -1,0 +1,54 @@
+"""A webhook endpoint: where events are sent, which of them, how, and how that goes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from workbell.model.job import TENANT
+from workbell.model.retry import Retry
+
+
+class SealedSecret(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A signing secret as it is stored; the last one of an endpoint is the newest."""
+
+    text: str
+    created_at: datetime
+    until: datetime | None = None  # when it is no longer used, once another has taken its place
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One receiver. `headers_text` and the secrets are sealed where a key is configured."""
+
+    id: str
+    url: str
+    patterns: tuple[str, ...]
+    created_at: datetime
+    updated_at: datetime
+    tenant: str = TENANT
+    description: str = ""
+    headers_text: str | None = None
+    secrets: tuple[SealedSecret, ...] = ()
+    enabled: bool = True
+    reason: str | None = None  # why it is disabled
+    disabled_at: datetime | None = None
+    retry: Retry | None = None
+    rate: str | None = None
+    concurrency: int | None = None
+    timeout: float | None = None
+    version: int = 0
+
+    def __repr__(self) -> str:
+        """Without headers and secrets: what is shown by accident must not give them away."""
+        return f"Endpoint(id={self.id!r}, url={self.url!r}, patterns={self.patterns!r}, enabled={self.enabled})"
+
+
+class Health(msgspec.Struct, frozen=True):
+    """How deliveries to an endpoint go: the row of failures it is in, if it is in one."""
+
+    endpoint: str
+    failures: int = 0  # in a row
+    failing_since: datetime | None = None
+    last_success_at: datetime | None = None
+    last_failure_at: datetime | None = None

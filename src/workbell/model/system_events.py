@@ -1,0 +1,19 @@
+"""The events that Workbell tells itself: about runs, schedules, workers and endpoints."""
+
+from __future__ import annotations
+
+JOB_STARTED, JOB_COMPLETED, JOB_FAILED = "job.started", "job.completed", "job.failed"
+RUN_CANCELED = "run.canceled"
+SCHEDULE_SKIPPED = "schedule.skipped"
+WORKER_LOST = "worker.lost"
+WEBHOOK_DISABLED = "webhook.disabled"
+
+SYSTEM_TYPES = (
+    JOB_STARTED,
+    JOB_COMPLETED,
+    JOB_FAILED,
+    RUN_CANCELED,
+    SCHEDULE_SKIPPED,
+    WORKER_LOST,
+    WEBHOOK_DISABLED,
+)

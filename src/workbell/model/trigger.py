@@ -1,0 +1,93 @@
+"""A trigger: which events start which job."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, TypedDict
+
+import msgspec
+
+from workbell.errors import InvalidOption
+from workbell.model.job import TENANT
+from workbell.model.retry import Retry
+
+
+class Trigger(msgspec.Struct, frozen=True, kw_only=True):
+    """One pattern and one job. `source` is the code that declares it, or `api` for one that was made by a call."""
+
+    id: str
+    name: str
+    pattern: str
+    job: str
+    created_at: datetime
+    updated_at: datetime
+    tenant: str = TENANT
+    description: str = ""
+    enabled: bool = True
+    retry: Retry | None = None
+    source: str = "api"
+    declared_at: datetime | None = None  # when code last said that it wants it
+    version: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The trigger as a job definition of events: the words of the public API, ready for JSON."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "description": self.description,
+            "event_pattern": self.pattern,
+            "processor_name": self.job,
+            "enabled": self.enabled,
+            "retry_config": None if self.retry is None else config_of(self.retry),
+            "source": self.source,
+            "tenant": self.tenant,
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+        }
+
+
+class RetryConfig(TypedDict, total=False):
+    """A retry policy in the words of event jobs; delays are in milliseconds."""
+
+    max_attempts: int
+    initial_delay_ms: float
+    backoff_multiplier: float
+    max_delay_ms: float
+
+
+DEFAULT_RETRY = Retry(attempts=3, delay=1, factor=2, cap=60, jitter=0)
+_WORDS = {
+    "max_attempts": "attempts",
+    "initial_delay_ms": "delay",
+    "backoff_multiplier": "factor",
+    "max_delay_ms": "cap",
+}
+
+
+def retry_from(value: Retry | RetryConfig | None) -> Retry | None:
+    """A policy given in either way; what a config leaves out has the defaults of event jobs."""
+    if value is None or isinstance(value, Retry):
+        return value
+    if not isinstance(value, dict):
+        raise InvalidOption(f"retry_config: expected a Retry or a dict, got {type(value).__name__}.")
+    unknown = sorted(set(value) - set(_WORDS))
+    if unknown:
+        raise InvalidOption(f"retry_config: there is no {unknown[0]!r}; the words are {', '.join(_WORDS)}.")
+    given: dict[str, Any] = {}
+    for word, number in value.items():
+        if word.endswith("_ms"):
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                raise InvalidOption(f"retry_config: {word} must be a number of milliseconds, got {number!r}.")
+            number = number / 1000
+        given[_WORDS[word]] = number
+    # Made anew, and not replaced in a copy: only that checks the values.
+    return Retry(**{name: given.get(name, getattr(DEFAULT_RETRY, name)) for name in (*_WORDS.values(), "jitter")})
+
+
+def config_of(retry: Retry) -> RetryConfig:
+    return RetryConfig(
+        max_attempts=retry.attempts,
+        initial_delay_ms=retry.delay * 1000,
+        backoff_multiplier=retry.factor,
+        max_delay_ms=retry.cap * 1000,
+    )

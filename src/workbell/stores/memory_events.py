@@ -1,0 +1,203 @@
+"""Events, triggers and endpoints in dicts: the part of the memory store that is about facts and who hears of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from workbell.errors import WrongConnection
+from workbell.model.endpoint import Endpoint, Health
+from workbell.model.event import Event, FannedOut, Match
+from workbell.model.run import Added, NewRun, Run
+from workbell.model.trigger import Trigger
+from workbell.stores.port import Batch
+
+replace = msgspec.structs.replace
+
+
+class MemoryEvents:
+    """What it shares with the rest of the store is named here and made there."""
+
+    _lock: threading.RLock
+    _live: dict[str, Run]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._events: dict[str, Event] = {}
+        self._matches: dict[tuple[str, str], Match] = {}
+        self._triggers: dict[str, Trigger] = {}
+        self._endpoints: dict[str, Endpoint] = {}
+        self._health: dict[str, Health] = {}
+        self._subscriptions = 0
+
+    def _add(self, request: NewRun) -> Added:
+        raise NotImplementedError
+
+    def wake(self) -> None:
+        raise NotImplementedError
+
+    # Events
+
+    def add_events(self, new: Sequence[Event]) -> list[Added]:
+        with self._lock:
+            added = [self._add_event(event) for event in new]
+        self.wake()
+        return added
+
+    def _add_event(self, event: Event) -> Added:
+        place = (event.tenant, event.source, event.key)
+        for known in self._events.values():
+            if event.key is not None and (known.tenant, known.source, known.key) == place:
+                return Added(known.id, False)
+        self._events.setdefault(event.id, event)
+        return Added(event.id, True)
+
+    def add_event_on(self, connection: Any, event: Event) -> Added:
+        raise WrongConnection("connection=: the memory store has no database; use a sqlite:// or postgresql:// URL.")
+
+    async def aadd_event_on(self, connection: Any, event: Event) -> Added:
+        return self.add_event_on(connection, event)
+
+    def waiting_events(self, limit: int) -> list[Event]:
+        with self._lock:
+            waiting = sorted((e.id, e) for e in self._events.values() if e.fanned_out_at is None)
+            return [replace(event, data_text=None) for _, event in waiting[:limit]]
+
+    def fan_out(self, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
+        taken = set()
+        with self._lock:
+            for one in fanned:
+                event = self._events.get(one.event_id)
+                if event is None or event.fanned_out_at is not None:
+                    continue
+                taken.add(event.id)
+                self._events[event.id] = replace(event, fanned_out_at=now)
+                for request in one.runs:
+                    self._add(request)
+                self._matches |= {(match.event, match.subscriber): match for match in one.matches}
+        return taken
+
+    def add_matched(self, new: Sequence[NewRun], matches: Sequence[Match]) -> None:
+        with self._lock:
+            for request in new:
+                self._add(request)
+            for match in matches:
+                place = (match.event, match.subscriber)
+                known = self._matches.get(place, match)
+                self._matches[place] = replace(match, created_at=known.created_at)
+        self.wake()
+
+    def _delete_events(self, before: datetime, limit: int) -> int:
+        busy = {match.event for match in self._matches.values() if match.run in self._live}
+        over = [
+            (event.created_at, event.id)
+            for event in self._events.values()
+            if event.created_at <= before and event.fanned_out_at is not None and event.id not in busy
+        ]
+        gone = {event_id for _, event_id in sorted(over)[:limit]}
+        self._events = {key: event for key, event in self._events.items() if key not in gone}
+        self._matches = {key: match for key, match in self._matches.items() if match.event not in gone}
+        return len(gone)
+
+    def find_events(self, ids: Iterable[str]) -> dict[str, Event]:
+        with self._lock:
+            return {event_id: self._events[event_id] for event_id in ids if event_id in self._events}
+
+    def list_events(self, tenant: str, *, type: str | None, before: str | None, limit: int) -> list[Event]:  # noqa: A002
+        with self._lock:
+            every = sorted((event.id, event) for event in self._events.values() if event.tenant == tenant)
+        found = [e for _, e in reversed(every) if type in (None, e.type) and (before is None or e.id < before)]
+        return found[:limit]
+
+    def matches_of_event(self, event: str, *, after: str | None, limit: int) -> list[Match]:
+        with self._lock:
+            found = [m for m in self._matches.values() if m.event == event and (after is None or m.subscriber > after)]
+        return sorted(found, key=lambda match: match.subscriber)[:limit]
+
+    def matches_of_subscriber(self, subscriber: str, *, before: str | None, limit: int) -> list[Match]:
+        with self._lock:
+            every = [match for match in self._matches.values() if match.subscriber == subscriber]
+        found = [match for match in every if before is None or match.event < before]
+        return sorted(found, key=lambda match: match.event, reverse=True)[:limit]
+
+    def _load_events(self, batch: Batch) -> None:
+        for event in batch.events:
+            self._add_event(event)
+        self._matches = {(match.event, match.subscriber): match for match in batch.matches} | self._matches
+        names = {(known.tenant, known.name) for known in self._triggers.values()}
+        self._triggers |= {one.id: one for one in batch.triggers if (one.tenant, one.name) not in names}
+        self._endpoints = {endpoint.id: endpoint for endpoint in batch.endpoints} | self._endpoints
+        self._health = {health.endpoint: health for health in batch.health} | self._health
+        self._subscriptions += 1
+
+    # Triggers and endpoints
+
+    def subscriptions_version(self) -> int:
+        return self._subscriptions
+
+    def write_trigger(self, trigger: Trigger, expected: int | None) -> bool:
+        with self._lock:
+            if expected is None:
+                taken = {(known.tenant, known.name) for known in self._triggers.values()}
+                if (trigger.tenant, trigger.name) in taken:
+                    return False
+            elif trigger.id not in self._triggers or self._triggers[trigger.id].version != expected:
+                return False
+            version = 0 if expected is None else expected + 1
+            self._triggers[trigger.id] = replace(trigger, version=version)
+            self._subscriptions += 1
+            return True
+
+    def delete_trigger(self, trigger_id: str) -> bool:
+        with self._lock:
+            self._subscriptions += 1
+            return self._triggers.pop(trigger_id, None) is not None
+
+    def declare_triggers(self, ids: Sequence[str], now: datetime) -> None:
+        with self._lock:
+            for trigger_id in ids:
+                if trigger_id in self._triggers:
+                    self._triggers[trigger_id] = replace(self._triggers[trigger_id], declared_at=now)
+
+    def list_triggers(self, tenant: str | None = None) -> list[Trigger]:
+        with self._lock:
+            found = [trigger for trigger in self._triggers.values() if tenant in (None, trigger.tenant)]
+        return sorted(found, key=lambda trigger: (trigger.tenant, trigger.name))
+
+    def write_endpoint(self, endpoint: Endpoint, expected: int | None) -> bool:
+        with self._lock:
+            known = self._endpoints.get(endpoint.id)
+            if (known is None) != (expected is None) or (known is not None and known.version != expected):
+                return False
+            self._endpoints[endpoint.id] = replace(endpoint, version=0 if expected is None else expected + 1)
+            self._subscriptions += 1
+            return True
+
+    def delete_endpoint(self, endpoint_id: str) -> bool:
+        with self._lock:
+            self._health.pop(endpoint_id, None)
+            self._subscriptions += 1
+            return self._endpoints.pop(endpoint_id, None) is not None
+
+    def list_endpoints(self, tenant: str | None = None) -> list[Endpoint]:
+        with self._lock:
+            found = [endpoint for endpoint in self._endpoints.values() if tenant in (None, endpoint.tenant)]
+        return sorted(found, key=lambda endpoint: endpoint.id)
+
+    def note_delivery(self, endpoint_id: str, succeeded: bool, now: datetime) -> Health:
+        with self._lock:
+            known = self.find_health(endpoint_id)
+            if succeeded:
+                new = replace(known, failures=0, failing_since=None, last_success_at=now)
+            else:
+                since = known.failing_since or now
+                new = replace(known, failures=known.failures + 1, failing_since=since, last_failure_at=now)
+            self._health[endpoint_id] = new
+            return new
+
+    def find_health(self, endpoint_id: str) -> Health:
+        return self._health.get(endpoint_id, Health(endpoint_id))

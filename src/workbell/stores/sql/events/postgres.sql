@@ -1,0 +1,36 @@
+-- Events the way of PostgreSQL: batches as arrays, SKIP LOCKED.
+
+-- add_events: many events; those whose key is taken are left out
+INSERT INTO workbell_events ({event_columns})
+SELECT * FROM unnest(CAST(:id AS uuid[]), CAST(:tenant AS text[]), CAST(:type AS text[]), CAST(:source AS text[]),
+    CAST(:time AS timestamptz[]), CAST(:created_at AS timestamptz[]), CAST(:subject AS text[]), CAST(:data AS text[]),
+    CAST(:key AS text[]), CAST(:system AS boolean[]), CAST(:depth AS integer[]), CAST(:cause AS uuid[]),
+    CAST(:fanned_out_at AS timestamptz[]))
+ON CONFLICT DO NOTHING RETURNING id
+
+-- find_events: events by id
+SELECT {event_columns} FROM workbell_events WHERE id = ANY(CAST(:ids AS uuid[]))
+
+-- take_events: these are fanned out now, those of them that were not; what another scheduler has in hand is left to it
+WITH mine AS (SELECT id FROM workbell_events WHERE id = ANY(CAST(:ids AS uuid[])) AND fanned_out_at IS NULL
+    ORDER BY id FOR UPDATE SKIP LOCKED)
+UPDATE workbell_events e SET fanned_out_at = :now FROM mine WHERE e.id = mine.id RETURNING e.id
+
+-- add_matches: what events matched
+INSERT INTO workbell_matches ({match})
+SELECT * FROM unnest(CAST(:event AS uuid[]), CAST(:subscriber AS uuid[]), CAST(:outcome AS text[]),
+    CAST(:created_at AS timestamptz[]), CAST(:run AS uuid[]), CAST(:reason AS text[]))
+
+-- declare_triggers: these are still wanted by the code
+UPDATE workbell_triggers SET declared_at = :now WHERE id = ANY(CAST(:ids AS uuid[]))
+
+-- delete_events: a batch whose time is over; not those that a live run may still ask for
+WITH gone AS (
+    DELETE FROM workbell_events WHERE id = ANY(ARRAY(SELECT e.id FROM workbell_events e
+        WHERE e.created_at <= :before AND e.fanned_out_at IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM workbell_matches m JOIN workbell_runs r ON r.id = m.run WHERE m.event = e.id)
+        ORDER BY e.created_at LIMIT :limit FOR UPDATE OF e SKIP LOCKED)) RETURNING id
+), matches AS (
+    DELETE FROM workbell_matches WHERE event IN (SELECT id FROM gone)
+)
+SELECT id FROM gone

@@ -1,0 +1,171 @@
+"""The verbs about events that every SQL store has alike: stored first, fanned out from storage in one transaction."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from workbell.model.event import Event, FannedOut, Match
+from workbell.model.run import Added, Lane, NewRun
+from workbell.stores import event_rows
+from workbell.stores.event_rows import EVENT, MATCH
+from workbell.stores.group_commit import GroupCommit
+from workbell.stores.session import Session
+from workbell.stores.statements import Statement
+
+T = TypeVar("T")
+
+LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+FIRST_ID = "00000000-0000-0000-0000-000000000000"
+
+
+class SqlEvents(ABC):
+    """Events and what they matched, over a `Session`."""
+
+    def __init__(self) -> None:
+        self._event_adds: GroupCommit[Event, Added] = GroupCommit(self._write_events)
+
+    @abstractmethod
+    def read(self, work: Callable[[Session], T]) -> T: ...
+
+    @abstractmethod
+    def write(self, work: Callable[[Session], T]) -> T: ...
+
+    @abstractmethod
+    def wake(self) -> None: ...
+
+    @abstractmethod
+    def spell(self, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def prepare_lanes(self, new: Sequence[NewRun]) -> Sequence[Lane]: ...
+
+    @abstractmethod
+    def spell_runs(self, new: Sequence[NewRun]) -> Any: ...
+
+    @abstractmethod
+    def _ensure_lanes(self, session: Session, lanes: Iterable[Lane]) -> None: ...
+
+    @abstractmethod
+    def note_lanes(self, lanes: Sequence[Lane]) -> None: ...
+
+    # Making events
+
+    def add_events(self, new: Sequence[Event]) -> list[Added]:
+        if not new:
+            return []
+        added = self._event_adds.submit(new)
+        self.wake()
+        return added
+
+    def _write_events(self, new: Sequence[Event]) -> list[Added]:
+        return self.write(lambda session: self.emit_in(session, new))
+
+    def emit_in(self, session: Session, new: Sequence[Event]) -> list[Added]:
+        """Events in a transaction that is under way; for each the id of the one that stands for it."""
+        values = [list(event_rows.event_values(event).values()) for event in new]
+        made = {row[0] for row in session.rows("add_events", **self.spell(EVENT, values))}
+        return [Added(event.id, True) if event.id in made else Added(_holder(session, event), False) for event in new]
+
+    # Fanning them out
+
+    def waiting_events(self, limit: int) -> list[Event]:
+        return self.read(lambda s: [event_rows.event_from(row) for row in s.rows("waiting_events", limit=limit)])
+
+    def fan_out(self, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
+        if not fanned:
+            return set()
+        spelled = _Spelled(self, fanned)
+        unknown = self.prepare_lanes(spelled.runs)
+        taken = self.write(lambda session: self._fan_out(session, spelled, unknown, now))
+        self.note_lanes(unknown)
+        return taken
+
+    def _fan_out(self, session: Session, spelled: _Spelled, unknown: Sequence[Lane], now: datetime) -> set[str]:
+        ids = [one.event_id for one in spelled.fanned]
+        taken = {row[0] for row in session.rows("take_events", ids=ids, now=now)}
+        if len(taken) < len(ids):  # another scheduler has, or had, some of them
+            spelled = _Spelled(self, [one for one in spelled.fanned if one.event_id in taken])
+        if spelled.runs:
+            if unknown:
+                self._ensure_lanes(session, unknown)
+            session.insert_spelled(spelled.run_rows)
+        if spelled.matches:
+            session.rows("add_matches", **spelled.matches)
+        return taken
+
+    def add_matched(self, new: Sequence[NewRun], matches: Sequence[Match]) -> None:
+        """Runs for events that were fanned out before, each taking its place in the ledger."""
+        if not new:
+            return
+        unknown = self.prepare_lanes(new)
+
+        def work(session: Session) -> None:
+            if unknown:
+                self._ensure_lanes(session, unknown)
+            session.insert(new)
+            for match in matches:
+                session.rows("put_match", **event_rows.match_values(match))
+
+        self.write(work)
+        self.note_lanes(unknown)
+        self.wake()
+
+    def delete_events_in(self, session: Session, before: datetime, limit: int) -> int:
+        """Events whose time is over, with what they matched."""
+        gone = [row[0] for row in session.rows("delete_events", before=before, limit=limit)]
+        if gone:
+            self._delete_matches(session, gone)
+        return len(gone)
+
+    def _delete_matches(self, session: Session, gone: Sequence[str]) -> None:
+        """Where one statement cannot do both."""
+        return
+
+    # Reading
+
+    def find_events(self, ids: Iterable[str]) -> dict[str, Event]:
+        wanted = list(ids)
+        found = self.read(lambda s: [event_rows.event_from(row) for row in s.rows("find_events", ids=wanted)])
+        return {event.id: event for event in found}
+
+    def list_events(self, tenant: str, *, type: str | None, before: str | None, limit: int) -> list[Event]:  # noqa: A002
+        values: dict[str, Any] = {"tenant": tenant, "before": before or LAST_ID, "limit": limit}
+        name = "list_events"
+        if type is not None:
+            name, values["type"] = "list_events_of", type
+        return self.read(lambda s: [event_rows.event_from(row) for row in s.rows(name, **values)])
+
+    def matches_of_event(self, event: str, *, after: str | None, limit: int) -> list[Match]:
+        values = {"event": event, "after": after or FIRST_ID, "limit": limit}
+        return self.read(lambda s: [event_rows.match_from(row) for row in s.rows("matches_of_event", **values)])
+
+    def matches_of_subscriber(self, subscriber: str, *, before: str | None, limit: int) -> list[Match]:
+        values = {"subscriber": subscriber, "before": before or LAST_ID, "limit": limit}
+        return self.read(lambda s: [event_rows.match_from(row) for row in s.rows("matches_of_subscriber", **values)])
+
+
+class _Spelled:
+    """What follows from events, and the parameters of the statements that write it."""
+
+    def __init__(self, store: SqlEvents, fanned: Sequence[FannedOut]) -> None:
+        self.fanned = fanned
+        self.runs = [request for one in fanned for request in one.runs]
+        self.run_rows = store.spell_runs(self.runs) if self.runs else None
+        matches = [event_rows.match_row(match) for one in fanned for match in one.matches]
+        self.matches = store.spell(MATCH, matches) if matches else {}
+
+
+def _holder(session: Session, event: Event) -> str:
+    found = session.rows("event_holder", tenant=event.tenant, source=event.source, key=event.key)
+    return str(found[0][0]) if found else event.id
+
+
+def statements_for_event(event: Event) -> list[Statement]:
+    """Making an event as plain statements, which any connection can execute; the last one says which event it is."""
+    made = Statement("add_event", event_rows.event_values(event))
+    if event.key is None:
+        return [made]
+    return [made, Statement("event_holder", {"tenant": event.tenant, "source": event.source, "key": event.key})]

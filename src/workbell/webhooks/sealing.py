@@ -1,0 +1,97 @@
+"""Secrets at rest: sealed with the operator's key where one is set, and otherwise kept as they are.
+
+What is stored says which it is (`sealed:` or `plain:`), so that a key can be set later and replaced by another:
+the first key seals, every key opens.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import secrets as randomness
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from workbell.errors import MissingPackage, SecretSealed, SettingsError
+
+if TYPE_CHECKING:
+    from cryptography.fernet import MultiFernet
+
+SEALED, PLAIN = "sealed:", "plain:"
+VARIABLE = "WORKBELL_SECRET_KEY"
+COMMAND = "workbell webhooks new-key"
+
+
+def new_key() -> str:
+    """A key for the setting `secret_key`."""
+    return base64.urlsafe_b64encode(randomness.token_bytes(32)).decode()
+
+
+class Sealer:
+    """Seals and opens texts. Neither keys nor texts are ever shown by it."""
+
+    def __init__(self, keys: Sequence[str] = ()) -> None:
+        for number, key in enumerate(keys, 1):
+            if not _is_key(key):
+                which = f"key {number} of {len(keys)}" if len(keys) > 1 else "the key"
+                raise SettingsError(
+                    f"Settings: secret_key ({VARIABLE}): {which} is not 32 bytes in base64; `{COMMAND}` makes one."
+                )
+        self._keys = tuple(keys)
+
+    @classmethod
+    def from_setting(cls, secret_key: str | None) -> Sealer:
+        """The sealer that the setting `secret_key` describes: no key, one, or several with commas between them."""
+        return cls([key.strip() for key in (secret_key or "").split(",") if key.strip()])
+
+    def __repr__(self) -> str:
+        return f"<Sealer with {len(self._keys)} keys>"
+
+    @property
+    def seals(self) -> bool:
+        """Whether there is a key at all."""
+        return bool(self._keys)
+
+    def seal(self, text: str) -> str:
+        """The text as it is stored."""
+        if not self._keys:
+            return PLAIN + text
+        return SEALED + self._fernet.encrypt(text.encode("utf-8")).decode("ascii")
+
+    def open(self, stored: str) -> str:
+        """The text as it was before it was stored, whether sealed or not."""
+        if stored.startswith(PLAIN):
+            return stored.removeprefix(PLAIN)
+        if not stored.startswith(SEALED):
+            raise SecretSealed(
+                "A stored secret is damaged: it is neither sealed nor plain; give the endpoint a new one."
+            )
+        if not self._keys:
+            raise SecretSealed(
+                f"A stored secret is sealed, and no key is set here; set {VARIABLE} to the key it was made with."
+            )
+        from cryptography.fernet import InvalidToken
+
+        try:
+            return self._fernet.decrypt(stored.removeprefix(SEALED)).decode("utf-8")
+        except (InvalidToken, UnicodeError):
+            raise SecretSealed(
+                f"A stored secret was sealed with another key than those of {VARIABLE}; "
+                "add the old key after the new one, with a comma between them."
+            ) from None
+
+    @cached_property
+    def _fernet(self) -> MultiFernet:
+        try:
+            from cryptography.fernet import Fernet, MultiFernet
+        except ImportError as error:
+            raise MissingPackage("Sealing secrets needs cryptography: pip install 'workbell[webhooks]'.") from error
+        return MultiFernet([Fernet(key) for key in self._keys])
+
+
+def _is_key(key: str) -> bool:
+    try:
+        return len(key) == 44 and len(base64.b64decode(key.encode("ascii"), altchars=b"-_", validate=True)) == 32
+    except (binascii.Error, UnicodeError):
+        return False
