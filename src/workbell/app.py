@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from workbell.client import Client, nothing
+from workbell.emitting import source_of
 from workbell.engine.engine import Engine
 from workbell.engine.isolated.entry import entry
 from workbell.engine.role import Role
@@ -35,6 +36,7 @@ from workbell.schedules import Declaration
 from workbell.scheduling.declare import TickSettings
 from workbell.settings import Settings, find_file, load
 from workbell.stores.port import Store
+from workbell.webhooks.delivery import delivery_job
 
 if TYPE_CHECKING:
     from workbell.recipe import Recipe
@@ -99,7 +101,9 @@ class Workbell(Client):
             tenant=tenant or self.settings.tenant,
             keep=self.settings.keep,
             timezone=self.settings.timezone,
+            event_source=source_of(self.settings.project) if self.settings.project else None,
         )
+        self.registry.add_built_in(delivery_job(self))
         self.engine = JobsEngine(self, self.settings, self.shut_down)
 
     # Declare

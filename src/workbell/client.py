@@ -15,9 +15,11 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, Unpack
 import msgspec
 
 from workbell.afresh import in_every_child
-from workbell.emitting import Emitting
+from workbell.emitting import Emitting, source_of
 from workbell.errors import InvalidOption, InvalidPayload, RunNotFinished, RunNotFound, UnknownJob
+from workbell.events.looking import Events
 from workbell.events.subscriptions import Subscriptions
+from workbell.executions import Executing
 from workbell.handlers.current import current_run, depth_behind
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
@@ -34,8 +36,10 @@ from workbell.model.state import Keep
 from workbell.pausing import Pausing
 from workbell.schedules import Schedules
 from workbell.stores.port import Filter, Store
+from workbell.triggers import Triggers
 from workbell.waiting import Waiter
 from workbell.watching import Watching
+from workbell.webhooks.verbs import Webhooks
 from workbell.why import explain
 
 T = TypeVar("T")
@@ -52,7 +56,7 @@ class Request(NamedTuple):
     connection: Any = None
 
 
-class Client(Watching, Pausing, Emitting):
+class Client(Watching, Pausing, Emitting, Executing):
     """What an application does with jobs and runs. `Workbell` is one, for its own tenant."""
 
     def __init__(
@@ -77,9 +81,12 @@ class Client(Watching, Pausing, Emitting):
         in_every_child(self)
         self.waiter = waiter or Waiter(store)
         self.timezone = timezone
-        self.event_source = event_source or f"/{program_name()}"
+        self.event_source = event_source or source_of(program_name())
         self.subscriptions = subscriptions or Subscriptions(store)
         self.schedules = Schedules(self)
+        self.triggers = Triggers(self)
+        self.events = Events(self)
+        self.webhooks = Webhooks(self)
 
     def start_afresh(self) -> None:
         """In the beginning, and in a forked child, which has none of its parent's threads."""
@@ -289,8 +296,13 @@ class Client(Watching, Pausing, Emitting):
 
     def _held_by(self, run: Run, now: datetime) -> list[tuple[Limit, Use]]:
         """The limits of a run's job that leave nothing."""
-        job = self.registry.find(run.job) or self.store.find_job(run.tenant, run.job)
-        limits = () if job is None else limits_on(job.limits, run.lane)
+        known = self.registry.find(run.job)
+        stored = self.store.find_job(run.tenant, run.job) if known is None else None
+        limits: Sequence[Limit] = ()
+        if known is not None:
+            limits = known.limits_of(run.lane)
+        elif stored is not None:
+            limits = limits_on(stored.limits, run.lane)
         uses = self.store.limit_uses(limits)
         return [(limit, uses[limit.id]) for limit in limits if not limit.room(uses[limit.id], now)]
 

@@ -106,6 +106,12 @@ class Emitting(ABC):
         )
 
 
+def source_of(project: str) -> str:
+    """The source of what a project emits, where it says nothing else; never Workbell's own."""
+    source = f"/{project}"
+    return source if source != SYSTEM_SOURCE else f"{source}/app"
+
+
 def _text(what: str, value: object, limit: int) -> str:
     if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= limit:
         raise InvalidEvent(f"{what}: use a text of 1 to {limit:,} printable characters, got {value!r:.60}.")

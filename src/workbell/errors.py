@@ -54,6 +54,28 @@ class ScheduleNotFound(WorkbellError):
     exit_code = 4
 
 
+class UnknownProcessor(JobsError):
+    """No job of this name is known, here or in the store, that an event could start."""
+
+    exit_code = 4
+
+
+class TriggerNotFound(WorkbellError):
+    """No trigger of this name or id belongs to the tenant."""
+
+    exit_code = 4
+
+
+class TriggerExists(WorkbellError):
+    """A trigger of this name exists already."""
+
+
+class EventNotFound(WorkbellError):
+    """No event with this id belongs to the tenant."""
+
+    exit_code = 4
+
+
 class RunNotFinished(WorkbellError):
     """The run has not ended, and what was asked needs an ended one."""
 
@@ -136,3 +158,9 @@ class SecretSealed(WorkbellError):
     """A stored secret cannot be opened with the keys of this process."""
 
     exit_code = 78
+
+
+class EndpointNotFound(WorkbellError):
+    """No webhook endpoint with this id belongs to the tenant."""
+
+    exit_code = 4

@@ -44,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     keep_other: float = 30 * 86400.0
     keep_events: float = 30 * 86400.0
     webhook_allow: tuple[str, ...] = ()
+    webhook_disable_after: float = 5 * 86400.0
     secret_key: str | None = None
 
     def __repr__(self) -> str:
@@ -146,6 +147,7 @@ def _checked(settings: Settings) -> Settings:
     bounds: dict[str, tuple[float, float]] = {"workers": (0, 1000), "concurrency": (1, 10_000), "lease": (0.5, 86400)}
     bounds |= {"sweep": (0.05, 3600), "poll": (0.005, 60)}
     bounds |= {"grace": (0, 86400), "keep_succeeded": (0, 1e10), "keep_other": (0, 1e10), "keep_events": (0, 1e10)}
+    bounds |= {"webhook_disable_after": (60, 1e10)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)
         if not low <= value <= high:

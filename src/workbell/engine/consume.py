@@ -12,7 +12,7 @@ from workbell.engine.work import Work
 from workbell.handlers.registry import Registry
 from workbell.model import state
 from workbell.model.clock import Clock
-from workbell.model.limit import Limit, limits_on
+from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run
 from workbell.model.state import Transition
 from workbell.queues.port import Claimant, Queue
@@ -93,8 +93,7 @@ class Consume:
         if want <= 0 or (ahead and want < ahead // 2):
             return None  # a worthwhile batch later is better than a trickle now; every booking wakes us
         try:
-            slots = self._slots(in_hand, ahead) if self._registry.has_limits else None
-            runs = self._queue.claim(self._claimant, want, now, slots)
+            runs = self._queue.claim(self._claimant, want, now, self._slots(in_hand, ahead))
         except Exception:  # whatever it was, the claim may have been written
             self._unsure = True
             raise
@@ -203,6 +202,6 @@ def limits(registry: Registry) -> Callable[[Lane], Sequence[Limit]]:
 
     def of(lane: Lane) -> Sequence[Limit]:
         job = registry.find(lane.job)
-        return () if job is None else limits_on(job.limits, lane)
+        return () if job is None else job.limits_of(lane)
 
     return of

@@ -262,7 +262,7 @@ class Engine:
         self._consume.note_booked(works)
         self._off_hands(works)
         self._client.waiter.nudge()
-        if self._client.registry.has_limits and any(work.job.limits.concurrency for work, _ in pairs):
+        if any(work.job.limits.concurrency for work, _ in pairs):
             self._store.wake()  # a place is free, which another worker may be waiting for
         self._tell([(work.run, change) for work, change in pairs])
 

@@ -45,7 +45,7 @@ class Register:
         self.wake: Callable[[], None] = lambda: None
 
     def step(self, now: datetime) -> float:
-        jobs = tuple(sorted(job.name for job in self._registry))
+        jobs = tuple(self._registry.served)
         begun = self._worker.started_at if self._put is not None else now
         worker = msgspec.structs.replace(
             self._worker, jobs=jobs, started_at=begun, seen_at=now, stopping=self._stopping

@@ -6,14 +6,18 @@ read: so an event never misses a trigger that was there before it.
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from workbell.errors import InvalidEvent
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
 from workbell.model.trigger import Trigger
-from workbell.patterns import PatternIndex
+from workbell.patterns import PatternIndex, check_pattern
 from workbell.stores.port import Store
+
+log = logging.getLogger("workbell.events")
 
 Subscriber = Trigger | Endpoint
 
@@ -28,9 +32,9 @@ class Snapshot:
         # Indexed by their ids: to hash an endpoint itself, all of it would be read.
         listed: dict[str, list[tuple[str, str]]] = {}
         for trigger in self.triggers.values():
-            listed.setdefault(trigger.tenant, []).append((trigger.pattern, trigger.id))
+            listed.setdefault(trigger.tenant, []).extend(_usable(trigger.id, [trigger.pattern]))
         for endpoint in self.endpoints.values():
-            listed.setdefault(endpoint.tenant, []).extend((pattern, endpoint.id) for pattern in endpoint.patterns)
+            listed.setdefault(endpoint.tenant, []).extend(_usable(endpoint.id, endpoint.patterns))
         self._indexes = {tenant: PatternIndex(pairs) for tenant, pairs in listed.items()}
 
     def match(self, event: Event) -> list[Subscriber]:
@@ -45,6 +49,15 @@ class Snapshot:
         return [subscriber for subscriber in found if subscriber is not None]
 
 
+def _usable(subscriber: str, patterns: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Patterns are checked when they are written; one that is broken in the store must not hold up the others."""
+    for pattern in patterns:
+        try:
+            yield check_pattern(pattern), subscriber
+        except InvalidEvent as error:
+            log.error("%s hears nothing: %s", subscriber, error)
+
+
 class Subscriptions:
     """The newest snapshot; made anew when the store's number is another one."""
 
@@ -52,11 +65,21 @@ class Subscriptions:
         self._store = store
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
+        self._looked_at = 0.0
+
+    def recent(self, seconds: float) -> Snapshot:
+        """As it was at most so long ago: for what must not ask the store each time."""
+        snapshot = self._snapshot
+        if snapshot is None or self._store.clock.monotonic() - self._looked_at > seconds:
+            return self.current()
+        return snapshot
 
     def current(self) -> Snapshot:
         """As of now: the store is asked whether anything has changed."""
+        looked_at = self._store.clock.monotonic()
         version = self._store.subscriptions_version()
         with self._lock:
             if self._snapshot is None or self._snapshot.version != version:
                 self._snapshot = Snapshot(version, self._store.list_triggers(), self._store.list_endpoints())
+            self._looked_at = looked_at
             return self._snapshot

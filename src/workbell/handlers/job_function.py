@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
 from workbell.errors import InvalidOption, JobsError
@@ -13,10 +13,10 @@ from workbell.handlers.isolation import Isolation
 from workbell.handlers.signature import Signature
 from workbell.model.clock import seconds
 from workbell.model.job import QUEUE, name
-from workbell.model.limit import NO_LIMITS, Limits
+from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
 from workbell.model.request import EnqueueOptions
 from workbell.model.retry import Retry
-from workbell.model.run import Run
+from workbell.model.run import Lane, Run
 from workbell.scheduling.declare import TickSettings
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class JobFunction(Generic[P, R]):
         self.isolation = isolation  # none: it runs among others
         if isolation is not None and handler is None:
             _check_findable(self.name, function)
+        self.limits_of: Callable[[Lane], Sequence[Limit]] = self._limits_on
         self.ticks = ticks  # when it runs by itself, if the code says so
         self._client = client
 
@@ -91,6 +92,9 @@ class JobFunction(Generic[P, R]):
             return limits.checked(self.signature.arguments)
         except InvalidOption as error:
             raise InvalidOption(f"job {self.name}: {error}") from None
+
+    def _limits_on(self, lane: Lane) -> Sequence[Limit]:
+        return limits_on(self.limits, lane)
 
     @property
     def client(self) -> Client:

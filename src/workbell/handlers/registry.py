@@ -11,7 +11,6 @@ from workbell.handlers.resources import Resources
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
 from workbell.model.job import Job
-from workbell.model.limit import NO_LIMITS
 
 
 class Registry:
@@ -20,7 +19,7 @@ class Registry:
     def __init__(self, resources: Resources | None = None) -> None:
         self.resources = resources or Resources()  # what their handlers work with
         self._jobs: dict[str, JobFunction[Any, Any]] = {}
-        self.has_limits = False  # whether any job has
+        self._built_in: dict[str, JobFunction[Any, Any]] = {}  # served by every worker, and nobody's to see or change
 
     def add(self, job: JobFunction[Any, Any]) -> None:
         known = self._jobs.get(job.name)
@@ -28,24 +27,33 @@ class Registry:
             raise JobsError(
                 f"job {job.name}: declared by {known.handler} and by {job.handler}; give one of them another name= ."
             )
+        if job.name in self._built_in:
+            raise JobsError(f"job {job.name}: Workbell itself has a job of this name; choose another.")
         self._jobs[job.name] = job
-        self.has_limits |= job.limits != NO_LIMITS
+
+    def add_built_in(self, job: JobFunction[Any, Any] | None) -> None:
+        if job is not None:
+            self._built_in[job.name] = job
 
     def replace(self, jobs: Sequence[JobFunction[Any, Any]], dropped: Iterable[str]) -> None:
         """Take over jobs as they are now, and let go of others: at once, for those who look at this very moment."""
         gone = set(dropped)
         kept = {name: job for name, job in self._jobs.items() if name not in gone}
         self._jobs = kept | {job.name: job for job in jobs}
-        self.has_limits = any(job.limits != NO_LIMITS for job in self)
 
     def find(self, name: str) -> JobFunction[Any, Any] | None:
-        return self._jobs.get(name)
+        return self._jobs.get(name) or self._built_in.get(name)
+
+    @property
+    def served(self) -> list[str]:
+        """The names of all jobs that can be run here."""
+        return sorted({**self._jobs, **self._built_in})
 
     def __iter__(self) -> Iterator[JobFunction[Any, Any]]:
         return iter(self._jobs.values())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._jobs
+        return name in self._jobs or name in self._built_in
 
     def __len__(self) -> int:
         return len(self._jobs)

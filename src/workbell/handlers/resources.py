@@ -1,4 +1,4 @@
-"""What handlers work with besides the store: the application's own database and its files."""
+"""What handlers work with besides the store: the application's own database, its files, and the way out to others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ class Resources(NamedTuple):
 
     database: str = _DEFAULTS.database
     storage: str = _DEFAULTS.storage
+    webhook_allow: tuple[str, ...] = ()
+    webhook_disable_after: float = _DEFAULTS.webhook_disable_after
+    secret_key: str | None = None
+
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"Resources(database={self.database!r}, storage={self.storage!r})"
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Resources:
-        return cls(settings.database, settings.storage)
+        return cls(**{name: getattr(settings, name) for name in cls._fields})

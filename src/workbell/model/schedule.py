@@ -182,6 +182,7 @@ class ScheduleChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cancel_live: bool = False  # its live runs are canceled, or asked to end
     ticks: tuple[Tick, ...] = ()
     runs: tuple[NewRun, ...] = ()
+    emits: tuple[Event, ...] = ()  # told in the same write
 
 
 class DueSchedule(msgspec.Struct, frozen=True, gc=False):

@@ -7,6 +7,7 @@ RUN_CANCELED = "run.canceled"
 SCHEDULE_SKIPPED = "schedule.skipped"
 WORKER_LOST = "worker.lost"
 WEBHOOK_DISABLED = "webhook.disabled"
+WEBHOOK_PING = "webhook.ping"  # only ever for the endpoint that is tried
 
 SYSTEM_TYPES = (
     JOB_STARTED,
@@ -16,4 +17,5 @@ SYSTEM_TYPES = (
     SCHEDULE_SKIPPED,
     WORKER_LOST,
     WEBHOOK_DISABLED,
+    WEBHOOK_PING,
 )

@@ -1,15 +1,19 @@
-"""Notices within this process: what really became of runs, for listeners that only look on."""
+"""Notices within this process: what really became of runs, and other facts, for listeners that only look on."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from workbell.model.run import Attempt, Run
 from workbell.model.state import Move
 from workbell.notices.message import Message
+
+if TYPE_CHECKING:
+    from workbell.notices.lifecycle import LifecycleEvent
 
 log = logging.getLogger("workbell.engine")
 
@@ -32,6 +36,8 @@ class Bus:
         self._listeners: list[tuple[Listener, frozenset[Move]]] = []
         self._wanted: frozenset[Move] = frozenset()
         self._ears: list[Callable[[Message], None]] = []
+        self._fact_ears: list[tuple[Callable[[LifecycleEvent], None], frozenset[str]]] = []
+        self._facts_wanted: frozenset[str] = frozenset()
 
     def wants(self, move: Move) -> bool:
         """Whether anybody hears of this move: a notice that nobody hears need not be made."""
@@ -51,6 +57,33 @@ class Bus:
 
     def _look(self) -> None:
         self._wanted = frozenset(move for _, moves in self._listeners for move in moves)
+        self._facts_wanted = frozenset(kind for _, kinds in self._fact_ears for kind in kinds)
+
+    def wants_fact(self, kind: str) -> bool:
+        """Whether anybody hears of this type of what is no move of a run."""
+        return kind in self._facts_wanted
+
+    def on_fact(self, ear: Callable[[LifecycleEvent], None], kinds: Iterable[str]) -> Callable[[], None]:
+        """Hear of what is no move of a run, by its types; call the answer to stop."""
+        entry = (ear, frozenset(kinds))
+        self._fact_ears.append(entry)
+        self._look()
+
+        def stop() -> None:
+            self._fact_ears.remove(entry)
+            self._look()
+
+        return stop
+
+    def state(self, facts: Iterable[LifecycleEvent]) -> None:
+        """Tell of what is no move of a run."""
+        for fact in facts:
+            for ear, kinds in list(self._fact_ears):
+                if fact.type in kinds:
+                    try:
+                        ear(fact)
+                    except Exception:
+                        log.exception("a listener failed")
 
     def on_message(self, ear: Callable[[Message], None]) -> Callable[[], None]:
         """Hear what is sent to people; call the answer to stop."""

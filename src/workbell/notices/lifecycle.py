@@ -1,68 +1,89 @@
-"""Lifecycle events of jobs, for listeners in this process: `job.started`, `job.completed`, `job.failed`."""
+"""The life of jobs, schedules and workers as events: what each of them tells, and listeners to them in this process."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
 
+from workbell.errors import InvalidOption
 from workbell.model.run import Run
-from workbell.model.state import Move
+from workbell.model.schedule import Schedule, Tick
+from workbell.model.state import Move, Transition
+from workbell.model.system_events import (
+    JOB_COMPLETED,
+    JOB_FAILED,
+    JOB_STARTED,
+    RUN_CANCELED,
+    SCHEDULE_SKIPPED,
+    WORKER_LOST,
+)
 from workbell.notices.bus import Bus, Notice
+from workbell.patterns import PatternIndex
 
 log = logging.getLogger("workbell.jobs")
 
-STARTED, COMPLETED, FAILED = "job.started", "job.completed", "job.failed"
-TYPES = (STARTED, COMPLETED, FAILED)
-_TYPE_OF = {Move.START: STARTED, Move.SUCCEED: COMPLETED, Move.FAIL: FAILED}
+TYPES = (JOB_STARTED, JOB_COMPLETED, JOB_FAILED, RUN_CANCELED, SCHEDULE_SKIPPED, WORKER_LOST)
+MOST_RUNS = 100  # that an event names
+
+_TYPE_OF = {
+    Move.START: JOB_STARTED,
+    Move.SUCCEED: JOB_COMPLETED,
+    Move.FAIL: JOB_FAILED,
+    Move.LOSE: JOB_FAILED,  # where it was set aside, because it took its workers down with it
+    Move.CANCEL: RUN_CANCELED,
+}
 
 
-class LifecycleEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A job began, or ended for good: a failed attempt that is retried is no event."""
+class LifecycleEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A job began, or ended for good (a failed attempt that is retried is no event); a run was canceled; a tick of a
+    schedule made no run; a worker was lost. What does not apply has its default."""
 
     type: str
     time: datetime
-    name: str
-    run_id: str
-    attempt: int
+    name: str = ""  # of the job; of the schedule, where a tick of it was skipped
+    run_id: str = ""
+    attempt: int = 0
     file_path: str | None = None
-    schedule: str | None = None
+    schedule: str | None = None  # when the job runs by itself
     duration_ms: float | None = None
     error: str | None = None
+    reason: str | None = None
+    due: datetime | None = None  # of the tick, or of the first of them
+    count: int | None = None  # of ticks that shared one fate
+    worker: str | None = None
+    host: str | None = None
+    runs: tuple[str, ...] = ()  # what the worker held
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON, without what does not apply."""
-        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+        told: dict[str, Any] = msgspec.to_builtins(self, builtin_types=(datetime,))
+        return told
 
 
 Listener = Callable[[LifecycleEvent], None]
 Describe = Callable[[Run], tuple[str | None, str | None]]  # the file and the schedule of a run's job
 
 
-def listen(bus: Bus, pattern: str, listener: Listener, describe: Describe) -> Callable[[], None]:
-    """Call a listener for events whose type matches; the answer ends that. What it raises is logged, nothing more."""
-
-    def hear(notices: Sequence[Notice]) -> None:
-        for notice in notices:
-            event = _event_of(notice, describe)
-            if event is None or not fnmatchcase(event.type, pattern):
-                continue
-            try:
-                listener(event)
-            except Exception:
-                log.exception("a listener to %s failed", event.type)
-
-    return bus.subscribe(hear)
+def nothing_known(_run: Run) -> tuple[str | None, str | None]:
+    """Of a process that has loaded no job."""
+    return None, None
 
 
-def _event_of(notice: Notice, describe: Describe) -> LifecycleEvent | None:
-    run, kind = notice.run, _TYPE_OF.get(notice.move)
-    if notice.move is Move.LOSE and run.status.final:  # set aside, because it took its workers down with it
-        kind = FAILED
+# What is told
+
+
+def type_of(move: Move, *, final: bool) -> str | None:
+    """The event that a move of a run is, if it is one."""
+    return None if move is Move.LOSE and not final else _TYPE_OF.get(move)
+
+
+def about_run(move: Move, run: Run, describe: Describe = nothing_known) -> LifecycleEvent | None:
+    """What a move tells; the run is as it is afterwards."""
+    kind = type_of(move, final=run.status.final)
     if kind is None:
         return None
     file_path, schedule = describe(run)
@@ -75,11 +96,81 @@ def _event_of(notice: Notice, describe: Describe) -> LifecycleEvent | None:
         file_path=file_path,
         schedule=schedule,
         duration_ms=_duration(run),
-        error=run.error if kind == FAILED else None,
+        error=run.error if kind == JOB_FAILED else None,
+        reason=run.reason if kind == RUN_CANCELED else None,
     )
+
+
+def about_tick(schedule: Schedule, tick: Tick) -> LifecycleEvent:
+    """A tick, or a span of them, that made no run and is not made up for."""
+    return LifecycleEvent(
+        type=SCHEDULE_SKIPPED,
+        time=tick.created_at,
+        name=schedule.name,
+        schedule=schedule.expression,
+        due=tick.due,
+        count=tick.count,
+        reason=tick.reason,
+    )
+
+
+def about_worker(worker: str, runs: Sequence[Run], now: datetime) -> LifecycleEvent:
+    """A worker is gone that held these runs."""
+    host, _, _ = worker.partition("/")
+    held = tuple(run.id for run in runs[:MOST_RUNS])
+    return LifecycleEvent(type=WORKER_LOST, time=now, worker=worker, host=host, runs=held, count=len(runs))
+
+
+def by_worker(pairs: Iterable[tuple[Run, Transition]]) -> dict[tuple[str, str], list[Run]]:
+    """The runs that were taken from workers, by tenant and worker: no tenant hears of another's runs."""
+    held: dict[tuple[str, str], list[Run]] = {}
+    for run, change in pairs:
+        if run.worker is not None and change.move is not Move.CANCEL:
+            held.setdefault((run.tenant, run.worker), []).append(run)
+    return held
 
 
 def _duration(run: Run) -> float | None:
     if run.started_at is None or run.finished_at is None:
         return None
     return (run.finished_at - run.started_at) / timedelta(milliseconds=1)
+
+
+# Who listens
+
+
+def listen(
+    bus: Bus, pattern: str, listener: Listener, describe: Describe, *, leave_out: frozenset[str] = frozenset()
+) -> Callable[[], None]:
+    """Call a listener for events whose type matches; the answer ends that. What it raises is logged, nothing more.
+
+    Runs of the jobs that are left out make no events.
+    """
+    index = PatternIndex([(pattern, True)])
+    wanted = frozenset(kind for kind in TYPES if index.match(kind, system=True))
+    if not wanted:
+        hint = " Write the first word out, as in job.*: it is Workbell's own events that are heard here."
+        starred = pattern.startswith("*")
+        raise InvalidOption(f"listen: {pattern!r} matches none of {', '.join(TYPES)}.{hint if starred else ''}")
+
+    def hear(event: LifecycleEvent) -> None:
+        try:
+            listener(event)
+        except Exception:
+            log.exception("a listener to %s failed", event.type)
+
+    def hear_moves(notices: Sequence[Notice]) -> None:
+        for notice in notices:
+            if notice.run.job not in leave_out:
+                event = about_run(notice.move, notice.run, describe)
+                if event is not None and event.type in wanted:
+                    hear(event)
+
+    moves = [move for move, kind in _TYPE_OF.items() if kind in wanted]
+    stops = [bus.subscribe(hear_moves, moves), bus.on_fact(hear, wanted - set(_TYPE_OF.values()))]
+
+    def stop() -> None:
+        for each in stops:
+            each()
+
+    return stop

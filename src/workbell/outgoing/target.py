@@ -51,7 +51,7 @@ class Target(NamedTuple):
     @property
     def shown(self) -> str:
         """The URL for messages: without the query, in which keys are often kept."""
-        return shown(self.url)
+        return _short(f"{self.scheme}://{self.authority}{self.path.partition('?')[0]}")
 
 
 def read_target(url: str) -> Target:
@@ -85,9 +85,15 @@ def shown(url: str) -> str:
     """A URL for messages, also one that cannot be read: without user-info and query, printable and not too long."""
     text = re.split(r"[?#]", url, maxsplit=1)[0]
     scheme, separator, _ = text.partition("://")
-    if "@" in text:
-        text = (scheme + separator if separator else "") + "…@" + text.rpartition("@")[2]
-    text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    start = scheme + separator if separator else ""
+    if "@" in url[len(text) :]:
+        text = f"{start}…"  # a password may have a question mark in it: nothing is sure
+    elif "@" in text:
+        text = f"{start}…@{text.rpartition('@')[2]}"
+    return _short("".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text))
+
+
+def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 

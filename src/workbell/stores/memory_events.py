@@ -28,6 +28,7 @@ class MemoryEvents:
     def __init__(self) -> None:
         super().__init__()
         self._events: dict[str, Event] = {}
+        self._event_keys: dict[tuple[str, str, str], str] = {}
         self._matches: dict[tuple[str, str], Match] = {}
         self._triggers: dict[str, Trigger] = {}
         self._endpoints: dict[str, Endpoint] = {}
@@ -49,11 +50,13 @@ class MemoryEvents:
         return added
 
     def _add_event(self, event: Event) -> Added:
-        place = (event.tenant, event.source, event.key)
-        for known in self._events.values():
-            if event.key is not None and (known.tenant, known.source, known.key) == place:
-                return Added(known.id, False)
-        self._events.setdefault(event.id, event)
+        if event.id in self._events:
+            return Added(event.id, False)
+        if event.key is not None:
+            holder = self._event_keys.setdefault((event.tenant, event.source, event.key), event.id)
+            if holder != event.id:
+                return Added(holder, False)
+        self._events[event.id] = event
         return Added(event.id, True)
 
     def add_event_on(self, connection: Any, event: Event) -> Added:
@@ -100,6 +103,7 @@ class MemoryEvents:
         ]
         gone = {event_id for _, event_id in sorted(over)[:limit]}
         self._events = {key: event for key, event in self._events.items() if key not in gone}
+        self._event_keys = {key: event for key, event in self._event_keys.items() if event not in gone}
         self._matches = {key: match for key, match in self._matches.items() if match.event not in gone}
         return len(gone)
 
@@ -127,12 +131,23 @@ class MemoryEvents:
     def _load_events(self, batch: Batch) -> None:
         for event in batch.events:
             self._add_event(event)
+            if event.fanned_out_at is not None:
+                self._settle(event.id, event.fanned_out_at)
         self._matches = {(match.event, match.subscriber): match for match in batch.matches} | self._matches
-        names = {(known.tenant, known.name) for known in self._triggers.values()}
-        self._triggers |= {one.id: one for one in batch.triggers if (one.tenant, one.name) not in names}
+        for match in batch.matches:
+            self._settle(match.event, match.created_at)
+        for trigger in batch.triggers:
+            if trigger.id not in self._triggers and self._is_free(trigger):
+                self._triggers[trigger.id] = trigger
         self._endpoints = {endpoint.id: endpoint for endpoint in batch.endpoints} | self._endpoints
         self._health = {health.endpoint: health for health in batch.health} | self._health
         self._subscriptions += 1
+
+    def _settle(self, event_id: str, at: datetime) -> None:
+        """An event that another store has fanned out is not fanned out here as well."""
+        event = self._events.get(event_id)
+        if event is not None and event.fanned_out_at is None:
+            self._events[event_id] = replace(event, fanned_out_at=at)
 
     # Triggers and endpoints
 
@@ -141,21 +156,23 @@ class MemoryEvents:
 
     def write_trigger(self, trigger: Trigger, expected: int | None) -> bool:
         with self._lock:
-            if expected is None:
-                taken = {(known.tenant, known.name) for known in self._triggers.values()}
-                if (trigger.tenant, trigger.name) in taken:
-                    return False
-            elif trigger.id not in self._triggers or self._triggers[trigger.id].version != expected:
+            known = self._triggers.get(trigger.id)
+            if (None if known is None else known.version) != expected or not self._is_free(trigger):
                 return False
             version = 0 if expected is None else expected + 1
             self._triggers[trigger.id] = replace(trigger, version=version)
             self._subscriptions += 1
             return True
 
+    def _is_free(self, trigger: Trigger) -> bool:
+        place = (trigger.tenant, trigger.name)
+        return all((one.tenant, one.name) != place or one.id == trigger.id for one in self._triggers.values())
+
     def delete_trigger(self, trigger_id: str) -> bool:
         with self._lock:
-            self._subscriptions += 1
-            return self._triggers.pop(trigger_id, None) is not None
+            gone = self._triggers.pop(trigger_id, None) is not None
+            self._subscriptions += gone
+            return gone
 
     def declare_triggers(self, ids: Sequence[str], now: datetime) -> None:
         with self._lock:
@@ -180,8 +197,9 @@ class MemoryEvents:
     def delete_endpoint(self, endpoint_id: str) -> bool:
         with self._lock:
             self._health.pop(endpoint_id, None)
-            self._subscriptions += 1
-            return self._endpoints.pop(endpoint_id, None) is not None
+            gone = self._endpoints.pop(endpoint_id, None) is not None
+            self._subscriptions += gone
+            return gone
 
     def list_endpoints(self, tenant: str | None = None) -> list[Endpoint]:
         with self._lock:
@@ -201,3 +219,7 @@ class MemoryEvents:
 
     def find_health(self, endpoint_id: str) -> Health:
         return self._health.get(endpoint_id, Health(endpoint_id))
+
+    def forget_health(self, endpoint_id: str) -> None:
+        with self._lock:
+            self._health.pop(endpoint_id, None)

@@ -9,6 +9,7 @@ from datetime import datetime
 import msgspec
 
 from workbell.errors import StoreError
+from workbell.model.event import Event
 from workbell.model.run import Added, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Keep, Transition, cancel, kept
@@ -39,6 +40,9 @@ class MemorySchedules:
         raise NotImplementedError
 
     def _write(self, change: Transition) -> bool:
+        raise NotImplementedError
+
+    def _add_event(self, event: Event) -> Added:
         raise NotImplementedError
 
     def request_cancel(self, run_id: str, reason: str) -> bool:
@@ -78,6 +82,8 @@ class MemorySchedules:
             if (tick.schedule, tick.due) in self._ticks:
                 raise StoreError(f"the tick {tick.due} of schedule {tick.schedule} is in the ledger already.")
             self._ticks[tick.schedule, tick.due] = tick
+        for event in change.emits:
+            self._add_event(event)
         return True
 
     def _is_busy(self, schedule_id: str) -> bool:

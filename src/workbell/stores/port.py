@@ -268,7 +268,7 @@ class Store(Protocol):
         """A number that is another one after every change of a trigger or an endpoint."""
 
     def write_trigger(self, trigger: Trigger, expected: int | None) -> bool:
-        """A new trigger if its name is free (`expected` is none), or a change if it still has this version."""
+        """A new trigger (`expected` is none), or a change if it still has this version; each if its name is free."""
 
     def delete_trigger(self, trigger_id: str) -> bool: ...
 
@@ -290,6 +290,9 @@ class Store(Protocol):
         """A delivery has been tried; how they go now."""
 
     def find_health(self, endpoint_id: str) -> Health: ...
+
+    def forget_health(self, endpoint_id: str) -> None:
+        """As if nothing had been sent yet."""
 
     # Logs of runs
     def add_logs(self, lines: Sequence[tuple[int, LogLine]]) -> int:

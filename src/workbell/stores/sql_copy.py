@@ -44,7 +44,6 @@ def export(store: SqlStore) -> Iterator[Batch]:
     while ticks := _page(store, "export_ticks", rows.tick_from, after=last[0], after_due=last[1]):
         yield Batch(ticks=ticks)
         last = (ticks[-1].schedule, ticks[-1].due)
-    # Before the runs that belong to them: a scheduler of the new store must never find an event without its matches.
     triggers, endpoints = store.list_triggers(), store.list_endpoints()
     if triggers or endpoints:
         health = store.read(lambda session: [event_rows.health_from(row) for row in session.rows("all_health")])
@@ -53,15 +52,16 @@ def export(store: SqlStore) -> Iterator[Batch]:
     while matches := _page(store, "export_matches", event_rows.match_from, after=last[0], after_subscriber=last[1]):
         yield Batch(matches=matches)
         last = (matches[-1].event, matches[-1].subscriber)
-    after = zero
-    while events := _page(store, "export_events", event_rows.event_from, after=after):
-        yield Batch(events=events)
-        after = events[-1].id
     for name in ("export_runs", "export_history"):
         after = zero
         while runs := store.query(name, after=after, limit=PAGE):
             yield Batch(runs=runs)
             after = runs[-1].id
+    # After the matches and the runs: an event that waits here has none of either there, and is fanned out once.
+    after = zero
+    while events := _page(store, "export_events", event_rows.event_from, after=after):
+        yield Batch(events=events)
+        after = events[-1].id
     last = (zero, -1)
     while attempts := _page(store, "export_attempts", rows.attempt_from, after=last[0], after_number=last[1]):
         yield Batch(attempts=attempts)
@@ -111,8 +111,11 @@ def load(session: Session, batch: Batch, now: datetime) -> None:
         session.rows("load_key", tenant=tenant, key=key, run=run_id, until=until)
     for match in batch.matches:
         session.rows("load_match", **event_rows.match_values(match))
+        session.rows("settle_event", id=match.event, at=match.created_at)
     for event in batch.events:
         session.rows("add_event", **event_rows.event_values(event))
+        if event.fanned_out_at is not None:
+            session.rows("settle_event", id=event.id, at=event.fanned_out_at)
     for trigger in batch.triggers:
         session.rows("add_trigger", **event_rows.trigger_values(trigger))
     for endpoint in batch.endpoints:

@@ -65,9 +65,17 @@ class SqlEvents(ABC):
 
     def emit_in(self, session: Session, new: Sequence[Event]) -> list[Added]:
         """Events in a transaction that is under way; for each the id of the one that stands for it."""
-        values = [list(event_rows.event_values(event).values()) for event in new]
+        # In the order of their keys, so that two writers of the same ones do not wait for each other crosswise.
+        ordered = sorted(new, key=_place)
+        values = [list(event_rows.event_values(event).values()) for event in ordered]
         made = {row[0] for row in session.rows("add_events", **self.spell(EVENT, values))}
         return [Added(event.id, True) if event.id in made else Added(_holder(session, event), False) for event in new]
+
+    def tell_in(self, session: Session, told: Iterable[Event]) -> None:
+        """Events that ride on other writes. Several of those may carry the same one; and in the order of their keys,
+        so that two writers of the same ones do not wait for each other crosswise."""
+        once = {event.id: event for event in told}
+        self.emit_in(session, sorted(once.values(), key=lambda event: (event.tenant, event.source, event.key or "")))
 
     # Fanning them out
 
@@ -80,7 +88,8 @@ class SqlEvents(ABC):
         spelled = _Spelled(self, fanned)
         unknown = self.prepare_lanes(spelled.runs)
         taken = self.write(lambda session: self._fan_out(session, spelled, unknown, now))
-        self.note_lanes(unknown)
+        if taken:
+            self.note_lanes(unknown)
         return taken
 
     def _fan_out(self, session: Session, spelled: _Spelled, unknown: Sequence[Lane], now: datetime) -> set[str]:
@@ -88,9 +97,9 @@ class SqlEvents(ABC):
         taken = {row[0] for row in session.rows("take_events", ids=ids, now=now)}
         if len(taken) < len(ids):  # another scheduler has, or had, some of them
             spelled = _Spelled(self, [one for one in spelled.fanned if one.event_id in taken])
+        if unknown and taken:  # all of them: they count as written from now on
+            self._ensure_lanes(session, unknown)
         if spelled.runs:
-            if unknown:
-                self._ensure_lanes(session, unknown)
             session.insert_spelled(spelled.run_rows)
         if spelled.matches:
             session.rows("add_matches", **spelled.matches)
@@ -156,6 +165,10 @@ class _Spelled:
         self.run_rows = store.spell_runs(self.runs) if self.runs else None
         matches = [event_rows.match_row(match) for one in fanned for match in one.matches]
         self.matches = store.spell(MATCH, matches) if matches else {}
+
+
+def _place(event: Event) -> tuple[str, str, str]:
+    return event.tenant, event.source, event.key or ""
 
 
 def _holder(session: Session, event: Event) -> str:

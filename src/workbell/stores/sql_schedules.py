@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from workbell.model import state
+from workbell.model.event import Event
 from workbell.model.run import Lane, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Keep, Transition
@@ -56,6 +57,9 @@ class SqlSchedules(ABC):
     def apply_in(self, session: Session, transitions: Sequence[Transition]) -> set[str]: ...
 
     @abstractmethod
+    def tell_in(self, session: Session, told: Iterable[Event]) -> None: ...
+
+    @abstractmethod
     def note_lanes(self, lanes: Sequence[Lane]) -> None:
         """These are committed now."""
 
@@ -89,6 +93,9 @@ class SqlSchedules(ABC):
             session.insert_spelled(changes.run_rows)
         if changes.ticks:
             session.rows("add_ticks", **changes.ticks)
+        told = [event for change in changes for event in change.emits]
+        if told:
+            self.tell_in(session, told)
         return written
 
     def _cancel_live(self, session: Session, schedule: Schedule) -> None:

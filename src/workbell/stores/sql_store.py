@@ -211,7 +211,7 @@ class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlSchedules, SqlLogs, SqlWorkers
             self._add(session, follow, list({request.run.lane for request in follow}))
         told = [event for c in ordered if c.emits and (c.run_id, c.expected_token) in moved for event in c.emits]
         if told:
-            self.emit_in(session, told)
+            self.tell_in(session, told)
         return {run_id for run_id, _ in moved}
 
     def _free_keys(self, session: Session, keyed: Sequence[Row]) -> None:

@@ -101,3 +101,6 @@ class SqlSubscribers(ABC):
     def find_health(self, endpoint_id: str) -> Health:
         found = self.read(lambda session: session.rows("find_health", id=endpoint_id))
         return event_rows.health_from(found[0]) if found else Health(endpoint_id)
+
+    def forget_health(self, endpoint_id: str) -> None:
+        self.write(lambda session: session.rows("delete_health", id=endpoint_id))

@@ -7,7 +7,6 @@ the first key seals, every key opens.
 from __future__ import annotations
 
 import base64
-import binascii
 import secrets as randomness
 from collections.abc import Sequence
 from functools import cached_property
@@ -71,11 +70,12 @@ class Sealer:
             raise SecretSealed(
                 f"A stored secret is sealed, and no key is set here; set {VARIABLE} to the key it was made with."
             )
+        fernet = self._fernet
         from cryptography.fernet import InvalidToken
 
         try:
-            return self._fernet.decrypt(stored.removeprefix(SEALED)).decode("utf-8")
-        except (InvalidToken, UnicodeError):
+            return fernet.decrypt(stored.removeprefix(SEALED)).decode("utf-8")
+        except (InvalidToken, ValueError):
             raise SecretSealed(
                 f"A stored secret was sealed with another key than those of {VARIABLE}; "
                 "add the old key after the new one, with a comma between them."
@@ -92,6 +92,6 @@ class Sealer:
 
 def _is_key(key: str) -> bool:
     try:
-        return len(key) == 44 and len(base64.b64decode(key.encode("ascii"), altchars=b"-_", validate=True)) == 32
-    except (binascii.Error, UnicodeError):
+        return len(key) == 44 and len(base64.b64decode(key, altchars=b"-_", validate=True)) == 32
+    except ValueError:
         return False

@@ -42,8 +42,10 @@ SELECT {trigger} FROM workbell_triggers WHERE tenant = :tenant ORDER BY name
 -- add_trigger: a new trigger, if its name is free
 INSERT INTO workbell_triggers ({trigger}) VALUES ({trigger_values}) ON CONFLICT DO NOTHING RETURNING id
 
--- update_trigger: a trigger as it is now, if nobody changed it meanwhile
-UPDATE workbell_triggers SET {trigger_assignments} WHERE id = :id AND version = :expected RETURNING id
+-- update_trigger: a trigger as it is now, if nobody changed it meanwhile and its name is not that of another
+UPDATE workbell_triggers SET {trigger_assignments} WHERE id = :id AND version = :expected
+AND NOT EXISTS (SELECT 1 FROM workbell_triggers o WHERE o.tenant = :tenant AND o.name = :name AND o.id <> :id)
+RETURNING id
 
 -- delete_trigger: what it matched stays until its time is over
 DELETE FROM workbell_triggers WHERE id = :id RETURNING id
@@ -87,6 +89,9 @@ SELECT {event_columns} FROM workbell_events WHERE id > :after ORDER BY id LIMIT 
 -- export_matches: all matches, by event and subscriber
 SELECT {match} FROM workbell_matches WHERE (event, subscriber) > (:after, :after_subscriber)
 ORDER BY event, subscriber LIMIT :limit
+
+-- settle_event: what another store has fanned out is not fanned out here as well
+UPDATE workbell_events SET fanned_out_at = :at WHERE id = :id AND fanned_out_at IS NULL
 
 -- load_match: a match of another store
 INSERT INTO workbell_matches ({match}) VALUES ({match_values}) ON CONFLICT DO NOTHING

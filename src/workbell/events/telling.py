@@ -1,0 +1,98 @@
+"""Which of Workbell's own events somebody subscribes to, and the events added to what is about to be written.
+
+Only those are stored. Whoever writes asks `anything` once for a batch, so that where nobody subscribes they cost
+nothing. What is known is as old as the last `look`, which an engine takes every poll: a new trigger or endpoint hears
+of what happens from about a poll later on. A trigger that is disabled subscribes too: what it missed is on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from workbell.events.lifecycle import (
+    event_of_change,
+    event_of_loss,
+    event_of_start,
+    event_of_tick,
+    type_of_change,
+)
+from workbell.events.subscriptions import Snapshot, Subscriptions
+from workbell.model.event import Event
+from workbell.model.run import Run
+from workbell.model.schedule import ScheduleChange, TickOutcome
+from workbell.model.state import Transition
+from workbell.model.system_events import JOB_STARTED, SCHEDULE_SKIPPED, SYSTEM_TYPES, WORKER_LOST
+from workbell.notices.lifecycle import Describe, by_worker, nothing_known
+
+replace = msgspec.structs.replace
+
+
+class Telling:
+    """Without subscriptions to look at, nothing is told."""
+
+    def __init__(self, subscriptions: Subscriptions | None = None) -> None:
+        self.describe: Describe = nothing_known
+        self.anything = False  # whether anybody subscribes to any of them
+        self._subscriptions = subscriptions
+        self._seen: Snapshot | None = None
+        self._heard: frozenset[tuple[str, str]] = frozenset()  # tenants and types
+
+    def look(self) -> None:
+        """See who subscribes now."""
+        if self._subscriptions is None:
+            return
+        snapshot = self._subscriptions.current()
+        if snapshot is not self._seen:
+            subscribers = (*snapshot.triggers.values(), *snapshot.endpoints.values())
+            tenants = {subscriber.tenant for subscriber in subscribers}
+            pairs = [(tenant, kind) for tenant in tenants for kind in SYSTEM_TYPES]
+            self._heard = frozenset(pair for pair in pairs if snapshot.who_hears(*pair, system=True))
+            self._seen = snapshot
+        self.anything = bool(self._heard)
+
+    def of(self, run: Run, change: Transition) -> Transition:
+        """A transition with what it tells, if that is heard."""
+        if not self.anything:
+            return change
+        kind = type_of_change(run, change)
+        if kind is None or (run.tenant, kind) not in self._heard:
+            return change
+        event = event_of_change(run, change, self.describe)
+        return change if event is None else replace(change, emits=(*change.emits, event))
+
+    def of_lost(self, pairs: Sequence[tuple[Run, Transition]], now: datetime) -> list[tuple[Run, Transition]]:
+        """The same for runs that are taken from lost workers; whichever of them really moves tells of the worker."""
+        if not self.anything:
+            return list(pairs)
+        told = [(run, self.of(run, change)) for run, change in pairs]
+        losses = {
+            (tenant, worker): event_of_loss(tenant, worker, runs, now)
+            for (tenant, worker), runs in by_worker(pairs).items()
+            if (tenant, WORKER_LOST) in self._heard
+        }
+        if not losses:
+            return told
+        return [
+            (run, replace(change, emits=(*change.emits, loss)))
+            if (loss := losses.get((run.tenant, run.worker or ""))) is not None
+            else (run, change)
+            for run, change in told
+        ]
+
+    def starts(self, runs: Iterable[Run]) -> list[Event]:
+        """What is to be told of runs that were claimed just now."""
+        if not self.anything:
+            return []
+        heard = [run for run in runs if (run.tenant, JOB_STARTED) in self._heard]
+        return [event for run in heard if (event := event_of_start(run, self.describe)) is not None]
+
+    def of_schedule(self, change: ScheduleChange) -> ScheduleChange:
+        """A change of a schedule with what its skipped ticks tell, if that is heard."""
+        schedule = change.schedule
+        if not self.anything or (schedule.tenant, SCHEDULE_SKIPPED) not in self._heard:
+            return change
+        skipped = [tick for tick in change.ticks if tick.outcome is TickOutcome.SKIPPED]
+        return replace(change, emits=tuple(event_of_tick(schedule, tick) for tick in skipped)) if skipped else change

@@ -1,0 +1,126 @@
+"""Executions and invocations: a run that an event made, and its attempts, in the words of event jobs. Views, not rows."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID, uuid5
+
+import msgspec
+
+from workbell.model.run import PENDING, Attempt, AttemptStatus, Run, Status
+
+
+class ExecutionStatus(StrEnum):
+    """The four words for where an execution is. One that waits for a retry is pending, and says when."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class InvocationStatus(StrEnum):
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILED = "failed"
+
+
+class Execution(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an event for one trigger. `job_id` is the trigger's id; `id` is that of the run behind it."""
+
+    id: str
+    job_id: str | None
+    event_id: str | None
+    status: ExecutionStatus
+    attempt_number: int  # of the last attempt that began; 0 before the first
+    started_at: datetime | None
+    completed_at: datetime | None
+    error: str | None
+    result: Any
+    next_retry_at: datetime | None
+    locked: datetime | None  # since when a worker holds it
+    created_at: datetime
+
+    def as_dict(self) -> dict[str, Any]:
+        return msgspec.structs.asdict(self)
+
+
+class Invocation(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt of an execution."""
+
+    id: str
+    execution_id: str
+    attempt_number: int
+    started_at: datetime | None
+    completed_at: datetime | None
+    status: InvocationStatus
+    error: str | None
+    result: Any
+    created_at: datetime | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return msgspec.structs.asdict(self)
+
+
+# In our words, and in those of event jobs: what was canceled has failed, with the reason as its error.
+STATUSES = {
+    Status.SCHEDULED: ExecutionStatus.PENDING,
+    Status.QUEUED: ExecutionStatus.PENDING,
+    Status.RUNNING: ExecutionStatus.RUNNING,
+    Status.SUCCEEDED: ExecutionStatus.COMPLETED,
+    Status.FAILED: ExecutionStatus.FAILED,
+    Status.CANCELED: ExecutionStatus.FAILED,
+}
+_ENDS = {AttemptStatus.RUNNING: InvocationStatus.RUNNING, AttemptStatus.SUCCEEDED: InvocationStatus.SUCCESS}
+_WORDS = {
+    AttemptStatus.LOST: "its worker is gone",
+    AttemptStatus.RELEASED: "handed back by a worker that stopped; no attempt was spent",
+    AttemptStatus.SNOOZED: "the handler asked to be called later; no attempt was spent",
+    AttemptStatus.CANCELED: "canceled",
+}
+
+
+def execution_of(run: Run) -> Execution:
+    """A run in the words of event jobs."""
+    waits = run.status in PENDING and run.attempt > 0
+    running = run.status is Status.RUNNING
+    canceled = run.status is Status.CANCELED
+    return Execution(
+        id=run.id,
+        job_id=run.options.trigger,
+        event_id=run.event,
+        status=STATUSES[run.status],
+        attempt_number=run.attempt,
+        started_at=run.started_at,
+        completed_at=run.finished_at,
+        error=(run.reason or run.error) if canceled else run.error,
+        result=run.result,
+        next_retry_at=run.scheduled_for if waits else None,
+        locked=run.started_at if running else None,
+        created_at=run.created_at,
+    )
+
+
+def invocation_of(attempt: Attempt, reason: str | None = None) -> Invocation:
+    """An attempt in the words of event jobs; `reason` is why its run was canceled, if that ended it."""
+    error = attempt.error
+    if attempt.status is AttemptStatus.CANCELED:
+        error = reason or error
+    return Invocation(
+        id=invocation_id(attempt.run, attempt.number),
+        execution_id=attempt.run,
+        attempt_number=attempt.number,
+        started_at=attempt.started_at,
+        completed_at=attempt.finished_at,
+        status=_ENDS.get(attempt.status, InvocationStatus.FAILED),
+        error=error or _WORDS.get(attempt.status),
+        result=attempt.result,
+        created_at=attempt.started_at or attempt.finished_at,
+    )
+
+
+def invocation_id(execution_id: str, number: int) -> str:
+    """A UUID that follows from the two (version 5): the same whenever it is asked for, and no other attempt's."""
+    return str(uuid5(UUID(execution_id), str(number)))

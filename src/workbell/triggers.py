@@ -1,0 +1,254 @@
+"""The verbs about triggers: add, get, list, update, enable, disable, delete. Sync, and async with an `a`.
+
+A trigger is checked as a whole before anything is written: what cannot be used leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import msgspec
+
+from workbell.errors import InvalidOption, StoreError, TriggerExists, TriggerNotFound, UnknownProcessor
+from workbell.events.fan_out import DELIVERY
+from workbell.handlers.job_function import JobFunction
+from workbell.model.ids import new_id
+from workbell.model.job import name as checked_name
+from workbell.model.payload import clean_text
+from workbell.model.retry import Retry
+from workbell.model.trigger import RetryConfig, Trigger, retry_from
+from workbell.patterns import check_pattern
+
+if TYPE_CHECKING:
+    from workbell.client import Client
+
+TRIES = 20
+SHOWN = 10  # names that a message lists
+DESCRIPTION_LIMIT = 2000
+HAND = "api"  # the source of what no code declares
+
+Processor = str | JobFunction[Any, Any]
+
+
+class TriggerChanges(TypedDict, total=False):
+    """What `update` can change; `retry` and `retry_config` are two ways to say one thing."""
+
+    name: str
+    pattern: str
+    processor: Processor
+    description: str
+    enabled: bool
+    retry: Retry | RetryConfig | None
+    retry_config: RetryConfig | None
+
+
+class Triggers:
+    """The triggers of a tenant: `bell.triggers`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def add(
+        self,
+        name: str,
+        *,
+        pattern: str,
+        processor: Processor,
+        description: str = "",
+        enabled: bool = True,
+        retry: Retry | RetryConfig | None = None,
+        retry_config: RetryConfig | None = None,
+    ) -> Trigger:
+        """Start a job on every event that matches: `bell.triggers.add("mails", pattern="posts.*", processor="mail")`.
+
+        The processor is a job that takes an event, made with `@bell.processor` or `@bell.on`, here or in another
+        process. `retry_config` are the words `max_attempts`, `initial_delay_ms`, `backoff_multiplier`, `max_delay_ms`.
+        """
+        store = self._client.store
+        given = TriggerChanges(
+            name=name, pattern=pattern, processor=processor, description=description, enabled=enabled
+        )
+        if retry is not None:
+            given["retry"] = retry
+        if retry_config is not None:
+            given["retry_config"] = retry_config
+        store.check()
+        fields = self._checked(given)
+        now = store.clock.now()
+        made = Trigger(id=new_id(), tenant=self._client.tenant, created_at=now, updated_at=now, source=HAND, **fields)
+        if not store.write_trigger(made, None):
+            raise _exists(name)
+        return made
+
+    async def aadd(
+        self,
+        name: str,
+        *,
+        pattern: str,
+        processor: Processor,
+        description: str = "",
+        enabled: bool = True,
+        retry: Retry | RetryConfig | None = None,
+        retry_config: RetryConfig | None = None,
+    ) -> Trigger:
+        return await self._client.hop(
+            lambda: self.add(
+                name,
+                pattern=pattern,
+                processor=processor,
+                description=description,
+                enabled=enabled,
+                retry=retry,
+                retry_config=retry_config,
+            )
+        )
+
+    # Look
+
+    def get(self, name_or_id: str) -> Trigger:
+        """A trigger by its name or its id."""
+        self._client.store.check()
+        known = self._client.store.list_triggers(self._client.tenant)
+        found = [trigger for trigger in known if trigger.id == name_or_id]
+        found += [trigger for trigger in known if trigger.name == name_or_id]
+        if not found:
+            there = f"there are {_listed([trigger.name for trigger in known])}" if known else "there are none yet"
+            raise TriggerNotFound(f"There is no trigger {name_or_id!r:.60}; {there}.")
+        return found[0]
+
+    async def aget(self, name_or_id: str) -> Trigger:
+        return await self._client.hop(self.get, name_or_id)
+
+    def list(self) -> list[Trigger]:
+        """All triggers, by name; also those that code declares."""
+        self._client.store.check()
+        return self._client.store.list_triggers(self._client.tenant)
+
+    async def alist(self) -> Sequence[Trigger]:
+        return await self._client.hop(self.list)
+
+    # Steer
+
+    def update(self, name_or_id: str, **changes: Unpack[TriggerChanges]) -> Trigger:
+        """Change what is named, and leave the rest: `bell.triggers.update("mails", pattern="posts.**")`.
+
+        Events are matched by what a trigger is at the moment of their fan-out; runs that exist keep their settings.
+        """
+        store = self._client.store
+        for _ in range(TRIES):
+            old = self.get(name_or_id)
+            if old.source != HAND and set(changes) - {"enabled"}:
+                raise InvalidOption(
+                    f"trigger {old.name}: it is declared by {old.source} and would be as before with the next start; "
+                    "change it there, or add another."
+                )
+            fields = self._checked(changes)
+            new = msgspec.structs.replace(old, **fields)
+            if new == old:
+                return old
+            if new.name != old.name and any(other.name == new.name for other in self.list()):
+                raise _exists(new.name)
+            new = msgspec.structs.replace(new, updated_at=store.clock.now(), version=old.version + 1)
+            if store.write_trigger(new, old.version):
+                return new
+            name_or_id = old.id  # somebody was faster: look again, also if it has another name now
+        raise StoreError(f"trigger {name_or_id}: it kept changing while it was being changed; try again.")
+
+    async def aupdate(self, name_or_id: str, **changes: Unpack[TriggerChanges]) -> Trigger:
+        return await self._client.hop(lambda: self.update(name_or_id, **changes))
+
+    def enable(self, name_or_id: str) -> Trigger:
+        """Let it start runs again, from the events that are fanned out from now on."""
+        return self.update(name_or_id, enabled=True)
+
+    async def aenable(self, name_or_id: str) -> Trigger:
+        return await self._client.hop(self.enable, name_or_id)
+
+    def disable(self, name_or_id: str) -> Trigger:
+        """Start no more runs; what matches meanwhile is noted as matched while disabled."""
+        return self.update(name_or_id, enabled=False)
+
+    async def adisable(self, name_or_id: str) -> Trigger:
+        return await self._client.hop(self.disable, name_or_id)
+
+    def delete(self, name_or_id: str) -> None:
+        """Remove a trigger; its runs stay. One that code declares comes back with the next start."""
+        self._client.store.delete_trigger(self.get(name_or_id).id)
+
+    async def adelete(self, name_or_id: str) -> None:
+        await self._client.hop(self.delete, name_or_id)
+
+    # Check
+
+    def _checked(self, given: TriggerChanges) -> dict[str, Any]:
+        """The fields of a trigger that were given, each fit to be stored."""
+        strange = set(given) - set(TriggerChanges.__annotations__)
+        if strange:
+            raise InvalidOption(
+                f"trigger: there is no {sorted(strange)[0]!r}; it has {', '.join(TriggerChanges.__annotations__)}."
+            )
+        fields: dict[str, Any] = {}
+        if "name" in given:
+            fields["name"] = checked_name("trigger", given["name"], InvalidOption)
+        if "pattern" in given:
+            fields["pattern"] = check_pattern(given["pattern"])
+        if "processor" in given:
+            fields["job"] = self._processor(given["processor"])
+        if "description" in given:
+            fields["description"] = _description(given["description"])
+        if "enabled" in given:
+            if not isinstance(given["enabled"], bool):
+                raise InvalidOption(f"trigger: enabled is True or False, not {given['enabled']!r:.40}.")
+            fields["enabled"] = given["enabled"]
+        if "retry" in given and "retry_config" in given:
+            raise InvalidOption("trigger: retry and retry_config say the same thing; give one of them.")
+        for word in ("retry", "retry_config"):
+            if word in given:
+                fields["retry"] = retry_from(given[word])  # type: ignore[literal-required]
+        return fields
+
+    def _processor(self, given: Processor) -> str:
+        """The name of a job that takes an event: one of this process, or one that another has told the store of."""
+        name = given.name if isinstance(given, JobFunction) else checked_name("processor", given, InvalidOption)
+        if name == DELIVERY:
+            raise InvalidOption(f"processor {name}: it sends to an endpoint; use bell.webhooks.add(url, patterns=[…]).")
+        client = self._client
+        known = client.registry.find(name)
+        stored = client.store.find_job(client.tenant, name) if known is None else None
+        if takes_event(known) or takes_event(stored):
+            return name
+        if known is not None or stored is not None:
+            raise UnknownProcessor(
+                f"processor {name}: this job takes no event, so no event can start it; declare it with "
+                f"@bell.processor({name!r}) or @bell.on(pattern), and let it take `event`."
+            )
+        there = _listed(self.processors())
+        raise UnknownProcessor(
+            f"There is no processor {name!r}, here or in the store; "
+            + (f"known are {there}." if there else f"declare one with @bell.processor({name!r}).")
+        )
+
+    def processors(self) -> Sequence[str]:
+        """The names of the jobs that a trigger can start: those of this process, and those that the store knows."""
+        client = self._client
+        here = {job.name for job in client.registry if takes_event(job)}
+        return sorted(here | {job.name for job in client.store.list_jobs(client.tenant) if job.processor} - {DELIVERY})
+
+
+def takes_event(job: object) -> bool:
+    return bool(getattr(job, "processor", False))
+
+
+def _description(value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidOption(f"trigger: the description is a text, not {type(value).__name__}.")
+    return clean_text(value, DESCRIPTION_LIMIT)
+
+
+def _exists(name: str) -> TriggerExists:
+    return TriggerExists(f"There is a trigger {name!r} already; update it, or choose another name.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")

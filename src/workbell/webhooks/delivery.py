@@ -1,0 +1,128 @@
+"""The built-in job `webhook-delivery`: one event, sent to one endpoint, and what its answer means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from workbell.errors import EndpointRefused, SecretSealed, SendFailed
+from workbell.events.fan_out import DELIVERY
+from workbell.handlers.context import Context
+from workbell.handlers.job_function import JobFunction
+from workbell.handlers.signals import Cancel, TryAgain
+from workbell.model.endpoint import Endpoint
+from workbell.model.event import Event
+from workbell.model.retry import Retry
+from workbell.outgoing.allow import AllowList
+from workbell.webhooks.disabling import disable, is_given_up
+from workbell.webhooks.endpoints import TIMEOUT
+from workbell.webhooks.limits import STANDARD, DeliveryLimits
+from workbell.webhooks.message import body_of, headers_of
+from workbell.webhooks.sealing import Sealer
+from workbell.webhooks.verdict import Verdict, told, verdict
+
+if TYPE_CHECKING:
+    from workbell.client import Client
+    from workbell.outgoing.send import Sender
+
+# 5 s, 30 s, 3 min, 18 min, 1.8 h, 10.8 h, then a day each: ten attempts over three and a half days.
+RETRY = Retry(attempts=10, delay=5, factor=6, cap=86400, jitter=0.1)
+NOTED_EVERY = 60.0  # seconds: a success is noted no more often, so that a healthy endpoint costs no writes
+
+MakeSender = Callable[[AllowList, float], "Sender"]
+
+
+def make_sender(allow: AllowList, timeout: float) -> Sender:
+    from workbell.outgoing.send import Sender  # only where something is sent
+
+    return Sender(allow=allow, timeout=timeout)
+
+
+def delivery_job(client: Client, senders: MakeSender = make_sender) -> JobFunction[Any, Any] | None:
+    """The job itself; none where nothing can be sent, so that deliveries wait for a worker that can."""
+    if senders is make_sender and find_spec("httpx2") is None:
+        return None
+    deliverer = Deliverer(client, senders)
+
+    async def deliver(ctx: Context, endpoint: str) -> Any:
+        return await deliverer.deliver(ctx, endpoint)
+
+    job: JobFunction[Any, Any] = JobFunction(
+        client,
+        deliver,
+        job=DELIVERY,
+        handler=f"workbell:{DELIVERY}",
+        description="Sends an event to a webhook endpoint.",
+        retry=RETRY,
+        limits=STANDARD,
+    )
+    job.limits_of = DeliveryLimits(client.subscriptions)
+    return job
+
+
+class Deliverer:
+    """Sends for one process."""
+
+    def __init__(self, client: Client, senders: MakeSender) -> None:
+        self._client = client
+        self._store = client.store
+        self._senders = senders
+        self._noted: dict[str, float] = {}  # when a success was last noted, by endpoint
+
+    @cached_property
+    def _sealer(self) -> Sealer:
+        return Sealer.from_setting(self._client.registry.resources.secret_key)
+
+    @cached_property
+    def _allow(self) -> AllowList:
+        return AllowList.parse(self._client.registry.resources.webhook_allow)
+
+    async def deliver(self, ctx: Context, endpoint_id: str) -> dict[str, Any] | Cancel:
+        endpoint, event = await self._client.hop(self._look_up, endpoint_id, ctx.run.event)
+        if endpoint is None or endpoint.tenant != ctx.run.tenant:
+            return Cancel("its endpoint was deleted")
+        if not endpoint.enabled:
+            return Cancel(f"its endpoint is disabled: {endpoint.reason}")
+        if event is None:
+            return Cancel("its event was removed")
+        body, now = body_of(event), self._store.clock.now()
+        sender = self._senders(self._allow, endpoint.timeout or TIMEOUT)
+        try:
+            headers = headers_of(endpoint, event, body, now, self._sealer)
+            answer = await sender.post(endpoint.url, body, headers)
+        except (SendFailed, EndpointRefused, SecretSealed) as error:
+            raise await self._failed(endpoint, Verdict(str(error)), {"status_code": None}) from None
+        found = verdict(answer, self._store.clock.now())
+        if found.words is not None:
+            raise await self._failed(endpoint, found, told(answer))
+        await self._succeeded(endpoint)
+        return told(answer)
+
+    def _look_up(self, endpoint_id: str, event_id: str | None) -> tuple[Endpoint | None, Event | None]:
+        endpoint = self._client.subscriptions.current().endpoints.get(endpoint_id)
+        return endpoint, self._store.find_events([event_id]).get(event_id) if event_id else None
+
+    async def _succeeded(self, endpoint: Endpoint) -> None:
+        at = self._store.clock.monotonic()
+        if at - self._noted.get(endpoint.id, -NOTED_EVERY) >= NOTED_EVERY:
+            self._noted[endpoint.id] = at
+            await self._client.hop(self._store.note_delivery, endpoint.id, True, self._store.clock.now())
+
+    async def _failed(self, endpoint: Endpoint, found: Verdict, result: dict[str, Any]) -> TryAgain:
+        """The error to raise; the endpoint is switched off if it is time for that."""
+        self._noted.pop(endpoint.id, None)
+        await self._client.hop(self._note_failure, endpoint, found.disable)
+        return TryAgain(found.words or "", after=found.wait, again=found.disable is None, result=result)
+
+    def _note_failure(self, endpoint: Endpoint, reason: str | None) -> None:
+        now = self._store.clock.now()
+        health = self._store.note_delivery(endpoint.id, False, now)
+        after = timedelta(seconds=self._client.registry.resources.webhook_disable_after)
+        if reason is None and is_given_up(health, now, after):
+            since = f"{health.failing_since:%Y-%m-%d %H:%M} UTC"
+            reason = f"{health.failures} deliveries in a row have failed since {since}"
+        if reason is not None:
+            disable(self._store, self._client.subscriptions, endpoint.id, reason, now)

@@ -1,0 +1,99 @@
+"""An endpoint and its deliveries in the words of the public API: never a secret, never the value of a header."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from workbell.errors import SecretSealed
+from workbell.model.endpoint import Endpoint, Health
+from workbell.model.run import Run, Status
+from workbell.model.trigger import config_of
+from workbell.webhooks.sealing import Sealer
+
+
+class NewEndpoint(NamedTuple):
+    """An endpoint, and its secret: this once, and never again."""
+
+    endpoint: Endpoint
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"NewEndpoint({self.endpoint!r}, secret=…)"
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """One event on its way to one endpoint: a run, in the words of webhooks."""
+
+    id: str
+    endpoint: str
+    event: str | None
+    status: Status
+    attempts: int
+    created_at: datetime
+    status_code: int | None = None
+    duration_ms: float | None = None
+    answer: str | None = None
+    error: str | None = None
+    next_attempt_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return msgspec.structs.asdict(self)
+
+
+def delivery_of(run: Run) -> Delivery:
+    result = run.result if isinstance(run.result, dict) else {}
+    return Delivery(
+        id=run.id,
+        endpoint=run.lane.key or "",
+        event=run.event,
+        status=run.status,
+        attempts=run.attempt,
+        created_at=run.created_at,
+        status_code=result.get("status_code"),
+        duration_ms=result.get("duration_ms"),
+        answer=result.get("answer"),
+        error=run.error or (run.reason if run.status is Status.CANCELED else None),
+        next_attempt_at=run.scheduled_for if run.status is Status.SCHEDULED else None,
+        finished_at=run.finished_at,
+    )
+
+
+def describe(endpoint: Endpoint, health: Health, sealer: Sealer) -> dict[str, Any]:
+    """An endpoint, and how it goes, ready for JSON."""
+    return {
+        "id": endpoint.id,
+        "url": endpoint.url,
+        "description": endpoint.description,
+        "patterns": list(endpoint.patterns),
+        "header_names": _header_names(endpoint, sealer),
+        "secrets": [{"created_at": one.created_at, "valid_until": one.until} for one in endpoint.secrets],
+        "sealed": all(one.text.startswith("sealed:") for one in endpoint.secrets),
+        "enabled": endpoint.enabled,
+        "disabled_reason": endpoint.reason,
+        "disabled_at": endpoint.disabled_at,
+        "retry_config": None if endpoint.retry is None else config_of(endpoint.retry),
+        "rate": endpoint.rate,
+        "concurrency": endpoint.concurrency,
+        "timeout": endpoint.timeout,
+        "failures_in_a_row": health.failures,
+        "failing_since": health.failing_since,
+        "last_success_at": health.last_success_at,
+        "last_failure_at": health.last_failure_at,
+        "tenant": endpoint.tenant,
+        "created_at": endpoint.created_at,
+        "updated_at": endpoint.updated_at,
+    }
+
+
+def _header_names(endpoint: Endpoint, sealer: Sealer) -> list[str] | None:
+    """Their names; none, if they are sealed with a key that is not known here."""
+    if endpoint.headers_text is None:
+        return []
+    try:
+        return sorted(msgspec.json.decode(sealer.open(endpoint.headers_text), type=dict[str, str]))
+    except SecretSealed:
+        return None

@@ -1,0 +1,111 @@
+"""What may be said about an endpoint: checked, and made into one or into a change of one. Nothing is stored here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypedDict
+
+import msgspec
+
+from workbell.errors import InvalidOption
+from workbell.model.clock import seconds
+from workbell.model.endpoint import Endpoint, SealedSecret
+from workbell.model.limit import Limits
+from workbell.model.payload import clean_text
+from workbell.model.retry import Retry
+from workbell.model.trigger import RetryConfig, retry_from
+from workbell.outgoing.allow import AllowList
+from workbell.outgoing.headers import check_headers
+from workbell.outgoing.permit import check_url
+from workbell.patterns import check_pattern
+from workbell.webhooks.sealing import Sealer
+from workbell.webhooks.signature import check_secret, new_secret
+
+MOST_PATTERNS = 100
+TIMEOUT, LONGEST_TIMEOUT = 15.0, 30.0
+OVERLAP = timedelta(days=1)  # how long a secret is valid beside the one that takes its place
+RESERVED = ("webhook-", "content-type", "user-agent")
+
+
+class EndpointSettings(TypedDict, total=False):
+    """What can be said about an endpoint besides where it is."""
+
+    patterns: Sequence[str] | str
+    """Which events it hears of."""
+    headers: Mapping[str, str] | None
+    """Sent with every delivery; their values are never shown again."""
+    description: str
+    retry: Retry | RetryConfig | None
+    """When a delivery is tried again; without it, ten times over three and a half days."""
+    rate: str | None
+    """No more deliveries than that: `10/s`."""
+    concurrency: int | None
+    """No more deliveries at once; without it, 5."""
+    timeout: float | None
+    """Seconds for one attempt, up to 30; without it, 15."""
+
+
+NAMES = frozenset(EndpointSettings.__annotations__)
+
+
+def settled(settings: EndpointSettings, sealer: Sealer) -> dict[str, Any]:
+    """Settings as the fields of an endpoint; raises for the first that cannot be used."""
+    unknown = sorted(set(settings) - NAMES)
+    if unknown:
+        raise InvalidOption(f"Unknown setting {unknown[0]!r} of an endpoint; there are {', '.join(sorted(NAMES))}.")
+    fields: dict[str, Any] = {}
+    if "patterns" in settings:
+        fields["patterns"] = _patterns(settings["patterns"])
+    if "headers" in settings:
+        headers = check_headers(settings["headers"] or {}, RESERVED)
+        fields["headers_text"] = sealer.seal(msgspec.json.encode(headers).decode()) if headers else None
+    if "description" in settings:
+        fields["description"] = clean_text(str(settings["description"]), 1000)
+    if "retry" in settings:
+        fields["retry"] = retry_from(settings["retry"])
+    if "timeout" in settings:
+        fields["timeout"] = _timeout(settings["timeout"])
+    limits = Limits(settings.get("concurrency"), None, settings.get("rate")).checked()
+    fields |= {name: getattr(limits, name) for name in ("rate", "concurrency") if name in settings}
+    return fields
+
+
+def checked_url(url: object, allow: AllowList) -> str:
+    """A URL that may be sent to, as far as that can be said without asking for its address."""
+    if not isinstance(url, str):
+        raise InvalidOption(f"url: expected a text, got {type(url).__name__}.")
+    check_url(url, allow)
+    return url
+
+
+def first_secret(secret: str | None, now: datetime, sealer: Sealer) -> tuple[str, tuple[SealedSecret, ...]]:
+    """The secret of a new endpoint, as it is told once and as it is stored."""
+    text = new_secret() if secret is None else check_secret(secret)
+    return text, (SealedSecret(sealer.seal(text), now),)
+
+
+def rotated(endpoint: Endpoint, sealed: str, now: datetime, overlap: timedelta) -> Endpoint:
+    """With another secret; the one before it stays valid for a while, and no third one does."""
+    last = endpoint.secrets[-1]
+    kept = () if overlap <= timedelta(0) else (SealedSecret(last.text, last.created_at, now + overlap),)
+    secrets = (*kept, SealedSecret(sealed, now))
+    return msgspec.structs.replace(endpoint, secrets=secrets, updated_at=now)
+
+
+def _patterns(given: Sequence[str] | str) -> tuple[str, ...]:
+    listed = (given,) if isinstance(given, str) else tuple(given)
+    if not listed:
+        raise InvalidOption('patterns: an endpoint that hears nothing is of no use; give one such as "posts.*".')
+    if len(listed) > MOST_PATTERNS:
+        raise InvalidOption(f"patterns: {len(listed)} are more than {MOST_PATTERNS}; use * or **.")
+    return tuple(dict.fromkeys(check_pattern(pattern) for pattern in listed))
+
+
+def _timeout(value: float | None) -> float | None:
+    if value is None:
+        return None
+    found = seconds("timeout", value)
+    if not 0.1 <= found <= LONGEST_TIMEOUT:
+        raise InvalidOption(f"timeout: {found:g} is not from 0.1 to {LONGEST_TIMEOUT:g} seconds.")
+    return found

@@ -1,0 +1,251 @@
+"""The verbs about webhooks: `bell.webhooks.add`, list, get, update, rotate, enable, disable, delete, test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Unpack
+
+import msgspec
+
+from workbell.errors import EndpointNotFound, InvalidOption, StoreError
+from workbell.events.fan_out import DELIVERY, delivery_lane, request_for
+from workbell.model.clock import span
+from workbell.model.endpoint import Endpoint, Health
+from workbell.model.event import SYSTEM_SOURCE, Event, Match, MatchOutcome
+from workbell.model.ids import new_id
+from workbell.model.payload import clean_text, encode
+from workbell.model.run import Attempt, Status
+from workbell.model.system_events import WEBHOOK_PING
+from workbell.outgoing.allow import AllowList
+from workbell.stores.port import Filter
+from workbell.webhooks import replay
+from workbell.webhooks.describe import Delivery, NewEndpoint, delivery_of, describe
+from workbell.webhooks.disabling import change, disable
+from workbell.webhooks.endpoints import OVERLAP, EndpointSettings, checked_url, first_secret, rotated, settled
+from workbell.webhooks.sealing import Sealer
+from workbell.webhooks.signature import check_secret, new_secret
+
+if TYPE_CHECKING:
+    from workbell.client import Client
+
+BY_HAND = "disabled by hand"
+PAGE = 1000
+
+
+class Webhooks:
+    """The webhook endpoints of a tenant: `bell.webhooks`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @property
+    def _sealer(self) -> Sealer:
+        return Sealer.from_setting(self._client.registry.resources.secret_key)
+
+    @property
+    def _allow(self) -> AllowList:
+        return AllowList.parse(self._client.registry.resources.webhook_allow)
+
+    # Make and change
+
+    def add(self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]) -> NewEndpoint:
+        """Have events sent to a URL: `endpoint, secret = bell.webhooks.add("https://…", patterns=["posts.*"])`.
+
+        The secret, made here if you give none, signs every delivery. It is told now, and never shown again.
+        """
+        url = checked_url(url, self._allow)
+        fields = settled({"patterns": "", **settings}, self._sealer)  # "": it must be said which events
+        now = self._client.store.clock.now()
+        text, secrets = first_secret(secret, now, self._sealer)
+        endpoint = Endpoint(
+            id=new_id(),
+            url=url,
+            tenant=self._client.tenant,
+            secrets=secrets,
+            created_at=now,
+            updated_at=now,
+            **fields,
+        )
+        self._client.store.check()
+        if not self._client.store.write_endpoint(endpoint, None):
+            raise StoreError(f"endpoint {endpoint.id}: it could not be stored; try again.")
+        return NewEndpoint(endpoint, text)
+
+    async def aadd(self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]) -> NewEndpoint:
+        return await self._client.hop(lambda: self.add(url, secret=secret, **settings))
+
+    def update(self, endpoint_id: str, *, url: str | None = None, **settings: Unpack[EndpointSettings]) -> Endpoint:
+        """Change what is named; the rest stays."""
+        fields = settled(settings, self._sealer)
+        if url is not None:
+            fields["url"] = checked_url(url, self._allow)
+        return self._change(endpoint_id, **fields)
+
+    async def aupdate(
+        self, endpoint_id: str, *, url: str | None = None, **settings: Unpack[EndpointSettings]
+    ) -> Endpoint:
+        return await self._client.hop(lambda: self.update(endpoint_id, url=url, **settings))
+
+    def rotate(
+        self, endpoint_id: str, *, secret: str | None = None, overlap: float | timedelta = OVERLAP
+    ) -> NewEndpoint:
+        """Give an endpoint another secret. For `overlap` (a day) the old one signs as well, so that none is refused."""
+        text = new_secret() if secret is None else check_secret(secret)
+        both, sealed, now = span("overlap", overlap), self._sealer.seal(text), self._client.store.clock.now()
+        self.get(endpoint_id)
+        found = change(self._client.store, endpoint_id, lambda known: rotated(known, sealed, now, both))
+        return NewEndpoint(found or self.get(endpoint_id), text)
+
+    async def arotate(
+        self, endpoint_id: str, *, secret: str | None = None, overlap: float | timedelta = OVERLAP
+    ) -> NewEndpoint:
+        return await self._client.hop(lambda: self.rotate(endpoint_id, secret=secret, overlap=overlap))
+
+    def enable(self, endpoint_id: str) -> Endpoint:
+        """Send again. What failed meanwhile is not sent by itself: see `replay`."""
+        found = self._change(endpoint_id, enabled=True, reason=None, disabled_at=None)
+        self._client.store.forget_health(endpoint_id)  # else the next failure would count as one in the old row
+        return found
+
+    async def aenable(self, endpoint_id: str) -> Endpoint:
+        return await self._client.hop(self.enable, endpoint_id)
+
+    def disable(self, endpoint_id: str, reason: str = BY_HAND) -> Endpoint:
+        """Send nothing more; what it would have heard of is recorded, and can be replayed."""
+        self.get(endpoint_id)
+        store = self._client.store
+        disable(store, self._client.subscriptions, endpoint_id, clean_text(reason, 500), store.clock.now())
+        return self.get(endpoint_id)
+
+    async def adisable(self, endpoint_id: str, reason: str = BY_HAND) -> Endpoint:
+        return await self._client.hop(self.disable, endpoint_id, reason)
+
+    def delete(self, endpoint_id: str) -> None:
+        """Remove an endpoint; its deliveries stay until their time is over, and those not sent yet are canceled."""
+        self.get(endpoint_id)
+        self._client.store.delete_endpoint(endpoint_id)
+
+    async def adelete(self, endpoint_id: str) -> None:
+        return await self._client.hop(self.delete, endpoint_id)
+
+    def _change(self, endpoint_id: str, **fields: Any) -> Endpoint:
+        self.get(endpoint_id)
+        fields["updated_at"] = self._client.store.clock.now()
+        found = change(self._client.store, endpoint_id, lambda known: msgspec.structs.replace(known, **fields))
+        return found or self.get(endpoint_id)
+
+    # Look
+
+    def get(self, endpoint_id: str) -> Endpoint:
+        """An endpoint by its id."""
+        found = next((one for one in self.list() if one.id == endpoint_id), None)
+        if found is None:
+            raise EndpointNotFound(
+                f"There is no webhook endpoint {endpoint_id!r} of tenant {self._client.tenant}; "
+                "`workbell webhooks list` shows those that are."
+            )
+        return found
+
+    async def aget(self, endpoint_id: str) -> Endpoint:
+        return await self._client.hop(self.get, endpoint_id)
+
+    def list(self) -> Sequence[Endpoint]:
+        """All endpoints, oldest first."""
+        self._client.store.check()
+        return self._client.store.list_endpoints(self._client.tenant)
+
+    async def alist(self) -> Sequence[Endpoint]:
+        return await self._client.hop(self.list)
+
+    def health(self, endpoint_id: str) -> Health:
+        """How deliveries to an endpoint go."""
+        self.get(endpoint_id)
+        return self._client.store.find_health(endpoint_id)
+
+    async def ahealth(self, endpoint_id: str) -> Health:
+        return await self._client.hop(self.health, endpoint_id)
+
+    def describe(self, endpoint_id: str) -> dict[str, Any]:
+        """An endpoint and how it goes, ready for JSON; without its secrets and the values of its headers."""
+        return describe(self.get(endpoint_id), self._client.store.find_health(endpoint_id), self._sealer)
+
+    async def adescribe(self, endpoint_id: str) -> dict[str, Any]:
+        return await self._client.hop(self.describe, endpoint_id)
+
+    # Deliveries
+
+    def deliveries(
+        self, endpoint_id: str, *, status: str | None = None, before: str | None = None, limit: int = 100
+    ) -> Sequence[Delivery]:
+        """What was and will be sent to an endpoint, newest first; `attempts` says how each try of one went."""
+        self.get(endpoint_id)
+        if not 1 <= limit <= PAGE:
+            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
+        if status is not None and status not in tuple(Status):
+            raise InvalidOption(f"status: {status!r} is none of {', '.join(Status)}.")
+        wanted = Filter(
+            self._client.tenant,
+            () if status is None else (Status(status),),
+            job=DELIVERY,
+            before=before,
+            limit=limit,
+            lane_key=endpoint_id,
+        )
+        return [delivery_of(run) for run in self._client.store.list_runs(wanted)]
+
+    async def adeliveries(
+        self, endpoint_id: str, *, status: str | None = None, before: str | None = None, limit: int = 100
+    ) -> Sequence[Delivery]:
+        return await self._client.hop(lambda: self.deliveries(endpoint_id, status=status, before=before, limit=limit))
+
+    def attempts(self, delivery_id: str) -> Sequence[Attempt]:
+        """Every try of a delivery; its `result` has `status_code`, `duration_ms` and the beginning of the `answer`."""
+        return self._client.attempts(delivery_id)
+
+    async def aattempts(self, delivery_id: str) -> Sequence[Attempt]:
+        return await self._client.hop(self.attempts, delivery_id)
+
+    def replay(
+        self, endpoint_id: str, *, event: str | None = None, since: datetime | None = None
+    ) -> Sequence[Delivery]:
+        """Send again: one event, whatever became of it, or all since a time that were not delivered.
+
+        The receiver gets them under the same `webhook-id` as before, and can tell that it has seen one.
+        """
+        endpoint = self.get(endpoint_id)
+        if not endpoint.enabled:
+            raise InvalidOption(f"endpoint {endpoint_id} is disabled: {endpoint.reason}; enable it first.")
+        return [delivery_of(run) for run in replay.replay(self._client.store, endpoint, event=event, since=since)]
+
+    async def areplay(
+        self, endpoint_id: str, *, event: str | None = None, since: datetime | None = None
+    ) -> Sequence[Delivery]:
+        return await self._client.hop(lambda: self.replay(endpoint_id, event=event, since=since))
+
+    def test(self, endpoint_id: str) -> Delivery:
+        """Send a `webhook.ping` to this endpoint, and to no other; the answer is the delivery, to be waited for."""
+        endpoint = self.get(endpoint_id)
+        if not endpoint.enabled:
+            raise InvalidOption(f"endpoint {endpoint_id} is disabled: {endpoint.reason}; enable it first.")
+        store, now = self._client.store, self._client.store.clock.now()
+        event = Event(
+            new_id(),
+            endpoint.tenant,
+            WEBHOOK_PING,
+            SYSTEM_SOURCE,
+            now,
+            now,
+            subject=endpoint.id,
+            data_text=encode("event", {"endpoint": endpoint.id}),
+            system=True,
+            fanned_out_at=now,  # it is for this endpoint alone
+        )
+        store.add_events([event])
+        request = request_for(event, endpoint, now, delivery_lane(endpoint))
+        store.add_matched([request], [Match(event.id, endpoint.id, MatchOutcome.STARTED, now, request.run.id)])
+        self._client.nudge()
+        return delivery_of(request.run)
+
+    async def atest(self, endpoint_id: str) -> Delivery:
+        return await self._client.hop(self.test, endpoint_id)

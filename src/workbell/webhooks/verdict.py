@@ -1,0 +1,48 @@
+"""What an answer means for a delivery: done, try again and when, or never again. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from workbell.outgoing.answer import Answer
+
+LONGEST_WAIT = 86400.0  # seconds: whoever asks for more gets the rest of the retry policy
+GONE = 410
+
+
+class Verdict(NamedTuple):
+    """`words` are none where the delivery succeeded."""
+
+    words: str | None = None
+    wait: float = 0.0
+    disable: str | None = None  # why the endpoint is to hear no more
+
+
+DELIVERED = Verdict()
+
+
+def verdict(answer: Answer, now: datetime) -> Verdict:
+    """Any 2xx is success; a redirect is a failure like every other status."""
+    status = answer.status
+    if 200 <= status < 300:
+        return DELIVERED
+    if status == GONE:
+        return Verdict("It answered 410 Gone.", disable="the endpoint answered 410 Gone: it wants no more")
+    wait = min(answer.retry_after(now) or 0.0, LONGEST_WAIT)
+    if 300 <= status < 400:
+        words = f"It answered {status}, a redirect, and those are not followed; change the endpoint's URL."
+    else:
+        words = f"It answered {status}."
+    if wait:
+        words += f" It asks to be left alone for {wait:g} s."
+    return Verdict(words, wait)
+
+
+def told(answer: Answer) -> dict[str, Any]:
+    """What an attempt keeps of an answer."""
+    return {
+        "status_code": answer.status,
+        "duration_ms": round(answer.duration * 1000, 1),
+        "answer": answer.body_start,
+    }

@@ -1,0 +1,1 @@
+"""Tests of sending to URLs that users give."""

@@ -1,0 +1,1 @@
+"""Tests of webhooks without a store."""

@@ -1,0 +1,103 @@
+"""Secrets at rest: with a key and without, with a new key and a wrong one, and never shown."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+
+from workbell.errors import MissingPackage, SecretSealed, SettingsError
+from workbell.webhooks.sealing import Sealer, new_key
+
+TEXT = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+ONE, TWO, THREE = (base64.urlsafe_b64encode(bytes(range(first, first + 32))).decode() for first in (0, 100, 200))
+
+
+def test_without_a_key_texts_are_kept_as_they_are() -> None:
+    sealer = Sealer.from_setting(None)
+    assert not sealer.seals
+    assert sealer.seal(TEXT) == f"plain:{TEXT}"
+    assert sealer.open(f"plain:{TEXT}") == TEXT
+
+
+def test_with_a_key_the_text_cannot_be_seen() -> None:
+    sealer = Sealer([ONE])
+    stored = sealer.seal(TEXT)
+    assert sealer.seals
+    assert stored.startswith("sealed:")
+    assert TEXT not in stored
+    assert base64.b64encode(TEXT.encode()).decode() not in stored
+    assert sealer.open(stored) == TEXT
+    assert sealer.seal(TEXT) != stored
+    assert Fernet(ONE).decrypt(stored.removeprefix("sealed:")).decode() == TEXT
+
+
+def test_what_was_stored_before_there_was_a_key_still_opens() -> None:
+    assert Sealer([ONE]).open(Sealer().seal(TEXT)) == TEXT
+
+
+def test_the_first_key_seals_and_every_key_opens() -> None:
+    old = Sealer.from_setting(ONE).seal(TEXT)
+    both = Sealer.from_setting(f" {TWO} , {ONE},")
+    assert both.open(old) == TEXT
+    assert Sealer([TWO]).open(both.seal(TEXT)) == TEXT
+    with pytest.raises(SecretSealed):
+        Sealer([ONE]).open(both.seal(TEXT))
+
+
+@pytest.mark.parametrize("keys", [[], [TWO], [TWO, THREE]])
+def test_a_missing_or_wrong_key_is_named(keys: list[str]) -> None:
+    stored = Sealer([ONE]).seal(TEXT)
+    with pytest.raises(SecretSealed, match="WORKBELL_SECRET_KEY") as caught:
+        Sealer(keys).open(stored)
+    assert stored.removeprefix("sealed:") not in str(caught.value)
+
+
+@pytest.mark.parametrize("stored", ["", TEXT, "sealed:", "sealed:x", "sealed:ä", "SEALED:x", f"sealed:{TEXT}"])
+def test_what_is_damaged_does_not_open(stored: str) -> None:
+    with pytest.raises(SecretSealed) as caught:
+        Sealer([ONE]).open(stored)
+    assert TEXT not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "ä\x00\U0001f600", "plain:x", "sealed:x", "x" * 10000])
+def test_any_text_comes_back(text: str) -> None:
+    for sealer in (Sealer(), Sealer([ONE])):
+        assert sealer.open(sealer.seal(text)) == text
+
+
+@pytest.mark.parametrize("key", ["passphrase", "x" * 44, ONE[:-1], ONE + "=", "ä" * 44, "!" * 44, "=" * 44])
+def test_a_wrong_key_is_refused_with_the_command_that_makes_one(key: str) -> None:
+    with pytest.raises(SettingsError, match=r"secret_key .* `workbell webhooks new-key` makes one") as caught:
+        Sealer.from_setting(key)
+    assert key not in str(caught.value)
+    with pytest.raises(SettingsError, match="key 2 of 2"):
+        Sealer.from_setting(f"{ONE},{key}")
+
+
+def test_a_new_key_is_one_of_cryptography() -> None:
+    Fernet(new_key())
+    assert new_key() != new_key()
+
+
+def test_keys_are_not_shown() -> None:
+    sealer = Sealer([ONE, TWO])
+    sealer.seal(TEXT)
+    assert repr(sealer) == str(sealer) == "<Sealer with 2 keys>"
+
+
+def test_without_cryptography(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where a key is set is it needed."""
+    stored = Sealer([ONE]).seal(TEXT)
+    for name in [name for name in sys.modules if name.split(".")[0] == "cryptography"]:
+        monkeypatch.delitem(sys.modules, name)
+    missing: dict[str, Any] = {"cryptography": None, "cryptography.fernet": None}
+    for name, value in missing.items():
+        monkeypatch.setitem(sys.modules, name, value)
+    assert Sealer().open(Sealer().seal(TEXT)) == TEXT
+    for use in (lambda: Sealer([ONE]).seal(TEXT), lambda: Sealer([ONE]).open(stored)):
+        with pytest.raises(MissingPackage, match=r"pip install 'workbell\[webhooks\]'"):
+            use()
