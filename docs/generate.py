@@ -17,27 +17,68 @@ from typing import Any
 
 import click
 import msgspec
-from words import FOR_US, LOG_LINE, OTHER_OPTIONS, OTHER_WORDS, PAUSE, RUN, SCHEDULE, SETTINGS, TICK, WORKER
+from words import (
+    DELIVERY,
+    EVENT,
+    FOR_US,
+    LOG_LINE,
+    OTHER_OPTIONS,
+    OTHER_WORDS,
+    PAUSE,
+    RUN,
+    SCHEDULE,
+    SETTINGS,
+    TICK,
+    TRIGGER,
+    WORKER,
+)
 
 import workbell
-from workbell import Attempt, Cancel, Context, Cron, Retry, Run, Schedule, Snooze, Status, Tick, Workbell, WorkbellError
+from workbell import (
+    Attempt,
+    Cancel,
+    Context,
+    Cron,
+    Event,
+    Retry,
+    Run,
+    Schedule,
+    Snooze,
+    Status,
+    Tick,
+    TryAgain,
+    Workbell,
+    WorkbellError,
+)
 from workbell.client import Client
+from workbell.declaring import Declaring
+from workbell.emitting import Emitting
+from workbell.events.looking import Events, Hearer, Matched
+from workbell.executions import Executing
 from workbell.files import Storage, StoredFile
 from workbell.handlers.job_function import Enqueuer, JobFunction
 from workbell.jobs_engine import JobRun, JobsEngine, RegisteredJob
 from workbell.model import request
+from workbell.model.event import PUBLIC_FIELDS as EVENT_FIELDS
+from workbell.model.event import MatchOutcome
+from workbell.model.execution import Execution, Invocation
 from workbell.model.log_line import LogLine
 from workbell.model.pause import Pause
 from workbell.model.run import PUBLIC_FIELDS, AttemptStatus
 from workbell.model.schedule import OPTION_FIELDS, TickOutcome
 from workbell.model.schedule import PUBLIC_FIELDS as SCHEDULE_FIELDS
+from workbell.model.trigger import Trigger
 from workbell.model.worker import Worker
 from workbell.notices.lifecycle import LifecycleEvent
 from workbell.pausing import Pausing
 from workbell.schedules import Schedules
 from workbell.scheduling import declare
 from workbell.settings import PREFIX, Settings
+from workbell.triggers import Triggers
 from workbell.watching import SeenWorker, Watching
+from workbell.webhooks import endpoints, signature
+from workbell.webhooks.describe import Delivery
+from workbell.webhooks.verbs import Webhooks
 
 PAGE = Path(__file__).parent / "reference" / "api.md"
 
@@ -48,7 +89,7 @@ def page() -> str:
         "# Reference",
         "This page is made from the code by `docs/generate.py`. Do not edit it by hand.",
         *_names(),
-        *_class("Workbell", Workbell, [Workbell, Client, Watching, Pausing]),
+        *_class("Workbell", Workbell, [Workbell, Declaring, Client, Emitting, Executing, Watching, Pausing]),
         *_class("A job: what `@bell.job` makes", JobFunction, [JobFunction]),
         *_class("A job with options: what `job.options(…)` makes", Enqueuer, [Enqueuer]),
         *_options(),
@@ -57,6 +98,18 @@ def page() -> str:
         *_schedule(),
         *_tick(),
         *_class("Cron", Cron, [Cron]),
+        *_class("Events: `bell.events`", Events, [Events]),
+        *_event(),
+        *_tuple("Who would hear: what `bell.events.match` gives", Hearer),
+        *_matched(),
+        *_class("Triggers: `bell.triggers`", Triggers, [Triggers]),
+        *_words("Trigger", Trigger, "TRIGGER", TRIGGER),
+        *_tuple("Execution: what `bell.executions` gives", Execution),
+        *_tuple("Invocation: what `bell.invocations` gives", Invocation),
+        *_class("Webhooks: `bell.webhooks`", Webhooks, [Webhooks]),
+        *_settings_of_an_endpoint(),
+        *_words("Delivery: what `bell.webhooks.deliveries` gives", Delivery, "DELIVERY", DELIVERY),
+        *_verify(),
         *_class("The engine of a project: `bell.engine`", JobsEngine, [JobsEngine]),
         *_tuple("A job that runs by itself: what `bell.engine.list()` gives", RegisteredJob),
         *_tuple("A run that ended: what `bell.engine.get_runs(name)` gives", JobRun),
@@ -67,6 +120,9 @@ def page() -> str:
         *_struct("Retry", Retry),
         *_struct("Cancel", Cancel),
         *_struct("Snooze", Snooze),
+        "## TryAgain",
+        f"`TryAgain{_signature(TryAgain.__init__)}`",
+        _doc(TryAgain),
         *_run(),
         *_words("A log line: what `bell.logs` gives", LogLine, "LOG_LINE", LOG_LINE),
         *_words("A pause", Pause, "PAUSE", PAUSE),
@@ -210,6 +266,30 @@ def _words(title: str, kind: type[msgspec.Struct], what: str, words: dict[str, s
 def _tick() -> Iterator[str]:
     yield from _words("Tick", Tick, "TICK", TICK)
     yield f"**Outcome:** {', '.join(f'`{word}`' for word in TickOutcome)}. [Their reasons](schedules.md#the-ledger)."
+
+
+def _event() -> Iterator[str]:
+    _complete("EVENT", EVENT, EVENT_FIELDS)
+    yield "## Event"
+    yield _doc(Event) + " `event.as_dict()` gives these fields as a dict, `event.cloud_event()` those of CloudEvents."
+    yield _table(["Field", "What it is"], [[f"`{name}`", EVENT[name]] for name in EVENT_FIELDS])
+
+
+def _matched() -> Iterator[str]:
+    yield from _tuple("What an event matched: what `bell.events.matches` gives", Matched)
+    yield f"**Outcome:** {', '.join(f'`{word}`' for word in MatchOutcome)}."
+
+
+def _settings_of_an_endpoint() -> Iterator[str]:
+    yield "## Settings of an endpoint"
+    yield "For `bell.webhooks.add(url, …)` and `bell.webhooks.update(id, …)`."
+    yield _table(["Setting", "Type", "What it does"], _rows_of(endpoints, "EndpointSettings"))
+
+
+def _verify() -> Iterator[str]:
+    yield "## Verify a webhook: `workbell.webhooks`"
+    yield f"### `verify{_signature(signature.verify)}`"
+    yield _doc(signature.verify)
 
 
 def _run() -> Iterator[str]:

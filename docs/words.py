@@ -25,6 +25,13 @@ SETTINGS = {
     "grace": "How long a stopping worker waits for its handlers. From 0 to 86,400.",
     "keep_succeeded": "How long succeeded runs stay in history.",
     "keep_other": "How long failed and canceled runs stay in history.",
+    "keep_events": "How long events are kept, with what they matched.",
+    "webhook_allow": "Places that webhooks may go to although they are not public: networks (`10.0.0.0/8`), names "
+    "(`hooks.internal`, `*.internal`), each also with a port. In the environment with commas between them.",
+    "webhook_disable_after": "A webhook endpoint that has failed for so long, and ten times in a row, is disabled. "
+    "At least 60.",
+    "secret_key": "The key that secrets of webhooks are encrypted with in the store; `workbell webhooks new-key` makes "
+    "one. Several with commas between them: the first one seals, each of them opens.",
 }
 
 RUN = {
@@ -49,7 +56,7 @@ RUN = {
     "user_id": "Whom it belongs to; 0 is the system.",
     "tenant": "The tenant it belongs to.",
     "schedule": "The id of the schedule that made it.",
-    "event": "The event that made it. Always empty for now.",
+    "event": "The id of the event that made it.",
     "target": "The agent that is to run it; no worker of this version takes a run with a target.",
     "retry_of": "The finished run that this one repeats (`bell.retry`).",
     "rescheduled_from": "The failed run that this one follows (`auto_reschedule=`).",
@@ -100,6 +107,53 @@ SCHEDULE = {
     "jitter": "Over how many seconds its runs are spread.",
     "description": "What it is for.",
     "created_by": "Who wanted it.",
+}
+
+EVENT = {
+    "id": "Its id, a UUID of version 7. Webhooks have it as `webhook-id`.",
+    "type": "What happened: `orders.placed`.",
+    "source": "Who told it.",
+    "subject": "What it is about.",
+    "time": "When it was emitted.",
+    "data": "What it carries.",
+    "key": "What the teller knows it by: of events with one source and key there is one.",
+    "tenant": "The tenant it belongs to.",
+    "system": "True: Workbell itself told it.",
+    "depth": "How many events lie behind it, each the cause of the next.",
+    "cause": "The id of the run that emitted it, or that it is about.",
+    "created_at": "When it was stored.",
+    "fanned_out_at": "When its runs were made; None: not yet.",
+}
+
+TRIGGER = {
+    "id": "Its id.",
+    "name": "Its name, by which it is known within the tenant.",
+    "pattern": "Which events; in `as_dict()` it is `event_pattern`.",
+    "job": "What they start; in `as_dict()` it is `processor_name`.",
+    "created_at": "When it was made.",
+    "updated_at": "When it was last changed.",
+    "tenant": "The tenant it belongs to.",
+    "description": "What it is for.",
+    "enabled": "False: what it matches is noted, and starts nothing.",
+    "retry": "The retry policy of its runs; None: the job's own. In `as_dict()` it is `retry_config`.",
+    "source": "Who declared it: `api`, `code:` or `file:` with the project's name.",
+    "declared_at": "When code last declared it.",
+    "version": "How often it was changed.",
+}
+
+DELIVERY = {
+    "id": "Its id, which is that of its run.",
+    "endpoint": "The id of the endpoint.",
+    "event": "The id of the event.",
+    "status": "That of the run.",
+    "attempts": "How often it was tried.",
+    "created_at": "When it was made.",
+    "status_code": "The last answer's.",
+    "duration_ms": "How long the last answer took.",
+    "answer": "The beginning of the last answer, at most a kilobyte.",
+    "error": "What went wrong last, or why it was canceled.",
+    "next_attempt_at": "When it is tried again.",
+    "finished_at": "When it ended.",
 }
 
 TICK = {

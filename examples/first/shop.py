@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 
-from workbell import Context, Retry, Snooze, Workbell
+from workbell import Context, Event, Retry, Snooze, Workbell
 
 bell = Workbell()  # the URL of its store stands in workbell.toml
 
@@ -46,4 +46,12 @@ async def send_parcel(ctx: Context, order: int) -> str | Snooze:
     if ctx.run.attempt == 1 and order % 2:
         return Snooze(3, "the courier is not here yet")
     await asyncio.sleep(0.01)
+    # Who listens is not our business. The key: it is told once, also if this run is executed twice.
+    await ctx.aemit("orders.sent", {"order": order}, key=f"sent in {ctx.run.id}")
     return f"order {order} is on its way"
+
+
+@bell.on("orders.*")
+def tell_buyer(event: Event) -> str:
+    """Started by every event whose type matches: `workbell events emit orders.lost '{"order": 11}'`."""
+    return f"order {event.data['order']}: {event.type.removeprefix('orders.')}"

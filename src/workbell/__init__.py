@@ -16,29 +16,43 @@ from workbell.app import Workbell
 from workbell.client import Request
 from workbell.errors import (
     DuplicateRun,
+    EndpointNotFound,
+    EndpointRefused,
+    EventNotFound,
+    InvalidEvent,
     InvalidOption,
     InvalidPayload,
+    InvalidSignature,
     InvalidUrl,
     JobsError,
     LeaseLost,
+    MissingPackage,
     RunNotFinished,
     RunNotFound,
     ScheduleNotFound,
     SchemaMismatch,
+    SecretSealed,
     SettingsError,
     StoreError,
     StoreUnavailable,
+    TriggerExists,
+    TriggerNotFound,
     UnknownJob,
+    UnknownProcessor,
     WaitTimeout,
     WorkbellError,
     WrongConnection,
 )
 from workbell.handlers.context import Context
-from workbell.handlers.signals import Cancel, Snooze
+from workbell.handlers.signals import Cancel, Snooze, TryAgain
+from workbell.model.endpoint import Endpoint
+from workbell.model.event import Event
+from workbell.model.execution import Execution, Invocation
 from workbell.model.pause import Pause
 from workbell.model.retry import Retry
 from workbell.model.run import Attempt, Run, Status
 from workbell.model.schedule import Schedule, Tick
+from workbell.model.trigger import Trigger
 from workbell.timing import Cron
 from workbell.version import __version__
 
@@ -48,11 +62,21 @@ __all__ = [
     "Context",
     "Cron",
     "DuplicateRun",
+    "Endpoint",
+    "EndpointNotFound",
+    "EndpointRefused",
+    "Event",
+    "EventNotFound",
+    "Execution",
+    "InvalidEvent",
     "InvalidOption",
     "InvalidPayload",
+    "InvalidSignature",
     "InvalidUrl",
+    "Invocation",
     "JobsError",
     "LeaseLost",
+    "MissingPackage",
     "Pause",
     "Request",
     "Retry",
@@ -62,13 +86,19 @@ __all__ = [
     "Schedule",
     "ScheduleNotFound",
     "SchemaMismatch",
+    "SecretSealed",
     "SettingsError",
     "Snooze",
     "Status",
     "StoreError",
     "StoreUnavailable",
     "Tick",
+    "Trigger",
+    "TriggerExists",
+    "TriggerNotFound",
+    "TryAgain",
     "UnknownJob",
+    "UnknownProcessor",
     "WaitTimeout",
     "Workbell",
     "WorkbellError",

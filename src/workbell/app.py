@@ -8,32 +8,27 @@ import logging
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any
 
-from workbell.client import Client, nothing
+from workbell.client import nothing
+from workbell.declaring import Declaring
 from workbell.emitting import source_of
 from workbell.engine.engine import Engine
 from workbell.engine.isolated.entry import entry
 from workbell.engine.role import Role
-from workbell.errors import InvalidOption, InvalidUrl, StoreError, WorkbellError
-from workbell.handlers.context import Context
-from workbell.handlers.isolation import isolation_of
-from workbell.handlers.job_function import JobFunction
+from workbell.errors import InvalidUrl, StoreError, WorkbellError
+from workbell.events.lifecycle import QUIET
 from workbell.handlers.registry import Registry
 from workbell.handlers.resources import Resources
 from workbell.jobs_engine import JobsEngine
-from workbell.model.limit import Limits
 from workbell.model.payload import encode
-from workbell.model.retry import Retry
-from workbell.model.state import Keep
-from workbell.notices.bus import Bus
-from workbell.notices.lifecycle import TYPES, LifecycleEvent, listen
+from workbell.model.run import Run
+from workbell.model.state import Keep, Transition
+from workbell.notices.bus import Bus, Notice
+from workbell.notices.lifecycle import LifecycleEvent, listen
 from workbell.notices.message import Broadcast, Message, SendToUser
 from workbell.queues.in_store import FRESH, InStoreQueue
-from workbell.schedules import Declaration
-from workbell.scheduling.declare import TickSettings
 from workbell.settings import Settings, find_file, load
 from workbell.stores.port import Store
 from workbell.webhooks.delivery import delivery_job
@@ -41,8 +36,6 @@ from workbell.webhooks.delivery import delivery_job
 if TYPE_CHECKING:
     from workbell.recipe import Recipe
 
-P = ParamSpec("P")
-R = TypeVar("R")
 Stop = Callable[[bool], object]
 
 log = logging.getLogger("workbell")
@@ -74,7 +67,7 @@ def open_store(url: str, keep: Keep | None = None) -> Store:
     raise InvalidUrl(f"{shown!r} names no store; use sqlite:///file.db, postgresql://host/database or memory://.")
 
 
-class Workbell(Client):
+class Workbell(Declaring):
     """Background jobs and schedules: `bell = Workbell("sqlite:///workbell.db")`.
 
     Without a URL it is taken from WORKBELL_URL or `workbell.toml`. Nothing is opened until the first use.
@@ -105,95 +98,24 @@ class Workbell(Client):
         )
         self.registry.add_built_in(delivery_job(self))
         self.engine = JobsEngine(self, self.settings, self.shut_down)
+        self.telling.describe = self.engine.describe
+        self.moved = self._moved
 
-    # Declare
-
-    @overload
-    def job(self, function: Callable[Concatenate[Context, P], R], /) -> JobFunction[P, R]: ...
-
-    @overload
-    def job(self, function: Callable[P, R], /) -> JobFunction[P, R]: ...
-
-    @overload
-    def job(
-        self,
-        /,
-        *,
-        name: str | None = None,
-        queue: str = "default",
-        retry: Retry | None = None,
-        timeout: float | None = None,
-        description: str | None = None,
-        concurrency: int | None = None,
-        concurrency_key: str | None = None,
-        rate: str | None = None,
-        rate_key: str | None = None,
-        isolate: str | None = None,
-        memory_limit: int | str | None = None,
-        cpu_limit: float | None = None,
-        **ticks: Unpack[TickSettings],
-    ) -> JobDecorator: ...
-
-    def job(
-        self,
-        function: Callable[..., Any] | None = None,
-        /,
-        *,
-        name: str | None = None,
-        queue: str = "default",
-        retry: Retry | None = None,
-        timeout: float | None = None,
-        description: str | None = None,
-        concurrency: int | None = None,
-        concurrency_key: str | None = None,
-        rate: str | None = None,
-        rate_key: str | None = None,
-        isolate: str | None = None,
-        memory_limit: int | str | None = None,
-        cpu_limit: float | None = None,
-        **ticks: Unpack[TickSettings],
-    ) -> Any:
-        """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=Retry(attempts=5), timeout=30)`.
-
-        With `cron=`, `every=` or `at=` it also gets a schedule of its own name, whose settings may follow:
-        `@bell.job(cron="0 3 * * *", timezone="Europe/Paris", overlap="allow")`.
-
-        `concurrency=5` lets no more than five of its runs run at once, over all machines, and `rate="100/m"` no more
-        than a hundred start in any minute; with `concurrency_key="customer"` or `rate_key="customer"` that is counted
-        for each value of this argument. `isolate="process"` runs it in a process of its own, which is really killed
-        when its time is over or its end is asked for, and may be given a `memory_limit="512MB"` and a `cpu_limit` in
-        seconds.
-        """
-
-        def declare(target: Callable[..., Any]) -> JobFunction[Any, Any]:
-            job: JobFunction[Any, Any] = JobFunction(
-                self,
-                target,
-                job=name,
-                queue=queue,
-                retry=retry,
-                timeout=timeout,
-                description=description,
-                limits=Limits(concurrency, concurrency_key, rate, rate_key),
-                isolation=isolation_of(isolate, memory_limit, cpu_limit),
-                ticks=ticks or None,
-            )
-            if job.ticks is not None:
-                self.schedules.check(Declaration(job.name, job, job.ticks))
-            self.registry.add(job)
-            return job
-
-        return declare if function is None else declare(function)
+    # Listen
 
     def listen(self, pattern: str, listener: Callable[[LifecycleEvent], None]) -> Callable[[], None]:
-        """Hear of jobs that run in this process: `bell.listen("job.failed", tell)`, or `job.*` for all.
+        """Hear of what happens in this process: `bell.listen("job.failed", tell)`, or `job.*` for all about jobs.
 
-        The answer ends the listening. A listener is called on a thread of the engine and must be quick; what it
-        raises is logged and never touches the run.
+        There are `job.started`, `job.completed`, `job.failed`, `run.canceled`, `schedule.skipped` and `worker.lost`, by
+        the patterns that events have. The answer ends the listening. A listener is called on a thread of the engine and
+        must be quick; what it raises is logged and never touches the run.
         """
-        if not any(fnmatchcase(kind, pattern) for kind in TYPES):
-            raise InvalidOption(f"listen: {pattern!r} matches none of {', '.join(TYPES)}.")
-        return listen(self.bus, pattern, listener, self.engine.describe)
+        return listen(self.bus, pattern, listener, self.engine.describe, leave_out=QUIET)
+
+    def _moved(self, run: Run, change: Transition) -> None:
+        """A verb of this process has moved a run."""
+        if self.bus.wants(change.move):
+            self.bus.publish([Notice(change.move, change.after(run), change.ended)])
 
     # Run
 
@@ -297,6 +219,7 @@ class Workbell(Client):
             apart=self.recipe is not None and self.settings.url != "memory://",
         )
         self.store.check()
+        self.store.measure_time()  # for when it was that triggers were declared: others read that
         self.engine.start()
         engine.start()
         self._engine = engine
@@ -333,19 +256,6 @@ class Workbell(Client):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class JobDecorator:
-    """What `@bell.job(…)` with options returns; only its types matter."""
-
-    @overload
-    def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> JobFunction[P, R]: ...
-
-    @overload
-    def __call__(self, function: Callable[P, R], /) -> JobFunction[P, R]: ...
-
-    def __call__(self, function: Callable[..., Any], /) -> JobFunction[Any, Any]:
-        raise NotImplementedError
 
 
 @contextlib.contextmanager

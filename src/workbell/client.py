@@ -19,6 +19,7 @@ from workbell.emitting import Emitting, source_of
 from workbell.errors import InvalidOption, InvalidPayload, RunNotFinished, RunNotFound, UnknownJob
 from workbell.events.looking import Events
 from workbell.events.subscriptions import Subscriptions
+from workbell.events.telling import Telling
 from workbell.executions import Executing
 from workbell.handlers.current import current_run, depth_behind
 from workbell.handlers.job_function import JobFunction
@@ -32,7 +33,7 @@ from workbell.model.limit import NO_LIMITS, Limit, Limits, Use, key_of, limits_o
 from workbell.model.payload import clean_text, encode
 from workbell.model.request import EnqueueOptions, again, make_request, plain_request
 from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, Run, Status, last_attempt
-from workbell.model.state import Keep
+from workbell.model.state import Keep, Transition
 from workbell.pausing import Pausing
 from workbell.schedules import Schedules
 from workbell.stores.port import Filter, Store
@@ -82,7 +83,9 @@ class Client(Watching, Pausing, Emitting, Executing):
         self.waiter = waiter or Waiter(store)
         self.timezone = timezone
         self.event_source = event_source or source_of(program_name())
-        self.subscriptions = subscriptions or Subscriptions(store)
+        self.subscriptions = subscriptions or Subscriptions(store, lambda: self.store)
+        self.telling = Telling(self.subscriptions)
+        self.moved: Callable[[Run, Transition], None] = nobody
         self.schedules = Schedules(self)
         self.triggers = Triggers(self)
         self.events = Events(self)
@@ -318,8 +321,13 @@ class Client(Watching, Pausing, Emitting, Executing):
             run = self.get(run_id)
             if run.status in PENDING:
                 keep = state.kept(run, self.keep).other
-                change = state.cancel(run, self.store.clock.now(), reason=reason, keep=keep)
+                self.telling.look()
+                change = self.telling.of(run, state.cancel(run, self.store.clock.now(), reason=reason, keep=keep))
                 if self.store.apply([change]):
+                    self.moved(run, change)
+                    if change.emits:
+                        self.store.wake()
+                        self.nudge()
                     return change.after(run)
             elif run.status is Status.RUNNING:
                 if self.store.request_cancel(run.id, reason):
@@ -366,6 +374,8 @@ class Client(Watching, Pausing, Emitting, Executing):
             subscriptions=self.subscriptions,
         )
         other.nudge = lambda: self.nudge()
+        other.telling = self.telling
+        other.moved = lambda run, change: self.moved(run, change)
         return other
 
     async def make_ready(self) -> None:
@@ -387,3 +397,7 @@ class Client(Watching, Pausing, Emitting, Executing):
 
 def nothing() -> None:
     """Nobody in this process is to be told."""
+
+
+def nobody(_run: Run, _change: Transition) -> None:
+    """Nobody in this process listens to it."""

@@ -1,4 +1,4 @@
-"""The engine of a project's folder: its job files loaded, their schedules put, reloaded when they change.
+"""The engine of a project's folder: its job files loaded, their schedules and triggers put, reloaded when they change.
 
 `bell.engine` is one: load, reload, list, get_runs, shutdown. `bell.run()` and `workbell dev` call it by themselves.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbell.client import Client
+from workbell.events.declared import DeclaredTriggers, Wanted
+from workbell.handlers.event_handler import hear_events
 from workbell.handlers.job_files import DEFAULT_RETRY, Change, JobFile, JobFiles, Problem, Watch
 from workbell.handlers.job_function import JobFunction
 from workbell.machine import program_name
@@ -29,9 +31,10 @@ class RegisteredJob(NamedTuple):
     """A job that runs by itself."""
 
     name: str
-    schedule: str
+    schedule: str | None
     file_path: str | None
     next_run_at: datetime | None = None
+    on: tuple[str, ...] = ()  # patterns of the events that start it
 
 
 class JobRun(NamedTuple):
@@ -68,7 +71,7 @@ class JobsEngine:
         return self._settings.project or program_name()
 
     def start(self) -> None:
-        """Before the engine runs: the job files of a project, and the schedules that its code declares."""
+        """Before the engine runs: the job files of a project, and the schedules and triggers that its code declares."""
         if self._settings.project is not None or self._files is not None:
             self.load()
         if not self.keeps_schedules:
@@ -76,6 +79,7 @@ class JobsEngine:
         names = self._put_code_schedules()
         reason = f"the code of {self.project!r} no longer declares it"
         self._client.schedules.disable_others(names, source=f"code:{self.project}", reason=reason)
+        self.put_triggers()
 
     def load(self) -> Change:
         """Load every job file. A file with a problem is left out, and its problem is logged and kept in `problems`."""
@@ -103,6 +107,7 @@ class JobsEngine:
             if problem not in self.problems:
                 log.log(logging.ERROR if self.tells_problems else logging.DEBUG, "%s", problem)
         self.problems = problems
+        before = self._triggers_of(self._loaded.values())
         gone = set(self._loaded) - {file.name for file in files}
         fresh = [file for file in files if self._loaded.get(file.name) is not file]
         registry.replace([self.job_of(file) for file in fresh], gone)
@@ -113,12 +118,53 @@ class JobsEngine:
         if not self.keeps_schedules:
             return
         self._put_file_schedules(fresh)
-        kept = {file.name for file in files} | {Path(problem.path).stem for problem in problems}
+        there = {file.name for file in files} | self._broken
         reason = f"its job file is gone from the project {self.project!r}"
-        self._client.schedules.disable_others(kept, source=f"file:{self.project}", reason=reason)
+        self._client.schedules.disable_others(there, source=f"file:{self.project}", reason=reason)
+        unscheduled = {file.name for file in files if file.schedule is None}
+        if unscheduled:
+            reason = "its job file has a schedule no longer"
+            self._client.schedules.disable_others(there - unscheduled, source=f"file:{self.project}", reason=reason)
+        self._put_file_triggers(files, before)
 
     def _put_file_schedules(self, files: Sequence[JobFile]) -> None:
-        self._client.schedules.put_all([self._declaration(file) for file in files], source=f"file:{self.project}")
+        declarations = [self._declaration(file) for file in files if file.schedule is not None]
+        self._client.schedules.put_all(declarations, source=f"file:{self.project}")
+
+    # Triggers
+
+    @property
+    def _declared(self) -> DeclaredTriggers:
+        return DeclaredTriggers(self._client.store, self._client.tenant, self.project)
+
+    @property
+    def _broken(self) -> set[str]:
+        """The jobs whose files have problems."""
+        return {Path(problem.path).stem for problem in self.problems}
+
+    def put_triggers(self) -> None:
+        """Put the triggers that code and files declare, and remove what nobody has declared for long."""
+        declared = self._declared
+        by_code = [(job, pattern) for job in self._client.registry for pattern in job.patterns]
+        wanted = [self._wanted(job, pattern, declared.code) for job, pattern in by_code]
+        declared.put([*wanted, *self._triggers_of(self._loaded.values())])
+        declared.hold(self._broken)
+        declared.retire()
+
+    def _put_file_triggers(self, files: Sequence[JobFile], before: Sequence[Wanted]) -> None:
+        """Those of all files; what was declared before and is not any more, or is switched off, goes at once."""
+        wanted = self._triggers_of(files)
+        off = {(file.name, pattern) for file in files if not file.enabled for pattern in file.on}
+        self._declared.put(wanted)
+        self._declared.drop((off | {one[:2] for one in before}) - {one[:2] for one in wanted})
+
+    def _triggers_of(self, files: Iterable[JobFile]) -> list[Wanted]:
+        found = [(self._client.registry.find(file.name), file) for file in files if file.enabled]
+        source = self._declared.files
+        return [self._wanted(job, pattern, source) for job, file in found if job is not None for pattern in file.on]
+
+    def _wanted(self, job: JobFunction[Any, Any], pattern: str, source: str) -> Wanted:
+        return Wanted(job.name, pattern, source, job.description.partition("\n")[0], job.retry)
 
     def clash_of(self, file: JobFile) -> Problem:
         """What to say of a file whose job's name the code has taken."""
@@ -128,7 +174,7 @@ class JobsEngine:
 
     def job_of(self, file: JobFile) -> JobFunction[Any, Any]:
         """The job that a file makes; it is registered nowhere."""
-        return JobFunction(
+        job: JobFunction[Any, Any] = JobFunction(
             self._client,
             file.function,
             job=file.name,
@@ -140,6 +186,9 @@ class JobsEngine:
             handler=f"{file.path}:run",
             isolation=file.isolation,
         )
+        if file.on:
+            hear_events(job)
+        return job
 
     def _declaration(self, file: JobFile) -> Declaration:
         job = self._client.registry.find(file.name)
@@ -163,6 +212,7 @@ class JobsEngine:
         with self._lock:
             self._put_file_schedules(list(self._loaded.values()))
             self._put_code_schedules()
+            self.put_triggers()
 
     # Watch
 
@@ -201,9 +251,11 @@ class JobsEngine:
         for job in self._client.registry:
             file, schedule = self._loaded.get(job.name), known.get(job.name)
             text = file.schedule if file is not None else schedule.expression if schedule is not None else None
-            if text is not None:
-                next_run_at = None if schedule is None else schedule.next_run_at
-                found.append(RegisteredJob(job.name, text, None if file is None else file.path, next_run_at))
+            patterns = file.on if file is not None else job.patterns
+            if text is not None or patterns:
+                path = None if file is None else file.path
+                next_run_at = None if schedule is None or text is None else schedule.next_run_at
+                found.append(RegisteredJob(job.name, text, path, next_run_at, patterns))
         return sorted(found)
 
     def describe(self, run: Run) -> tuple[str | None, str | None]:

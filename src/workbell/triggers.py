@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import msgspec
 
 from workbell.errors import InvalidOption, StoreError, TriggerExists, TriggerNotFound, UnknownProcessor
+from workbell.events.declared import BY_HAND
 from workbell.events.fan_out import DELIVERY
 from workbell.handlers.job_function import JobFunction
 from workbell.model.ids import new_id
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 TRIES = 20
 SHOWN = 10  # names that a message lists
 DESCRIPTION_LIMIT = 2000
-HAND = "api"  # the source of what no code declares
 
 Processor = str | JobFunction[Any, Any]
 
@@ -76,7 +76,9 @@ class Triggers:
         store.check()
         fields = self._checked(given)
         now = store.clock.now()
-        made = Trigger(id=new_id(), tenant=self._client.tenant, created_at=now, updated_at=now, source=HAND, **fields)
+        made = Trigger(
+            id=new_id(), tenant=self._client.tenant, created_at=now, updated_at=now, source=BY_HAND, **fields
+        )
         if not store.write_trigger(made, None):
             raise _exists(name)
         return made
@@ -138,10 +140,11 @@ class Triggers:
         store = self._client.store
         for _ in range(TRIES):
             old = self.get(name_or_id)
-            if old.source != HAND and set(changes) - {"enabled"}:
+            if old.source != BY_HAND and set(changes) - {"enabled"}:
+                where = old.source.partition(":")[2]
                 raise InvalidOption(
-                    f"trigger {old.name}: it is declared by {old.source} and would be as before with the next start; "
-                    "change it there, or add another."
+                    f"trigger {old.name}: it is declared in the code of {where}, and would be as before with the next "
+                    "start; change it there, or add another."
                 )
             fields = self._checked(changes)
             new = msgspec.structs.replace(old, **fields)
@@ -205,7 +208,7 @@ class Triggers:
             raise InvalidOption("trigger: retry and retry_config say the same thing; give one of them.")
         for word in ("retry", "retry_config"):
             if word in given:
-                fields["retry"] = retry_from(given[word])  # type: ignore[literal-required]
+                fields["retry"] = retry_from(given[word])
         return fields
 
     def _processor(self, given: Processor) -> str:

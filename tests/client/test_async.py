@@ -13,6 +13,8 @@ from tests.client.conftest import finish, take
 from tests.support.waiting import until
 from workbell import DuplicateRun, RunNotFound, Status, WaitTimeout, Workbell
 from workbell.client import Client
+from workbell.emitting import Emitting
+from workbell.executions import Executing
 from workbell.handlers.job_function import Enqueuer, JobFunction
 from workbell.pausing import Pausing
 from workbell.settings import Settings
@@ -25,6 +27,8 @@ PAIRS = [
     (Watching, "logs", "alogs"),
     (Watching, "workers", "aworkers"),
     *((Pausing, verb, f"a{verb}") for verb in ("pause", "resume", "pauses")),
+    (Emitting, "emit", "aemit"),
+    *((Executing, verb, f"a{verb}") for verb in ("executions", "execution", "invocations")),
     (JobFunction, "enqueue", "aenqueue"),
     (Enqueuer, "enqueue", "aenqueue"),
 ]
@@ -40,7 +44,7 @@ def test_each_verb_and_its_twin_have_one_signature(kind: type, plain: str, twin:
 
 
 def test_no_async_verb_is_without_its_plain_one() -> None:
-    for kind in (Client, Watching, Pausing, JobFunction, Enqueuer):
+    for kind in (Client, Watching, Pausing, Emitting, Executing, JobFunction, Enqueuer):
         names = {name for name, value in vars(kind).items() if inspect.iscoroutinefunction(value) and name[0] != "_"}
         assert names - {"make_ready", "hop"} == {twin for owner, _, twin in PAIRS if owner is kind}
 

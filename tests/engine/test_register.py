@@ -13,6 +13,7 @@ from tests.support.waiting import until
 from workbell import Workbell, __version__
 from workbell.engine.prune import Prune
 from workbell.engine.register import Register
+from workbell.events.fan_out import DELIVERY
 from workbell.machine import process_name
 from workbell.model.clock import ManualClock
 from workbell.model.worker import BEAT, LOST_AFTER, Worker
@@ -45,7 +46,8 @@ def test_what_is_known_of_a_worker(bell: Workbell, register: Register, clock: Ma
     host, pid, start = process_name().split("/")
     assert (worker.id, worker.host, worker.pid) == (f"{host}/{pid}/{start}/abc", host, os.getpid())
     assert worker.incarnation == f"{start}/abc"
-    assert (worker.version, worker.queues, worker.jobs, worker.concurrency) == (__version__, ("mail",), ("send",), 3)
+    assert (worker.version, worker.queues, worker.concurrency) == (__version__, ("mail",), 3)
+    assert worker.jobs == ("send", DELIVERY)
     assert worker.started_at == worker.seen_at == clock.now()
     assert not worker.stopping
 
@@ -66,11 +68,11 @@ def test_a_change_of_its_jobs_is_known_soon(bell: Workbell, register: Register, 
     register.step(clock.now())
     bell.job(name="another")(lambda: None)
     pause = register.step(clock.now())
-    assert only(bell).jobs == ("another", "send")
+    assert only(bell).jobs == ("another", "send", DELIVERY)
     assert pause <= 1
     bell.registry.replace([], ["send"])
     register.step(clock.now())
-    assert only(bell).jobs == ("another",)
+    assert only(bell).jobs == ("another", DELIVERY)
 
 
 def test_it_says_that_it_stops_and_is_gone(bell: Workbell, register: Register, clock: ManualClock) -> None:
@@ -87,7 +89,7 @@ def test_one_that_was_removed_meanwhile_comes_back(bell: Workbell, register: Reg
     bell.store.remove_workers([only(bell).id])
     clock.advance(BEAT)
     register.step(clock.now())
-    assert only(bell).jobs == ("send",)
+    assert only(bell).jobs == ("send", DELIVERY)
 
 
 def test_lost_workers_are_removed_after_a_day(bell: Workbell, register: Register, clock: ManualClock) -> None:
@@ -120,7 +122,7 @@ async def test_an_engine_is_listed_while_it_runs(store: Store) -> None:
         await asyncio.to_thread(until, bell.workers, "the worker")
         (seen,) = await bell.aworkers()
         assert (seen.alive, seen.busy, [each.id for each in seen.runs]) == (True, 1, [run.id])
-        assert (seen.worker.queues, seen.worker.jobs, seen.worker.concurrency) == (("default",), ("hold",), 4)
+        assert (seen.worker.queues, seen.worker.jobs, seen.worker.concurrency) == (("default",), ("hold", DELIVERY), 4)
         assert seen.worker.id == (await bell.aget(run.id)).worker
         (elsewhere,) = await bell.for_tenant("other").aworkers()
         assert (elsewhere.busy, elsewhere.runs) == (1, []), "what others run is nobody else's business"

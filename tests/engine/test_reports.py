@@ -103,7 +103,7 @@ async def test_a_handler_that_is_cut_off_leaves_its_lines(bell: Workbell) -> Non
 
 
 async def test_progress_of_a_run_that_is_anothers(store: Store) -> None:
-    bell = Workbell(store=store, settings=Settings(poll=0.02, grace=5, lease=600))
+    bell = Workbell(store=store, settings=Settings(poll=0.02, grace=5, lease=600, concurrency=1))
     taken = threading.Event()
     raised: list[BaseException] = []
 

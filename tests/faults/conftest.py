@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from workbell import Workbell
+from workbell.app import open_store
+from workbell.stores.port import Store
 
 
 @pytest.fixture
@@ -24,3 +26,14 @@ def bell(sqlite_url: str) -> Iterator[Workbell]:
 
         bell.store.check()
         yield bell
+
+
+@pytest.fixture
+def sql_stores(sql_store_url: str) -> Iterator[list[Store]]:
+    """Three on one database, as if of three processes."""
+    stores = [open_store(sql_store_url) for _ in range(3)]
+    for store in stores:
+        store.check()
+    yield stores
+    for store in stores:
+        store.close()

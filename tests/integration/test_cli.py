@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from tests.support.command_line import assert_refused, call, command, environment
 from tests.support.waiting import until
 from workbell import Workbell, __version__
-from workbell.cli import jobs, queues, schedules
+from workbell.cli import events, jobs, queues, schedules, triggers, webhooks
 from workbell.cli.main import COMMANDS, workbell
 from workbell.stores.migrate import NEWEST
 
@@ -32,6 +32,7 @@ HEAVY = ("psycopg", "rich", "fastapi", "uvicorn", "websockets", "watchfiles", "s
         (["jobs"], jobs.COMMANDS),
         (["queues"], queues.COMMANDS),
         (["schedules"], schedules.COMMANDS),
+        (["webhooks"], webhooks.COMMANDS),
     ],
 )
 def test_help_is_light(arguments: list[str], listed: Iterable[str], tmp_path: Path) -> None:
@@ -61,7 +62,11 @@ def test_every_command_has_help_of_its_own(name: str) -> None:
     assert COMMANDS[name] in " ".join(answer.output.split())
 
 
-@pytest.mark.parametrize("group", [jobs, queues, schedules], ids=["jobs", "queues", "schedules"])
+@pytest.mark.parametrize(
+    "group",
+    [jobs, queues, schedules, events, triggers, webhooks],
+    ids=["jobs", "queues", "schedules", "events", "triggers", "webhooks"],
+)
 def test_every_command_of_a_group_has_help_of_its_own(group: ModuleType) -> None:
     for name, lazy in group.COMMANDS.items():
         answer = CliRunner().invoke(workbell, [group.__name__.rpartition(".")[2], name, "--help"])

@@ -205,7 +205,7 @@ async def test_the_wrong_verb_names_the_right_one(bell: Workbell, sql_store_url:
     for each, async_way in ASYNC_WAYS:
         if each == kind:
             async with async_way(sql_store_url) as connection:
-                assert "is asynchronous; use aenqueue() with it" in refused(bell, connection)
+                assert "is asynchronous; use aenqueue() or aemit() with it" in refused(bell, connection)
 
 
 def test_the_memory_store_has_no_database() -> None:

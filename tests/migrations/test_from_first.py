@@ -1,4 +1,4 @@
-"""A store of the first schema, with work in it, is brought up to date by one command and goes on (F7)."""
+"""A store of the first schema, or of any since, with work in it, is brought up to date by one command (F7)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,38 @@ from workbell.stores import migrate
 from workbell.stores.queries import migrations
 from workbell.stores.sql_store import SqlStore
 from workbell.testing.contracts.making import KEEP, add, after, claim, request
+from workbell.testing.contracts.store.copying import everything, fill
+from workbell.testing.contracts.store.events import fact, told
+from workbell.testing.contracts.store.fanning import fanned
+from workbell.testing.contracts.store.subscribing import trigger
+
+
+@pytest.fixture(params=range(1, migrate.NEWEST))
+def version(request: pytest.FixtureRequest) -> int:
+    found: int = request.param
+    return found
 
 
 @pytest.fixture(params=["sqlite", "empty_postgres"])
-def old_url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A store as the first version made it."""
+def old_url(request: pytest.FixtureRequest, version: int, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store as an earlier version made it."""
     url: str = request.getfixturevalue(f"{request.param}_url")
     with monkeypatch.context() as past:
-        past.setattr(migrate, "migrations", lambda engine: migrations(engine)[:1])
-        past.setattr(migrate, "OLDEST", 1)
-        past.setattr(migrate, "NEWEST", 1)
+        past.setattr(migrate, "migrations", lambda engine: migrations(engine)[:version])
+        for name in ("OLDEST", "NEWEST", "OLDEST_READER"):
+            past.setattr(migrate, name, version)
         store = opened(url)
         store.check()
         store.close()
+    return url
+
+
+@pytest.fixture
+def new_url(old_url: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """A store of the same kind as this version makes it."""
+    if old_url.startswith("sqlite"):
+        return f"sqlite:///{tmp_path / 'new.db'}"
+    url: str = request.getfixturevalue("postgres_url")
     return url
 
 
@@ -40,7 +59,11 @@ def opened(url: str) -> SqlStore:
     return store
 
 
-TABLES = ("lanes", "runs", "history", "attempts", "keys")
+# In an order in which they can be filled.
+TABLES = "lanes jobs schedules ticks reports runs history attempts keys pauses limits workers logs".split()
+# What a store of each schema had room for, all of it.
+KINDS = {1: "lanes runs keys jobs", 2: "lanes runs keys jobs schedules ticks"}
+KINDS[3] = KINDS[2] + " pauses logs"
 
 
 def work_in(store: SqlStore) -> tuple[Run, Run, Run, Run]:
@@ -60,6 +83,8 @@ def put_into(old: SqlStore, new: SqlStore) -> None:
         return [row[1] for row in map(tuple, shape(store)[0]) if row[0] == f"workbell_{table}"]  # type: ignore[call-overload]
 
     for table in TABLES:
+        if not columns(old, table):
+            continue
         names = [name for name in columns(new, table) if name in columns(old, table)]
         listed = ", ".join(names)
         rows = new.read(lambda s, t=table, n=listed: s.text_rows(f"SELECT {n} FROM workbell_{t}", {}))
@@ -70,9 +95,9 @@ def put_into(old: SqlStore, new: SqlStore) -> None:
             old.write(lambda s, t=text, v=found: s.text_rows(t, v))
 
 
-def test_live_runs_go_on_and_schedules_work(old_url: str, tmp_path: Path, postgres_url: str) -> None:
-    store = opened(old_url)
-    new = opened(postgres_url if store.engine == "postgres" else f"sqlite:///{tmp_path / 'new.db'}")
+@pytest.mark.parametrize("version", [1], indirect=True)
+def test_live_runs_go_on_and_schedules_work(old_url: str, new_url: str) -> None:
+    store, new = opened(old_url), opened(new_url)
     new.check()
     done, retried, running, waiting = work_in(new)
     before = new.find_runs([run.id for run in (done, retried, running, waiting)])
@@ -101,15 +126,49 @@ def test_live_runs_go_on_and_schedules_work(old_url: str, tmp_path: Path, postgr
     bell.close()
 
 
-def test_the_tables_are_those_of_a_new_store(old_url: str, tmp_path: Path, postgres_url: str) -> None:
-    """Whether they were made at once or step by step."""
-    old = opened(old_url)
-    old.migrate()
-    new = opened(postgres_url if old.engine == "postgres" else f"sqlite:///{tmp_path / 'new.db'}")
+def test_everything_is_kept_and_events_begin(old_url: str, new_url: str, version: int) -> None:
+    """And the tables are those of a new store, whether they were made at once or step by step."""
+    store, new = opened(old_url), opened(new_url)
     new.check()
-    assert shape(old) == shape(new)
-    old.close()
+    fill(new)
+    put_into(store, new)
+    with pytest.raises(
+        SchemaMismatch, match=rf"has schema {version} and .* needs at least {migrate.OLDEST}; run `workbell migrate`"
+    ):
+        store.check()
+    assert store.migrate() == [name for _, name, _ in migrations(store.engine)[version:]]
+    store.check()
+    assert shape(store) == shape(new)
+    found, wanted = everything(store), everything(new)
+    for kind in KINDS[version].split():
+        assert found[kind] == wanted[kind] != set(), kind
+    assert not any(found[kind] for kind in ("events", "matches", "triggers", "endpoints", "health"))
+    (attempt,) = [attempt for batch in store.export() for attempt in batch.attempts]
+    assert (attempt.number, attempt.error, attempt.result) == (1, "E", None)
+    assert all(not job.processor for job in store.list_jobs("default"))
+    assert store.subscriptions_version() == 0
+    (event,) = told(store, fact(key="k"))
+    assert store.write_trigger(trigger(), None)
+    assert store.fan_out([fanned(event, store.list_triggers()[0].id)], after(1)) == {event.id}
+    assert [run.event for run in claim(store, at=5) if run.event == event.id] == [event.id]
+    store.close()
     new.close()
+
+
+def test_code_of_before_refuses_what_is_new(sql_store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would leave out events, and what follows from them."""
+    code = migrate.NEWEST - 1
+    store = opened(sql_store_url)
+    store.check()
+    store.close()
+    for name in ("OLDEST", "NEWEST"):
+        monkeypatch.setattr(migrate, name, code)
+    old = opened(sql_store_url)
+    expected = rf"has schema {code + 1}, which is newer than this Workbell knows \({code}\); upgrade"
+    for verb in (old.check, old.migrate):
+        with pytest.raises(SchemaMismatch, match=expected):
+            verb()
+    old.close()
 
 
 def shape(store: SqlStore) -> list[object]:

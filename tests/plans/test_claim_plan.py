@@ -114,7 +114,7 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
             moves = [state.retry(run, now, error="E", reason="error", wait=until - now) for run in runs]
             return arrays(MOVED, [[getattr(move, field) for field in MOVED] for move in moves])
         case "add_attempts":
-            return arrays(ATTEMPT, [[run.id, 1, "failed", now, now, "worker", "E"] for run in runs])
+            return arrays(ATTEMPT, [[run.id, 1, "failed", now, now, "worker", "E", None] for run in runs])
         case "renew":
             leases = [held(run) for run in runs]
             ids, tokens = [lease.run_id for lease in leases], [lease.token for lease in leases]

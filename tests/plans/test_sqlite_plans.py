@@ -12,7 +12,8 @@ import pytest
 from workbell.stores.sqlite.store import QUERIES, SqliteStore
 
 TABLES = (
-    "workbell_runs workbell_history workbell_keys workbell_attempts workbell_schedules workbell_ticks workbell_reports"
+    "workbell_runs workbell_history workbell_keys workbell_attempts workbell_schedules workbell_ticks workbell_reports "
+    "workbell_events workbell_matches"
 ).split()
 # The index that must serve each statement; those of JSON batches are found by their automatic primary keys.
 WANTED = {
@@ -59,6 +60,19 @@ WANTED = {
     "find_lanes": "rowid=?",
     "keyed_lanes": "rowid>?",
     "delete_lanes": "workbell_history_lane (lane=?)",
+    "event_holder": "workbell_events_key (tenant=? AND source=? AND key=?)",
+    "waiting_events": "workbell_events_waiting",
+    "take_events": "id=?",
+    "find_events": "id=?",
+    "list_events": "workbell_events_tenant (tenant=? AND id<?)",
+    "list_events_of": "workbell_events_type (tenant=? AND type=? AND id<?)",
+    "matches_of_event": "PRIMARY KEY (event=? AND subscriber>?)",
+    "matches_of_subscriber": "workbell_matches_subscriber (subscriber=? AND event<?)",
+    "delete_events": "workbell_events_created (created_at<?)",
+    "delete_matches": "event=?",
+    "settle_event": "id=?",
+    "export_events": "id>?",
+    "export_matches": "PRIMARY KEY",
 }
 
 

@@ -72,6 +72,21 @@ def no_longer_than_here(*pids: int) -> Iterator[None]:
 # What they may do
 
 
+def test_an_event_reaches_a_process_of_its_own(scene: Scene) -> None:
+    """C3: plain and async; what the first one emits starts the second."""
+    event = scene.bell.emit("posts.created", {"id": 7})
+
+    def run_of(job: str) -> Run:
+        (run,) = until(lambda: scene.bell.runs(job=job), f"a run of {job}")
+        return scene.bell.wait(run.id, timeout=60)
+
+    plain, later = run_of("hears"), run_of("hears_async")
+    worker = scene.site.started_here[0].pid
+    assert (plain.event, plain.result[1:3]) == (event.id, ["posts.created", {"id": 7}])
+    assert later.result[1:] == [plain.result[3], {"post": 7}, 1]
+    assert worker not in (plain.result[0], later.result[0])
+
+
 def test_a_process_of_its_own_is_kept_for_the_next_run(scene: Scene) -> None:
     first, second, third = scene.end_of("pid"), scene.end_of("pid", number=2), scene.end_of("async_pid")
     worker = scene.site.started_here[0].pid

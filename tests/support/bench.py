@@ -40,7 +40,10 @@ class Bench:
         self.dropped: list[Work] = []
         self.stopped: list[Work] = []
         self.announced = 0
-        self.finish = Finish(self.store, self.clock, self.keep, Random(1), self._on_booked, self._on_dropped)
+        self.telling = self.bell.telling
+        self.finish = Finish(
+            self.store, self.clock, self.keep, Random(1), self._on_booked, self._on_dropped, self.telling
+        )
         self.consume = Consume(
             self.store,
             InStoreQueue(self.store),
@@ -53,7 +56,7 @@ class Bench:
             unbooked=lambda: self.finish.size,
         )
         self.dispatch = Dispatch(self.store, self._announce, 1)
-        self.recover = Recover(self.store, self.keep, self._announce, 5)
+        self.recover = Recover(self.store, self.keep, self._announce, 5, telling=self.telling)
         self.renew = Renew(self.store, LEASE, lambda: list(self.consume.held.values()), self.stopped.append)
         self.prune = Prune(self.store, 60)
 

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from workbell import Context, Retry
+from workbell import Context, Event, Retry
 
 from .recorder import Recorder
 from .worker_app import GATE_PACE, NotedWorkbell, die_with_parent
@@ -167,6 +167,18 @@ def holds_the_interpreter(ctx: Context) -> None:
     """No other thread of its process gets a word in."""
     recorder.started(ctx.run)
     re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+@bell.on("posts.*", isolate="process")
+def hears(event: Event, ctx: Context) -> list[Any]:
+    assert ctx.event == event
+    return [os.getpid(), event.type, event.data, ctx.emit("mail.wanted", {"post": event.data["id"]}).id]
+
+
+@bell.on("mail.wanted", isolate="process")
+async def hears_async(ctx: Context, event: Event) -> list[Any]:
+    assert ctx.event is event
+    return [os.getpid(), event.id, event.data, event.depth]
 
 
 def main() -> None:

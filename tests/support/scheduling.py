@@ -42,7 +42,7 @@ def look(bell: Workbell, now: datetime, scheduler: Materialise | None = None) ->
 
 
 def new_scheduler(bell: Workbell) -> Materialise:
-    return Materialise(bell.store, bell.registry, lambda: None, 1.0)
+    return Materialise(bell.store, bell.registry, lambda: None, 1.0, telling=bell.telling)
 
 
 def ledger(bell: Workbell, name: str) -> list[Tick]:

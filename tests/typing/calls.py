@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import Any, assert_type
 
-from workbell import Attempt, Cancel, Context, Pause, Request, Retry, Run, Snooze, Status, Workbell
+from workbell import Attempt, Cancel, Context, Event, Pause, Request, Retry, Run, Snooze, Status, Workbell
 
 bell = Workbell("memory://")
 
@@ -41,6 +41,41 @@ def nothing() -> None: ...
 
 @bell.job
 def only_context(ctx: Context) -> None: ...
+
+
+@bell.on("posts.*", queue="mail", retry=Retry(attempts=2), isolate="process")
+def hears(ctx: Context, event: Event) -> int:
+    assert_type(ctx.event, Event | None)
+    assert_type(ctx.emit("mail.sent", {"to": "a"}, key="k"), Event)
+    return len(event.type)
+
+
+@bell.on("posts.*")
+@bell.on("users.*")
+async def hears_async(event: Event) -> str:
+    return event.type
+
+
+@bell.on("orders.*")
+@bell.processor("counts", description="Counts.")
+def counts(event: Event) -> dict[str, Any] | None: ...
+
+
+async def right_events(event: Event) -> None:
+    assert_type(hears(event), int)
+    assert_type(await hears_async(event), str)
+    assert_type(counts(event), dict[str, Any] | None)
+    assert_type(bell.emit("posts.created", {"id": 7}, subject="s"), Event)
+    assert_type(await bell.aemit("posts.created"), Event)
+
+
+def wrong_events() -> None:
+    bell.on()  # error
+    bell.on(["posts.*"])  # error
+    bell.on("posts.*", quue="mail")  # error
+    bell.on("posts.*", retry=3)  # error
+    bell.processor()  # error
+    bell.emit()  # error
 
 
 def right() -> None:

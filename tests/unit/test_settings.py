@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from rich.pretty import pretty_repr
 
 from workbell import SettingsError
+from workbell.cli.project import Project
+from workbell.model.state import Keep
 from workbell.settings import Settings, find_file, load
 
 FLAG, ENVIRONMENT, FILE = {"concurrency": 3}, {"WORKBELL_CONCURRENCY": "4"}, "concurrency = 5\n"
@@ -48,9 +52,36 @@ def test_levels_are_mixed_setting_by_setting(tmp_path: Path) -> None:
 
 def test_every_setting_can_come_from_the_environment() -> None:
     texts = {"url": "memory://", "app": "a:b", "tenant": "t", "log_level": "debug", "log_format": "json"}
+    texts |= {"webhook_allow": "10.0.0.0/8", "webhook_disable_after": "70"}
     given = {name: texts.get(name, "7") for name in Settings.__struct_fields__}
     found = load(environment={f"WORKBELL_{name.upper()}": text for name, text in given.items()})
+    assert found.webhook_allow == ("10.0.0.0/8",)
+    found = msgspec.structs.replace(found, webhook_allow="10.0.0.0/8")  # type: ignore[arg-type]
     assert {name: str(getattr(found, name)).removesuffix(".0") for name in given} == given
+
+
+def test_a_list_comes_with_commas_or_as_a_list(tmp_path: Path) -> None:
+    wanted = ("10.0.0.0/8", "[::1]:8080", "*.internal")
+    assert load(environment={"WORKBELL_WEBHOOK_ALLOW": " 10.0.0.0/8,[::1]:8080 , *.internal,"}).webhook_allow == wanted
+    file = tmp_path / "workbell.toml"
+    file.write_text('webhook_allow = ["10.0.0.0/8", "[::1]:8080", "*.internal"]\n')
+    assert load(environment={}, file=file).webhook_allow == wanted
+    assert load(environment={"WORKBELL_WEBHOOK_ALLOW": "::1"}, file=file).webhook_allow == ("::1",)
+    assert load(environment={"WORKBELL_WEBHOOK_ALLOW": ""}).webhook_allow == ()
+    file.write_text('webhook_allow = "10.0.0.0/8"\n')
+    with pytest.raises(SettingsError, match="webhook_allow"):
+        load(environment={}, file=file)
+
+
+def test_passwords_and_keys_are_not_shown() -> None:
+    found = load({"secret_key": "canary", "url": "postgresql://me:canary@host/db"}, environment={})
+    for shown in (repr(found), str(found), pretty_repr(found), f"{Project(found, None)}", f"{[found]}"):
+        assert "canary" not in shown
+    assert "secret_key='…'" in repr(found)
+    assert "secret_key=None" in repr(Settings())
+    with pytest.raises(SettingsError) as caught:
+        load({"secret_key": ["canary"]}, environment={})
+    assert "canary" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +95,8 @@ def test_every_setting_can_come_from_the_environment() -> None:
         ("grace", "inf"),
         ("log_level", "loud"),
         ("log_format", "xml"),
+        ("webhook_allow", "10.0.0.0/33"),
+        ("webhook_allow", "127.0.0.1,https://hooks.internal"),
     ],
 )
 def test_an_error_names_the_setting(name: str, value: str) -> None:
@@ -105,3 +138,10 @@ def test_the_nearest_file_above_is_found(tmp_path: Path) -> None:
     assert find_file(below) == tmp_path / "a" / "workbell.toml"
     (tmp_path / "a" / "b" / "workbell.toml").mkdir()
     assert find_file(below) == tmp_path / "a" / "workbell.toml"
+
+
+def test_how_long_things_are_kept() -> None:
+    kept = {"SUCCEEDED": "1", "OTHER": "2", "EVENTS": "3"}
+    found = load(environment={f"WORKBELL_KEEP_{name}": text for name, text in kept.items()}).keep
+    assert [span.total_seconds() for span in found] == [1, 2, 3]
+    assert Settings().keep == Keep()

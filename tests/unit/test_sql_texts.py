@@ -10,7 +10,10 @@ from workbell.model.run import FINAL, LIVE, Status
 from workbell.stores.filters import LaneChoice, lanes_beside, lanes_wanted, list_query
 from workbell.stores.port import Filter
 from workbell.stores.queries import migrations, parse, queries, spell_postgres
+from workbell.stores.rows import place_columns
+from workbell.stores.sql_events import statements_for_event
 from workbell.stores.statements import statements_for
+from workbell.testing.contracts.store.events import fact
 
 TEXT = """-- A remark about the file.
 
@@ -82,6 +85,15 @@ def test_tenant_queue_and_job_are_asked_of_the_lanes() -> None:
     assert values == ours | {"limit": 1}
 
 
+def test_a_lane_may_have_no_key_at_all() -> None:
+    sql, values = lanes_wanted(Filter("a", lane_key="k"))
+    assert "WHERE tenant = :tenant AND key = :key LIMIT" in sql
+    assert (values["tenant"], values["key"]) == ("a", "k")
+    sql, values = lanes_beside(Filter("a", lane_key="k"))
+    assert "WHERE tenant <> :tenant OR key IS NULL OR key <> :key LIMIT" in sql
+    assert "l.key = :key" in asked(Filter("a", lane_key="k"), MANY)[0][0]
+
+
 def test_few_lanes_are_named_and_many_are_described() -> None:
     for sql, values in asked(Filter("a"), SOME):
         assert "{lanes}" in sql
@@ -135,3 +147,19 @@ def test_every_statement_of_an_enqueue_is_in_the_files() -> None:
                         assert (engine, statement.query) == ("postgres", "remove_canceled")
                         continue
                     assert set(re.findall(r"(?<![:\w]):([a-z_]+)", text)) <= set(statement.values)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_every_statement_of_an_emit_is_in_the_files(engine: str) -> None:
+    for key, names in ((None, ["add_event"]), ("k", ["add_event", "event_holder"])):
+        statements = statements_for_event(fact(key=key))
+        assert [statement.query for statement in statements] == names
+        for statement in statements:
+            text = place_columns(queries(engine)[statement.query])
+            assert "{" not in text
+            assert set(re.findall(r"(?<![:\w]):([a-z_]+)", text)) == set(statement.values)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_the_columns_of_every_query_are_filled_in(engine: str) -> None:
+    assert [name for name, text in queries(engine).items() if re.search(r"\{\w+\}", place_columns(text))] == []

@@ -23,7 +23,7 @@ from workbell.stores.port import Filter, Store
 MOST = 1000
 
 
-@click.command(help="Copy jobs, schedules, runs and history into another store.")
+@click.command(help="Copy jobs, schedules, events, endpoints, runs and history into another store.")
 @url_option
 @click.option("--to", "target_url", metavar="URL", required=True, help="The store to copy into.")
 @click.option("--force", is_flag=True, help="Copy even while workers are running.")

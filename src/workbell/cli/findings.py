@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from workbell.cli.event_findings import event_findings
 from workbell.cli.output import span
 from workbell.cli.project import missing_file, opened
 from workbell.cli.schema import look
@@ -77,6 +78,7 @@ def _look(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:
         yield Finding("ok", "clock", f"{span(abs(apart))} between the store and this machine")
     yield from _runs(store, numbers)
     yield from _schedules(store)
+    yield from (Finding(*told) for told in event_findings(store))
 
 
 def _schedules(store: Store) -> Iterator[Finding]:

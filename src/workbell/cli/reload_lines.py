@@ -32,7 +32,8 @@ class ReloadLines:
             if file.path not in broken:
                 self._lines.say(RELOADED, f"reloaded {file.path}: {self._when(file)}")
         for file in change.removed:
-            self._lines.say(GONE, f"{file.path} is gone; its schedule is switched off")
+            what = "its schedule is switched off" if file.schedule is not None else "events start it no longer"
+            self._lines.say(GONE, f"{file.path} is gone; {what}")
         loaded = {file.path for file in change.loaded}
         for problem in problems:
             if problem not in self._known:
@@ -44,8 +45,13 @@ class ReloadLines:
         self._known = set(problems)
 
     def _when(self, file: JobFile) -> str:
+        return "; ".join([*self._ticks(file), *([f"on {', '.join(file.on)}"] if file.on else [])])
+
+    def _ticks(self, file: JobFile) -> list[str]:
+        if file.schedule is None:
+            return []
         schedule = self._bell.schedules.get(file.name)
-        return in_words(schedule) if schedule.active else f"{in_words(schedule)}; {schedule.reason}"
+        return [in_words(schedule) if schedule.active else f"{in_words(schedule)}; {schedule.reason}"]
 
 
 class ToldElsewhere(logging.Filter):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from workbell.stores.port import Batch, Store
 
 KINDS = ("lanes", "pauses", "jobs", "schedules", "ticks", "live runs", "finished runs", "attempts", "log lines", "keys")
+KINDS += ("events", "matches", "triggers", "endpoints", "endpoint health")
 
 
 class Tally(NamedTuple):
@@ -37,6 +38,7 @@ def count(batch: Batch) -> Counter[str]:
     live = sum(not run.status.final for run in batch.runs)
     sizes = [len(batch.lanes), len(batch.pauses), len(batch.jobs), len(batch.schedules), len(batch.ticks)]
     sizes += [live, len(batch.runs) - live, len(batch.attempts), len(batch.logs), len(batch.keys)]
+    sizes += [len(batch.events), len(batch.matches), len(batch.triggers), len(batch.endpoints), len(batch.health)]
     return Counter(dict(zip(KINDS, sizes, strict=True)))
 
 

@@ -28,6 +28,7 @@ from workbell.engine.register import Register
 from workbell.engine.renew import Renew
 from workbell.engine.reports import Reports
 from workbell.engine.role import ALL, Role
+from workbell.engine.tell import Tell
 from workbell.engine.unserved import Unserved
 from workbell.engine.work import Work
 from workbell.handlers.context import Context
@@ -35,7 +36,6 @@ from workbell.machine import process_name, process_start
 from workbell.model import state
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
-from workbell.model.run import Run
 from workbell.model.state import Move, Transition
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.message import Message
@@ -92,7 +92,10 @@ class Engine:
             done=self._done,
             board=role.board,
         )
-        self._finish = Finish(store, clock, settings.keep, Random(), self._booked, self._dropped)
+        telling = client.telling
+        self._telling = telling
+        self._tell = Tell(store, bus, telling, self._emitted, settings.poll)
+        self._finish = Finish(store, clock, settings.keep, Random(), self._booked, self._dropped, telling)
         self._reports = Reports(store, clock)
         self._register = Register(store, client.registry, self.worker, role.queues, size)
         self._consume = Consume(
@@ -107,9 +110,11 @@ class Engine:
             unbooked=lambda: self._finish.size,
             apart=apart,
         )
-        recover = Recover(store, settings.keep, self._announce, settings.sweep, self._tell)
+        recover = Recover(store, settings.keep, self._announce, settings.sweep, self._tell.recovered, telling)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
-        self._materialise = Materialise(store, client.registry, self._announce, settings.poll)
+        self._materialise = Materialise(
+            store, client.registry, self._announce, settings.poll, self._tell.skipped, telling
+        )
         self._match = MatchEvents(store, client.registry, client.subscriptions, self._announce, settings.poll)
         renew = Renew(store, settings.lease_span, self._works, self._hands.stop_work, alone=role.give_up is None)
         prune = Prune(store, PRUNE)
@@ -121,8 +126,10 @@ class Engine:
         self._renew_duty = Duty("renew", renew.step, clock)
         hold_back = HoldBack(store, self._works, self._hand_back, settings.poll)
         self._hold_back_duty = Duty("hold-back", hold_back.step, clock)
+        self._tell_duty = Duty("tell", self._tell.step, clock)
         self._expire_duty = Duty("expire", Expire(self._works, self._hands.expire).step, clock)
         self._duties = [Duty("recover", recover.step, clock), Duty("tidy", self._tidy, clock), self._dispatch_duty]
+        self._duties.append(self._tell_duty)
         if role.schedules:
             self._duties += [
                 Duty("prune", prune.step, clock),
@@ -160,6 +167,7 @@ class Engine:
         self._store.check()
         self._store.measure_time()
         self._store.put_jobs(self._client.registry.definitions(self._store.clock, self._client.tenant))
+        self._telling.look()
         if self.role.schedules:
             self._end_orphans()
         self._watch = self._store.watch()
@@ -179,8 +187,10 @@ class Engine:
         now = self._store.clock.now()
         reason = "the server that accepted it was restarted"
         keep = self._client.keep
-        changes = [state.cancel(run, now, reason=reason, keep=state.kept(run, keep).other) for run in orphans]
-        self._store.apply(changes)
+        ended = [(run, state.cancel(run, now, reason=reason, keep=state.kept(run, keep).other)) for run in orphans]
+        ended = [(run, self._telling.of(run, change)) for run, change in ended]
+        moved = self._store.apply([change for _, change in ended])
+        self._tell.moved([(run, change) for run, change in ended if run.id in moved])
 
     def _listen(self, _now: datetime) -> float:
         if self._watch.wait(60):
@@ -196,6 +206,14 @@ class Engine:
         self._materialise_duty.wake()
         self._match.hint()
         self._match_duty.wake()
+        if self._tell.hint():
+            self._tell_duty.wake()
+
+    def _emitted(self) -> None:
+        """Events were stored: whoever fans them out, here or elsewhere, should look now."""
+        self._match.hint()
+        self._match_duty.wake()
+        self._store.wake()
 
     def _announce(self) -> None:
         self._consume_duty.wake()
@@ -245,6 +263,7 @@ class Engine:
             self._loop_watch_duty.wake()
         if self._hands.put(works):
             self._expire_duty.wake()
+        self._tell.started(works)
 
     def _post(self, message: Message) -> None:
         """What a handler in a process of its own sends to people goes where this process sends it."""
@@ -264,16 +283,7 @@ class Engine:
         self._client.waiter.nudge()
         if any(work.job.limits.concurrency for work, _ in pairs):
             self._store.wake()  # a place is free, which another worker may be waiting for
-        self._tell([(work.run, change) for work, change in pairs])
-
-    def _tell(self, pairs: Sequence[tuple[Run, Transition]]) -> None:
-        told = [
-            Notice(change.move, change.after(run), change.ended)
-            for run, change in pairs
-            if self._bus.wants(change.move)
-        ]
-        if told:
-            self._bus.publish(told)
+        self._tell.moved([(work.run, change) for work, change in pairs])
 
     def _dropped(self, works: Sequence[Work]) -> None:
         for work in works:

@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from random import Random
 
+import msgspec
+
 from workbell.engine.outcome import Outcome, decide
 from workbell.engine.work import Work
 from workbell.errors import StoreError, StoreUnavailable
+from workbell.events.telling import Telling
 from workbell.logs.facts import run_facts
 from workbell.model.clock import Clock
 from workbell.model.payload import clean_text
@@ -30,7 +33,14 @@ class Finish:
     """Gathers what handlers came to while the last batch is being written."""
 
     def __init__(
-        self, store: Store, clock: Clock, keep: Keep, randomness: Random, booked: Booked, dropped: Dropped
+        self,
+        store: Store,
+        clock: Clock,
+        keep: Keep,
+        randomness: Random,
+        booked: Booked,
+        dropped: Dropped,
+        telling: Telling | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -38,6 +48,7 @@ class Finish:
         self._random = randomness
         self._booked = booked
         self._dropped = dropped
+        self._telling = telling or Telling()
         self._waiting: list[Pair] = []
         self._lock = threading.Lock()
         self._unsure = False  # a write failed in a way that leaves open whether it happened
@@ -75,6 +86,8 @@ class Finish:
         if not batch:
             return None
         self.before(work.held for work, _ in batch)
+        if self._telling.anything:
+            batch = [(work, self._telling.of(work.run, transition)) for work, transition in batch]
         moved = self._write(batch)
         with self._lock:
             del self._waiting[: len(batch)]
@@ -115,7 +128,7 @@ class Finish:
                 self._unsure = True
                 raise
             except StoreError as error:
-                batch[place] = (work, self._refused(work, error))
+                batch[place] = (work, self._telling.of(work.run, self._refused(work, error)))
                 moved |= self._write_alone(batch[place][1])
         return moved
 
@@ -131,6 +144,8 @@ class Finish:
             self._unsure = True
             raise
         except StoreError:
+            if transition.emits:  # rather untold than unbooked
+                return self._write_alone(msgspec.structs.replace(transition, emits=()))
             log.exception("run %s: its outcome cannot be stored; its lease will run out", transition.run_id)
             return set()
 

@@ -7,10 +7,11 @@ transaction, so that a crash at any moment leaves an event either waiting or don
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 
 from workbell.engine.look import Look
+from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.fan_out import delivery_lane, fan_out
 from workbell.events.subscriptions import Subscriber, Subscriptions
 from workbell.handlers.registry import Registry
@@ -24,6 +25,7 @@ from workbell.stores.port import Store
 log = logging.getLogger("workbell.events")
 
 BATCH = 500
+MOST_RUNS = 2000  # in one transaction, more than one event's: others want to write as well
 GAP = 0.02  # seconds from a hint to a look: an event should not wait long, and not every hint is about one
 
 
@@ -42,6 +44,8 @@ class MatchEvents:
         self._announce = announce
         self._look = Look(poll, GAP)
         self.hint = self._look.hint  # an event may have been emitted
+        self._beaten = False  # at the last look, by another scheduler
+        self._refused = False  # at the last look, by the store
 
     def step(self, now: datetime) -> float:
         """Fan out what waits; the answer is how long until the next look."""
@@ -51,12 +55,14 @@ class MatchEvents:
         if self.fan_out_waiting(now):
             self._look.again()
             return 0
-        self._look.again(now + self._look.poll)
-        return self._look.poll.total_seconds()
+        wait = GAP if self._beaten else self._look.poll.total_seconds()
+        self._look.again(now + timedelta(seconds=wait))
+        return wait
 
     def fan_out_waiting(self, now: datetime) -> bool:
-        """A batch of what waits; whether there was any."""
+        """A batch of what waits; whether any of it was ours to fan out."""
         waiting = self._store.waiting_events(BATCH)
+        self._beaten = False
         if not waiting:
             return False
         subscriptions = self._subscriptions.current()  # after the events: see there
@@ -67,13 +73,36 @@ class MatchEvents:
                 lanes[subscriber.id] = self._lane_of(subscriber)
             return lanes[subscriber.id]
 
-        fanned = [fan_out(event, subscriptions.match(event), now, lane_of) for event in waiting]
-        taken = self._store.fan_out(fanned, now)
-        mine = [one for one in fanned if one.event_id in taken]
-        self._warn(mine)
-        if any(one.runs for one in mine):
-            self._announce()
-        return True
+        taken: set[str] = set()
+        self._refused = False
+        for part in _in_parts(fan_out(event, subscriptions.match(event), now, lane_of) for event in waiting):
+            mine = self._write(part, now)
+            taken |= mine
+            written = [one for one in part if one.event_id in mine]
+            self._warn(written)
+            if any(one.runs for one in written):
+                self._announce()
+        # Another scheduler has them in hand: looking again at once would only cost.
+        self._beaten = not taken and not self._refused
+        return bool(taken)
+
+    def _write(self, part: Sequence[FannedOut], now: datetime) -> set[str]:
+        try:
+            return self._store.fan_out(part, now)
+        except StoreUnavailable:
+            raise
+        except StoreError:
+            self._refused = True
+            log.exception("what follows from %d events was refused; it is written one by one", len(part))
+        taken: set[str] = set()
+        for one in part:
+            try:
+                taken |= self._store.fan_out([one], now)
+            except StoreUnavailable:
+                raise
+            except StoreError as error:
+                log.error("event %s: what follows from it cannot be written: %s", one.event_id, error)
+        return taken
 
     def _lane_of(self, subscriber: Subscriber) -> Lane:
         if isinstance(subscriber, Endpoint):
@@ -94,3 +123,17 @@ class MatchEvents:
             cut = [match for match in one.matches if match.outcome is MatchOutcome.TOO_DEEP]
             if cut:
                 log.warning("event %s: nothing was started for %d triggers: %s", one.event_id, len(cut), cut[0].reason)
+
+
+def _in_parts(fanned: Iterable[FannedOut]) -> Iterator[list[FannedOut]]:
+    """As many events together as make a transaction of a bearable size."""
+    part: list[FannedOut] = []
+    size = 0
+    for one in fanned:
+        if part and size + len(one.matches) > MOST_RUNS:
+            yield part
+            part, size = [], 0
+        part.append(one)
+        size += len(one.matches)
+    if part:
+        yield part

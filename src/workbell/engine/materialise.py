@@ -18,6 +18,7 @@ import msgspec
 
 from workbell.engine.look import Look
 from workbell.errors import JobsError, StoreError, StoreUnavailable
+from workbell.events.telling import Telling
 from workbell.handlers.registry import Registry
 from workbell.model.job import QUEUE
 from workbell.model.limit import NO_LIMITS, Limits
@@ -47,8 +48,18 @@ class Prepared(NamedTuple):
 
 
 class Materialise:
-    def __init__(self, store: Store, registry: Registry, announce: Callable[[], None], poll: float) -> None:
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        announce: Callable[[], None],
+        poll: float,
+        tell: Callable[[Sequence[ScheduleChange]], None] = lambda _written: None,
+        telling: Telling | None = None,
+    ) -> None:
         self._store = store
+        self._tell = tell
+        self._telling = telling or Telling()
         self._registry = registry
         self._announce = announce
         self._look = Look(poll, GAP)
@@ -113,7 +124,7 @@ class Materialise:
             queue, limits = known[job]
             return request_for(schedule, queue, at, made, limits)
 
-        return [self._decide(found, now, make_run) for found in due]
+        return [self._telling.of_schedule(self._decide(found, now, make_run)) for found in due]
 
     def _lane_of(self, schedule: Schedule) -> tuple[str, Limits]:
         """What decides about the lanes of a job's runs: its queue, and the key of its limits."""
@@ -142,12 +153,13 @@ class Materialise:
         if not changes:
             return
         try:
-            self._store.write_schedules(changes)
+            written = self._store.write_schedules(changes)
+            self._tell([change for change in changes if change.schedule.id in written])
         except StoreUnavailable:
             raise
         except StoreError:
             self._write_one_by_one(due, changes, now)
-        if any(change.runs for change in changes):
+        if any(change.runs or change.emits for change in changes):
             self._announce()
 
     def _write_one_by_one(self, due: Sequence[DueSchedule], changes: Sequence[ScheduleChange], now: datetime) -> None:
@@ -155,22 +167,24 @@ class Materialise:
         left: StoreError | None = None
         for found, change in zip(due, changes, strict=True):
             try:
-                self._store.write_schedules([change])
+                if self._store.write_schedules([change]):
+                    self._tell([change])
             except StoreUnavailable:
                 raise
             except StoreError as error:
                 schedule = found.schedule
                 log.error("schedule %s of tenant %s: no run could be made: %s", schedule.name, schedule.tenant, error)
                 failed = decide_failed(change, schedule, now, clean_text(str(error), 1000))
-                left = self._write_failed(failed) or left
+                left = self._write_failed(self._telling.of_schedule(failed)) or left
         if left is not None:
             raise left  # nothing could be noted: wait a little before it is tried again
 
     def _write_failed(self, failed: ScheduleChange) -> StoreError | None:
         """With its ticks; without them, if it is they that are refused: then they are in the ledger already."""
-        for change in (failed, msgspec.structs.replace(failed, ticks=())):
+        for change in (failed, msgspec.structs.replace(failed, ticks=(), emits=())):
             try:
-                self._store.write_schedules([change])
+                if self._store.write_schedules([change]):
+                    self._tell([change])
                 return None
             except StoreUnavailable:
                 raise

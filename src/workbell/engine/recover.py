@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from workbell.events.telling import Telling
 from workbell.model import state
 from workbell.model.run import Run, Status
 from workbell.model.state import Keep, Transition
@@ -21,16 +22,18 @@ class Recover:
         announce: Callable[[], None],
         sweep: float,
         tell: Callable[[Sequence[tuple[Run, Transition]]], None] = lambda _moved: None,
+        telling: Telling | None = None,
     ) -> None:
         self._store = store
         self._keep = keep
         self._announce = announce
         self._tell = tell
         self._sweep = sweep
+        self._telling = telling or Telling()
 
     def step(self, now: datetime) -> float:
         lapsed = self._store.lapsed(now, BATCH)
-        decided = [(run, self._decide(run, now)) for run in lapsed]
+        decided = self._telling.of_lost([(run, self._decide(run, now)) for run in lapsed], now)
         moved = self._store.apply([transition for _, transition in decided])
         if moved:
             self._announce()

@@ -12,11 +12,11 @@ from workbell.events.subscriptions import Subscriber
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import DEPTH_LIMIT, Event, FannedOut, Match, MatchOutcome
 from workbell.model.ids import new_id
-from workbell.model.job import QUEUE
 from workbell.model.retry import Retry
 from workbell.model.run import Lane, NewRun, Options, Run, Status
 
 DELIVERY = "webhook-delivery"  # the built-in job that sends an event to an endpoint
+DELIVERY_QUEUE = "webhooks"  # so that they can be paused, and seen, apart
 
 LaneOf = Callable[[Subscriber], Lane]
 
@@ -59,7 +59,7 @@ def request_for(event: Event, subscriber: Subscriber, now: datetime, lane: Lane)
 
 def delivery_lane(endpoint: Endpoint) -> Lane:
     """Every endpoint has a lane of its own: what waits for one does not hold up another."""
-    return Lane(endpoint.tenant, QUEUE, DELIVERY, None, endpoint.id)
+    return Lane(endpoint.tenant, DELIVERY_QUEUE, DELIVERY, None, endpoint.id)
 
 
 # There are few triggers and many events.

@@ -2,6 +2,9 @@
 
 Each has a key made of what it is about, so that a write that is repeated tells it once. Events about a run lie one
 deeper than those behind the run: a trigger on `job.completed` hears of its own run too, and depth is what ends that.
+
+Not told of: waiting runs that another takes the place of, by its key or tag or as the next of its schedule, because a
+statement of the store ends them; and ticks that pass while somebody has paused or changed their schedule.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ class Hearer(msgspec.Struct, frozen=True):
 
     kind: str  # trigger or endpoint
     id: str
-    name: str  # of an endpoint, its URL
+    name: str  # of an endpoint, its URL without the query
     patterns: tuple[str, ...]  # those of its patterns that match
     enabled: bool
     reason: str | None = None  # why it is disabled, where that was noted
@@ -45,7 +45,7 @@ class Matched(msgspec.Struct, frozen=True):
     event: str
     kind: str | None  # trigger or endpoint; none once it was removed
     subscriber: str
-    name: str | None  # of an endpoint, its URL
+    name: str | None  # of an endpoint, its URL without the query
     outcome: MatchOutcome
     run: str | None
     reason: str | None
@@ -138,7 +138,7 @@ class Events:
     async def amatch(self, type: str, *, system: bool | None = None) -> Sequence[Hearer]:  # noqa: A002
         return await self._client.hop(lambda: self.match(type, system=system))
 
-    def tail(self, *, type: str | None = None) -> Iterator[Event]:  # noqa: A002
+    def tail(self, *, type: str | None = None) -> Generator[Event, None, None]:  # noqa: A002
         """The events that come from now on, as they come, for as long as you ask for the next one.
 
         `type` is a type or a pattern. Also what was emitted in a transaction that took a while is there, up to a
@@ -158,7 +158,7 @@ def _check_page(place: str | None, limit: int) -> None:
 
 
 def _kind(one: Subscriber) -> tuple[str, str]:
-    return ("endpoint", one.url) if isinstance(one, Endpoint) else ("trigger", one.name)
+    return ("endpoint", one.shown_url) if isinstance(one, Endpoint) else ("trigger", one.name)
 
 
 def _matched(match: Match, one: Subscriber | None) -> Matched:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from workbell.errors import InvalidEvent
 from workbell.model.endpoint import Endpoint
@@ -61,8 +61,10 @@ def _usable(subscriber: str, patterns: Iterable[str]) -> Iterator[tuple[str, str
 class Subscriptions:
     """The newest snapshot; made anew when the store's number is another one."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, stand_in: Callable[[], Store] | None = None) -> None:
+        """`stand_in` tells which store it is by now: a test may have given its owner another."""
         self._store = store
+        self._stand_in = stand_in or (lambda: self._store)
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
         self._looked_at = 0.0
@@ -70,12 +72,18 @@ class Subscriptions:
     def recent(self, seconds: float) -> Snapshot:
         """As it was at most so long ago: for what must not ask the store each time."""
         snapshot = self._snapshot
-        if snapshot is None or self._store.clock.monotonic() - self._looked_at > seconds:
+        if (
+            self._stand_in() is not self._store
+            or snapshot is None
+            or self._store.clock.monotonic() - self._looked_at > seconds
+        ):
             return self.current()
         return snapshot
 
     def current(self) -> Snapshot:
         """As of now: the store is asked whether anything has changed."""
+        if (store := self._stand_in()) is not self._store:
+            self._store, self._snapshot = store, None
         looked_at = self._store.clock.monotonic()
         version = self._store.subscriptions_version()
         with self._lock:

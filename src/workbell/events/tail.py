@@ -7,7 +7,7 @@ is the end of what was seen: the last minute is looked through again and again, 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from workbell.model.event import Event
 from workbell.model.ids import new_id
@@ -33,7 +33,7 @@ class Tail:
         self._thorough_at = 0.0
         self._look()  # what is there already is not new
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Generator[Event, None, None]:
         watch = self._store.watch()
         try:
             while True:
@@ -66,7 +66,7 @@ class Tail:
 
 
 def _floor() -> str:
-    """The lowest id that can have been made in the window: ids begin with their milliseconds, by their makers' clocks."""
+    """The lowest id that can have been made in the window: ids begin with the milliseconds of their making."""
     now = int(new_id().replace("-", "")[:12], 16)
     text = f"{now - int(WINDOW * 1000):012x}"
     return f"{text[:8]}-{text[8:]}-0000-0000-000000000000"

@@ -46,8 +46,8 @@ class Telling:
             return
         snapshot = self._subscriptions.current()
         if snapshot is not self._seen:
-            subscribers = (*snapshot.triggers.values(), *snapshot.endpoints.values())
-            tenants = {subscriber.tenant for subscriber in subscribers}
+            tenants = {trigger.tenant for trigger in snapshot.triggers.values()}
+            tenants |= {endpoint.tenant for endpoint in snapshot.endpoints.values()}
             pairs = [(tenant, kind) for tenant in tenants for kind in SYSTEM_TYPES]
             self._heard = frozenset(pair for pair in pairs if snapshot.who_hears(*pair, system=True))
             self._seen = snapshot

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from workbell.errors import InvalidOption, LeaseLost
+from workbell.errors import EventNotFound, InvalidOption, LeaseLost
 from workbell.files import Storage
 from workbell.handlers.app_database import AppDatabase, Use, file_of
+from workbell.handlers.known_events import known_events
 from workbell.handlers.run_logger import Keep, RunLogger
+from workbell.model.event import Event
 from workbell.model.payload import clean_text, encode
 from workbell.model.request import plain_request
 from workbell.model.run import Lane, Run, Status
@@ -26,7 +28,7 @@ _first_use = threading.Lock()  # a handler may have threads of its own
 class Context:
     """The first parameter of a handler, if it asks for it."""
 
-    __slots__ = ("_client", "_is_canceled", "_keep", "_logger", "_report", "_use", "run")
+    __slots__ = ("_client", "_event", "_is_canceled", "_keep", "_logger", "_report", "_use", "run")
 
     def __init__(
         self,
@@ -43,6 +45,7 @@ class Context:
         self._is_canceled = is_canceled
         self._logger: RunLogger | None = None
         self._use: Use | None = None
+        self._event: Event | None = None
 
     @property
     def db(self) -> Any:
@@ -85,6 +88,22 @@ class Context:
         """Whether the run's end was asked for, its time is over, or its lease is lost: stop as soon as you can."""
         return self._is_canceled()
 
+    @property
+    def event(self) -> Event | None:
+        """The event that started this run; none if something else did.
+
+        It is read from the store when first asked for. An async function that `@bell.on` or `@bell.processor` made a
+        job has it at hand from the beginning.
+        """
+        if self._event is None and self.run.event is not None:
+            self._event = known_events.find(self._client.store, self.run.event)
+            if self._event is None:
+                raise EventNotFound(
+                    f"run {self.run.id}: the event {self.run.event} that started it is gone; events are removed when "
+                    "their time is over."
+                )
+        return self._event
+
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell how far the work is; raises LeaseLost when another worker has taken the run over.
 
@@ -103,6 +122,32 @@ class Context:
         """Enqueue another run for the same tenant."""
         return self._client.enqueue(job, payload, **options)
 
+    def emit(
+        self,
+        type: str,  # noqa: A002
+        data: Any = None,
+        *,
+        subject: str | None = None,
+        source: str | None = None,
+        key: str | None = None,
+        connection: Any = None,
+    ) -> Event:
+        """Tell a fact for the same tenant, as `bell.emit` does; this run is kept with it as its cause."""
+        return self._client.emit(type, data, subject=subject, source=source, key=key, connection=connection)
+
+    async def aemit(
+        self,
+        type: str,  # noqa: A002
+        data: Any = None,
+        *,
+        subject: str | None = None,
+        source: str | None = None,
+        key: str | None = None,
+        connection: Any = None,
+    ) -> Event:
+        """`emit` for async code."""
+        return await self._client.aemit(type, data, subject=subject, source=source, key=key, connection=connection)
+
 
 def _amount(name: str, value: Any) -> float:
     if hasattr(value, "__float__") and not isinstance(value, bool):  # also a Decimal, or a number of NumPy
@@ -110,6 +155,21 @@ def _amount(name: str, value: Any) -> float:
         if 0 <= number < 2**63:
             return number
     raise InvalidOption(f"progress: {name} must be a number from 0 on, got {value!r}.")
+
+
+async def fetch_event(context: Context) -> None:
+    """Have the run's event at hand, read on a thread: reading it when it is asked for would hold up the loop."""
+    event, client = context.run.event, context._client
+    if event is not None:
+        context._event = known_events.peek(client.store, event) or await client.hop(
+            lambda: known_events.find(client.store, event)
+        )
+
+
+def bring_event(context: Context, event: Event | None) -> None:
+    """For a handler that is called directly: the event that it is given is also that of its context."""
+    if context.run.event is None:
+        context._event = event
 
 
 def uses_database(context: Context | None) -> bool:

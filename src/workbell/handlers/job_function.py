@@ -54,12 +54,15 @@ class JobFunction(Generic[P, R]):
         self.signature = Signature(self.name, function)
         self.is_async = inspect.iscoroutinefunction(function)
         self.handler = handler or f"{function.__module__}:{function.__qualname__}"
-        self.limits = NO_LIMITS if limits == NO_LIMITS else self._checked(limits)
+        self.limits = limits
+        self.check_limits()
         self.isolation = isolation  # none: it runs among others
         if isolation is not None and handler is None:
             _check_findable(self.name, function)
         self.limits_of: Callable[[Lane], Sequence[Limit]] = self._limits_on
         self.ticks = ticks  # when it runs by itself, if the code says so
+        self.processor = False  # whether events may start it
+        self.patterns: tuple[str, ...] = ()  # of the events that start it, if the code says so
         self._client = client
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -87,9 +90,13 @@ class JobFunction(Generic[P, R]):
         finally:
             end_database(context)
 
-    def _checked(self, limits: Limits) -> Limits:
+    def check_limits(self) -> None:
+        """Raise if the limits do not fit together, or not to the arguments."""
+        if self.limits == NO_LIMITS:
+            self.limits = NO_LIMITS  # the one that is compared by identity
+            return
         try:
-            return limits.checked(self.signature.arguments)
+            self.limits = self.limits.checked(self.signature.arguments)
         except InvalidOption as error:
             raise InvalidOption(f"job {self.name}: {error}") from None
 

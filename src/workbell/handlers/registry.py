@@ -75,6 +75,7 @@ class Registry:
                 concurrency_key=job.limits.concurrency_key,
                 rate=job.limits.rate,
                 rate_key=job.limits.rate_key,
+                processor=job.processor,
                 created_at=now,
                 updated_at=now,
             )

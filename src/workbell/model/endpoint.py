@@ -39,9 +39,15 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     version: int = 0
 
+    @property
+    def shown_url(self) -> str:
+        """The URL without its query, in which there may be a token."""
+        address, mark, _ = self.url.partition("?")
+        return address + ("?…" if mark else "")
+
     def __repr__(self) -> str:
         """Without headers and secrets: what is shown by accident must not give them away."""
-        return f"Endpoint(id={self.id!r}, url={self.url!r}, patterns={self.patterns!r}, enabled={self.enabled})"
+        return f"Endpoint(id={self.id!r}, url={self.shown_url!r}, patterns={self.patterns!r}, enabled={self.enabled})"
 
 
 class Health(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Executions and invocations: a run that an event made, and its attempts, in the words of event jobs. Views, not rows."""
+"""Executions and invocations: runs that events made, and their attempts, as views in the words of event jobs."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from workbell.model.event import Event
 from workbell.model.job import TENANT
 from workbell.model.payload import decode
 from workbell.model.retry import Retry

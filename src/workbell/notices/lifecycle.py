@@ -69,7 +69,7 @@ Describe = Callable[[Run], tuple[str | None, str | None]]  # the file and the sc
 
 
 def nothing_known(_run: Run) -> tuple[str | None, str | None]:
-    """Of a process that has loaded no job."""
+    """In a process that has loaded no job: its events do without a file and a schedule."""
     return None, None
 
 

@@ -20,7 +20,7 @@ TIMEOUT = 15.0
 
 
 class Sender:
-    """Posts to places that users name. One for a process is enough; it holds no connection.
+    """Posts to places that users name. It holds no connection, and costs nothing to make.
 
     `timeout` is for everything together, from the name to the last byte, however slowly the bytes come.
     """
@@ -53,12 +53,12 @@ class Sender:
             from workbell.outgoing import wire
         except ImportError as error:
             raise MissingPackage("Sending webhooks needs httpx2: pip install 'workbell[webhooks]'.") from error
-        self._tls = self._tls or wire.default_tls()  # made once: to read all the certificates takes a while
+        tls = self._tls or wire.default_tls()
         started = time.monotonic()
         try:
             async with asyncio.timeout(self.timeout):
                 addresses = await resolve(target, self.allow, self._resolver, min(DEADLINE, self.timeout))
-                status, received, answer = await wire.request(target, addresses, body, sent, self._tls, self.timeout)
+                status, received, answer = await wire.request(target, addresses, body, sent, tls, self.timeout)
         except TimeoutError:
             raise SendFailed(f"{target.shown}: no complete answer came within {self.timeout:g} s.") from None
         except wire.FAILURES as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
+from functools import cache
 from typing import Any
 
 import httpcore2
@@ -26,8 +27,12 @@ MOST_ADDRESSES = 4
 FAILURES = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError)
 
 
+@cache
 def default_tls() -> ssl.SSLContext:
-    """The certificates that this machine trusts; SSL_CERT_FILE and SSL_CERT_DIR name others."""
+    """The certificates that this machine trusts; SSL_CERT_FILE and SSL_CERT_DIR name others.
+
+    Made once for a process: to read them all takes longer than to send.
+    """
     return httpcore2.default_ssl_context()
 
 
@@ -73,8 +78,8 @@ class _Pinned(AsyncNetworkBackend):
 
     def __init__(self, addresses: Sequence[str], timeout: float) -> None:
         self._addresses = addresses[:MOST_ADDRESSES]
-        # One that does not answer must leave time for the next.
-        self._share = timeout / (len(self._addresses) + 1) if len(addresses) > 1 else timeout
+        # One that does not answer must leave time for the next; the last may use what is left.
+        self._share = timeout / (len(self._addresses) + 1)
         self._network = httpcore2.AnyIOBackend()
         self._stream: AsyncNetworkStream | None = None
 
@@ -88,8 +93,9 @@ class _Pinned(AsyncNetworkBackend):
     ) -> AsyncNetworkStream:
         failure: Exception | None = None
         for address in self._addresses:
+            share = None if address is self._addresses[-1] else self._share
             try:
-                self._stream = await self._network.connect_tcp(address, port, timeout=self._share)
+                self._stream = await self._network.connect_tcp(address, port, timeout=share)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
             else:

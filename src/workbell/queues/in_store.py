@@ -61,6 +61,7 @@ class InStoreQueue:
         self._turn += 1
         until = now + claimant.lease
         taken: list[Run] = []
+        used_up = False
         if not self._limits:
             picks = choose(self._heads, limit, self._turn, claimant.serves)
             if picks:
@@ -74,8 +75,10 @@ class InStoreQueue:
                 taken = self._store.claim(
                     picks, limit, worker=claimant.worker, now=now, lease_until=until, limits=limits
                 )
-                self._rooms.note(taken)
-        if len(taken) < limit or self._claims >= self._claims_per_look:
+                # Until the next claim some of these may have ended: without a look their lane would get nothing then,
+                # and one with more room would take its share.
+                used_up = self._rooms.note(taken)
+        if used_up or len(taken) < limit or self._claims >= self._claims_per_look:
             self._heads = []
         return taken
 

@@ -57,7 +57,9 @@ class Rooms:
         """How many runs of a lane may be taken."""
         return min([most, *(self._left[limit.id] for limit in self._limits.get(lane_id, ()))])
 
-    def note(self, taken: Iterable[Run]) -> None:
-        for run in taken:
-            for limit in self._limits.get(run.lane.id, ()):
-                self._left[limit.id] -= 1
+    def note(self, taken: Iterable[Run]) -> bool:
+        """These were taken; whether that left nothing of a limit."""
+        concerned = [limit.id for run in taken for limit in self._limits.get(run.lane.id, ())]
+        for limit_id in concerned:
+            self._left[limit_id] -= 1
+        return any(self._left[limit_id] <= 0 for limit_id in concerned)

@@ -160,12 +160,12 @@ _ASYNC = (("aiosqlite", None), ("psycopg", "AsyncConnection"), ("sqlalchemy.ext.
 
 def refuse_async(connection: Any) -> None:
     if any(is_a(connection, *kind) for kind in _ASYNC):
-        raise WrongConnection(f"connection=: {_name(connection)} is asynchronous; use aenqueue() with it.")
+        raise WrongConnection(f"connection=: {_name(connection)} is asynchronous; use aenqueue() or aemit() with it.")
 
 
 def refuse_sync(connection: Any) -> None:
     if any(is_a(connection, *kind) for kind in _SYNC) and not is_a(connection, *_ASYNC[-1]):
-        raise WrongConnection(f"connection=: {_name(connection)} is synchronous; use enqueue() with it.")
+        raise WrongConnection(f"connection=: {_name(connection)} is synchronous; use enqueue() or emit() with it.")
 
 
 def not_usable(connection: Any, raw: Any, wanted: str) -> WrongConnection:

@@ -35,7 +35,7 @@ RUNNING = MOVES[Move.START].targets[0]
 replace = msgspec.structs.replace
 
 
-class MemoryStore(MemorySchedules, MemoryEvents, MemoryLogs, MemoryWorkers, MemoryLimits):
+class MemoryStore(MemoryEvents, MemorySchedules, MemoryLogs, MemoryWorkers, MemoryLimits):
     """Everything in dicts, under one lock."""
 
     def __init__(self, clock: Clock | None = None, keep: Keep | None = None) -> None:

@@ -30,6 +30,7 @@ class MemorySchedules:
     _live: dict[str, Run]
     _finished: dict[str, Run]
     _keys: dict[tuple[str, str], tuple[str, datetime | None]]
+    _events: dict[str, Event]
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,11 +55,11 @@ class MemorySchedules:
     def write_schedules(self, changes: Sequence[ScheduleChange]) -> set[str]:
         with self._lock:
             runs = (dict(self._live), dict(self._finished), dict(self._keys))
-            before = (dict(self._schedules), dict(self._ticks))
+            before = (dict(self._schedules), dict(self._ticks), dict(self._events))
             try:
                 return {change.schedule.id for change in changes if self._change(change)}
             except BaseException:
-                self._schedules, self._ticks = before
+                self._schedules, self._ticks, self._events = before
                 self._live, self._finished, self._keys = runs
                 raise
 

@@ -109,13 +109,13 @@ def load(session: Session, batch: Batch, now: datetime) -> None:
         session.rows("load_log", **msgspec.structs.asdict(line))
     for tenant, key, run_id, until in batch.keys:
         session.rows("load_key", tenant=tenant, key=key, run=run_id, until=until)
-    for match in batch.matches:
-        session.rows("load_match", **event_rows.match_values(match))
-        session.rows("settle_event", id=match.event, at=match.created_at)
     for event in batch.events:
         session.rows("add_event", **event_rows.event_values(event))
         if event.fanned_out_at is not None:
             session.rows("settle_event", id=event.id, at=event.fanned_out_at)
+    for match in batch.matches:
+        session.rows("load_match", **event_rows.match_values(match))
+        session.rows("settle_event", id=match.event, at=match.created_at)
     for trigger in batch.triggers:
         session.rows("add_trigger", **event_rows.trigger_values(trigger))
     for endpoint in batch.endpoints:

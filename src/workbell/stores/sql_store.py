@@ -40,7 +40,7 @@ FINISHED = (
 ATTEMPT = "run number status started_at finished_at worker error result".split()
 
 
-class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlSchedules, SqlLogs, SqlWorkers, SqlEvents, SqlSubscribers):
+class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlEvents, SqlSchedules, SqlLogs, SqlWorkers, SqlSubscribers):
     """The shared half of the SQLite and PostgreSQL stores."""
 
     engine: str

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from random import Random
 
+from workbell.app import Workbell
 from workbell.client import Client
 from workbell.engine.consume import limits, serves
 from workbell.engine.execute import call_async, call_plain
@@ -54,6 +55,8 @@ def drain(bell: Client, *, until_idle: bool = True, raise_errors: bool = False) 
 
 def _drain(bell: Client, until_idle: bool, raise_errors: bool) -> list[Run]:
     bell.store.check()
+    if isinstance(bell, Workbell) and any(job.patterns for job in bell.registry):
+        bell.engine.put_triggers()  # as an engine does when it starts
     ended: list[Run] = []
     with asyncio.Runner() as runner:
         drainer = _Drainer(bell, runner, raise_errors)
@@ -80,8 +83,9 @@ class _Drainer:
         self._queue = InStoreQueue(bell.store, claims_per_look=1)
         settings: Settings = getattr(bell, "settings", None) or Settings()
         self._claimant = Claimant("drain", settings.lease_span, serves(bell.registry, None), limits(bell.registry))
-        self._recover = Recover(bell.store, bell.keep, lambda: None, settings.sweep)
-        self._materialise = Materialise(bell.store, bell.registry, lambda: None, settings.poll)
+        self._telling = bell.telling
+        self._recover = Recover(bell.store, bell.keep, lambda: None, settings.sweep, telling=bell.telling)
+        self._materialise = Materialise(bell.store, bell.registry, lambda: None, settings.poll, telling=bell.telling)
         self._match = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda: None, settings.poll)
         self._reports = Reports(bell.store, bell.store.clock)
         self._random = Random(0)
@@ -102,6 +106,7 @@ class _Drainer:
     def _prepare(self) -> datetime:
         """Bring everything that is due now into its line."""
         now = self._store.clock.now()
+        self._telling.look()
         while self._recover.step(now) == 0:
             pass  # more than a batch was lost or has expired
         while self._materialise.fire_due(now):
@@ -131,6 +136,7 @@ class _Drainer:
             raise UnknownJob(f"There is no job {run.job!r} here; declare it with @bell.job.")
         work = Work(run, job)
         work.started_at = self._store.clock.now()
+        self._store.add_events(self._telling.starts([run]))
         context = self._context(work)
         if job.is_async:
             outcome = self._runner.run(call_async(work, context), context=contextvars.Context())
@@ -146,7 +152,7 @@ class _Drainer:
             keep=self._bell.keep,
             randomness=self._random,
         )
-        self._store.apply([change])
+        self._store.apply([self._telling.of(run, change)])
         if isinstance(outcome, Raised) and (self._raise_errors or isinstance(outcome.error, KeyboardInterrupt)):
             raise outcome.error
         return self._store.find_runs([run.id]).get(run.id, change.after(run))

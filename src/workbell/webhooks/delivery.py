@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from workbell.errors import EndpointRefused, SecretSealed, SendFailed
-from workbell.events.fan_out import DELIVERY
+from workbell.events.fan_out import DELIVERY, DELIVERY_QUEUE
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.signals import Cancel, TryAgain
@@ -17,6 +17,7 @@ from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
 from workbell.model.retry import Retry
 from workbell.outgoing.allow import AllowList
+from workbell.stores.port import Store
 from workbell.webhooks.disabling import disable, is_given_up
 from workbell.webhooks.endpoints import TIMEOUT
 from workbell.webhooks.limits import STANDARD, DeliveryLimits
@@ -54,6 +55,7 @@ def delivery_job(client: Client, senders: MakeSender = make_sender) -> JobFuncti
         client,
         deliver,
         job=DELIVERY,
+        queue=DELIVERY_QUEUE,
         handler=f"workbell:{DELIVERY}",
         description="Sends an event to a webhook endpoint.",
         retry=RETRY,
@@ -68,9 +70,12 @@ class Deliverer:
 
     def __init__(self, client: Client, senders: MakeSender) -> None:
         self._client = client
-        self._store = client.store
         self._senders = senders
         self._noted: dict[str, float] = {}  # when a success was last noted, by endpoint
+
+    @property
+    def _store(self) -> Store:
+        return self._client.store
 
     @cached_property
     def _sealer(self) -> Sealer:
@@ -93,7 +98,9 @@ class Deliverer:
         try:
             headers = headers_of(endpoint, event, body, now, self._sealer)
             answer = await sender.post(endpoint.url, body, headers)
-        except (SendFailed, EndpointRefused, SecretSealed) as error:
+        except SecretSealed as error:  # our own fault: it does not count against the endpoint
+            raise TryAgain(str(error), result={"status_code": None}) from None
+        except (SendFailed, EndpointRefused) as error:
             raise await self._failed(endpoint, Verdict(str(error)), {"status_code": None}) from None
         found = verdict(answer, self._store.clock.now())
         if found.words is not None:

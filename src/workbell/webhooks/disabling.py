@@ -57,7 +57,7 @@ def disable(
         return None
     log.warning("webhook endpoint %s is disabled: %s", endpoint_id, reason)
     if subscriptions.current().who_hears(changed.tenant, WEBHOOK_DISABLED, system=True):
-        data = {"endpoint": changed.id, "url": changed.url, "reason": reason}
+        data = {"endpoint": changed.id, "url": changed.shown_url, "reason": reason}
         key = f"{WEBHOOK_DISABLED}:{changed.id}:{changed.version}"
         text = encode("event", data)
         store.add_events(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
@@ -58,10 +58,10 @@ def settled(settings: EndpointSettings, sealer: Sealer) -> dict[str, Any]:
     if "patterns" in settings:
         fields["patterns"] = _patterns(settings["patterns"])
     if "headers" in settings:
-        headers = check_headers(settings["headers"] or {}, RESERVED)
+        headers = check_headers(_mapping(settings["headers"]), RESERVED)
         fields["headers_text"] = sealer.seal(msgspec.json.encode(headers).decode()) if headers else None
     if "description" in settings:
-        fields["description"] = clean_text(str(settings["description"]), 1000)
+        fields["description"] = clean_text(_text("description", settings["description"]), 1000)
     if "retry" in settings:
         fields["retry"] = retry_from(settings["retry"])
     if "timeout" in settings:
@@ -73,10 +73,9 @@ def settled(settings: EndpointSettings, sealer: Sealer) -> dict[str, Any]:
 
 def checked_url(url: object, allow: AllowList) -> str:
     """A URL that may be sent to, as far as that can be said without asking for its address."""
-    if not isinstance(url, str):
-        raise InvalidOption(f"url: expected a text, got {type(url).__name__}.")
-    check_url(url, allow)
-    return url
+    text = _text("url", url)
+    check_url(text, allow)
+    return text
 
 
 def first_secret(secret: str | None, now: datetime, sealer: Sealer) -> tuple[str, tuple[SealedSecret, ...]]:
@@ -93,7 +92,21 @@ def rotated(endpoint: Endpoint, sealed: str, now: datetime, overlap: timedelta) 
     return msgspec.structs.replace(endpoint, secrets=secrets, updated_at=now)
 
 
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidOption(f"{name}: expected a text, got {type(value).__name__}.")
+    return value
+
+
+def _mapping(headers: Mapping[str, str] | None) -> Mapping[str, str]:
+    if headers is not None and not isinstance(headers, Mapping):
+        raise InvalidOption(f'headers: expected a dict such as {{"x-token": "…"}}, got {type(headers).__name__}.')
+    return headers or {}
+
+
 def _patterns(given: Sequence[str] | str) -> tuple[str, ...]:
+    if not isinstance(given, Iterable):
+        raise InvalidOption(f"patterns: expected a text or a list of them, got {type(given).__name__}.")
     listed = (given,) if isinstance(given, str) else tuple(given)
     if not listed:
         raise InvalidOption('patterns: an endpoint that hears nothing is of no use; give one such as "posts.*".')

@@ -28,9 +28,10 @@ def replay(store: Store, endpoint: Endpoint, *, event: str | None, since: dateti
         after = aware("since", since)
         pages = _pages(store, endpoint, after)
         return [run for page in pages for run in _send(store, endpoint, _undelivered(store, page))]
-    if not is_id(event) or event not in store.find_events([event or ""]):
-        raise EventNotFound(f"There is no event {event!r} to send again; it may have been removed.")
-    found = next((m for m in _matches_of(store, event or "") if m.subscriber == endpoint.id), None)
+    known = store.find_events([event]).get(event) if event is not None and is_id(event) else None
+    if known is None or known.tenant != endpoint.tenant:
+        raise EventNotFound(f"There is no event {event!r:.60} to send again; it may have been removed.")
+    found = next((match for match in _matches_of(store, known.id) if match.subscriber == endpoint.id), None)
     if found is None:
         raise InvalidOption(f"event {event} did not match endpoint {endpoint.id}; see `workbell events show {event}`.")
     return _send(store, endpoint, [found])

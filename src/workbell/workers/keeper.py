@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import Random
 
 from workbell.app import open_store
 from workbell.errors import StoreError, StoreUnavailable
+from workbell.events.subscriptions import Subscriptions
+from workbell.events.telling import Telling
 from workbell.machine import is_running
 from workbell.model.retry import Retry
 from workbell.model.run import Run
@@ -25,7 +27,7 @@ from workbell.notices.run_log import log_runs
 from workbell.stores.port import Held
 from workbell.workers.burial import burial
 from workbell.workers.line import Line
-from workbell.workers.messages import Bury, Keep, Kept, Stop, StoreNamed
+from workbell.workers.messages import Bury, Keep, Kept, Stop, StoreNamed, Verdict
 
 log = logging.getLogger("workbell.workers")
 
@@ -44,6 +46,7 @@ class Keeper:
         self._children: list[Kept] = []
         self._dead: list[tuple[float, int, Bury]] = []  # when to look, for which time, after whom
         self._random = Random()
+        self._telling = Telling(Subscriptions(self._store))
         self._seen_at = 0.0
         self._failing = False
 
@@ -119,15 +122,23 @@ class Keeper:
     def _bury(self, bury: Bury) -> None:
         now = self._store.clock.now()
         held = self._store.held_by(bury.worker)
-        moves = [
-            burial(run, bury, now, keep=self._keep, job_retry=self._retry_of(run, bury), randomness=self._random)
-            for run in held
-        ]
-        moved = self._store.apply(moves)
+        moves = self._told(bury, [(run, self._decide(run, bury, now)) for run in held], now)
+        moved = self._store.apply([change for _, change in moves])
         self._store.remove_workers([bury.worker])
         if moved:
             self._store.wake()
-            self._tell(bury, [(run, change) for run, change in zip(held, moves, strict=True) if run.id in moved])
+            self._tell(bury, [(run, change) for run, change in moves if run.id in moved])
+
+    def _decide(self, run: Run, bury: Bury, now: datetime) -> Transition:
+        retry = self._retry_of(run, bury)
+        return burial(run, bury, now, keep=self._keep, job_retry=retry, randomness=self._random)
+
+    def _told(self, bury: Bury, moves: list[tuple[Run, Transition]], now: datetime) -> list[tuple[Run, Transition]]:
+        """With the events that they are. A worker that was told to stop is not lost."""
+        self._telling.look()
+        if bury.verdict is Verdict.HANDED_BACK:
+            return [(run, self._telling.of(run, change)) for run, change in moves]
+        return self._telling.of_lost(moves, now)
 
     def _tell(self, bury: Bury, moved: list[tuple[Run, Transition]]) -> None:
         log.warning("worker %s; given back of what it held: %d", bury.how, len(moved), extra={"worker_id": bury.worker})

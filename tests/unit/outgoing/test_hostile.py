@@ -63,6 +63,14 @@ async def test_nothing_is_dialled(group: str, dialled: Dialled) -> None:
         assert dialled.addresses == [], url
 
 
+@pytest.mark.parametrize("group", [group for group in GROUPS if group != "names that lead inside"])
+async def test_without_asking_for_a_name(group: str) -> None:
+    """Everything that its text gives away is refused as soon as somebody wants to keep the URL."""
+    for url in GROUPS[group]:
+        with pytest.raises(EndpointRefused):
+            Sender().check(url)
+
+
 async def test_what_is_public_is_dialled_and_seen(dialled: Dialled) -> None:
     """The proof that the tests above could fail."""
     for url in ("https://hooks.example.com/x", "https://hooks.example.com:8443/", f"https://{PUBLIC}/"):

@@ -48,6 +48,7 @@ def test_parts(url: str, scheme: str, host: str, port: int, path: str, authority
         (f"https://{'.'.join(['a' * 60] * 5)}/", "longer than 253"),
         ("https://example.com/#x", "the part after #"),
         ("https://example.com:0/", "port"),
+        ("https://me:x@example.com/", "a user name or password; use a header"),
         ("ftp://example.com/", "its scheme is ftp; use https"),
         ("example.com", "write https://host/path"),
         ("https:///x", "no host"),

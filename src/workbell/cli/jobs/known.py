@@ -28,6 +28,7 @@ class KnownJob(NamedTuple):
     is_here: bool
     schedules: list[Schedule]
     last_run: Run | None
+    on: tuple[str, ...] = ()  # patterns of the events that start it, as its file or its code says it
 
     @property
     def where(self) -> str:
@@ -50,6 +51,7 @@ class KnownJob(NamedTuple):
             "timeout": self.job.timeout,
             **self.job.limits._asdict(),
             "schedule": self.declared,
+            "on": list(self.on),
             "next_run_at": self.next_run_at,
             "last_status": None if last is None else last.status,
             "last_run_id": None if last is None else last.id,
@@ -86,7 +88,9 @@ def find_job(here: Here, name: str) -> KnownJob:
 def _known(here: Here, job: Job, schedules: list[Schedule]) -> KnownJob:
     last = next(iter(here.bell.runs(job=job.name, limit=1)), None)
     file = here.files.get(job.name)
-    return KnownJob(job, file, _declared(here, job.name), job.name in here.bell.registry, schedules, last)
+    function = here.bell.registry.find(job.name)
+    patterns = file.on if file is not None else () if function is None else function.patterns
+    return KnownJob(job, file, _declared(here, job.name), job.name in here.bell.registry, schedules, last, patterns)
 
 
 def _declared(here: Here, name: str) -> str | None:

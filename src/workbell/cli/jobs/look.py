@@ -51,12 +51,16 @@ def _show_table(jobs: list[KnownJob], now: datetime) -> None:
         last, name, where = job.last_run, Text(one_line(job.job.name)), Text(one_line(job.where), "dim")
         table.add_row(
             name if is_wide else Text("\n").join([name, where]),
-            Text("\n".join(in_words(schedule) for schedule in job.schedules) or _declared(job)),
+            Text("\n".join([*map(in_words, job.schedules), *_events(job)]) or _declared(job)),
             _next(job, now),
             Text("never" if last is None else _last(last, now), "dim" if last is None else STYLES.get(last.status, "")),
             *([where] if is_wide else []),
         )
     console.print(table)
+
+
+def _events(job: KnownJob) -> list[str]:
+    return [f"on {', '.join(job.on)}"] if job.on else []
 
 
 def _declared(job: KnownJob) -> str:
@@ -106,8 +110,9 @@ def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as
         upcoming = next_in_words(schedule, now)
         due = "" if schedule.next_run_at is None else f", at {local(schedule.next_run_at)}"
         facts.append(("schedule", f"{schedule.name}: {in_words(schedule)}; next {upcoming}{due}"))
-    if not known.schedules:
+    if not known.schedules and (known.declared is not None or not known.on):
         facts.append(("schedule", _declared(known)))
+    facts += [("on", pattern) for pattern in known.on]
     facts.append(("last run", "never" if last is None else f"{last.id} {_last(last, now)}"))
     if last is not None and last.error and last.status is not Status.SUCCEEDED:
         facts.append(("error", one_line(last.error)))

@@ -14,6 +14,8 @@ from workbell.cli.output import make_console, one_line, print_facts, print_json,
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.cli.words import local
+from workbell.client import Client
+from workbell.model.event import Event
 from workbell.model.run import Attempt, Run, Status
 
 if TYPE_CHECKING:
@@ -30,23 +32,39 @@ def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         run = find_run(bell, run_id)
         attempts, why = bell.attempts(run.id), bell.why(run.id)
         logged = bell.logs(run.id, limit=1)
+        event, trigger = _behind(bell, run)
     if as_json:
         told = [msgspec.structs.asdict(attempt) for attempt in attempts]
-        print_json(run.as_dict() | {"worker": run.worker, "why": why, "attempts": told})
+        behind = {"trigger": run.options.trigger, "event_type": None if event is None else event.type}
+        print_json(run.as_dict() | {"worker": run.worker, "why": why, "attempts": told} | behind)
         return
-    _show(run, attempts, why)
+    _show(run, attempts, why, [("event", _event_in_words(run, event)), ("trigger", trigger or "")])
     if logged:
         click.echo(f"\nWhat it logged: workbell runs logs {short(run.id)}")
 
 
-def _show(run: Run, attempts: Sequence[Attempt], why: str) -> None:
+def _behind(bell: Client, run: Run) -> tuple[Event | None, str | None]:
+    """The event that made a run, while it is kept, and the trigger or the endpoint that it matched."""
+    if run.event is None:
+        return None, None
+    known, subscriber = bell.subscriptions.current(), run.options.trigger or ""
+    trigger, endpoint = known.triggers.get(subscriber), known.endpoints.get(subscriber)
+    name = trigger.name if trigger is not None else endpoint.shown_url if endpoint is not None else subscriber
+    return bell.store.find_events([run.event]).get(run.event), name
+
+
+def _event_in_words(run: Run, event: Event | None) -> str:
+    return (run.event or "") if event is None else f"{event.type} {event.id}"
+
+
+def _show(run: Run, attempts: Sequence[Attempt], why: str, behind: Sequence[tuple[str, str]]) -> None:
     from workbell.cli.runs.looks import progress_text, status_text
 
     console = make_console()
     facts: list[tuple[str, str | Text]] = [("run", run.id), ("job", run.job), ("status", status_text(run, console))]
     if run.status is not Status.SUCCEEDED:
         facts.append(("why", why))
-    facts += [(name, value) for name, value in _particulars(run) if value]
+    facts += [(name, value) for name, value in (*_particulars(run), *behind) if value]
     facts.append(("input", run.input_text or "{}"))
     if run.progress is not None:
         facts.append(("progress", progress_text(run.progress)))
@@ -71,7 +89,6 @@ def _particulars(run: Run) -> Iterator[tuple[str, str]]:
     yield "user", f"{run.user_id}" if run.user_id else ""
     yield "target", run.target or ""
     yield "schedule", run.schedule or ""
-    yield "event", run.event or ""
     yield "again after", run.retry_of or ""
     yield "follows", run.rescheduled_from or ""
     yield "expires", local(run.expires_at) if run.expires_at else ""

@@ -7,13 +7,16 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from workbell.errors import InvalidOption, InvalidPayload, WorkbellError
+from workbell.errors import InvalidOption, InvalidPayload, JobsError, WorkbellError
+from workbell.handlers.event_handler import Handler
 from workbell.handlers.isolation import isolation_of
 from workbell.handlers.job_files.discover import Found
 from workbell.handlers.job_files.job_file import JobFile, Problem
 from workbell.handlers.job_files.settings import (
+    EVENT_EXAMPLE,
     EXAMPLE,
     ISOLATION,
+    OF_TICKS,
     READERS,
     SETTINGS,
     read_schedule,
@@ -49,10 +52,7 @@ class Check:
         for setting, read in READERS.items():
             self._read(setting, read)
         self._read_isolation()
-        if self._is_missing("schedule") and "schedule" not in misspelt:
-            self._note(
-                "schedule", f"it has no schedule; write {EXAMPLE} in it, or start its name with _ if it is no job."
-            )
+        self._read_causes(misspelt)
         if self._is_missing("run") and "run" not in misspelt:
             self._note("run", "it has no function run; write def run(ctx): or async def run(ctx): in it.")
         if self._executed and "run" in self._values:
@@ -69,6 +69,19 @@ class Check:
             digest=self._source.digest,
             **{"description": about} | self._settings,
         )
+
+    def _read_causes(self, misspelt: set[str]) -> None:
+        """Whether anything starts the job by itself, and whether all that is said is about that."""
+        if not self._is_missing("schedule"):
+            return
+        if self._is_missing("on") or (self._executed and self._values.get("on") is None):
+            if "schedule" not in misspelt:
+                remedy = f"write {EXAMPLE} or {EVENT_EXAMPLE} in it, or start its name with _ if it is no job"
+                self._note("schedule", f"it has no schedule and no events to start it; {remedy}.")
+            return
+        for setting in OF_TICKS:
+            if self._values.get(setting) is not None:
+                self._note(setting, f"{setting}: it is about a schedule, and there is none; write one, or take it out.")
 
     def _note(self, name: str, message: str) -> None:
         self.problems.append(Problem(self._found.path, self._source.line_of(name), message))
@@ -108,7 +121,7 @@ class Check:
             self._note("run", problem)
             return
         try:
-            signature = Signature(self._found.name, run)
+            signature = Signature(self._found.name, self._handler(run))
         except WorkbellError as error:
             self._note("run", str(error))
             return
@@ -120,6 +133,15 @@ class Check:
         except InvalidPayload as error:
             where = "payload" if "payload" in self._settings else "run"
             self._note(where, f"{error} {_payload_remedy(run, signature)}")
+
+    def _handler(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as it is called; where events start it, they fill in some of its parameters."""
+        if self._values.get("on") is None:
+            return run
+        handler = Handler(self._found.name, run)
+        if handler.needs_event and self._values.get("schedule") is not None:
+            raise JobsError("run takes an event, and a tick of the schedule brings none; write event=None.")
+        return handler.wrapped(inspect.iscoroutinefunction(run))
 
     def _check_limits(self, signature: Signature) -> None:
         """Whether the limits fit together, and to the arguments; that one is no good in itself has been said."""
@@ -151,7 +173,8 @@ def _could_be(name: str, binding: Binding) -> set[str]:
         return {"run"}
     if binding.kind != "value":
         return set()
-    return {"schedule"} if name.isupper() else set(SETTINGS)  # TIMEOUT = 5 is a constant like any other
+    # TIMEOUT = 5 is a constant like any other; and too many words are close to `on`.
+    return {"schedule"} if name.isupper() else set(SETTINGS) - {"on"}
 
 
 def _unfit(run: Any) -> str | None:

@@ -26,7 +26,8 @@ class JobFile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     name: str
     module: str
     function: Callable[..., Any]
-    schedule: str
+    schedule: str | None = None
+    on: tuple[str, ...] = ()  # patterns of the events that start it; it has these, a schedule, or both
     timezone: str | None = None
     window: tuple[str, str] | None = None
     outside: Outside | None = None

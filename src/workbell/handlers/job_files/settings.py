@@ -7,7 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from workbell.errors import JobsError
+from workbell.errors import InvalidEvent, JobsError
 from workbell.model.clock import seconds
 from workbell.model.job import name
 from workbell.model.limit import Limits
@@ -15,6 +15,7 @@ from workbell.model.payload import encode
 from workbell.model.request import PRIORITIES
 from workbell.model.retry import Retry
 from workbell.model.schedule import CatchUp, Outside, Overlap
+from workbell.patterns import check_pattern
 from workbell.timing.cron import Cron
 from workbell.timing.window import Window
 from workbell.timing.zones import resolve_timezone
@@ -22,6 +23,7 @@ from workbell.timing.zones import resolve_timezone
 Word = TypeVar("Word", bound=StrEnum)
 
 EXAMPLE = 'for example schedule = "0 3 * * *"'
+EVENT_EXAMPLE = 'on = "posts.created"'
 
 
 def read_schedule(value: Any, timezone: str) -> str:
@@ -31,6 +33,23 @@ def read_schedule(value: Any, timezone: str) -> str:
         raise JobsError(f"schedule: it is empty; write {EXAMPLE}.")
     Cron(value, timezone)
     return value
+
+
+def _read_on(value: Any) -> tuple[str, ...]:
+    """One pattern of events, or several."""
+    patterns = [value] if isinstance(value, str) else value
+    if not isinstance(patterns, list | tuple) or not patterns or not all(isinstance(one, str) for one in patterns):
+        raise JobsError(
+            f"on: expected a pattern of events, or a list of them, got {_kind(value)}; write {EVENT_EXAMPLE}."
+        )
+    for place, pattern in enumerate(patterns):
+        try:
+            check_pattern(pattern)
+        except InvalidEvent as error:
+            raise JobsError(f"on: {error}") from error
+        if pattern in patterns[:place]:
+            raise JobsError(f"on: the pattern {pattern!r} is there twice; once is enough.")
+    return tuple(patterns)
 
 
 def read_timezone(value: Any) -> str:
@@ -140,6 +159,9 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "enabled": _read_enabled,
     "payload": _read_payload,
     "description": _read_description,
+    "on": _read_on,
 }
 ISOLATION = ("isolate", "memory_limit", "cpu_limit")
 SETTINGS = ("schedule", "timezone", "window", *READERS, *ISOLATION)
+# What can be said only about the ticks of a schedule.
+OF_TICKS = ("timezone", "window", "outside", "overlap", "catch_up", "jitter", "priority", "payload")

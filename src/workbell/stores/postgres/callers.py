@@ -78,7 +78,7 @@ def _check_transaction(raw: Any) -> None:
         raise WrongConnection("connection=: it is closed; hand in an open one.")
     status = raw.info.transaction_status.name
     if status == "INERROR":
-        raise WrongConnection("connection=: its transaction has failed; roll it back, then enqueue again.")
+        raise WrongConnection("connection=: its transaction has failed; roll it back, then repeat the call.")
     if status == "IDLE" and raw.autocommit:
         raise WrongConnection(
             "connection=: it is in autocommit and in no transaction; open one with `with connection.transaction():`."

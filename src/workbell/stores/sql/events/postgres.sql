@@ -12,9 +12,11 @@ ON CONFLICT DO NOTHING RETURNING id
 SELECT {event_columns} FROM workbell_events WHERE id = ANY(CAST(:ids AS uuid[]))
 
 -- take_events: these are fanned out now, those of them that were not; what another scheduler has in hand is left to it
-WITH mine AS (SELECT id FROM workbell_events WHERE id = ANY(CAST(:ids AS uuid[])) AND fanned_out_at IS NULL
-    ORDER BY id FOR UPDATE SKIP LOCKED)
-UPDATE workbell_events e SET fanned_out_at = :now FROM mine WHERE e.id = mine.id RETURNING e.id
+-- By ctid, as a claim does: as a join by id, the whole table may be read for it.
+UPDATE workbell_events SET fanned_out_at = :now
+WHERE ctid = ANY(ARRAY(SELECT e.ctid FROM workbell_events e
+    WHERE e.id = ANY(CAST(:ids AS uuid[])) AND e.fanned_out_at IS NULL ORDER BY e.id FOR UPDATE SKIP LOCKED))
+AND fanned_out_at IS NULL RETURNING id
 
 -- add_matches: what events matched
 INSERT INTO workbell_matches ({match})
@@ -25,12 +27,13 @@ SELECT * FROM unnest(CAST(:event AS uuid[]), CAST(:subscriber AS uuid[]), CAST(:
 UPDATE workbell_triggers SET declared_at = :now WHERE id = ANY(CAST(:ids AS uuid[]))
 
 -- delete_events: a batch whose time is over; not those that a live run may still ask for
+-- OFFSET 0: asked for each event by itself; as a join, all matches and all runs would be read for it.
 WITH gone AS (
     DELETE FROM workbell_events WHERE id = ANY(ARRAY(SELECT e.id FROM workbell_events e
         WHERE e.created_at <= :before AND e.fanned_out_at IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM workbell_matches m JOIN workbell_runs r ON r.id = m.run WHERE m.event = e.id)
+        AND NOT EXISTS (SELECT 1 FROM workbell_matches m JOIN workbell_runs r ON r.id = m.run WHERE m.event = e.id OFFSET 0)
         ORDER BY e.created_at LIMIT :limit FOR UPDATE OF e SKIP LOCKED)) RETURNING id
 ), matches AS (
-    DELETE FROM workbell_matches WHERE event IN (SELECT id FROM gone)
+    DELETE FROM workbell_matches WHERE event = ANY(ARRAY(SELECT id FROM gone))
 )
 SELECT id FROM gone

@@ -7,6 +7,8 @@ from workbell.testing.contracts.store.adding import AddingContract
 from workbell.testing.contracts.store.claiming import ClaimingContract
 from workbell.testing.contracts.store.copying import CopyingContract
 from workbell.testing.contracts.store.deduplicating import DeduplicatingContract
+from workbell.testing.contracts.store.events import EventsContract
+from workbell.testing.contracts.store.fanning import FanningContract
 from workbell.testing.contracts.store.leasing import LeasingContract
 from workbell.testing.contracts.store.limiting import LimitingContract
 from workbell.testing.contracts.store.moving import MovingContract
@@ -14,6 +16,7 @@ from workbell.testing.contracts.store.pausing import PausingContract
 from workbell.testing.contracts.store.reading import ReadingContract
 from workbell.testing.contracts.store.scheduling import SchedulingContract
 from workbell.testing.contracts.store.sharing import SharingContract
+from workbell.testing.contracts.store.subscribing import SubscribingContract
 from workbell.testing.contracts.store.texts import TextsContract
 from workbell.testing.contracts.store.watching import WatchingContract
 
@@ -28,6 +31,9 @@ class StoreContract(
     MovingContract,
     ReadingContract,
     SchedulingContract,
+    EventsContract,
+    FanningContract,
+    SubscribingContract,
     WatchingContract,
     CopyingContract,
     TextsContract,

@@ -119,3 +119,21 @@ class AddingContract:
         store.apply([state.cancel(c, after(1), reason="-", keep=KEEP.other)])
         names = {run.id: name for run, name in zip((a, b, c, d, e, f), "abcdef", strict=True)}
         assert "".join(names[run.id] for run in store.list_runs(wanted)) == expected
+
+    def test_runs_of_one_lane_key(self, store: Store) -> None:
+        """Of all that one endpoint was sent, or of one value of a job's key; live and finished."""
+        add(store, request("send", lane_key="k"))
+        (done,) = claim(store)
+        store.apply([state.succeed(done, after(1), result=None, keep=KEEP.succeeded)])
+        waiting, _other, foreign, elsewhere, _plain = add(
+            store,
+            request("send", lane_key="k"),
+            request("send", lane_key="l"),
+            request("send", lane_key="k", tenant="b"),
+            request("work", lane_key="k"),
+            request("send"),
+        )
+        assert ids(store.list_runs(Filter("default", job="send", lane_key="k"))) == [waiting.id, done.id]
+        assert ids(store.list_runs(Filter("default", lane_key="k"))) == [elsewhere.id, waiting.id, done.id]
+        assert ids(store.list_runs(Filter("b", lane_key="k"))) == [foreign.id]
+        assert store.list_runs(Filter("default", lane_key="nobody")) == []

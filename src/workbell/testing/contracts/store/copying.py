@@ -6,14 +6,21 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
+import msgspec
+
 from workbell.model import state
+from workbell.model.event import FannedOut
 from workbell.model.ids import new_id
 from workbell.model.log_line import LogLine
+from workbell.model.run import Added
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Batch, Store
-from workbell.testing.contracts.making import KEEP, START, add, after, claim, held, request
+from workbell.testing.contracts.making import KEEP, START, add, after, claim, held, ids, request
+from workbell.testing.contracts.store.events import fact, settle, told
+from workbell.testing.contracts.store.fanning import fanned, run_ids
 from workbell.testing.contracts.store.reading import job
+from workbell.testing.contracts.store.subscribing import endpoint, full_endpoint, full_trigger, trigger
 
 
 def everything(store: Store) -> dict[str, set[Any]]:
@@ -32,13 +39,16 @@ def take_over(store: Store, batches: Iterable[Batch]) -> None:
 
 
 def fill(store: Store) -> None:
-    """Something of everything: every status, attempts, log lines, keys, jobs, a paused lane, schedules with ticks."""
+    """Something of everything: every status, attempts, log lines, keys, jobs, a paused lane, schedules with ticks,
+    events with what they matched, triggers, endpoints and how deliveries to them go."""
     store.put_jobs([job("send", tenant="b"), job("work", queue="mail", timeout=2.5)])
     add(store, *[request(tag=f"t{n}", input_text=f'{{"n":{n}}}') for n in range(4)])
     done, failed, retried, running = claim(store)
     store.apply([state.succeed(done, after(1), result='{"a":"\'"}', keep=KEEP.succeeded)])
     store.apply([state.fail(failed, after(1), error="E: e", reason="error", keep=KEEP.other)])
-    store.apply([state.retry(retried, after(1), error="E", reason="error", wait=timedelta(60), started_at=after(0))])
+    store.apply(
+        [state.retry(retried, after(1), error="E", reason="error", wait=timedelta(60), started_at=after(0), result="1")]
+    )
     store.set_progress(held(running), '{"done":1}')
     store.mark_alone(held(running))
     store.add_logs([(running.token, LogLine(running.id, 1, n, after(n), "INFO", "it's on")) for n in range(3)])
@@ -63,6 +73,23 @@ def fill(store: Store) -> None:
         for n in (1, 2)
     ]
     store.load(Batch(schedules=[nightly], ticks=ticks))
+    fill_events(store)
+
+
+def fill_events(store: Store) -> None:
+    """One event waits, one has nobody, one has a trigger and an endpoint; none of them makes a run here."""
+    _waiting, nobodys, heard = told(
+        store, fact(key="k", data_text='{"a":"\'"}', subject="s"), fact(tenant="b", depth=2, cause=new_id()), fact()
+    )
+    named, sent = full_trigger(), full_endpoint()
+    for one in (named, trigger()):
+        store.write_trigger(one, None)
+    for other in (sent, endpoint()):
+        store.write_endpoint(other, None)
+        store.note_delivery(other.id, False, after(1))
+    store.note_delivery(sent.id, True, after(2))
+    matches = fanned(heard, named.id, sent.id).matches
+    store.fan_out([FannedOut(nobodys.id), FannedOut(heard.id, matches)], after(3))
 
 
 class CopyingContract:
@@ -75,7 +102,8 @@ class CopyingContract:
         found = everything(store)
         sizes = {name: len(values) for name, values in found.items()}
         expected = {"lanes": 3, "pauses": 1, "jobs": 2, "schedules": 1, "ticks": 2, "runs": 8, "attempts": 1, "logs": 4}
-        assert sizes == expected | {"keys": 2}
+        expected |= {"keys": 2, "events": 3, "matches": 2, "triggers": 2, "endpoints": 2, "health": 2}
+        assert sizes == expected
 
     def test_what_is_loaded_is_exported_again(self, store: Store) -> None:
         source = MemoryStore()
@@ -109,6 +137,9 @@ class CopyingContract:
         assert [answer.created for answer in store.add([request(key="live", at=7)])] == [False]
         (lapsed,) = store.lapsed(after(31), 10)
         assert (lapsed.alone, lapsed.cancel_requested, lapsed.progress) == (True, True, {"done": 1})
+        (waiting,) = store.waiting_events(9)
+        assert store.add_events([fact(key="k")]) == [Added(waiting.id, False)]
+        settle(store, waiting)
 
     def test_of_a_run_that_ended_meanwhile_the_end_is_kept(self, store: Store) -> None:
         """A copy is taken page by page while work goes on: a run may come live, and again as finished."""
@@ -121,6 +152,48 @@ class CopyingContract:
             take_over(store, batches)
         assert everything(store)["runs"] == everything(source)["runs"]
 
+    def test_of_an_event_that_was_fanned_out_meanwhile_that_is_kept(self, store: Store) -> None:
+        """Else the new store would do it as well, and what follows from the event would be there twice."""
+        source = MemoryStore()
+        heard, nobodys, later = told(source, fact(), fact(), fact())
+        early = list(source.export())
+        decided = fanned(heard, new_id(), at=3)
+        source.fan_out([decided, FannedOut(nobodys.id)], after(3))
+        for batches in (early, source.export(), early):
+            take_over(store, batches)
+        assert everything(store) == everything(source)
+        assert [event.id for event in store.waiting_events(9)] == [later.id]
+        assert ids(claim(store)) == run_ids(decided)
+
+    def test_a_match_says_that_its_event_was_fanned_out(self, store: Store) -> None:
+        """Pages may come one by one, and none after it."""
+        (event,) = told(store, fact())
+        matches = fanned(event, new_id()).matches
+        store.load(Batch(matches=matches))
+        store.load(Batch(matches=matches))
+        assert store.waiting_events(9) == []
+        assert store.matches_of_event(event.id, after=None, limit=9) == list(matches)
+
+    def test_subscribers_that_come_with_a_copy_are_heard_of(self, store: Store) -> None:
+        """What is there already stays: a trigger of the same name, or the same one after a change."""
+        old, mine = trigger("old"), trigger("taken")
+        for one in (old, mine):
+            store.write_trigger(one, None)
+        store.write_trigger(msgspec.structs.replace(old, name="new"), 0)
+        before, sent = store.subscriptions_version(), endpoint()
+        store.load(Batch(triggers=[old, trigger("taken"), trigger("more")], endpoints=[sent]))
+        assert store.subscriptions_version() != before
+        assert [one.name for one in store.list_triggers()] == ["more", "new", "taken"]
+        assert store.list_triggers()[2] == mine
+        assert store.list_endpoints() == [sent]
+
     def test_an_export_has_pages(self, store: Store) -> None:
         store.add([request() for _ in range(2100)])
         assert len(everything(store)["runs"]) == 2100
+
+    def test_events_and_matches_have_pages_too(self, store: Store) -> None:
+        events = told(store, *[fact() for _ in range(1002)])
+        subscribers = [new_id(), new_id()]
+        store.fan_out([FannedOut(event.id, fanned(event, *subscribers).matches) for event in events], after(1))
+        sizes = {name: len(values) for name, values in everything(store).items() if values}
+        assert sizes == {"events": 1002, "matches": 2004}

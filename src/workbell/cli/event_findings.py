@@ -1,0 +1,52 @@
+"""What `workbell doctor` finds out about events and webhooks: what waits, who is disabled or failing, what lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from importlib.util import find_spec
+
+from workbell.cli.output import span
+from workbell.model.endpoint import Endpoint
+from workbell.stores.port import Store
+from workbell.webhooks.sealing import COMMAND, PLAIN, VARIABLE
+
+MOST = 20  # of one kind are told one by one
+OVERDUE = timedelta(seconds=30)
+
+Told = tuple[str, str, str]  # level, what, text
+
+
+def event_findings(store: Store) -> Iterator[Told]:
+    now = store.clock.now()
+    yield from _waiting(store, now)
+    endpoints = store.list_endpoints()
+    if endpoints:
+        yield from _endpoints(store, endpoints, now)
+
+
+def _waiting(store: Store, now: datetime) -> Iterator[Told]:
+    waiting = store.waiting_events(1)
+    if waiting and now - waiting[0].created_at > OVERDUE:
+        late = span(now - waiting[0].created_at)
+        yield "risk", "events", f"one has waited for {late}, and no scheduler looks; start one (`workbell start`)."
+
+
+def _endpoints(store: Store, endpoints: Sequence[Endpoint], now: datetime) -> Iterator[Told]:
+    disabled = [endpoint for endpoint in endpoints if not endpoint.enabled]
+    yield "ok", "webhooks", f"{len(endpoints):,} endpoints, {len(disabled):,} of them disabled"
+    if find_spec("httpx2") is None:
+        lacks = "httpx2 is not installed here, so nothing is sent from here: pip install 'workbell[webhooks]'."
+        yield "note", "webhooks", lacks
+    if any(secret.text.startswith(PLAIN) for endpoint in endpoints for secret in endpoint.secrets):
+        bare = f"secrets are stored unsealed; `{COMMAND}` makes a key to be set as {VARIABLE}."
+        yield "note", "webhooks", bare
+    for endpoint in disabled[:MOST]:
+        yield "note", "disabled endpoint", f"{endpoint.id} ({endpoint.shown_url}): {endpoint.reason}"
+    for endpoint in [one for one in endpoints if one.enabled][:MOST]:
+        health = store.find_health(endpoint.id)
+        if health.failing_since is not None:
+            since = span(now - health.failing_since)
+            row = f"{health.failures:,} deliveries in a row" if health.failures > 1 else "the last delivery"
+            text = f"{endpoint.id} ({endpoint.shown_url}): {row} failed; the first of them {since} ago"
+            yield "note", "failing endpoint", text

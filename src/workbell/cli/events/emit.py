@@ -1,0 +1,61 @@
+"""`workbell events emit`: a fact told by hand."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+import msgspec
+
+from workbell.cli.bell import opened_store
+from workbell.cli.events.match import counted
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+
+SOURCE = "/cli"  # where there is no project that could be named
+STDIN = "-"
+
+
+@click.command(
+    help="Tell a fact: every trigger that matches it starts a run. DATA is JSON, or - to read it from stdin."
+)
+@click.argument("event_type", metavar="TYPE")
+@click.argument("data", required=False)
+@click.option("--subject", metavar="TEXT", help="What it is about, such as an id.")
+@click.option("--source", metavar="TEXT", help="Who tells it; otherwise the project, such as /shop.")
+@click.option("--key", metavar="TEXT", help="Of events with one source and key there is one.")
+@url_option
+@tenant_option
+@json_option
+def emit(
+    event_type: str,
+    data: str | None,
+    subject: str | None,
+    source: str | None,
+    key: str | None,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+) -> None:
+    value = None if data is None else _read(data)
+    project = open_project(url=url, tenant=tenant)
+    if source is None and project.settings.project is None:
+        source = SOURCE
+    with opened_store(project, to_look=False) as bell:
+        begun = bell.store.clock.now()
+        event = bell.emit(event_type, value, subject=subject, source=source, key=key)
+        hearers = bell.events.match(event.type)
+    if as_json:
+        print_json(event.as_dict())
+    elif event.created_at < begun:
+        click.echo(f"{event.type} was told before, with the key {key}: it is {event.id}.")
+    else:
+        click.echo(f"{event.type} is stored as {event.id}; {counted(hearers)}.")
+
+
+def _read(text: str) -> Any:
+    try:
+        return msgspec.json.decode(sys.stdin.read() if text == STDIN else text)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise click.BadParameter(f"{error}; write JSON such as '{{\"id\": 7}}'.", param_hint="DATA") from None

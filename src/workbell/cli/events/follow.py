@@ -1,0 +1,52 @@
+"""`workbell events tail`: events as they come."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import click
+import msgspec
+
+from workbell.cli.bell import opened_store
+from workbell.cli.events.listed import about
+from workbell.cli.output import make_console, one_line
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import short
+from workbell.cli.words import local
+from workbell.model.event import Event
+
+WIDTH = 24  # columns for a type; a longer one takes what it needs
+
+
+@click.command(help="Print events as they come, until Ctrl-C.")
+@click.option("--type", "event_type", metavar="PATTERN", help="Only of this type, or those that a pattern hears.")
+@url_option
+@tenant_option
+@json_option
+def tail(event_type: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+    # Not only to look: a store that is not there yet is made, for that is where they will come.
+    with opened_store(open_project(url=url, tenant=tenant), to_look=False) as bell:
+        found = bell.events.tail(type=event_type)
+        what = "events" if event_type is None else f"events that {event_type} hears"
+        click.echo(f"Waiting for {what}; Ctrl-C ends.", err=True)
+        try:
+            with closing(found):
+                for event in found:
+                    if as_json:
+                        click.echo(msgspec.json.encode(event.as_dict()))
+                    else:
+                        _print(event)
+        except KeyboardInterrupt:
+            return  # that is how it ends
+
+
+def _print(event: Event) -> None:
+    from rich.text import Text
+
+    console = make_console()
+    line = Text().append(f"{local(event.time)[11:]} ", "dim")
+    line.append(f"{one_line(event.type):{WIDTH}} ", "cyan" if event.system else "bold")
+    line.append(f"{short(event.id)} {one_line(event.source, 40)} ", "dim").append(about(event))
+    line.rstrip()
+    console.print(line, soft_wrap=True)
+    console.file.flush()

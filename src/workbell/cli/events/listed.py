@@ -1,0 +1,75 @@
+"""`workbell events list`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.events.find import find_event
+from workbell.cli.output import make_console, one_line, print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import short
+from workbell.cli.words import ago
+from workbell.client import PAGE
+from workbell.model.event import Event
+
+NAME = 40  # letters of a type or a source
+
+
+@click.command("list", help="List events, newest first.")
+@click.option("--type", "event_type", metavar="PATTERN", help="Only of this type, or those that a pattern hears.")
+@click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
+@click.option("--before", metavar="ID", help="Only older ones: the last event of the page before.")
+@url_option
+@tenant_option
+@json_option
+def list_events(
+    event_type: str | None, limit: int, before: str | None, url: str | None, tenant: str | None, as_json: bool
+) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        last = None if before is None else find_event(bell, before).id
+        found = bell.events.list(type=event_type, before=last, limit=limit)
+        now = bell.store.clock.now()
+    if as_json:
+        print_json([event.as_dict() for event in found])
+    elif not found:
+        some = event_type is not None or before is not None
+        click.echo(
+            "No event is like that." if some else "There are no events yet; `workbell events emit TYPE` tells one."
+        )
+    else:
+        _show(found, now)
+        if len(found) == limit:
+            click.echo(f"Older ones: --before {short(found[-1].id)}", err=True)
+
+
+def _show(found: Sequence[Event], now: datetime) -> None:
+    from rich.text import Text
+
+    from workbell.cli.columns import Row, print_rows
+
+    console = make_console()
+    rows = [
+        Row(
+            [
+                Text(ago(event.created_at, now), "dim"),
+                # A pipe leads to a program, which needs all of it.
+                Text(short(event.id) if console.is_terminal else event.id, "dim"),
+                Text(one_line(event.type, NAME), "cyan" if event.system else ""),
+                Text(one_line(event.source, NAME), "dim"),
+            ],
+            Text(about(event)),
+        )
+        for event in found
+    ]
+    print_rows(console, ("when", "event", "type", "source"), "what it says", rows, right=("when",))
+
+
+def about(event: Event) -> str:
+    """In one line: what it is about, and its data."""
+    subject = [one_line(event.subject)] if event.subject is not None else []
+    said = [one_line(event.data_text)] if event.data_text not in (None, "null") else []
+    return " ".join([*subject, *said])

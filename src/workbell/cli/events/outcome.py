@@ -1,0 +1,31 @@
+"""How it is shown what came of a match: the run's status, or why there is no run."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from workbell.cli.output import can_draw, one_line
+from workbell.cli.run_lines import Look
+from workbell.cli.runs.looks import came, status_text
+from workbell.model.event import MatchOutcome
+from workbell.model.run import Run
+
+LOOKS = {
+    MatchOutcome.STARTED: Look("✓", "+", "dim", "started"),
+    MatchOutcome.DISABLED: Look("–", "-", "yellow", "disabled"),
+    MatchOutcome.TOO_DEEP: Look("✗", "x", "red", "too deep"),
+}
+
+
+def outcome_text(outcome: MatchOutcome, run_id: str | None, run: Run | None, console: Console) -> Text:
+    """The status of the run, while it is kept; otherwise the outcome."""
+    if run is not None:
+        return status_text(run, console)
+    look = LOOKS[outcome]
+    word = "run removed" if run_id is not None else look.word
+    return Text(f"{look.symbol if can_draw(console) else look.plain} {word}", look.style)
+
+
+def what_came_of(reason: str | None, run: Run | None) -> str:
+    return one_line(reason or "") if run is None else came(run)

@@ -1,0 +1,28 @@
+"""`workbell triggers`: which events start which jobs."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.lazy import Lazy, LazyGroup
+
+PACKAGE = "workbell.cli.triggers"
+COMMANDS = {
+    "list": Lazy(f"{PACKAGE}.look:list_triggers", "List the triggers: which events start which jobs."),
+    "show": Lazy(f"{PACKAGE}.look:show_trigger", "Show a trigger, and what it was matched by."),
+    "add": Lazy(f"{PACKAGE}.add:add", "Start a job on every event that a pattern matches."),
+    "update": Lazy(f"{PACKAGE}.update:update", "Change what is given; the rest stays."),
+    "enable": Lazy(f"{PACKAGE}.steer:enable", "Let a trigger start runs again."),
+    "disable": Lazy(f"{PACKAGE}.steer:disable", "Let a trigger start no more runs; what it matches is noted."),
+    "remove": Lazy(f"{PACKAGE}.steer:remove", "Remove a trigger; its runs stay."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    help="See, add, change and remove triggers: which events start which jobs.\n\n"
+    "NAME is the name of a trigger, or its id. In a PATTERN * stands for one segment, ** at the end for one or more, "
+    "and * alone for every type but Workbell's own.",
+)
+def triggers() -> None: ...

@@ -1,0 +1,54 @@
+"""`workbell triggers add`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from workbell.cli.bell import opened_here
+from workbell.cli.jobs.known import make_known
+from workbell.cli.output import print_json
+from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.triggers.settings import retry_config, retry_options
+
+
+@click.command(help="Start a job on every event that a pattern matches.")
+@click.argument("name")
+@click.option("--pattern", metavar="PATTERN", required=True, help="Which events, such as posts.* .")
+@click.option("--processor", metavar="JOB", required=True, help="What they start: a job that takes an event.")
+@click.option("--description", metavar="TEXT", default="", help="What it is for.")
+@click.option("--disabled", is_flag=True, help="Let it start nothing until it is enabled.")
+@retry_options
+@app_option
+@url_option
+@tenant_option
+@json_option
+def add(
+    name: str,
+    pattern: str,
+    processor: str,
+    description: str,
+    disabled: bool,
+    app: str | None,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    retry = retry_config(given)
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=False) as here:
+        bell = here.bell
+        made = bell.triggers.add(
+            name,
+            pattern=pattern,
+            processor=processor,
+            description=description,
+            enabled=not disabled,
+            retry_config=retry or None,
+        )
+        make_known(bell, processor)
+    if as_json:
+        print_json(made.as_dict())
+        return
+    click.echo(f"{made.name}: {made.pattern} starts {made.job}{'' if made.enabled else ', once it is enabled'}.")

@@ -1,0 +1,148 @@
+"""`workbell triggers list` and `workbell triggers show`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import make_console, one_line, print_facts, print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import short
+from workbell.cli.words import ago, local, retry_in_words
+from workbell.model.event import Event, Match
+from workbell.model.run import Run
+from workbell.model.trigger import Trigger
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+LAST = 5  # matches that are shown with a trigger
+NAME = 40
+
+
+@click.command("list", help="List the triggers: which events start which jobs.")
+@url_option
+@tenant_option
+@json_option
+def list_triggers(url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        found = bell.triggers.list()
+    if as_json:
+        print_json([trigger.as_dict() for trigger in found])
+    elif found:
+        _show_table(found)
+    else:
+        click.echo("There are no triggers yet; `workbell triggers add` makes one, and so does @bell.on in code.")
+
+
+def _show_table(found: Sequence[Trigger]) -> None:
+    from rich.text import Text
+
+    from workbell.cli.columns import Row, print_rows
+
+    rows = [
+        Row(
+            [
+                Text(one_line(trigger.name, NAME)),
+                Text(trigger.pattern),
+                Text(one_line(trigger.job, NAME)),
+                _state(trigger),
+            ],
+            Text(one_line(trigger.description or source_in_words(trigger)), "" if trigger.description else "dim"),
+        )
+        for trigger in found
+    ]
+    print_rows(make_console(), ("trigger", "pattern", "starts", ""), "about", rows)
+
+
+def _state(trigger: Trigger) -> Text:
+    from rich.text import Text
+
+    return Text("on", "green") if trigger.enabled else Text("off", "yellow")
+
+
+@click.command("show", help="Show a trigger, and what it was matched by.")
+@click.argument("name")
+@url_option
+@tenant_option
+@json_option
+def show_trigger(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        trigger = bell.triggers.get(name)
+        store = bell.store
+        matches = store.matches_of_subscriber(trigger.id, before=None, limit=LAST)
+        events = store.find_events([match.event for match in matches])
+        runs = store.find_runs([match.run for match in matches if match.run is not None])
+        now = store.clock.now()
+    if as_json:
+        told = [_as_dict(match, events, runs) for match in matches]
+        print_json(trigger.as_dict() | {"last_matches": told})
+        return
+    console = make_console()
+    print_facts(console, _facts(trigger))
+    if not matches:
+        click.echo("\nNo event has matched it yet; `workbell events match TYPE` tries a type.")
+        return
+    _show_matches(console, matches, events, runs, now)
+
+
+def _facts(trigger: Trigger) -> list[tuple[str, str]]:
+    retry = "as the job does" if trigger.retry is None else retry_in_words(trigger.retry)
+    return [
+        ("trigger", trigger.name),
+        ("id", trigger.id),
+        *([("about", trigger.description)] if trigger.description else []),
+        ("pattern", trigger.pattern),
+        ("starts", trigger.job),
+        ("state", "enabled" if trigger.enabled else "disabled: what it matches is noted, and starts nothing"),
+        ("retry", retry),
+        ("declared", source_in_words(trigger)),
+        ("changed", local(trigger.updated_at)),
+    ]
+
+
+def _show_matches(
+    console: Console, matches: Sequence[Match], events: Mapping[str, Event], runs: Mapping[str, Run], now: datetime
+) -> None:
+    from rich.text import Text
+
+    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.events.outcome import outcome_text, what_came_of
+
+    console.print("\n  Last matched by", style="bold")
+    rows = []
+    for match in matches:
+        event, run = events.get(match.event), None if match.run is None else runs.get(match.run)
+        ids = [match.event, match.run or ""]
+        cells = [
+            Text(ago(match.created_at, now), "dim"),
+            Text("" if event is None else event.type),
+            *(Text(short(each) if console.is_terminal else each, "dim") for each in ids),
+            outcome_text(match.outcome, match.run, run, console),
+        ]
+        rows.append(Row(cells, Text(what_came_of(match.reason, run))))
+    print_rows(console, ("when", "type", "event", "run", "outcome"), "what came of it", rows, right=("when",))
+
+
+def _as_dict(match: Match, events: Mapping[str, Event], runs: Mapping[str, Run]) -> dict[str, object]:
+    run = None if match.run is None else runs.get(match.run)
+    return {
+        "event": match.event,
+        "type": events[match.event].type if match.event in events else None,
+        "outcome": match.outcome,
+        "run": match.run,
+        "run_status": None if run is None else run.status,
+        "reason": match.reason,
+        "created_at": match.created_at,
+    }
+
+
+def source_in_words(trigger: Trigger) -> str:
+    """Who declared it, and will declare it again."""
+    kind, _, project = trigger.source.partition(":")
+    return {"file": f"by a job file of {project}", "code": f"in the code of {project}"}.get(kind, "by hand")

@@ -1,0 +1,59 @@
+"""`workbell triggers update`."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import click
+
+from workbell.cli.bell import opened_here
+from workbell.cli.jobs.known import make_known
+from workbell.cli.output import print_json
+from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.triggers.settings import retry_config, retry_options
+from workbell.model.trigger import RetryConfig, config_of
+from workbell.triggers import TriggerChanges
+
+
+@click.command(help="Change what is given; the rest stays.")
+@click.argument("name")
+@click.option("--name", "new_name", metavar="TEXT", help="Call it this.")
+@click.option("--pattern", metavar="PATTERN", help="Which events, such as posts.* .")
+@click.option("--processor", metavar="JOB", help="What they start: a job that takes an event.")
+@click.option("--description", metavar="TEXT", help="What it is for.")
+@retry_options
+@click.option("--default-retry", is_flag=True, help="Retry as the job does by itself.")
+@app_option
+@url_option
+@tenant_option
+@json_option
+def update(
+    name: str,
+    new_name: str | None,
+    default_retry: bool,
+    app: str | None,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    retry = retry_config(given)
+    said = {word: value for word, value in (given | {"name": new_name}).items() if value is not None}
+    if retry and default_retry:
+        raise click.UsageError("--default-retry goes with none of the other options about retries.")
+    if not (said or retry or default_retry):
+        raise click.UsageError("Say what to change, such as --pattern or --processor.")
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=True) as here:
+        bell = here.bell
+        old = bell.triggers.get(name)
+        if retry:
+            before = config_of(old.retry) if old.retry is not None else {}
+            said["retry_config"] = cast(RetryConfig, {**before, **retry})
+        if default_retry:
+            said["retry"] = None
+        changed = bell.triggers.update(old.id, **cast(TriggerChanges, said))
+        make_known(bell, changed.job)
+    if as_json:
+        print_json(changed.as_dict())
+    else:
+        click.echo(f"{changed.name}: {changed.pattern} starts {changed.job}{'' if changed.enabled else ' (disabled)'}.")

@@ -1,0 +1,38 @@
+"""`workbell webhooks`: the endpoints that events are sent to, and what was sent."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.lazy import Lazy, LazyGroup
+
+PACKAGE = "workbell.cli.webhooks"
+COMMANDS = {
+    "list": Lazy(f"{PACKAGE}.look:list_endpoints", "List the endpoints, and how deliveries to them go."),
+    "show": Lazy(f"{PACKAGE}.look:show_endpoint", "Show all there is to know about an endpoint."),
+    "add": Lazy(f"{PACKAGE}.add:add", "Have events sent to a URL; the secret is shown this once."),
+    "update": Lazy(f"{PACKAGE}.update:update", "Change what is given; the rest stays."),
+    "test": Lazy(f"{PACKAGE}.ping:test", "Send a ping to an endpoint, and say what it answered."),
+    "rotate": Lazy(f"{PACKAGE}.rotate:rotate", "Give an endpoint another secret; the old one is valid for a while."),
+    "enable": Lazy(f"{PACKAGE}.steer:enable", "Send to an endpoint again."),
+    "disable": Lazy(
+        f"{PACKAGE}.steer:disable", "Send nothing more to an endpoint; what it would have heard of is noted."
+    ),
+    "remove": Lazy(f"{PACKAGE}.steer:remove", "Remove an endpoint; its deliveries stay."),
+    "deliveries": Lazy(
+        f"{PACKAGE}.deliveries:deliveries", "List what was and will be sent to an endpoint, newest first."
+    ),
+    "replay": Lazy(f"{PACKAGE}.replay:replay", "Send again: one event, or all that were not delivered since a time."),
+    "new-key": Lazy(
+        f"{PACKAGE}.new_key:print_new_key", "Make a key that keeps the secrets of endpoints sealed in the store."
+    ),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    help="See, add, test, change and remove webhook endpoints, and what was sent to them.\n\n"
+    "ID is the id of an endpoint, or at least six letters of its beginning or its end.",
+)
+def webhooks() -> None: ...

@@ -1,0 +1,33 @@
+"""`workbell webhooks add`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.webhooks.settings import endpoint_options, read_secret, secret_option, settings_of, tell_secret
+
+
+@click.command(help="Have events sent to a URL; the secret is shown this once.")
+@click.argument("target", metavar="URL")
+@endpoint_options
+@secret_option
+@url_option
+@tenant_option
+@json_option
+def add(target: str, secret: str | None, url: str | None, tenant: str | None, as_json: bool, **given: Any) -> None:
+    settings = settings_of(given)
+    if "patterns" not in settings:
+        raise click.UsageError("Say which events are sent there: --pattern 'posts.*'.")
+    with opened_store(open_project(url=url, tenant=tenant), to_look=False) as bell:
+        endpoint, text = bell.webhooks.add(target, secret=read_secret(secret), **settings)
+        told = bell.webhooks.describe(endpoint.id)
+    if as_json:
+        print_json(told | {"secret": text})
+        return
+    click.echo(f"Endpoint {endpoint.id}: {' '.join(endpoint.patterns)} to {endpoint.shown_url}.", err=True)
+    tell_secret(text)

@@ -1,0 +1,90 @@
+"""`workbell webhooks deliveries`: what was and will be sent to an endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import can_draw, make_console, one_line, print_json, span
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import find_run, short
+from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
+from workbell.cli.words import ago, due_in
+from workbell.client import PAGE
+from workbell.model.run import Status
+from workbell.webhooks.describe import Delivery
+
+
+@click.command(help="List what was and will be sent to an endpoint, newest first.")
+@endpoint_argument
+@click.option("--status", type=click.Choice([status.value for status in Status]), help="Only these.")
+@click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
+@click.option("--before", metavar="ID", help="Only older ones: the last delivery of the page before.")
+@url_option
+@tenant_option
+@json_option
+def deliveries(
+    endpoint_id: str,
+    status: str | None,
+    limit: int,
+    before: str | None,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        endpoint = find_endpoint(bell, endpoint_id)
+        last = None if before is None else find_run(bell, before).id
+        found = bell.webhooks.deliveries(endpoint.id, status=status, before=last, limit=limit)
+        now = bell.store.clock.now()
+    if as_json:
+        print_json([delivery.as_dict() for delivery in found])
+    elif not found:
+        some = status is not None or before is not None
+        ping = f"`workbell webhooks test {short(endpoint.id)}` sends a ping"
+        click.echo("No delivery is like that." if some else f"Nothing was sent to it yet; {ping}.")
+    else:
+        _show(found, now)
+        click.echo(f"Each try of one: workbell runs show {short(found[0].id)}", err=True)
+        if len(found) == limit:
+            click.echo(f"Older ones: --before {short(found[-1].id)}", err=True)
+
+
+def _show(found: Sequence[Delivery], now: datetime) -> None:
+    from rich.text import Text
+
+    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.runs.looks import LOOKS
+
+    console = make_console()
+    rows = []
+    for delivery in found:
+        look = LOOKS[delivery.status]
+        ids = (delivery.id, delivery.event or "")
+        cells = [
+            Text(f"{look.symbol if can_draw(console) else look.plain} {look.word}", look.style),
+            *(Text(short(each) if console.is_terminal else each, "dim") for each in ids),
+            Text(str(delivery.attempts or ""), "dim"),
+            Text(when(delivery, now)),
+            Text("" if delivery.duration_ms is None else span(timedelta(milliseconds=delivery.duration_ms)), "dim"),
+        ]
+        rows.append(Row(cells, Text(what_came(delivery))))
+    names = ("status", "delivery", "event", "#", "when", "took")
+    print_rows(console, names, "what came of it", rows, right=("#", "took"))
+
+
+def when(delivery: Delivery, now: datetime) -> str:
+    if delivery.next_attempt_at is not None:
+        return due_in(delivery.next_attempt_at, now)
+    return ago(delivery.finished_at or delivery.created_at, now)
+
+
+def what_came(delivery: Delivery) -> str:
+    """In one line: what went wrong, or what was answered."""
+    if delivery.error:
+        return one_line(delivery.error)
+    answer = one_line(delivery.answer or "", 100)
+    return "" if delivery.status_code is None else f"{delivery.status_code} {answer}".rstrip()

@@ -1,0 +1,117 @@
+"""`workbell webhooks list` and `workbell webhooks show`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import make_console, one_line, print_facts, print_json, span
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import short
+from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
+from workbell.cli.words import ago, local, retry_in_words
+from workbell.model.endpoint import Endpoint, Health
+from workbell.webhooks.delivery import RETRY
+from workbell.webhooks.endpoints import TIMEOUT
+from workbell.webhooks.limits import STANDARD
+
+PATTERNS = 40  # letters of the patterns in a list
+
+
+@click.command("list", help="List the endpoints, and how deliveries to them go.")
+@url_option
+@tenant_option
+@json_option
+def list_endpoints(url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        found = bell.webhooks.list()
+        told = [bell.webhooks.describe(endpoint.id) for endpoint in found] if as_json else []
+        health = {} if as_json else {endpoint.id: bell.webhooks.health(endpoint.id) for endpoint in found}
+        now = bell.store.clock.now()
+    if as_json:
+        print_json(told)
+    elif found:
+        _show_table(found, health, now)
+    else:
+        click.echo("There are no endpoints yet; `workbell webhooks add URL --pattern PATTERN` makes one.")
+
+
+def _show_table(found: Sequence[Endpoint], health: dict[str, Health], now: datetime) -> None:
+    from rich.text import Text
+
+    from workbell.cli.columns import Row, print_rows
+
+    console = make_console()
+    rows = []
+    for endpoint in found:
+        word, style = how_it_goes(health[endpoint.id], now)
+        cells = [
+            Text(short(endpoint.id) if console.is_terminal else endpoint.id, "dim"),
+            Text(one_line(" ".join(endpoint.patterns), PATTERNS)),
+            Text("on", "green") if endpoint.enabled else Text("off", "yellow"),
+            Text(word, style),
+        ]
+        rows.append(Row(cells, Text(one_line(endpoint.shown_url))))
+    print_rows(console, ("endpoint", "patterns", "", "deliveries"), "url", rows)
+
+
+def how_it_goes(health: Health, now: datetime) -> tuple[str, str]:
+    """In a few words, and the style to show them in."""
+    if health.failures:
+        since = health.failing_since or now
+        return f"{health.failures:,} failed in a row, for {span(now - since)}", "red"
+    if health.last_success_at is not None:
+        return f"well {ago(health.last_success_at, now)}", "green"
+    return "none yet", "dim"
+
+
+@click.command("show", help="Show all there is to know about an endpoint.")
+@endpoint_argument
+@url_option
+@tenant_option
+@json_option
+def show_endpoint(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        endpoint = find_endpoint(bell, endpoint_id)
+        told, health = bell.webhooks.describe(endpoint.id), bell.webhooks.health(endpoint.id)
+        now = bell.store.clock.now()
+    if as_json:
+        print_json(told)
+        return
+    print_facts(make_console(), _facts(endpoint, health, told, now))
+    click.echo(f"\nWhat was sent: workbell webhooks deliveries {short(endpoint.id)}")
+
+
+def _facts(endpoint: Endpoint, health: Health, told: dict[str, Any], now: datetime) -> list[tuple[str, str]]:
+    names = told["header_names"]
+    headers = "sealed with a key that is not known here" if names is None else ", ".join(names)
+    off = f"disabled {ago(endpoint.disabled_at, now)}: {one_line(endpoint.reason or 'no reason was noted')}"
+    limit = STANDARD.concurrency if endpoint.concurrency is None else endpoint.concurrency
+    facts = [
+        ("endpoint", endpoint.id),
+        ("url", endpoint.shown_url),
+        ("about", endpoint.description),
+        ("patterns", " ".join(endpoint.patterns)),
+        ("state", "enabled" if endpoint.enabled else off),
+        ("deliveries", how_it_goes(health, now)[0]),
+        ("headers", f"{headers} (their values are not shown)" if headers else ""),
+        ("secret", _secrets(endpoint, bool(told["sealed"]), now)),
+        ("retry", retry_in_words(RETRY if endpoint.retry is None else endpoint.retry)),
+        ("at once", f"{limit:,}" if limit is not None else ""),
+        ("rate", endpoint.rate or ""),
+        ("timeout", f"{TIMEOUT if endpoint.timeout is None else endpoint.timeout:g} s"),
+        ("changed", local(endpoint.updated_at)),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _secrets(endpoint: Endpoint, sealed: bool, now: datetime) -> str:
+    """Since when the newest is valid, and until when the one before it."""
+    kept = "sealed" if sealed else "not sealed: the setting secret_key is missing"
+    said = f"{kept}; made {local(endpoint.secrets[-1].created_at)}" if endpoint.secrets else "none"
+    older = [one.until for one in endpoint.secrets[:-1] if one.until is not None and one.until > now]
+    return f"{said}; the one before it is valid until {local(older[-1])}" if older else said

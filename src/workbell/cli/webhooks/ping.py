@@ -1,0 +1,71 @@
+"""`workbell webhooks test`: a ping, and what the endpoint answered."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import make_console, print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.values import SPAN
+from workbell.cli.webhooks.deliveries import what_came
+from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
+from workbell.client import Client
+from workbell.model.run import Run, Status
+from workbell.watching import looks
+from workbell.webhooks.describe import delivery_of
+
+PATIENCE = timedelta(seconds=10)
+TOO_LATE = 3
+
+
+@click.command(
+    help="Send a ping to an endpoint, and say what it answered. "
+    "Exits with 1 unless it took it, and with 3 if no worker has sent it in time."
+)
+@endpoint_argument
+@click.option("--timeout", type=SPAN, metavar="SPAN", help="How long to wait for the answer. Otherwise: 10s.")
+@url_option
+@tenant_option
+@json_option
+@click.pass_context
+def test(
+    context: click.Context,
+    endpoint_id: str,
+    timeout: timedelta | None,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        endpoint = find_endpoint(bell, endpoint_id)
+        ping = bell.webhooks.test(endpoint.id)
+        run = _tried(bell, ping.id, PATIENCE if timeout is None else timeout)
+        why = "" if _is_tried(run) else bell.why(run.id)
+    delivery = delivery_of(run)
+    if as_json:
+        print_json(delivery.as_dict())
+    elif why:
+        click.echo(f"The ping was not sent yet. {why}")
+    else:
+        well = run.status is Status.SUCCEEDED
+        said = f"{endpoint.shown_url} {'took' if well else 'did not take'} the ping: {what_came(delivery)}"
+        make_console().print(said, style="green" if well else "red", markup=False, soft_wrap=True)
+    if run.status is not Status.SUCCEEDED:
+        context.exit(1 if _is_tried(run) else TOO_LATE)
+
+
+def _tried(bell: Client, run_id: str, patience: timedelta) -> Run:
+    """The run once its first try has ended: one that failed would go on for days."""
+    end = time.monotonic() + patience.total_seconds()
+    for run in looks(bell, run_id):
+        if _is_tried(run) or time.monotonic() >= end:
+            return run
+    raise AssertionError("unreachable")
+
+
+def _is_tried(run: Run) -> bool:
+    return run.status.final or (run.attempt > 0 and run.status is not Status.RUNNING)

@@ -1,0 +1,58 @@
+"""`workbell webhooks replay`: sent again, under the same webhook-id."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.events.find import find_event
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import short
+from workbell.cli.values import INSTANT, SPAN, Kind
+from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
+
+
+class Since(Kind):
+    """A time, or how long ago it was: `2h`, `3d`."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime | timedelta:
+        kind = SPAN if str(value).strip()[-1:] in "smhdw" else INSTANT
+        found: datetime | timedelta = kind.convert(value, param, ctx)
+        return found
+
+
+@click.command(help="Send again: one event, or all that were not delivered since a time.")
+@endpoint_argument
+@click.option("--event", metavar="ID", help="This one, whatever became of it.")
+@click.option("--since", type=Since(), metavar="TIME", help="All since 2026-11-16T09:00:00Z, or since 2h ago: 2h, 3d.")
+@url_option
+@tenant_option
+@json_option
+def replay(
+    endpoint_id: str,
+    event: str | None,
+    since: datetime | timedelta | None,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+) -> None:
+    if (event is None) == (since is None):
+        raise click.UsageError("Give either --event or --since.")
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        endpoint = find_endpoint(bell, endpoint_id)
+        after = bell.store.clock.now() - since if isinstance(since, timedelta) else since
+        one = None if event is None else find_event(bell, event).id
+        made = bell.webhooks.replay(endpoint.id, event=one, since=after)
+    if as_json:
+        print_json([delivery.as_dict() for delivery in made])
+    elif not made:
+        click.echo("Nothing is to be sent again: all since then was delivered, or is on its way.")
+    else:
+        what = "1 event is sent" if len(made) == 1 else f"{len(made):,} events are sent"
+        click.echo(f"{what} again; `workbell webhooks deliveries {short(endpoint.id)}` shows how it goes.")

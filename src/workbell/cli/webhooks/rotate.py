@@ -1,0 +1,38 @@
+"""`workbell webhooks rotate`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import print_json, span
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.values import SPAN
+from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
+from workbell.cli.webhooks.settings import read_secret, secret_option, tell_secret
+from workbell.webhooks.endpoints import OVERLAP
+
+
+@click.command(help="Give an endpoint another secret; the old one is valid for a while.")
+@endpoint_argument
+@click.option("--overlap", type=SPAN, metavar="SPAN", help="How long both are valid. Otherwise: 1d.")
+@secret_option
+@url_option
+@tenant_option
+@json_option
+def rotate(
+    endpoint_id: str, overlap: timedelta | None, secret: str | None, url: str | None, tenant: str | None, as_json: bool
+) -> None:
+    both = OVERLAP if overlap is None else overlap
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        found = find_endpoint(bell, endpoint_id)
+        endpoint, text = bell.webhooks.rotate(found.id, secret=read_secret(secret), overlap=both)
+        told = bell.webhooks.describe(endpoint.id)
+    if as_json:
+        print_json(told | {"secret": text})
+        return
+    until = f"the old secret signs as well for {span(both)}" if both else "the old secret signs no more"
+    click.echo(f"Endpoint {endpoint.id}: {until}.", err=True)
+    tell_secret(text)

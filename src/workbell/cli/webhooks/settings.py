@@ -1,0 +1,69 @@
+"""The options of endpoints that `add` and `update` share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar, cast
+
+import click
+
+from workbell.cli.triggers.settings import retry_config, retry_options
+from workbell.cli.values import SPAN
+from workbell.webhooks.endpoints import EndpointSettings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+STDIN = "-"
+
+
+def endpoint_options(command: Command) -> Command:
+    command = retry_options(command)
+    for option in (
+        click.option("--timeout", type=SPAN, metavar="SPAN", help="For one attempt, up to 30s. Otherwise: 15s."),
+        click.option("--concurrency", type=click.IntRange(1), help="How many deliveries at once. Otherwise: 5."),
+        click.option("--rate", metavar="RATE", help="No more deliveries than that: 10/s, 100/m."),
+        click.option("--description", metavar="TEXT", help="What it is for."),
+        click.option(
+            "--header", "headers", multiple=True, metavar="TEXT", help='Sent along: "Name: value"; may be repeated.'
+        ),
+        click.option("--pattern", "patterns", multiple=True, metavar="PATTERN", help="Which events; may be repeated."),
+    ):
+        command = option(command)
+    return command
+
+
+def settings_of(given: dict[str, Any]) -> EndpointSettings:
+    """The options that were given, in the words of `bell.webhooks.add`."""
+    retry = retry_config(given)
+    said = {word: value for word, value in given.items() if value not in (None, ())}
+    if "headers" in said:
+        said["headers"] = dict(_header(text) for text in said["headers"])
+    if isinstance(said.get("timeout"), timedelta):
+        said["timeout"] = said["timeout"].total_seconds()
+    return cast(EndpointSettings, said | ({"retry": retry} if retry else {}))
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon:
+        raise click.BadParameter(f'write a header as "Name: value", not {name!r}.', param_hint="--header")
+    return name.strip(), value.strip()
+
+
+def secret_option(command: Command) -> Command:
+    return click.option(
+        "--secret", metavar="TEXT", help="One of your own, or - to read it from stdin; otherwise one is made."
+    )(command)
+
+
+def read_secret(given: str | None) -> str | None:
+    """Others can see what stands on a command line; what comes from stdin they cannot."""
+    return sys.stdin.readline().strip() if given == STDIN else given
+
+
+def tell_secret(secret: str) -> None:
+    """Alone on stdout, so that it can be piped to where it is kept."""
+    click.echo("Its secret, which is shown this once and never again:", err=True)
+    click.echo(secret)

@@ -1,0 +1,64 @@
+"""`workbell webhooks enable`, `disable` and `remove`."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import short
+from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
+from workbell.webhooks.verbs import BY_HAND
+
+
+@click.command(help="Send to an endpoint again.")
+@endpoint_argument
+@url_option
+@tenant_option
+@json_option
+def enable(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        endpoint = bell.webhooks.enable(find_endpoint(bell, endpoint_id).id)
+        told = bell.webhooks.describe(endpoint.id)
+    if as_json:
+        print_json(told)
+        return
+    click.echo(f"Endpoint {endpoint.id} is enabled.")
+    click.echo(f"What was missed is sent by `workbell webhooks replay {short(endpoint.id)} --since TIME`.", err=True)
+
+
+@click.command(help="Send nothing more to an endpoint; what it would have heard of is noted.")
+@endpoint_argument
+@click.option("--reason", default=BY_HAND, metavar="TEXT", show_default=True, help="What is noted with it.")
+@url_option
+@tenant_option
+@json_option
+def disable(endpoint_id: str, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(for_people=not as_json, url=url, tenant=tenant), to_look=True) as bell:
+        endpoint = bell.webhooks.disable(find_endpoint(bell, endpoint_id).id, reason)
+        told = bell.webhooks.describe(endpoint.id)
+    if as_json:
+        print_json(told)
+    else:
+        click.echo(
+            f"Endpoint {endpoint.id} is disabled; `workbell webhooks enable {short(endpoint.id)}` lets it go on."
+        )
+
+
+@click.command(help="Remove an endpoint; its deliveries stay.")
+@endpoint_argument
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@url_option
+@tenant_option
+@json_option
+def remove(endpoint_id: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        endpoint = find_endpoint(bell, endpoint_id)
+        if not yes:
+            click.confirm(f"Remove the endpoint {endpoint.id} ({endpoint.shown_url})?", abort=True, err=True)
+        bell.webhooks.delete(endpoint.id)
+    if as_json:
+        print_json({"id": endpoint.id, "removed": True})
+    else:
+        click.echo(f"Endpoint {endpoint.id} is removed.")

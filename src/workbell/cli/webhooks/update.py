@@ -1,0 +1,49 @@
+"""`workbell webhooks update`."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
+from workbell.cli.webhooks.settings import endpoint_options, settings_of
+from workbell.model.trigger import RetryConfig, config_of
+
+
+@click.command(help="Change what is given; the rest stays.")
+@endpoint_argument
+@click.option("--to", "target", metavar="URL", help="Where it is now.")
+@endpoint_options
+@click.option("--no-headers", is_flag=True, help="Send no headers of your own any more.")
+@url_option
+@tenant_option
+@json_option
+def update(
+    endpoint_id: str,
+    target: str | None,
+    no_headers: bool,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    settings = settings_of(given)
+    if no_headers:
+        settings["headers"] = None
+    if not settings and target is None:
+        raise click.UsageError("Say what to change, such as --pattern or --to.")
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        old = find_endpoint(bell, endpoint_id)
+        if "retry" in settings:
+            before = config_of(old.retry) if old.retry is not None else {}
+            settings["retry"] = cast(RetryConfig, {**before, **cast(RetryConfig, settings["retry"])})
+        endpoint = bell.webhooks.update(old.id, url=target, **settings)
+        told = bell.webhooks.describe(endpoint.id)
+    if as_json:
+        print_json(told)
+    else:
+        click.echo(f"Endpoint {endpoint.id}: {' '.join(endpoint.patterns)} to {endpoint.shown_url}.")

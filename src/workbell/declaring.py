@@ -1,0 +1,215 @@
+"""How code declares what there is to do: `@bell.job`, `@bell.on` and `@bell.processor`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
+
+from workbell.client import Client
+from workbell.errors import InvalidOption, JobsError
+from workbell.handlers.context import Context
+from workbell.handlers.event_handler import add_pattern, hear_events
+from workbell.handlers.isolation import isolation_of
+from workbell.handlers.job_function import JobFunction
+from workbell.model.job import QUEUE
+from workbell.model.limit import Limits
+from workbell.model.retry import Retry
+from workbell.schedules import Declaration
+from workbell.scheduling.declare import TickSettings
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Declaring(Client):
+    """The part of a Workbell that makes functions into jobs."""
+
+    @overload
+    def job(self, function: Callable[Concatenate[Context, P], R], /) -> JobFunction[P, R]: ...
+
+    @overload
+    def job(self, function: Callable[P, R], /) -> JobFunction[P, R]: ...
+
+    @overload
+    def job(
+        self,
+        /,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        retry: Retry | None = None,
+        timeout: float | None = None,
+        description: str | None = None,
+        concurrency: int | None = None,
+        concurrency_key: str | None = None,
+        rate: str | None = None,
+        rate_key: str | None = None,
+        isolate: str | None = None,
+        memory_limit: int | str | None = None,
+        cpu_limit: float | None = None,
+        **ticks: Unpack[TickSettings],
+    ) -> JobDecorator: ...
+
+    def job(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        retry: Retry | None = None,
+        timeout: float | None = None,
+        description: str | None = None,
+        concurrency: int | None = None,
+        concurrency_key: str | None = None,
+        rate: str | None = None,
+        rate_key: str | None = None,
+        isolate: str | None = None,
+        memory_limit: int | str | None = None,
+        cpu_limit: float | None = None,
+        **ticks: Unpack[TickSettings],
+    ) -> Any:
+        """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=Retry(attempts=5), timeout=30)`.
+
+        With `cron=`, `every=` or `at=` it also gets a schedule of its own name, whose settings may follow:
+        `@bell.job(cron="0 3 * * *", timezone="Europe/Paris", overlap="allow")`.
+
+        `concurrency=5` lets no more than five of its runs run at once, over all machines, and `rate="100/m"` no more
+        than a hundred start in any minute; with `concurrency_key="customer"` or `rate_key="customer"` that is counted
+        for each value of this argument. `isolate="process"` runs it in a process of its own, which is really killed
+        when its time is over or its end is asked for, and may be given a `memory_limit="512MB"` and a `cpu_limit` in
+        seconds.
+        """
+
+        def declare(target: Callable[..., Any]) -> JobFunction[Any, Any]:
+            job = self._make(
+                target,
+                job=name,
+                queue=queue,
+                retry=retry,
+                timeout=timeout,
+                description=description,
+                limits=Limits(concurrency, concurrency_key, rate, rate_key),
+                isolation=isolation_of(isolate, memory_limit, cpu_limit),
+                ticks=ticks or None,
+            )
+            self._check_ticks(job)
+            self.registry.add(job)
+            return job
+
+        return declare if function is None else declare(function)
+
+    def on(
+        self,
+        pattern: str,
+        /,
+        *,
+        name: str | None = None,
+        queue: str | None = None,
+        retry: Retry | None = None,
+        timeout: float | None = None,
+        description: str | None = None,
+        concurrency: int | None = None,
+        rate: str | None = None,
+        isolate: str | None = None,
+        memory_limit: int | str | None = None,
+        cpu_limit: float | None = None,
+    ) -> Callable[[Callable[..., R]], JobFunction[..., R]]:
+        """Make a function a job that every matching event starts: `@bell.on("posts.*")`, with options as of `job`.
+
+        In a pattern `*` is one segment, `**` at the end one or more, and `*` alone every event. The function may take
+        `event`, `execution` and `ctx`, each or none. Above `@bell.job`, `@bell.processor` or another `@bell.on` it
+        adds a pattern to that job: each is a trigger of its own, and an event that matches two starts two runs.
+        """
+        options = {
+            "job": name,
+            "queue": queue,
+            "retry": retry,
+            "timeout": timeout,
+            "description": description,
+            "limits": Limits(concurrency, None, rate),
+            "isolation": isolation_of(isolate, memory_limit, cpu_limit),
+        }
+
+        def declare(target: Callable[..., R]) -> JobFunction[..., R]:
+            if not isinstance(target, JobFunction):
+                return self._declare_handler(target, options, pattern=pattern)
+            given = [word for word, value in options.items() if value is not None and value != Limits()]
+            if given:
+                raise JobsError(
+                    f"job {target.name}: it is a job already; give its options where it is made one, below "
+                    "@bell.on(pattern)."
+                )
+            hear_events(target)
+            add_pattern(target, pattern)
+            self._check_ticks(target)  # which bring no event
+            return target
+
+        return declare
+
+    def processor(
+        self,
+        name: str,
+        /,
+        *,
+        description: str | None = None,
+        queue: str | None = None,
+        retry: Retry | None = None,
+        timeout: float | None = None,
+        concurrency: int | None = None,
+        rate: str | None = None,
+        isolate: str | None = None,
+        memory_limit: int | str | None = None,
+        cpu_limit: float | None = None,
+    ) -> Callable[[Callable[..., R]], JobFunction[..., R]]:
+        """Make a function a job that triggers can name: `@bell.processor("thumbnails", description="…")`.
+
+        It takes `event` and `execution`, and `ctx` if it likes, and returns a dict, which is kept, or nothing. Which
+        events start it is said by triggers: see `bell.triggers`.
+        """
+        if not isinstance(name, str):
+            raise InvalidOption('processor: give it a name, as in @bell.processor("thumbnails").')
+        options = {
+            "job": name,
+            "queue": queue,
+            "retry": retry,
+            "timeout": timeout,
+            "description": description,
+            "limits": Limits(concurrency, None, rate),
+            "isolation": isolation_of(isolate, memory_limit, cpu_limit),
+        }
+        return lambda target: self._declare_handler(target, options)
+
+    def _declare_handler(
+        self, target: Callable[..., Any], options: dict[str, Any], pattern: str | None = None
+    ) -> JobFunction[..., Any]:
+        job = self._make(target, **(options | {"queue": options["queue"] or QUEUE}))
+        hear_events(job, dict_only=pattern is None)
+        if pattern is not None:
+            add_pattern(job, pattern)
+        self.registry.add(job)
+        return job
+
+    def _check_ticks(self, job: JobFunction[Any, Any]) -> None:
+        if job.ticks is not None:
+            self.schedules.check(Declaration(job.name, job, job.ticks))
+
+    def _make(self, target: Callable[..., Any], **options: Any) -> JobFunction[Any, Any]:
+        if isinstance(target, JobFunction):
+            raise JobsError(
+                f"job {target.name}: it is a job already; of the decorators, only @bell.on may stand above another."
+            )
+        return JobFunction(self, target, **options)
+
+
+class JobDecorator:
+    """What `@bell.job(…)` with options returns; only its types matter."""
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> JobFunction[P, R]: ...
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> JobFunction[P, R]: ...
+
+    def __call__(self, function: Callable[..., Any], /) -> JobFunction[Any, Any]:
+        raise NotImplementedError

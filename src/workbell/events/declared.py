@@ -1,0 +1,184 @@
+"""Triggers that code declares: put into the store, and taken out again when nobody declares them any more.
+
+Several processes, also of several versions of the code, may share a store. So none of them removes what another one
+may still want: each notes, again and again, which triggers it declares, and what nobody has declared for ten minutes
+goes. Until then, and while no process runs at all, the triggers stay, and events find them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import NamedTuple
+
+import msgspec
+
+from workbell.errors import StoreError
+from workbell.model.ids import new_id
+from workbell.model.job import NAME_LIMIT
+from workbell.model.retry import Retry
+from workbell.model.trigger import Trigger
+from workbell.stores.port import Store
+
+log = logging.getLogger("workbell.events")
+
+KEPT = timedelta(minutes=10)  # how long a trigger stays that nobody declares
+FRESH = timedelta(minutes=2)  # whoever declared it within that time is alive: it does so every minute
+TRIES = 20
+BY_HAND = "api"  # the source of a trigger that no code declares
+
+replace = msgspec.structs.replace
+
+
+class Wanted(NamedTuple):
+    """A trigger as code declares it: one pattern of one job."""
+
+    job: str
+    pattern: str
+    source: str
+    description: str = ""
+    retry: Retry | None = None
+
+
+class DeclaredTriggers:
+    """The triggers of a project's code and job files, for one tenant."""
+
+    def __init__(self, store: Store, tenant: str, project: str) -> None:
+        self._store = store
+        self._tenant = tenant
+        self.code, self.files = f"code:{project}", f"file:{project}"
+        self._told: set[Wanted] = set()
+
+    def put(self, wanted: Sequence[Wanted]) -> None:
+        """Have these triggers in the store, and note that they are wanted. Whether one is enabled stays as it is."""
+        for _ in range(TRIES):
+            now = self._store.clock.now()
+            plan = Plan(self._listed(), wanted, (self.code, self.files), self._tenant, now)
+            if all(self._store.write_trigger(trigger, expected) for trigger, expected in plan.changes):
+                self._store.declare_triggers(plan.ids, now)
+                self._tell(plan.refused)
+                return
+        raise StoreError(f"trigger {wanted[0].job}: it kept changing while it was being put; try again.")
+
+    def hold(self, jobs: Collection[str]) -> None:
+        """Note that triggers of these job files may still be wanted: the files are broken, and nobody can say."""
+        if jobs:
+            held = [one.id for one in self._listed() if one.source == self.files and one.job in jobs]
+            self._store.declare_triggers(held, self._store.clock.now())
+
+    def drop(self, pairs: Collection[tuple[str, str]]) -> None:
+        """Remove triggers of job files at once, by job and pattern: somebody has just taken them out of the file."""
+        if pairs:
+            gone = [one for one in self._listed() if one.source == self.files and (one.job, one.pattern) in pairs]
+            self._delete(gone, "its job file no longer asks for it")
+
+    def retire(self) -> None:
+        """Remove triggers of the project that nobody has declared for long; put those that are wanted before."""
+        before = self._store.clock.now() - KEPT
+        ours = [one for one in self._listed() if one.source in (self.code, self.files)]
+        gone = [one for one in ours if (one.declared_at or one.updated_at) <= before]
+        self._delete(gone, "no process has declared it for ten minutes")
+
+    def _listed(self) -> list[Trigger]:
+        return self._store.list_triggers(self._tenant)
+
+    def _delete(self, triggers: Iterable[Trigger], reason: str) -> None:
+        for trigger in triggers:
+            if self._store.delete_trigger(trigger.id):
+                log.info("trigger %s for %s is removed: %s", trigger.name, trigger.pattern, reason)
+
+    def _tell(self, refused: Sequence[Wanted]) -> None:
+        for one in refused:
+            if one not in self._told:
+                self._told.add(one)
+                log.error(
+                    "job %s: no trigger for %s could be made, because the names %s and %s are taken by others; rename "
+                    "one of those, or the job",
+                    one.job,
+                    one.pattern,
+                    one.job,
+                    name_of(one),
+                )
+
+
+class Plan:
+    """What has to be written so that all that is wanted is there. Pure.
+
+    Of one job and pattern there is one trigger, whoever declares it, so that an event starts one run: code that is
+    started in two ways, and is two projects by its names, still means the same. The trigger of the job's own name
+    takes over another pattern when its own is no longer wanted; further patterns have triggers of longer names.
+    """
+
+    def __init__(
+        self, known: Sequence[Trigger], wanted: Sequence[Wanted], sources: Sequence[str], tenant: str, now: datetime
+    ) -> None:
+        self.changes: list[tuple[Trigger, int | None]] = []
+        self.ids: list[str] = []
+        self.refused: list[Wanted] = []
+        self._sources, self._tenant, self._now = sources, tenant, now
+        self._named = {trigger.name: trigger for trigger in known}
+        # Of several the oldest: all processes settle on the same one, and the others are retired.
+        declared = sorted((one for one in known if one.source != BY_HAND), key=lambda one: one.id, reverse=True)
+        self._placed = {(one.job, one.pattern): one for one in declared}
+        self._wanted = {(one.job, one.pattern) for one in wanted}
+        for one in wanted:
+            self._place(one)
+
+    def _place(self, wanted: Wanted) -> None:
+        old = self._placed.get((wanted.job, wanted.pattern)) or self._of_that_name(wanted)
+        if old is None:
+            self._add(wanted)
+            return
+        self.ids.append(old.id)
+        if not self._is_free(old):
+            return  # another project declares the same, and keeps it as it likes
+        new = replace(
+            old, pattern=wanted.pattern, description=wanted.description, retry=wanted.retry, source=wanted.source
+        )
+        if new != old:
+            self.changes.append((replace(new, updated_at=self._now, declared_at=self._now), old.version))
+            self._named[new.name] = new
+            self._placed[new.job, new.pattern] = new
+
+    def _of_that_name(self, wanted: Wanted) -> Trigger | None:
+        """The trigger with the name of the job, if nobody wants the pattern that it has now."""
+        named = self._named.get(wanted.job)
+        if named is None or named.source == BY_HAND or named.job != wanted.job or not self._is_free(named):
+            return None
+        return None if (named.job, named.pattern) in self._wanted else named
+
+    def _is_free(self, trigger: Trigger) -> bool:
+        """Whether it is ours to change: declared by this project, or by one that seems to be gone."""
+        return trigger.source in self._sources or (trigger.declared_at or trigger.updated_at) < self._now - FRESH
+
+    def _add(self, wanted: Wanted) -> None:
+        name = next((name for name in (wanted.job, name_of(wanted)) if name not in self._named), None)
+        if name is None:
+            self.refused.append(wanted)
+            return
+        made = Trigger(
+            id=new_id(),
+            name=name,
+            pattern=wanted.pattern,
+            job=wanted.job,
+            tenant=self._tenant,
+            description=wanted.description,
+            retry=wanted.retry,
+            source=wanted.source,
+            created_at=self._now,
+            updated_at=self._now,
+            declared_at=self._now,
+        )
+        self.changes.append((made, None))
+        self._named[name] = made
+
+
+def name_of(wanted: Wanted) -> str:
+    """The name of a trigger that is not the first of its job."""
+    name = f"{wanted.job}:{wanted.pattern}"
+    if len(name) <= NAME_LIMIT:
+        return name
+    digest = blake2b(name.encode(), digest_size=4).hexdigest()
+    return f"{name[: NAME_LIMIT - len(digest) - 1]}…{digest}"

@@ -1,0 +1,267 @@
+"""Lifecycle events (A7, C2): stored with the very move they tell of, once, and only where somebody subscribes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from tests.support.bench import Bench
+from tests.support.subscribing import stored, subscribe
+from workbell import Cancel, Retry, Run, Status
+from workbell.engine.outcome import Returned
+from workbell.engine.work import Work
+from workbell.errors import StoreError, StoreUnavailable
+from workbell.events.fan_out import DELIVERY
+from workbell.model.clock import ManualClock
+from workbell.model.run import Lane, NewRun
+from workbell.model.state import CRASH_LIMIT, Transition
+from workbell.stores.port import Store
+
+
+def make_bench(store: Store | None = None) -> Bench:
+    if store is not None:
+        store.clock = ManualClock()  # type: ignore[misc]
+    bench = Bench(store)
+
+    @bench.bell.job(retry=Retry(attempts=2, delay=0, jitter=0))
+    def work(how: str = "") -> object:
+        if how == "fail":
+            raise ValueError("no")
+        return Cancel("had enough") if how == "cancel" else None
+
+    return bench
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return make_bench()
+
+
+def types(store: Store, tenant: str = "default") -> list[str]:
+    return [event.type for event in stored(store, tenant=tenant)]
+
+
+def live_through_it(bench: Bench) -> None:
+    """One of each: success, failure, cancellation before and while it runs, expiry, and a lost worker."""
+    for how in ("", "fail", "cancel"):
+        bench.bell.enqueue("work", {"how": how})
+    while bench.work():
+        pass
+    bench.bell.cancel(bench.bell.enqueue("work").id)
+    bench.bell.enqueue("work", expires=5)
+    bench.clock.advance(6)
+    bench.recover.step(bench.clock.now())
+    bench.bell.enqueue("work")
+    assert bench.claim()
+    bench.lapse()
+
+
+class TestSubscribed:
+    @pytest.mark.parametrize("pattern", [None, "*", "**", "*.completed", "jobs.*", "webhook.disabled"])
+    def test_nothing_is_stored_where_nobody_subscribes(self, bench: Bench, pattern: str | None) -> None:
+        if pattern is not None:
+            subscribe(bench.store, pattern)
+        bench.telling.look()
+        live_through_it(bench)
+        assert types(bench.store) == []
+
+    def test_each_move_tells_once_on_every_store(self, store: Store) -> None:
+        bench = make_bench(store)
+        for pattern in ("job.*", "job.completed", "run.canceled", "worker.**"):  # two for one type are one event
+            subscribe(store, pattern)
+        bench.telling.look()
+        live_through_it(bench)
+        assert sorted(types(store)) == [
+            "job.completed",
+            "job.failed",
+            "run.canceled",
+            "run.canceled",
+            "run.canceled",
+            "worker.lost",
+        ]
+        reasons = {event.data["reason"] for event in stored(store, "run.canceled")}
+        assert reasons == {"had enough", "canceled on request", "expired"}
+        (failed,) = stored(store, "job.failed")
+        assert (failed.data["attempt"], failed.depth, failed.system, failed.source) == (2, 1, True, "/workbell")
+        assert failed.data["error"].startswith("ValueError: no")
+        assert bench.run(failed.data["run_id"]).status is Status.FAILED
+
+    def test_only_the_types_that_are_heard(self, bench: Bench) -> None:
+        subscribe(bench.store, "job.failed")
+        bench.telling.look()
+        live_through_it(bench)
+        assert types(bench.store) == ["job.failed"]
+
+    def test_a_disabled_trigger_counts(self, bench: Bench) -> None:
+        subscribe(bench.store, "job.completed", enabled=False)
+        bench.telling.look()
+        bench.bell.enqueue("work")
+        bench.work()
+        assert types(bench.store) == ["job.completed"]
+
+    def test_in_the_tenant_of_the_run(self, bench: Bench) -> None:
+        subscribe(bench.store, "job.*", tenant="acme")
+        bench.telling.look()
+        acme = bench.bell.for_tenant("acme")
+        run = acme.enqueue("work")
+        bench.bell.enqueue("work")
+        for work in bench.claim():
+            bench.book(work, bench.call(work))
+        assert types(bench.store) == []
+        assert [event.data["run_id"] for event in stored(bench.store, tenant="acme")] == [run.id]
+
+    def test_who_subscribes_no_longer(self, bench: Bench) -> None:
+        trigger = subscribe(bench.store, "job.*")
+        bench.telling.look()
+        assert bench.telling.anything
+        bench.store.delete_trigger(trigger.id)
+        bench.telling.look()
+        assert not bench.telling.anything
+
+    def test_deliveries_tell_nothing(self, bench: Bench) -> None:
+        """Each would be followed by one that tells of it."""
+        subscribe(bench.store, "job.*")
+        subscribe(bench.store, "run.*")
+        bench.telling.look()
+        now = bench.clock.now()
+        made = bench.bell.enqueue("work")
+        delivery = msgspec.structs.replace(made, id=made.id[:-4] + "ffff", lane=Lane("default", "default", DELIVERY))
+        bench.store.add([NewRun(delivery)])
+        for work in bench.claim():
+            bench.book(work, Returned(None))
+        assert [event.data["name"] for event in stored(bench.store)] == ["work"]
+        waiting = msgspec.structs.replace(delivery, id=made.id[:-4] + "fffe", created_at=now)
+        bench.store.add([NewRun(waiting)])
+        assert bench.bell.cancel(waiting.id).status is Status.CANCELED
+        assert types(bench.store) == ["job.completed"]
+
+
+class TestExactly:
+    """With the move, once, or not at all."""
+
+    def claimed(self, bench: Bench) -> tuple[Run, Work]:
+        subscribe(bench.store, "job.*")
+        bench.telling.look()
+        run = bench.bell.enqueue("work")
+        (work,) = bench.claim()
+        return run, work
+
+    def test_a_lost_lease_tells_nothing(self, sqlite_store: Store) -> None:
+        store = sqlite_store
+        bench = make_bench(store)
+        _, work = self.claimed(bench)
+        outcome = bench.call(work)
+        bench.lapse()
+        bench.book(work, outcome)
+        assert bench.dropped == [work]
+        assert types(store) == []
+
+    def test_an_answer_that_was_lost(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The write went through, and nobody said so: written again, there is one event."""
+        bench = make_bench(store)
+        run, work = self.claimed(bench)
+        sound, calls = store.apply, list[int]()
+
+        def shaky(changes: Sequence[Transition]) -> set[str]:
+            moved = sound(changes)
+            calls.append(len(moved))
+            if len(calls) == 1:
+                raise StoreUnavailable("the connection was lost")
+            return moved
+
+        monkeypatch.setattr(store, "apply", shaky)
+        with pytest.raises(StoreUnavailable):
+            bench.book(work, bench.call(work))
+        bench.finish.step(bench.clock.now())
+        assert (calls, [booked for booked, _ in bench.booked]) == ([1, 0], [work])
+        assert types(store) == ["job.completed"]
+        assert bench.run(run).status is Status.SUCCEEDED
+
+    def test_the_same_transition_twice(self, sqlite_store: Store) -> None:
+        store = sqlite_store
+        bench = make_bench(store)
+        run, work = self.claimed(bench)
+        bench.book(work, bench.call(work))
+        change = bench.booked[0][1]
+        assert len(change.emits) == 1
+        assert store.apply([change]) == set()
+        assert store.add_events(change.emits)[0].created is False
+        assert [event.cause for event in stored(store)] == [run.id]
+
+    def test_rather_untold_than_unbooked(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        run, work = self.claimed(bench)
+        sound = bench.store.apply
+
+        def without_events(changes: Sequence[Transition]) -> set[str]:
+            if any(change.emits for change in changes):
+                raise StoreError("this event cannot be stored")
+            return sound(changes)
+
+        monkeypatch.setattr(bench.store, "apply", without_events)
+        bench.book(work, bench.call(work))
+        ended = bench.run(run)
+        assert (ended.status, ended.reason) == (Status.FAILED, "result")
+        assert types(bench.store) == []
+
+    def test_what_cannot_be_stored_is_told_as_a_failure(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        run, work = self.claimed(bench)
+        sound = bench.store.apply
+
+        def without_results(changes: Sequence[Transition]) -> set[str]:
+            if any(change.result_text for change in changes):
+                raise StoreError("this result cannot be stored")
+            return sound(changes)
+
+        monkeypatch.setattr(bench.store, "apply", without_results)
+        bench.book(work, Returned('"odd"'))
+        assert bench.run(run).status is Status.FAILED
+        assert types(bench.store) == ["job.failed"]
+
+
+class TestLostWorkers:
+    def test_one_event_a_worker_and_tenant(self, store: Store) -> None:
+        bench = make_bench(store)
+        other = Bench(store, name="other/1/2/b")
+        other.bell.registry.add(next(job for job in bench.bell.registry if job.name == "work"))
+        subscribe(store, "worker.lost")
+        subscribe(store, "worker.lost", tenant="acme")
+        bench.telling.look()
+        ours = bench.bell.enqueue_many([("work", {})] * 3)
+        assert len(other.claim()) == 3
+        theirs = bench.bell.for_tenant("acme").enqueue("work")
+        assert len(bench.claim()) == 1
+        bench.lapse()
+        (event,) = stored(store)
+        assert (event.data["worker"], event.data["host"]) == ("other/1/2/b", "other")
+        assert sorted(event.data["runs"]) == sorted(run.id for run in ours)
+        (event,) = stored(store, tenant="acme")
+        assert (event.data["worker"], event.data["runs"]) == ("worker", [theirs.id])
+        other.consume.held.clear()
+        assert len(other.claim()) == 4  # lost again: it is the same worker, of which was told
+        bench.lapse()
+        assert len(stored(store)) == 1
+
+    def test_set_aside_as_crashed(self, bench: Bench) -> None:
+        subscribe(bench.store, "job.failed")
+        bench.telling.look()
+        run = bench.bell.enqueue("work")
+        for _ in range(CRASH_LIMIT):
+            assert types(bench.store) == []
+            bench.consume.held.clear()
+            (work,) = bench.claim()
+            bench.store.mark_alone(work.held)
+            bench.lapse()
+        (event,) = stored(bench.store)
+        assert (event.data["run_id"], event.data["attempt"]) == (run.id, CRASH_LIMIT)
+        assert "stopped renewing its lease" in event.data["error"]
+
+    def test_an_expired_run_is_no_loss(self, bench: Bench) -> None:
+        subscribe(bench.store, "worker.lost")
+        bench.telling.look()
+        bench.bell.enqueue("work", expires=timedelta(seconds=1))
+        bench.clock.advance(2)
+        bench.recover.step(bench.clock.now())
+        assert types(bench.store) == []

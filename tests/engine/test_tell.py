@@ -1,0 +1,314 @@
+"""Telling in an engine (A7, C2): starts, skipped ticks, chains that end, new subscriptions, listeners, dead workers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.bench import Bench
+from tests.support.scheduling import DECLARED, look, new_scheduler, told
+from tests.support.subscribing import stored, subscribe
+from tests.support.waiting import until
+from workbell import Retry, Status, Workbell
+from workbell.engine.materialise import Materialise
+from workbell.engine.recover import Recover
+from workbell.engine.tell import GAP, Tell
+from workbell.errors import StoreUnavailable
+from workbell.events.telling import Telling
+from workbell.model.event import DEPTH_LIMIT, MatchOutcome
+from workbell.model.schedule import ScheduleChange
+from workbell.notices.bus import Bus
+from workbell.notices.lifecycle import LifecycleEvent
+from workbell.queues.in_store import InStoreQueue
+from workbell.settings import Settings
+from workbell.stores.memory import MemoryStore
+from workbell.stores.port import Store
+from workbell.testing import drain
+from workbell.workers.keeper import Keeper
+from workbell.workers.messages import Bury, StoreNamed, Verdict
+
+MINUTE = timedelta(minutes=1)
+NEXT = DECLARED + timedelta(seconds=30)
+
+
+class TestStarts:
+    def make(self, bench: Bench) -> tuple[Tell, list[int]]:
+        @bench.bell.job
+        def work() -> None: ...
+
+        emitted: list[int] = []
+        return Tell(bench.store, Bus(), bench.telling, lambda: emitted.append(1), 1), emitted
+
+    def test_one_event_for_each_attempt(self) -> None:
+        bench = Bench()
+        tell, emitted = self.make(bench)
+        bench.bell.enqueue_many([("work", {})] * 2)
+        works = bench.claim()
+        tell.started(works)
+        assert (stored(bench.store), emitted) == ([], [])
+        subscribe(bench.store, "job.started")
+        tell.step(bench.clock.now())
+        tell.started(works)
+        tell.started(works)
+        assert [event.data["run_id"] for event in stored(bench.store)] == [work.run.id for work in works]
+        assert emitted
+
+    def test_a_store_that_is_away_does_not_stop_the_claiming(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench = Bench()
+        tell, emitted = self.make(bench)
+        subscribe(bench.store, "job.*")
+        tell.step(bench.clock.now())
+        bench.bell.enqueue("work")
+
+        def away(*_: object) -> None:
+            raise StoreUnavailable("gone")
+
+        monkeypatch.setattr(bench.store, "add_events", away)
+        tell.started(bench.claim())
+        assert emitted == []
+
+    def test_hints_are_gathered(self) -> None:
+        """A nudge comes with every enqueue: the first wakes the duty, and it looks after a gap."""
+        bench = Bench()
+        tell, _ = self.make(bench)
+        now = bench.clock.now()
+        assert tell.step(now) == 1
+        subscribe(bench.store, "job.*")
+        assert tell.step(now + timedelta(seconds=0.5)) == 0.5
+        assert not bench.telling.anything
+        assert [tell.hint() for _ in range(3)] == [True, False, False]
+        assert tell.step(now + timedelta(seconds=0.5)) == pytest.approx(GAP)
+        assert tell.hint() is False  # it looks soon anyway
+        assert tell.step(now + timedelta(seconds=0.5 + GAP)) == 1
+        assert bench.telling.anything
+        assert tell.hint() is True
+
+
+class TestSkippedTicks:
+    def test_told_with_the_ledger(self) -> None:
+        store = MemoryStore()
+        bell, _ = told(store)
+        subscribe(store, "schedule.*")
+        bell.telling.look()
+        bell.schedules.put("often", job="work", cron="* * * * *")
+        look(bell, NEXT)
+        assert stored(store) == []  # it fired
+        for minute in (1, 2):
+            look(bell, NEXT + minute * MINUTE)
+        events = stored(store, "schedule.skipped")
+        assert [event.data["due"] for event in events] == ["2030-01-07T00:02:00Z", "2030-01-07T00:03:00Z"]
+        assert {(event.data["name"], event.data["schedule"], event.data["count"]) for event in events} == {
+            ("often", "* * * * *", 1)
+        }
+        assert "has not ended" in events[0].data["reason"]
+
+    def test_a_span_is_one_event(self) -> None:
+        store = MemoryStore()
+        bell, _ = told(store)
+        subscribe(store, "schedule.skipped")
+        bell.telling.look()
+        bell.schedules.put("often", job="work", cron="* * * * *", catch_up="none")
+        look(bell, NEXT + 60 * MINUTE)
+        (event,) = stored(store)
+        assert (event.data["due"], event.data["count"]) == ("2030-01-07T00:01:00Z", 60)
+
+    def test_whoever_was_too_late_tells_nothing(self, store: Store) -> None:
+        bell, _ = told(store)
+        subscribe(store, "schedule.skipped")
+        bell.telling.look()
+        heard: list[ScheduleChange] = []
+        bell.schedules.put("often", job="work", cron="* * * * *")
+        look(bell, NEXT)
+        due = store.due_schedules(NEXT + MINUTE, 10)
+        first = new_scheduler(bell)
+        second = Materialise(store, bell.registry, lambda: None, 1.0, heard.extend, bell.telling)
+        late = second._decide_all(due, NEXT + MINUTE)
+        first.fire_due(NEXT + MINUTE)
+        assert len(late[0].emits) == 1
+        second._write(due, late, NEXT + MINUTE)
+        assert len(stored(store)) == 1
+        assert heard == []
+
+    def test_nothing_where_nobody_subscribes(self) -> None:
+        store = MemoryStore()
+        bell, _ = told(store)
+        subscribe(store, "*")
+        bell.telling.look()
+        bell.schedules.put("often", job="work", cron="* * * * *")
+        for minute in range(3):
+            look(bell, NEXT + minute * MINUTE)
+        assert stored(store) == []
+
+
+class TestListeners:
+    """Of what is no move of a run."""
+
+    def test_skipped_ticks(self) -> None:
+        store = MemoryStore()
+        bell, _ = told(store)
+        heard: list[LifecycleEvent] = []
+        tell = Tell(store, bell.bus, bell.telling, lambda: None, 1)
+        scheduler = Materialise(store, bell.registry, lambda: None, 1.0, tell.skipped, bell.telling)
+        bell.schedules.put("often", job="work", cron="* * * * *")
+        look(bell, NEXT, scheduler)
+        look(bell, NEXT + MINUTE, scheduler)
+        stop = bell.listen("schedule.skipped", heard.append)
+        look(bell, NEXT + 2 * MINUTE, scheduler)
+        assert [(event.name, event.due, event.count) for event in heard] == [("often", NEXT + 2 * MINUTE, 1)]
+        stop()
+        look(bell, NEXT + 3 * MINUTE, scheduler)
+        assert len(heard) == 1
+        assert stored(store) == []
+
+    def test_lost_workers(self) -> None:
+        bench = Bench(name="box/1/2/a")
+
+        @bench.bell.job
+        def work() -> None: ...
+
+        heard: list[LifecycleEvent] = []
+        bench.bell.listen("worker.*", heard.append)
+        tell = Tell(bench.store, bench.bell.bus, bench.telling, lambda: None, 1)
+        bench.recover = Recover(bench.store, bench.keep, lambda: None, 5, tell.recovered, bench.telling)
+        bench.bell.enqueue("work", expires=5)
+        bench.clock.advance(6)
+        run = bench.bell.enqueue("work")
+        bench.claim()
+        bench.lapse()
+        assert [(event.worker, event.host, event.runs) for event in heard] == [("box/1/2/a", "box", (run.id,))]
+
+
+class TestChains:
+    @pytest.mark.parametrize("pattern", ["job.completed", "job.started"])
+    def test_a_job_that_hears_of_its_own_end_stops(self, sqlite_store: Store, pattern: str) -> None:
+        """C2: eight events, one after the other, and the last one says why nothing follows."""
+        store = sqlite_store
+        with Workbell(settings=Settings(), store=store) as bell:
+            starts: list[int] = []
+
+            @bell.job
+            def echo() -> None:
+                starts.append(1)
+
+            trigger = subscribe(store, pattern, job="echo")
+            echo.enqueue()
+            ended = drain(bell)
+            assert len(ended) == len(starts) == DEPTH_LIMIT
+            events = stored(store)
+            assert [event.depth for event in events] == list(range(1, DEPTH_LIMIT + 1))
+            (last,) = store.matches_of_event(events[-1].id, after=None, limit=10)
+            assert (last.outcome, last.run, last.subscriber) == (MatchOutcome.TOO_DEEP, None, trigger.id)
+            assert "the limit is 8" in (last.reason or "")
+            assert drain(bell) == []
+
+    def test_cancellations_too(self) -> None:
+        with Workbell(settings=Settings(url="memory://")) as bell:
+            store = bell.store
+
+            @bell.job
+            def again() -> None:
+                bell.cancel(again.options(delay=60).enqueue().id)
+
+            subscribe(store, "run.canceled", job="again")
+            again.enqueue()
+            drain(bell)
+            assert [event.depth for event in stored(store)] == list(range(1, DEPTH_LIMIT + 1))
+
+
+@pytest.fixture
+def bell() -> Iterator[Workbell]:
+    with Workbell(settings=Settings(url="memory://", lease=0.5, poll=0.02, grace=5)) as bell:
+        yield bell
+
+
+@pytest.mark.anyio
+class TestRunning:
+    async def test_triggers_hear_of_jobs(self, bell: Workbell) -> None:
+        ended: list[str] = []
+
+        @bell.job(retry=Retry(attempts=1))
+        def work(fail: bool = False) -> None:
+            if fail:
+                raise ValueError("no")
+
+        @bell.job
+        def note() -> None:
+            ended.append("noted")
+
+        subscribe(bell.store, "job.failed", job="note")
+        started = subscribe(bell.store, "job.started", job="note", enabled=False)
+        async with bell.running():
+            await work.aenqueue()
+            await work.aenqueue(fail=True)
+            await asyncio.to_thread(until, lambda: ended, "the trigger's run")
+            # One that comes while it runs is heard from about a poll later on.
+            subscribe(bell.store, "job.completed", job="note", enabled=False)
+            await asyncio.to_thread(until, lambda: _completed(bell, work), "an event of the new subscription")
+        kinds = {event.type for event in stored(bell.store)}
+        assert kinds == {"job.started", "job.failed", "job.completed"}
+        assert len(stored(bell.store, "job.failed")) == 1
+        matches = bell.store.matches_of_subscriber(started.id, before=None, limit=100)
+        assert len(matches) >= 3
+        assert {match.outcome for match in matches} == {MatchOutcome.DISABLED}
+
+    async def test_listeners_never_touch_a_run(self, bell: Workbell) -> None:
+        heard: list[LifecycleEvent] = []
+
+        @bell.job
+        def work() -> None: ...
+
+        def broken(event: LifecycleEvent) -> None:
+            heard.append(event)
+            raise RuntimeError("a listener's own trouble")
+
+        for pattern in ("job.*", "run.canceled", "worker.lost"):
+            bell.listen(pattern, broken)
+        async with bell.running():
+            run = await bell.await_((await work.aenqueue()).id, timeout=30)
+            canceled = await bell.acancel((await work.options(delay=60).aenqueue()).id)
+        assert (run.status, canceled.status) == (Status.SUCCEEDED, Status.CANCELED)
+        assert [event.type for event in heard] == ["job.started", "job.completed", "run.canceled"]
+        assert (heard[-1].run_id, heard[-1].reason) == (canceled.id, "canceled on request")
+        assert stored(bell.store) == []
+
+
+def _completed(bell: Workbell, work: Any) -> bool:
+    bell.wait(work.enqueue().id, timeout=30)
+    return bool(stored(bell.store, "job.completed"))
+
+
+class TestKeeper:
+    @pytest.mark.parametrize("verdict", Verdict)
+    def test_a_buried_worker(self, sqlite_url: str, verdict: Verdict) -> None:
+        """One that was told to stop is not lost."""
+        with Workbell(sqlite_url) as bell:
+
+            @bell.job
+            def work() -> None: ...
+
+            bell.store.check()
+            subscribe(bell.store, "worker.lost")
+            run = work.enqueue()
+            now = bell.store.clock.now()
+            queue = InStoreQueue(bell.store)
+            claimant = Bench(bell.store, name="box/1/2/a").consume._claimant._replace(serves=lambda _lane: True)
+            assert queue.claim(claimant, 1, now)
+            keeper = Keeper(StoreNamed(sqlite_url, 30.0, 60.0, 60.0), None)  # type: ignore[arg-type]
+            try:
+                for _ in range(2):
+                    keeper._bury(Bury("box/1/2/a", "was killed", verdict, [run.id], []))
+            finally:
+                keeper._store.close()
+            assert bell.get(run.id).status is Status.QUEUED
+            events = [(event.data["worker"], event.data["runs"]) for event in stored(bell.store)]
+            assert events == ([] if verdict is Verdict.HANDED_BACK else [("box/1/2/a", [run.id])])
+
+
+def test_without_subscriptions_to_look_at_nothing_is_told() -> None:
+    telling = Telling()
+    telling.look()
+    assert not telling.anything

@@ -1,0 +1,122 @@
+"""The checker of fan-outs is itself tested: faults are planted in the code, and each must be caught."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.support.event_scheduling import emit, found, look, scheduler
+from tests.support.event_triggers import add_fifty, type_of
+from workbell.engine.match import MatchEvents
+from workbell.errors import StoreError
+from workbell.events.fan_out import fan_out
+from workbell.events.subscriptions import Subscriptions
+from workbell.model.event import Event, FannedOut
+from workbell.model.run import Lane
+from workbell.stores.memory import MemoryStore
+from workbell.stores.port import Store
+from workbell.stores.postgres import store as postgres_module
+from workbell.stores.sql_events import SqlEvents
+from workbell.stores.sqlite import store as sqlite_module
+
+QUERIES = {"sqlite": sqlite_module.QUERIES, "postgres": postgres_module.QUERIES}
+LANE = Lane("default", "default", "hear")
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class TestGuard:
+    """Two schedulers have read the same events, and one of them is late."""
+
+    def both_decide(self, store: Store) -> tuple[MatchEvents, dict[str, set[str]]]:
+        """The late one; what the other has decided is written."""
+        hearers = add_fifty(store)
+        emit(store, 1, 2, 3)
+        late = scheduler(store)
+        read = store.waiting_events(9)
+        look(store)
+        store.waiting_events = lambda limit: read  # type: ignore[method-assign]
+        return late, hearers
+
+    def test_sound(self, store: Store) -> None:
+        late, hearers = self.both_decide(store)
+        late.fan_out_waiting(store.clock.now())
+        assert found(store, hearers) == set()
+
+    def test_memory_without_its_guard(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        store = MemoryStore()
+        late, hearers = self.both_decide(store)
+        sound = MemoryStore.fan_out
+
+        def unguarded(self: MemoryStore, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
+            for event_id, event in self._events.items():
+                self._events[event_id] = msgspec.structs.replace(event, fanned_out_at=None)
+            return sound(self, fanned, now)
+
+        monkeypatch.setattr(MemoryStore, "fan_out", unguarded)
+        late.fan_out_waiting(store.clock.now())
+        assert "run twice" in found(store, hearers)
+
+    @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+    def test_sql_without_its_guard(self, engine: str, request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The ledger's own key is a second wall; without that one too, there are two runs."""
+        queries = QUERIES[engine]
+        store: Store = request.getfixturevalue(f"{engine}_store")
+        late, hearers = self.both_decide(store)
+        take = queries["take_events"].replace("AND fanned_out_at IS NULL", "")
+        assert take != queries["take_events"]
+        monkeypatch.setitem(queries, "take_events", take)
+        now = store.clock.now()
+        decided = [_decided(store, event) for event in store.waiting_events(9)]
+        with pytest.raises(StoreError):
+            store.fan_out(decided, now)
+        assert found(store, hearers) == set()
+        ways = " ON CONFLICT DO NOTHING" if engine == "postgres" else " WHERE true ON CONFLICT DO NOTHING"
+        monkeypatch.setitem(queries, "add_matches", queries["add_matches"].rstrip() + ways)
+        late.fan_out_waiting(now)
+        assert "run twice" in found(store, hearers)
+
+
+class TestLedger:
+    @pytest.mark.parametrize("first", ["taken", "runs"])
+    def test_not_in_one_transaction(self, sql_store: Store, monkeypatch: pytest.MonkeyPatch, first: str) -> None:
+        """A death between two transactions: what was taken is lost, and what was only begun is done twice."""
+        hearers = add_fifty(sql_store)
+        emit(sql_store, 1, 2, 3)
+
+        def torn(self: Any, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
+            if first == "taken":
+                self.write(lambda session: session.rows("take_events", ids=[one.event_id for one in fanned], now=now))
+            else:
+                self.add([request for one in fanned for request in one.runs])
+            raise Killed
+
+        with monkeypatch.context() as patched:
+            patched.setattr(SqlEvents, "fan_out", torn)
+            with pytest.raises(Killed):
+                look(sql_store)
+        look(sql_store)
+        wanted = {"no row", "no run"} if first == "taken" else {"run twice"}
+        assert found(sql_store, hearers) == wanted
+
+    def test_an_event_that_was_not_looked_at(self, store: Store) -> None:
+        hearers = add_fifty(store)
+        emit(store, 1)
+        assert found(store, hearers) == {"waiting", "no row", "no run"}
+
+    def test_a_trigger_that_hears_nothing_of_it(self, store: Store) -> None:
+        hearers = add_fifty(store)
+        emit(store, 1)
+        look(store)
+        hearers[type_of(1)].pop()
+        assert found(store, hearers) == {"row too many", "run too many"}
+
+
+def _decided(store: Store, event: Event) -> FannedOut:
+    return fan_out(event, Subscriptions(store).current().match(event), store.clock.now(), lambda _: LANE)

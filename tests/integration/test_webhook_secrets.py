@@ -1,0 +1,116 @@
+"""Secrets and the values of headers at rest: sealed where a key is set, and of use only to whoever has it (C8)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.support.hooks import Hooks
+from tests.support.webhook_scene import HERE
+from workbell import Retry, Workbell
+from workbell.settings import Settings
+from workbell.testing import drain
+from workbell.webhooks.sealing import new_key
+
+SECRET = "whsec_" + "QUJD" * 10
+VALUE = "Bearer hush-hush"
+AGAIN = Retry(5, delay=0, jitter=0)
+
+
+@pytest.fixture
+def hooks() -> Iterator[Hooks]:
+    with Hooks() as hooks:
+        yield hooks
+
+
+def bell_with(url: str, key: str | None) -> Workbell:
+    return Workbell(settings=Settings(url=url, webhook_allow=HERE, secret_key=key))
+
+
+def add(bell: Workbell, hooks: Hooks) -> str:
+    headers = {"authorization": VALUE}
+    endpoint, _ = bell.webhooks.add(hooks.url(), secret=SECRET, patterns="posts.*", headers=headers, retry=AGAIN)
+    return endpoint.id
+
+
+def stored_bytes(url: str, folder: Path) -> bytes:
+    """All that is in the store: the file with what is beside it, or every row."""
+    if url.startswith("sqlite"):
+        return b"".join(file.read_bytes() for file in sorted(folder.glob("workbell.db*")))
+    with psycopg.connect(url) as connection:
+        return repr(connection.execute("SELECT * FROM workbell_endpoints").fetchall()).encode()
+
+
+def test_with_a_key_nothing_is_readable_at_rest(sql_store_url: str, tmp_path: Path, hooks: Hooks) -> None:
+    with bell_with(sql_store_url, new_key()) as bell:
+        endpoint = add(bell, hooks)
+        _, second = bell.webhooks.rotate(endpoint)
+        bell.emit("posts.created", {"id": 7})
+        drain(bell)
+        rest = stored_bytes(sql_store_url, tmp_path)
+        (arrived,) = hooks.arrived
+        assert arrived.headers["authorization"] == VALUE
+        assert arrived.verified_by(SECRET) == arrived.verified_by(second)
+    assert endpoint.encode() in rest
+    for secret in (SECRET, SECRET[6:], second[6:], VALUE, "hush-hush"):
+        assert secret.encode() not in rest
+
+
+def test_without_a_key_they_are_kept_as_they_are(sql_store_url: str, tmp_path: Path, hooks: Hooks) -> None:
+    """So the test above could find them."""
+    with bell_with(sql_store_url, None) as bell:
+        add(bell, hooks)
+        rest = stored_bytes(sql_store_url, tmp_path)
+    assert SECRET.encode() in rest
+    assert VALUE.encode() in rest
+
+
+@pytest.mark.parametrize("which", ["none", "another"])
+def test_whoever_lacks_the_key_fails_in_words_and_tries_again(
+    sqlite_url: str, hooks: Hooks, which: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    key, wrong = new_key(), None if which == "none" else new_key()
+    with bell_with(sqlite_url, key) as bell:
+        endpoint = add(bell, hooks)
+        event = bell.emit("posts.created", {"id": 7})
+    with bell_with(sqlite_url, wrong) as other:
+        drain(other, until_idle=False)
+        (delivery,) = other.webhooks.deliveries(endpoint)
+        assert (delivery.status, delivery.attempts) == ("scheduled", 1)
+        assert "WORKBELL_SECRET_KEY" in (delivery.error or "")
+        assert "Traceback" not in (delivery.error or "")
+        assert other.webhooks.health(endpoint).failures == 0  # it is not the endpoint's fault
+        assert (hooks.arrived, other.webhooks.get(endpoint).enabled) == ([], True)
+    with bell_with(sqlite_url, f"{new_key()},{key}") as bell:  # the key was replaced: the old one still opens
+        drain(bell, until_idle=False)
+        assert bell.webhooks.deliveries(endpoint)[0].status == "succeeded"
+    (arrived,) = hooks.arrived
+    assert arrived.id == event.id
+    assert arrived.verified_by(SECRET)["data"] == {"id": 7}
+    for secret in (SECRET[6:], "hush", key, wrong or key):
+        assert secret not in caplog.text
+
+
+def test_a_key_that_is_set_later_seals_what_is_written_from_then_on(
+    sqlite_url: str, tmp_path: Path, hooks: Hooks
+) -> None:
+    with bell_with(sqlite_url, None) as bell:
+        endpoint = add(bell, hooks)
+    with closing(bell_with(sqlite_url, new_key())) as bell:
+        assert bell.webhooks.describe(endpoint)["sealed"] is False
+        _, second = bell.webhooks.rotate(endpoint, overlap=0)
+        bell.webhooks.update(endpoint, headers={"authorization": "Bearer new-hush"})
+        assert bell.webhooks.describe(endpoint)["sealed"] is True
+        bell.emit("posts.created", {})
+        drain(bell)
+        rest = stored_bytes(sqlite_url, tmp_path)
+    assert hooks.arrived[0].verified_by(second)
+    assert hooks.arrived[0].headers["authorization"] == "Bearer new-hush"
+    assert second[6:].encode() not in rest
+    assert b"new-hush" not in rest

@@ -1,0 +1,88 @@
+"""A Workbell on a memory store whose clock stands still, and a sender that sends nothing: webhooks step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from workbell import Retry, Run, Workbell
+from workbell.errors import SendFailed
+from workbell.model.clock import ManualClock
+from workbell.model.endpoint import Endpoint
+from workbell.outgoing.allow import AllowList
+from workbell.outgoing.answer import Answer
+from workbell.settings import Settings
+from workbell.stores.memory import MemoryStore
+from workbell.testing import drain
+from workbell.webhooks.delivery import delivery_job
+from workbell.webhooks.describe import Delivery
+
+HERE = ("127.0.0.1",)
+URL = "https://hooks.example.com/posts"
+ONCE = Retry(attempts=1)
+
+
+class Scene:
+    """Its clock begins now: other programs judge by their own clock how old a signature is."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.clock = ManualClock(datetime.now(UTC).replace(microsecond=0))
+        self.store = MemoryStore(self.clock)
+        self.bell = Workbell(
+            store=self.store, settings=Settings(**{"url": "memory://", "webhook_allow": HERE} | settings)
+        )
+        self.webhooks = self.bell.webhooks
+
+    def __enter__(self) -> Scene:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bell.close()
+
+    def emit(self, type: str = "posts.created", data: Any = None) -> str:  # noqa: A002
+        return self.bell.emit(type, {"id": 7} if data is None else data).id
+
+    def send(self, type: str = "posts.created") -> str:  # noqa: A002
+        """Emit an event and deliver it, and whatever else is due."""
+        event = self.emit(type)
+        self.work()
+        return event
+
+    def work(self) -> list[Run]:
+        return drain(self.bell)
+
+    def last(self, endpoint: Endpoint) -> Delivery:
+        """The newest delivery to an endpoint."""
+        return self.webhooks.deliveries(endpoint.id, limit=1)[0]
+
+    def pretend(self) -> Pretended:
+        """Send nothing from now on."""
+        sender = Pretended()
+        self.bell.registry.add_built_in(delivery_job(self.bell, sender.made))
+        return sender
+
+
+class Pretended:
+    """A sender that answers itself: with a status, or by URL with another."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.by_url: dict[str, int] = {}
+        self.sent: list[tuple[str, dict[str, str]]] = []
+
+    def made(self, allow: AllowList, timeout: float) -> Any:
+        self.allow, self.timeout = allow, timeout
+        return self
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        self.sent.append((url, dict(headers)))
+        status = self.by_url.get(url, self.status)
+        if not status:
+            raise SendFailed("The connection was refused.")
+        return Answer(status, {}, "said", 0.25)
+
+    @property
+    def ids(self) -> list[str]:
+        """Of what was sent, in order."""
+        return [headers["webhook-id"] for _, headers in self.sent]
