@@ -83,7 +83,7 @@ class Client(Watching, Pausing, Emitting, Executing):
         self.waiter = waiter or Waiter(store)
         self.timezone = timezone
         self.event_source = event_source or source_of(program_name())
-        self.subscriptions = subscriptions or Subscriptions(store, lambda: self.store)
+        self.subscriptions = subscriptions or Subscriptions(lambda: self.store)
         self.telling = Telling(self.subscriptions)
         self.moved: Callable[[Run, Transition], None] = nobody
         self.schedules = Schedules(self)

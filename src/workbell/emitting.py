@@ -21,7 +21,7 @@ from workbell.stores.port import Store
 
 T = TypeVar("T")
 
-SOURCE_LIMIT = 1024
+SOURCE_LIMIT = 1024  # bytes: with a key and a tenant it has to fit into one row of an index of PostgreSQL
 
 
 class Emitting(ABC):
@@ -113,6 +113,6 @@ def source_of(project: str) -> str:
 
 
 def _text(what: str, value: object, limit: int) -> str:
-    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= limit:
-        raise InvalidEvent(f"{what}: use a text of 1 to {limit:,} printable characters, got {value!r:.60}.")
+    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value.encode()) <= limit:
+        raise InvalidEvent(f"{what}: use a text of printable characters, of 1 to {limit:,} bytes, got {value!r:.60}.")
     return value

@@ -142,12 +142,12 @@ class JobsEngine:
         """The jobs whose files have problems."""
         return {Path(problem.path).stem for problem in self.problems}
 
-    def put_triggers(self) -> None:
+    def put_triggers(self, *, again: bool = False) -> None:
         """Put the triggers that code and files declare, and remove what nobody has declared for long."""
         declared = self._declared
         by_code = [(job, pattern) for job in self._client.registry for pattern in job.patterns]
         wanted = [self._wanted(job, pattern, declared.code) for job, pattern in by_code]
-        declared.put([*wanted, *self._triggers_of(self._loaded.values())])
+        declared.put([*wanted, *self._triggers_of(self._loaded.values())], again=again)
         declared.hold(self._broken)
         declared.retire()
 
@@ -212,7 +212,7 @@ class JobsEngine:
         with self._lock:
             self._put_file_schedules(list(self._loaded.values()))
             self._put_code_schedules()
-            self.put_triggers()
+            self.put_triggers(again=True)
 
     # Watch
 

@@ -143,8 +143,8 @@ class Triggers:
             if old.source != BY_HAND and set(changes) - {"enabled"}:
                 where = old.source.partition(":")[2]
                 raise InvalidOption(
-                    f"trigger {old.name}: it is declared in the code of {where}, and would be as before with the next "
-                    "start; change it there, or add another."
+                    f"trigger {old.name}: it is declared in the code of {where}, and would soon be as before; "
+                    "change it there, or add another."
                 )
             fields = self._checked(changes)
             new = msgspec.structs.replace(old, **fields)
@@ -176,7 +176,7 @@ class Triggers:
         return await self._client.hop(self.disable, name_or_id)
 
     def delete(self, name_or_id: str) -> None:
-        """Remove a trigger; its runs stay. One that code declares comes back with the next start."""
+        """Remove a trigger; its runs stay. One that code declares comes back, within a minute while that code runs."""
         self._client.store.delete_trigger(self.get(name_or_id).id)
 
     async def adelete(self, name_or_id: str) -> None:

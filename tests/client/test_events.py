@@ -25,6 +25,7 @@ REFUSED: list[tuple[str, Any, dict[str, Any], str]] = [
     ("posts.created", "x" * 256 * 1024, {}, "the limit is 262,144"),
     ("posts.created", object(), {}, "cannot be written as JSON"),
     ("posts.created", None, {"source": "/workbell"}, "Workbell's own"),
+    ("posts.created", None, {"source": "ü" * 513}, "1,024 bytes"),
     ("posts.created", None, {"subject": "\x00"}, "subject"),
     ("posts.created", None, {"key": ""}, "key"),
 ]

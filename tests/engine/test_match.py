@@ -67,7 +67,7 @@ def fates(bell: Workbell, event: Event) -> set[tuple[str, MatchOutcome]]:
 
 def duty_of(bell: Workbell, announced: list[int] | None = None) -> MatchEvents:
     said = [] if announced is None else announced
-    return MatchEvents(bell.store, bell.registry, Subscriptions(bell.store), lambda: said.append(1), 1.0)
+    return MatchEvents(bell.store, bell.registry, Subscriptions(lambda: bell.store), lambda: said.append(1), 1.0)
 
 
 class TestRuns:
@@ -214,14 +214,14 @@ class TestNothingIsStarted:
     def test_disabled(self, bell: Workbell) -> None:
         """C5: that it matched while it was disabled is on record."""
         off, on = hear(bell, "posts.*", enabled=False), hear(bell, "*")
-        failing = receive(bell, "*", enabled=False, reason="10 deliveries in a row have failed")
+        failing = receive(bell, "*", enabled=False, reason="10 attempts in a row have failed")
         (event,) = stored(bell, "posts.created")
         look(bell.store, duty_of(bell))
         found = {match.subscriber: (match.outcome, match.run, match.reason) for match in ledger(bell, event)}
         (run,) = live(bell.store)
         assert found == {
             off.id: (MatchOutcome.DISABLED, None, "it was disabled"),
-            failing.id: (MatchOutcome.DISABLED, None, "10 deliveries in a row have failed"),
+            failing.id: (MatchOutcome.DISABLED, None, "10 attempts in a row have failed"),
             on.id: (MatchOutcome.STARTED, run.id, None),
         }
 
@@ -370,3 +370,26 @@ class TestStep:
         assert duty.step(now) == pytest.approx(GAP)
         assert (said, len(live(bell.store))) == ([], 2)
         assert duty.step(now + timedelta(seconds=GAP)) == 1
+
+    def test_what_is_not_to_be_had_is_passed_over(self, bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A whole batch is in the hands of a scheduler that is stuck: those behind it are fanned out all the same."""
+        hear(bell, "*")
+        duty, now = duty_of(bell), bell.store.clock.now()
+        events = [event.id for event in stored(bell, *["some.thing"] * 8)]
+        held, sound = set(events[:4]), bell.store.fan_out
+        monkeypatch.setattr(module, "BATCH", 3)
+
+        def stuck(fanned: Sequence[FannedOut], at: datetime) -> set[str]:
+            return sound([one for one in fanned if one.event_id not in held], at)
+
+        monkeypatch.setattr(bell.store, "fan_out", stuck)
+        steps = []
+        while not steps or steps[-1] == 0:
+            steps.append(duty.step(now))
+        assert steps[-1] == pytest.approx(GAP)
+        assert len(steps) < 9
+        assert [event.id for event in bell.store.waiting_events(9)] == events[:4]
+        held.clear()
+        now += timedelta(seconds=GAP)
+        assert [duty.step(now) for _ in range(3)] == [0, 0, 1]
+        assert len(live(bell.store)) == 8

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support.bench import Bench
@@ -17,9 +18,10 @@ from workbell import Retry, Status, Workbell
 from workbell.engine.materialise import Materialise
 from workbell.engine.recover import Recover
 from workbell.engine.tell import GAP, Tell
-from workbell.errors import StoreUnavailable
+from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.telling import Telling
 from workbell.model.event import DEPTH_LIMIT, MatchOutcome
+from workbell.model.ids import new_id
 from workbell.model.schedule import ScheduleChange
 from workbell.notices.bus import Bus
 from workbell.notices.lifecycle import LifecycleEvent
@@ -132,6 +134,23 @@ class TestSkippedTicks:
         second._write(due, late, NEXT + MINUTE)
         assert len(stored(store)) == 1
         assert heard == []
+
+    def test_what_was_refused_can_be_told_later(self, store: Store) -> None:
+        """Nothing of it is left behind: not the event, and not its key either, which a later one has too."""
+        bell, _ = told(store)
+        subscribe(store, "schedule.skipped")
+        bell.telling.look()
+        for name in ("often", "seldom"):
+            bell.schedules.put(name, job="work", cron="* * * * *")
+        look(bell, NEXT)
+        due = store.due_schedules(NEXT + MINUTE, 10)
+        change, other = new_scheduler(bell)._decide_all(due, NEXT + MINUTE)
+        with pytest.raises(StoreError):
+            store.write_schedules([change, msgspec.structs.replace(other, ticks=other.ticks * 2)])
+        assert stored(store) == []
+        again = msgspec.structs.replace(change.emits[0], id=new_id())
+        store.write_schedules([msgspec.structs.replace(change, emits=(again,))])
+        assert [event.id for event in stored(store)] == [again.id]
 
     def test_nothing_where_nobody_subscribes(self) -> None:
         store = MemoryStore()

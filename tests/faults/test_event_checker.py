@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -69,8 +70,9 @@ class TestGuard:
         queries = QUERIES[engine]
         store: Store = request.getfixturevalue(f"{engine}_store")
         late, hearers = self.both_decide(store)
-        take = queries["take_events"].replace("AND fanned_out_at IS NULL", "")
-        assert take != queries["take_events"]
+        take, cut = re.subn(r"AND (e\.)?fanned_out_at IS NULL", "", queries["take_events"])
+        assert cut
+        assert "fanned_out_at IS NULL" not in take
         monkeypatch.setitem(queries, "take_events", take)
         now = store.clock.now()
         decided = [_decided(store, event) for event in store.waiting_events(9)]
@@ -119,4 +121,4 @@ class TestLedger:
 
 
 def _decided(store: Store, event: Event) -> FannedOut:
-    return fan_out(event, Subscriptions(store).current().match(event), store.clock.now(), lambda _: LANE)
+    return fan_out(event, Subscriptions(lambda: store).current().match(event), store.clock.now(), lambda _: LANE)

@@ -54,7 +54,7 @@ def test_one_run_for_each_match(tmp_path: Path, sql_store_url: str) -> None:
         assert back
         assert not back & held.events.keys()
 
-        # Without the guard, the key of the ledger would refuse what is written twice: that is the last wall, not the way.
+        # Without its guard a store would not write twice either: the key of the ledger refuses that. It is a last wall.
         assert "refused" not in site.logged()
 
         # And all of it was hard: otherwise this proves nothing.

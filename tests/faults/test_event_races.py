@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.support.checker import report
@@ -17,6 +18,7 @@ from tests.support.event_checker import check_fan_out, facts
 from tests.support.event_scheduling import emit, look, scheduler
 from tests.support.event_triggers import add_fifty
 from tests.support.waiting import until
+from workbell.app import open_store
 from workbell.engine import match as match_module
 from workbell.engine.match import MatchEvents
 from workbell.model.event import FannedOut
@@ -148,3 +150,25 @@ def test_two_at_once(sql_stores: list[Store], monkeypatch: pytest.MonkeyPatch) -
     violations = check_fan_out(facts(mine), hearers)
     assert not violations, report(violations)
     assert sum(taken) >= 15
+
+
+def test_one_that_is_stuck(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler stands still in the middle of its transaction, with a whole batch: others go on behind it."""
+    monkeypatch.setattr(match_module, "BATCH", 4)
+    store = open_store(postgres_url)
+    try:
+        store.check()
+        hearers = add_fifty(store)
+        first = emit(store, *range(4))
+        with psycopg.connect(postgres_url) as stuck:
+            ids = [event.id for event in first]
+            stuck.execute("UPDATE workbell_events SET fanned_out_at = now() WHERE id = ANY(CAST(%s AS uuid[]))", [ids])
+            emit(store, *range(4, 20))
+            duty = look(store)
+            assert {event.id for event in store.waiting_events(100)} == set(ids)
+            stuck.rollback()
+        look(store, duty)
+        violations = check_fan_out(facts(store), hearers)
+        assert not violations, report(violations)
+    finally:
+        store.close()

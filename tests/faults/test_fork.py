@@ -15,6 +15,7 @@ import pytest
 from tests.faults.test_sqlite_file import file_of, rows
 from tests.support.waiting import until
 from workbell import StoreError, Workbell
+from workbell.handlers.known_events import known_events
 
 
 class Child:
@@ -133,6 +134,20 @@ class TestSqlite:
         assert pid.status == 0
         watch.close()
         bell.enqueue("work")
+
+
+def test_what_is_kept_of_events_and_triggers(path: Path, bell: Workbell) -> None:
+    """A thread was just reading triggers, or an event, when its process was forked."""
+    event = bell.emit("posts.created")
+
+    def child() -> None:
+        assert bell.events.match("posts.created") == []
+        assert known_events.find(bell.store, event.id) == event
+
+    with bell.subscriptions._lock, known_events._lock, forked(child) as pid:
+        pass
+    assert pid.status == 0
+    assert known_events.find(bell.store, event.id) == event
 
 
 def test_postgres(postgres_url: str) -> None:

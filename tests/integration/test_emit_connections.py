@@ -139,7 +139,7 @@ def test_a_slow_commit_is_fanned_out_all_the_same(bell: Workbell, sql_store_url:
     """C3: others that were told later may be done with by then; an event is found wherever it lies."""
     store = bell.store
     store.write_trigger(trigger(pattern="posts.*"), None)
-    duty = MatchEvents(store, bell.registry, Subscriptions(store), lambda: None, 1)
+    duty = MatchEvents(store, bell.registry, Subscriptions(lambda: store), lambda: None, 1)
 
     def fan_out() -> list[str | None]:
         while duty.fan_out_waiting(store.clock.now()):

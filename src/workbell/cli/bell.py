@@ -11,7 +11,6 @@ import msgspec
 from workbell.app import Workbell, open_store
 from workbell.cli.project import Project, missing_file, store_url
 from workbell.errors import ScheduleNotFound
-from workbell.events.subscriptions import Subscriptions
 from workbell.handlers.job_files import JobFile, JobFiles, Problem
 from workbell.recipe import Recipe, make
 
@@ -67,4 +66,3 @@ def _create_nothing(bell: Workbell) -> None:
     if missing_file(bell.settings.url) is not None:
         bell.store.close()
         bell.store = open_store("memory://")
-        bell.subscriptions = Subscriptions(bell.store)

@@ -47,6 +47,6 @@ def _endpoints(store: Store, endpoints: Sequence[Endpoint], now: datetime) -> It
         health = store.find_health(endpoint.id)
         if health.failing_since is not None:
             since = span(now - health.failing_since)
-            row = f"{health.failures:,} deliveries in a row" if health.failures > 1 else "the last delivery"
+            row = f"{health.failures:,} attempts in a row" if health.failures > 1 else "the last attempt"
             text = f"{endpoint.id} ({endpoint.shown_url}): {row} failed; the first of them {since} ago"
             yield "note", "failing endpoint", text

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 from workbell.stores.port import Batch, Store
 
-KINDS = ("lanes", "pauses", "jobs", "schedules", "ticks", "live runs", "finished runs", "attempts", "log lines", "keys")
-KINDS += ("events", "matches", "triggers", "endpoints", "endpoint health")
+KINDS = [
+    *("lanes", "pauses", "jobs", "schedules", "ticks", "live runs", "finished runs", "attempts", "log lines", "keys"),
+    *("events", "matches", "triggers", "endpoints", "endpoint health"),
+]
 
 
 class Tally(NamedTuple):

@@ -26,6 +26,7 @@ log = logging.getLogger("workbell.events")
 
 BATCH = 500
 MOST_RUNS = 2000  # in one transaction, more than one event's: others want to write as well
+MOST_PASSED = 4 * BATCH  # events that are passed over in one round, to see what lies beyond
 GAP = 0.02  # seconds from a hint to a look: an event should not wait long, and not every hint is about one
 
 
@@ -46,6 +47,7 @@ class MatchEvents:
         self.hint = self._look.hint  # an event may have been emitted
         self._beaten = False  # at the last look, by another scheduler
         self._refused = False  # at the last look, by the store
+        self._passed: set[str] = set()  # events of a full batch that were not to be had: the next look goes beyond
 
     def step(self, now: datetime) -> float:
         """Fan out what waits; the answer is how long until the next look."""
@@ -60,10 +62,12 @@ class MatchEvents:
         return wait
 
     def fan_out_waiting(self, now: datetime) -> bool:
-        """A batch of what waits; whether any of it was ours to fan out."""
-        waiting = self._store.waiting_events(BATCH)
-        self._beaten = False
+        """A batch of what waits; whether any of it was ours to fan out, or more may lie beyond it."""
+        found = self._store.waiting_events(BATCH + len(self._passed))
+        waiting = [event for event in found if event.id not in self._passed][:BATCH]
         if not waiting:
+            self._beaten = self._beaten and bool(self._passed)
+            self._passed = set()
             return False
         subscriptions = self._subscriptions.current()  # after the events: see there
         lanes: dict[str, Lane] = {}
@@ -82,9 +86,18 @@ class MatchEvents:
             self._warn(written)
             if any(one.runs for one in written):
                 self._announce()
-        # Another scheduler has them in hand: looking again at once would only cost.
+        # Another scheduler has them in hand: looking again at once would only cost. It may be stuck with them.
         self._beaten = not taken and not self._refused
-        return bool(taken)
+        self._pass_over([event.id for event in waiting if event.id not in taken], len(waiting))
+        return bool(taken or self._passed)
+
+    def _pass_over(self, left: Sequence[str], looked_at: int) -> None:
+        """After a full batch more may lie beyond. Once something of that was ours, we begin at the start again."""
+        beyond, ours = bool(self._passed), len(left) < looked_at
+        if looked_at < BATCH or len(self._passed) >= MOST_PASSED or (beyond and ours):
+            self._passed = set()
+        else:
+            self._passed |= set(left)
 
     def _write(self, part: Sequence[FannedOut], now: datetime) -> set[str]:
         try:

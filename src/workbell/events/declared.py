@@ -51,11 +51,15 @@ class DeclaredTriggers:
         self.code, self.files = f"code:{project}", f"file:{project}"
         self._told: set[Wanted] = set()
 
-    def put(self, wanted: Sequence[Wanted]) -> None:
-        """Have these triggers in the store, and note that they are wanted. Whether one is enabled stays as it is."""
+    def put(self, wanted: Sequence[Wanted], *, again: bool = False) -> None:
+        """Have these triggers in the store, and note that they are wanted. Whether one is enabled stays as it is.
+
+        `again` says that nothing has changed here since the last time: then what another version of the code has made
+        of a trigger meanwhile stays, for as long as it declares that.
+        """
         for _ in range(TRIES):
             now = self._store.clock.now()
-            plan = Plan(self._listed(), wanted, (self.code, self.files), self._tenant, now)
+            plan = Plan(self._listed(), wanted, (self.code, self.files), self._tenant, now, again=again)
             if all(self._store.write_trigger(trigger, expected) for trigger, expected in plan.changes):
                 self._store.declare_triggers(plan.ids, now)
                 self._tell(plan.refused)
@@ -112,12 +116,19 @@ class Plan:
     """
 
     def __init__(
-        self, known: Sequence[Trigger], wanted: Sequence[Wanted], sources: Sequence[str], tenant: str, now: datetime
+        self,
+        known: Sequence[Trigger],
+        wanted: Sequence[Wanted],
+        sources: Sequence[str],
+        tenant: str,
+        now: datetime,
+        *,
+        again: bool = False,
     ) -> None:
         self.changes: list[tuple[Trigger, int | None]] = []
         self.ids: list[str] = []
         self.refused: list[Wanted] = []
-        self._sources, self._tenant, self._now = sources, tenant, now
+        self._sources, self._tenant, self._now, self._again = sources, tenant, now, again
         self._named = {trigger.name: trigger for trigger in known}
         # Of several the oldest: all processes settle on the same one, and the others are retired.
         declared = sorted((one for one in known if one.source != BY_HAND), key=lambda one: one.id, reverse=True)
@@ -131,6 +142,8 @@ class Plan:
         if old is None:
             self._add(wanted)
             return
+        if self._again and old.pattern != wanted.pattern and self._is_fresh(old):
+            return  # who started last counts: else two versions would take it from each other, minute by minute
         self.ids.append(old.id)
         if not self._is_free(old):
             return  # another project declares the same, and keeps it as it likes
@@ -151,7 +164,10 @@ class Plan:
 
     def _is_free(self, trigger: Trigger) -> bool:
         """Whether it is ours to change: declared by this project, or by one that seems to be gone."""
-        return trigger.source in self._sources or (trigger.declared_at or trigger.updated_at) < self._now - FRESH
+        return trigger.source in self._sources or not self._is_fresh(trigger)
+
+    def _is_fresh(self, trigger: Trigger) -> bool:
+        return (trigger.declared_at or trigger.updated_at) >= self._now - FRESH
 
     def _add(self, wanted: Wanted) -> None:
         name = next((name for name in (wanted.job, name_of(wanted)) if name not in self._named), None)

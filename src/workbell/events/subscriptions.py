@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
+from workbell.afresh import in_every_child
 from workbell.errors import InvalidEvent
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
@@ -61,33 +62,38 @@ def _usable(subscriber: str, patterns: Iterable[str]) -> Iterator[tuple[str, str
 class Subscriptions:
     """The newest snapshot; made anew when the store's number is another one."""
 
-    def __init__(self, store: Store, stand_in: Callable[[], Store] | None = None) -> None:
-        """`stand_in` tells which store it is by now: a test may have given its owner another."""
-        self._store = store
-        self._stand_in = stand_in or (lambda: self._store)
+    def __init__(self, which: Callable[[], Store]) -> None:
+        """`which` is asked each time: a test, or a command that only looks, may have given its owner another store."""
+        self._which = which
+        self.start_afresh()
+        in_every_child(self)
+        self._read_from: Store | None = None
+        self._looked_at = 0.0
+
+    def start_afresh(self) -> None:
+        """In the beginning, and in a forked child: a thread may have been about to make a snapshot, or to match."""
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
-        self._looked_at = 0.0
+
+    @property
+    def store(self) -> Store:
+        return self._which()
 
     def recent(self, seconds: float) -> Snapshot:
         """As it was at most so long ago: for what must not ask the store each time."""
-        snapshot = self._snapshot
-        if (
-            self._stand_in() is not self._store
-            or snapshot is None
-            or self._store.clock.monotonic() - self._looked_at > seconds
-        ):
+        snapshot, store = self._snapshot, self.store
+        if snapshot is None or store is not self._read_from or store.clock.monotonic() - self._looked_at > seconds:
             return self.current()
         return snapshot
 
     def current(self) -> Snapshot:
         """As of now: the store is asked whether anything has changed."""
-        if (store := self._stand_in()) is not self._store:
-            self._store, self._snapshot = store, None
-        looked_at = self._store.clock.monotonic()
-        version = self._store.subscriptions_version()
+        store = self.store
+        looked_at = store.clock.monotonic()
+        version = store.subscriptions_version()
         with self._lock:
-            if self._snapshot is None or self._snapshot.version != version:
-                self._snapshot = Snapshot(version, self._store.list_triggers(), self._store.list_endpoints())
+            if self._snapshot is None or self._snapshot.version != version or self._read_from is not store:
+                self._snapshot = Snapshot(version, store.list_triggers(), store.list_endpoints())
+                self._read_from = store
             self._looked_at = looked_at
             return self._snapshot

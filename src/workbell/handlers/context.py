@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from workbell.errors import EventNotFound, InvalidOption, LeaseLost
 from workbell.files import Storage
 from workbell.handlers.app_database import AppDatabase, Use, file_of
+from workbell.handlers.current import on_behalf_of
 from workbell.handlers.known_events import known_events
 from workbell.handlers.run_logger import Keep, RunLogger
 from workbell.model.event import Event
@@ -120,7 +122,8 @@ class Context:
 
     def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Any) -> Run:
         """Enqueue another run for the same tenant."""
-        return self._client.enqueue(job, payload, **options)
+        with self._behalf():
+            return self._client.enqueue(job, payload, **options)
 
     def emit(
         self,
@@ -133,7 +136,8 @@ class Context:
         connection: Any = None,
     ) -> Event:
         """Tell a fact for the same tenant, as `bell.emit` does; this run is kept with it as its cause."""
-        return self._client.emit(type, data, subject=subject, source=source, key=key, connection=connection)
+        with self._behalf():
+            return self._client.emit(type, data, subject=subject, source=source, key=key, connection=connection)
 
     async def aemit(
         self,
@@ -146,7 +150,13 @@ class Context:
         connection: Any = None,
     ) -> Event:
         """`emit` for async code."""
-        return await self._client.aemit(type, data, subject=subject, source=source, key=key, connection=connection)
+        with self._behalf():
+            return await self._client.aemit(type, data, subject=subject, source=source, key=key, connection=connection)
+
+    def _behalf(self) -> AbstractContextManager[None]:
+        """A thread that a handler starts does not know of its run, but has its context: chains of events causing
+        events must be counted there as well. A context without a run of a store has nothing to be traced back to."""
+        return on_behalf_of(self.run) if self.run.status is Status.RUNNING else nullcontext()
 
 
 def _amount(name: str, value: Any) -> float:

@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from weakref import WeakKeyDictionary
 
+from workbell.afresh import in_every_child
 from workbell.model.event import Event
 from workbell.stores.port import Store
 
@@ -39,6 +40,10 @@ class KnownEvents:
     """May be used by any number of threads."""
 
     def __init__(self) -> None:
+        self.start_afresh()
+        in_every_child(self)
+
+    def start_afresh(self) -> None:
         self._stores: WeakKeyDictionary[Store, _Kept] = WeakKeyDictionary()
         self._lock = threading.Lock()
 

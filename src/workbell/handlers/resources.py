@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from workbell.logs.secrets import without_secrets
 from workbell.settings import Settings
 
 _DEFAULTS = Settings()
@@ -19,8 +20,8 @@ class Resources(NamedTuple):
     secret_key: str | None = None
 
     def __repr__(self) -> str:
-        """Without the key."""
-        return f"Resources(database={self.database!r}, storage={self.storage!r})"
+        """Without the key, and the password of the database."""
+        return f"Resources(database={without_secrets(self.database)!r}, storage={self.storage!r})"
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Resources:

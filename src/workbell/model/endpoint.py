@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -16,6 +18,14 @@ class SealedSecret(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     created_at: datetime
     until: datetime | None = None  # when it is no longer used, once another has taken its place
+
+    def __repr__(self) -> str:
+        """Without the text, which is the secret itself where no key is configured."""
+        return f"SealedSecret(created_at={self.created_at!r}, until={self.until!r})"
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        yield "created_at", self.created_at
+        yield "until", self.until
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +57,14 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         """Without headers and secrets: what is shown by accident must not give them away."""
-        return f"Endpoint(id={self.id!r}, url={self.shown_url!r}, patterns={self.patterns!r}, enabled={self.enabled})"
+        return f"Endpoint({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        """Else rich, and tracebacks that it draws, would show every field."""
+        yield "id", self.id
+        yield "url", self.shown_url
+        yield "patterns", self.patterns
+        yield "enabled", self.enabled
 
 
 class Health(msgspec.Struct, frozen=True):

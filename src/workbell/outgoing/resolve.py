@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
 
 from workbell.errors import SendFailed
 from workbell.outgoing.address import NOT_AN_ADDRESS, why_not_public
@@ -15,12 +18,47 @@ from workbell.outgoing.target import Target
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 
 DEADLINE = 5.0
+MOST_QUESTIONS = 256  # that wait for an answer at once, also those that nobody waits for any more
+
+_questions = threading.BoundedSemaphore(MOST_QUESTIONS)
 
 
 async def ask_system(host: str, port: int) -> list[str]:
-    """The addresses that this machine's resolver knows, in the order in which they should be tried."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    """The addresses that this machine's resolver knows, in the order in which they should be tried.
+
+    Each question has a thread of its own. A name server that never answers holds it for as long as the system is
+    patient; the loop's own few threads are for others, who would wait behind it, and so would the end of the loop.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[Any]] = loop.create_future()
+
+    def tell(found: list[Any] | Exception) -> None:
+        if answer.done():  # too late
+            return
+        if isinstance(found, Exception):
+            answer.set_exception(found)
+        else:
+            answer.set_result(found)
+
+    def ask() -> None:
+        found: list[Any] | Exception
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+        except Exception as error:
+            found = error
+        finally:
+            _questions.release()
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(tell, found)
+
+    if not _questions.acquire(blocking=False):
+        raise SendFailed(f"{host}: too many names wait for their address; name servers do not answer.")
+    try:
+        threading.Thread(target=ask, name="workbell-resolve", daemon=True).start()
+    except BaseException:
+        _questions.release()
+        raise
+    return list(dict.fromkeys(str(entry[4][0]) for entry in await answer))
 
 
 async def resolve(target: Target, allow: AllowList, ask: Resolver = ask_system, timeout: float = DEADLINE) -> list[str]:

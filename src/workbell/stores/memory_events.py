@@ -220,6 +220,10 @@ class MemoryEvents:
     def find_health(self, endpoint_id: str) -> Health:
         return self._health.get(endpoint_id, Health(endpoint_id))
 
+    def failing_endpoints(self, at_least: int) -> list[str]:
+        with self._lock:
+            return [health.endpoint for health in self._health.values() if health.failures >= at_least]
+
     def forget_health(self, endpoint_id: str) -> None:
         with self._lock:
             self._health.pop(endpoint_id, None)

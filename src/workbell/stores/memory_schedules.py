@@ -31,6 +31,7 @@ class MemorySchedules:
     _finished: dict[str, Run]
     _keys: dict[tuple[str, str], tuple[str, datetime | None]]
     _events: dict[str, Event]
+    _event_keys: dict[tuple[str, str, str], str]
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,11 +56,13 @@ class MemorySchedules:
     def write_schedules(self, changes: Sequence[ScheduleChange]) -> set[str]:
         with self._lock:
             runs = (dict(self._live), dict(self._finished), dict(self._keys))
-            before = (dict(self._schedules), dict(self._ticks), dict(self._events))
+            before = (dict(self._schedules), dict(self._ticks))
+            events = (dict(self._events), dict(self._event_keys))
             try:
                 return {change.schedule.id for change in changes if self._change(change)}
             except BaseException:
-                self._schedules, self._ticks, self._events = before
+                self._schedules, self._ticks = before
+                self._events, self._event_keys = events
                 self._live, self._finished, self._keys = runs
                 raise
 

@@ -291,6 +291,9 @@ class Store(Protocol):
 
     def find_health(self, endpoint_id: str) -> Health: ...
 
+    def failing_endpoints(self, at_least: int) -> list[str]:
+        """Endpoints to which so many attempts in a row have failed."""
+
     def forget_health(self, endpoint_id: str) -> None:
         """As if nothing had been sent yet."""
 

@@ -72,10 +72,9 @@ class SqlEvents(ABC):
         return [Added(event.id, True) if event.id in made else Added(_holder(session, event), False) for event in new]
 
     def tell_in(self, session: Session, told: Iterable[Event]) -> None:
-        """Events that ride on other writes. Several of those may carry the same one; and in the order of their keys,
-        so that two writers of the same ones do not wait for each other crosswise."""
+        """Events that ride on other writes. Several of those may carry the same one."""
         once = {event.id: event for event in told}
-        self.emit_in(session, sorted(once.values(), key=lambda event: (event.tenant, event.source, event.key or "")))
+        self.emit_in(session, list(once.values()))
 
     # Fanning them out
 

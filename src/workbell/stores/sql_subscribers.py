@@ -102,5 +102,8 @@ class SqlSubscribers(ABC):
         found = self.read(lambda session: session.rows("find_health", id=endpoint_id))
         return event_rows.health_from(found[0]) if found else Health(endpoint_id)
 
+    def failing_endpoints(self, at_least: int) -> list[str]:
+        return [row[0] for row in self.read(lambda session: session.rows("failing_endpoints", at_least=at_least))]
+
     def forget_health(self, endpoint_id: str) -> None:
         self.write(lambda session: session.rows("delete_health", id=endpoint_id))

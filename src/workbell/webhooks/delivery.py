@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from workbell.errors import EndpointRefused, SecretSealed, SendFailed
+from workbell.errors import EndpointRefused, MissingPackage, SecretSealed, SendFailed
 from workbell.events.fan_out import DELIVERY, DELIVERY_QUEUE
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
@@ -46,7 +46,8 @@ def delivery_job(client: Client, senders: MakeSender = make_sender) -> JobFuncti
     """The job itself; none where nothing can be sent, so that deliveries wait for a worker that can."""
     if senders is make_sender and find_spec("httpx2") is None:
         return None
-    deliverer = Deliverer(client, senders)
+    limits = DeliveryLimits(client.subscriptions)
+    deliverer = Deliverer(client, senders, limits)
 
     async def deliver(ctx: Context, endpoint: str) -> Any:
         return await deliverer.deliver(ctx, endpoint)
@@ -61,25 +62,24 @@ def delivery_job(client: Client, senders: MakeSender = make_sender) -> JobFuncti
         retry=RETRY,
         limits=STANDARD,
     )
-    job.limits_of = DeliveryLimits(client.subscriptions)
+    job.limits_of = limits
     return job
 
 
 class Deliverer:
     """Sends for one process."""
 
-    def __init__(self, client: Client, senders: MakeSender) -> None:
+    def __init__(self, client: Client, senders: MakeSender, limits: DeliveryLimits) -> None:
         self._client = client
+        self._limits = limits
         self._senders = senders
         self._noted: dict[str, float] = {}  # when a success was last noted, by endpoint
+        # Now: a worker with a wrong key must not start, and then fail what it takes.
+        self._sealer = Sealer.from_setting(client.registry.resources.secret_key)
 
     @property
     def _store(self) -> Store:
         return self._client.store
-
-    @cached_property
-    def _sealer(self) -> Sealer:
-        return Sealer.from_setting(self._client.registry.resources.secret_key)
 
     @cached_property
     def _allow(self) -> AllowList:
@@ -98,22 +98,25 @@ class Deliverer:
         try:
             headers = headers_of(endpoint, event, body, now, self._sealer)
             answer = await sender.post(endpoint.url, body, headers)
-        except SecretSealed as error:  # our own fault: it does not count against the endpoint
+        except (SecretSealed, MissingPackage) as error:  # our own fault: it does not count against the endpoint
             raise TryAgain(str(error), result={"status_code": None}) from None
         except (SendFailed, EndpointRefused) as error:
             raise await self._failed(endpoint, Verdict(str(error)), {"status_code": None}) from None
         found = verdict(answer, self._store.clock.now())
         if found.words is not None:
             raise await self._failed(endpoint, found, told(answer))
-        await self._succeeded(endpoint)
+        await self._succeeded(endpoint, again=ctx.run.attempt > 1)
         return told(answer)
 
     def _look_up(self, endpoint_id: str, event_id: str | None) -> tuple[Endpoint | None, Event | None]:
         endpoint = self._client.subscriptions.current().endpoints.get(endpoint_id)
         return endpoint, self._store.find_events([event_id]).get(event_id) if event_id else None
 
-    async def _succeeded(self, endpoint: Endpoint) -> None:
+    async def _succeeded(self, endpoint: Endpoint, *, again: bool) -> None:
         at = self._store.clock.monotonic()
+        # Others wait for the news; or this very delivery failed before, perhaps in another process.
+        if again or self._limits.is_failing(endpoint.id):
+            self._noted.pop(endpoint.id, None)
         if at - self._noted.get(endpoint.id, -NOTED_EVERY) >= NOTED_EVERY:
             self._noted[endpoint.id] = at
             await self._client.hop(self._store.note_delivery, endpoint.id, True, self._store.clock.now())
@@ -130,6 +133,6 @@ class Deliverer:
         after = timedelta(seconds=self._client.registry.resources.webhook_disable_after)
         if reason is None and is_given_up(health, now, after):
             since = f"{health.failing_since:%Y-%m-%d %H:%M} UTC"
-            reason = f"{health.failures} deliveries in a row have failed since {since}"
+            reason = f"{health.failures} attempts in a row have failed since {since}"
         if reason is not None:
-            disable(self._store, self._client.subscriptions, endpoint.id, reason, now)
+            disable(self._store, self._client.subscriptions, endpoint.id, reason, now, endpoint.url)

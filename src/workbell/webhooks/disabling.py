@@ -43,12 +43,15 @@ def is_given_up(health: Health, now: datetime, after: timedelta) -> bool:
 
 
 def disable(
-    store: Store, subscriptions: Subscriptions, endpoint_id: str, reason: str, now: datetime
+    store: Store, subscriptions: Subscriptions, endpoint_id: str, reason: str, now: datetime, url: str | None = None
 ) -> Endpoint | None:
-    """Switch an endpoint off and tell so; none, if it was off already."""
+    """Switch an endpoint off and tell so; none, if it was off already.
+
+    `url` is where the reason was found: an endpoint that is somewhere else by now is left alone.
+    """
 
     def off(known: Endpoint) -> Endpoint | None:
-        if not known.enabled:
+        if not known.enabled or url not in (None, known.url):
             return None
         return msgspec.structs.replace(known, enabled=False, reason=reason, disabled_at=now, updated_at=now)
 

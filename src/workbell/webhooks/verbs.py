@@ -80,6 +80,8 @@ class Webhooks:
         fields = settled(settings, self._sealer)
         if url is not None:
             fields["url"] = checked_url(url, self._allow)
+            if self.get(endpoint_id).url != url:
+                self._client.store.forget_health(endpoint_id)  # the row of failures was that of another place
         return self._change(endpoint_id, **fields)
 
     async def aupdate(
@@ -104,9 +106,9 @@ class Webhooks:
 
     def enable(self, endpoint_id: str) -> Endpoint:
         """Send again. What failed meanwhile is not sent by itself: see `replay`."""
-        found = self._change(endpoint_id, enabled=True, reason=None, disabled_at=None)
-        self._client.store.forget_health(endpoint_id)  # else the next failure would count as one in the old row
-        return found
+        self.get(endpoint_id)
+        self._client.store.forget_health(endpoint_id)  # before: else a failure just now would count in the old row
+        return self._change(endpoint_id, enabled=True, reason=None, disabled_at=None)
 
     async def aenable(self, endpoint_id: str) -> Endpoint:
         return await self._client.hop(self.enable, endpoint_id)
@@ -172,6 +174,14 @@ class Webhooks:
 
     async def adescribe(self, endpoint_id: str) -> dict[str, Any]:
         return await self._client.hop(self.describe, endpoint_id)
+
+    def describe_all(self) -> Sequence[dict[str, Any]]:
+        """All endpoints as `describe` tells them, oldest first."""
+        store, sealer = self._client.store, self._sealer
+        return [describe(endpoint, store.find_health(endpoint.id), sealer) for endpoint in self.list()]
+
+    async def adescribe_all(self) -> Sequence[dict[str, Any]]:
+        return await self._client.hop(self.describe_all)
 
     # Deliveries
 

@@ -46,7 +46,7 @@ class Keeper:
         self._children: list[Kept] = []
         self._dead: list[tuple[float, int, Bury]] = []  # when to look, for which time, after whom
         self._random = Random()
-        self._telling = Telling(Subscriptions(self._store))
+        self._telling = Telling(Subscriptions(lambda: self._store))
         self._seen_at = 0.0
         self._failing = False
 

@@ -206,6 +206,22 @@ class TestRetiring:
             clock.advance(60)
         assert set(there(store)) == {"mail", "note"}
 
+    def test_two_versions_do_not_take_a_trigger_from_each_other(
+        self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock
+    ) -> None:
+        """During a deploy: else, of the events in between, half would miss what the newer code asks for."""
+        newer = DeclaredTriggers(store, "default", "shop")
+        shop.put(want("mail", "posts.created"))
+        newer.put(want("mail", "posts.*"))
+        for _ in range(5):
+            clock.advance(60)
+            shop.put(want("mail", "posts.created"), again=True)
+            assert there(store) == {"mail": "posts.*"}
+            newer.put(want("mail", "posts.*"), again=True)
+        clock.advance(121)  # the newer one is gone
+        shop.put(want("mail", "posts.created"), again=True)
+        assert there(store) == {"mail": "posts.created"}
+
     def test_those_of_other_sources_stay(self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
         by_hand(store, "hand")
         by_hand(store, "web", source="code:web", declared_at=clock.now())

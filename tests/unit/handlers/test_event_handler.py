@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from workbell import Cancel, Context, Event, InvalidOption, JobsError, Retry, Run, Snooze, Status, Workbell
 from workbell.handlers.context import detached
+from workbell.model.event import DEPTH_LIMIT
 from workbell.model.execution import Execution, ExecutionStatus
 from workbell.testing import drain
 
@@ -355,3 +357,39 @@ class TestEmitting:
     def test_of_another_run_there_is_no_event(self, workbell_memory: Workbell) -> None:
         workbell_memory.job(name="plain")(lambda ctx: ctx.event is None).enqueue()
         assert [run.result for run in drain(workbell_memory)] == [True]
+
+
+class TestChains:
+    def test_a_thread_of_the_handler_with_its_context(self, workbell_memory: Workbell) -> None:
+        """C2: what it tells or asks for there is traced back to the run, so that a chain has an end."""
+        bell = workbell_memory
+
+        @bell.job
+        def work() -> None:
+            return None
+
+        @bell.on("posts.created")
+        def again(ctx: Context) -> None:
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(ctx.emit, "posts.created").result()
+                pool.submit(ctx.enqueue, "work").result()
+
+        first = bell.emit("posts.created")
+        ended = drain(bell)
+        depths = {event.id: event.depth for event in bell.events.list()}
+        assert sorted(depths.values()) == list(range(DEPTH_LIMIT + 1))
+        by_job = {name: [run for run in ended if run.job == name] for name in ("again", "work")}
+        assert [len(runs) for runs in by_job.values()] == [DEPTH_LIMIT, DEPTH_LIMIT]
+        assert sorted(run.options.depth for run in by_job["work"]) == list(range(DEPTH_LIMIT))
+        causes = {event.cause for event in bell.events.list() if event.id != first.id}
+        assert causes == {run.id for run in by_job["again"]}
+
+    @pytest.mark.anyio
+    async def test_of_a_direct_call_there_is_no_run(self, workbell_memory: Workbell) -> None:
+        bell = workbell_memory
+
+        @bell.job
+        async def tell(ctx: Context) -> list[Event]:
+            return [ctx.emit("posts.created"), await ctx.aemit("posts.created")]
+
+        assert [(event.cause, event.depth) for event in await tell()] == [(None, 0)] * 2

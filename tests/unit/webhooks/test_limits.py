@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.webhook_scene import URL, Scene
+from tests.support.webhook_scene import ONCE, URL, Scene
 from workbell.events.fan_out import delivery_lane
 from workbell.model.endpoint import Endpoint
 from workbell.model.limit import Limit
 from workbell.model.rate import Rate
 from workbell.webhooks.delivery import delivery_job
-from workbell.webhooks.limits import AT_ONCE, FRESH
+from workbell.webhooks.limits import AT_ONCE, FAILING_AFTER, FRESH
 
 
 @pytest.fixture
@@ -61,3 +61,43 @@ def test_where_nothing_can_be_sent_there_is_no_such_job(scene: Scene, monkeypatc
     monkeypatch.setattr("workbell.webhooks.delivery.find_spec", asked.append)
     assert delivery_job(scene.bell) is None
     assert asked == ["httpx2"]
+
+
+def test_one_that_keeps_failing_is_only_probed(scene: Scene) -> None:
+    """So that silent endpoints, however many, leave places for the rest; and the others' attempts are not spent."""
+    sender = scene.pretend()
+    sender.status = 500
+    dead, _ = scene.webhooks.add(URL, patterns="posts.*", retry=ONCE, concurrency=3)
+    for _ in range(FAILING_AFTER):
+        scene.send()
+    assert len(sender.sent) == FAILING_AFTER
+    scene.clock.advance(FRESH + 0.001)
+    assert (limit_of(scene, dead).concurrency, limit_of(scene, dead).rate) == (1, Rate(1, 60))
+    for _ in range(3):
+        scene.send()
+    assert len(sender.sent) == FAILING_AFTER + 1, "one of three"
+    sender.status = 200
+    scene.clock.advance(61)
+    scene.work()
+    assert len(sender.sent) == FAILING_AFTER + 2, "again one"
+    scene.clock.advance(FRESH + 0.001)
+    assert limit_of(scene, dead).concurrency == 3
+    scene.work()
+    assert len(sender.sent) == FAILING_AFTER + 3, "it answers: all are sent"
+
+
+def test_what_waits_for_a_failing_one_is_canceled_at_once_when_it_is_disabled(scene: Scene) -> None:
+    sender = scene.pretend()
+    sender.status = 500
+    dead, _ = scene.webhooks.add(URL, patterns="posts.*", retry=ONCE)
+    for _ in range(FAILING_AFTER):
+        scene.send()
+    scene.clock.advance(FRESH + 0.001)
+    for _ in range(4):
+        scene.send()
+    scene.webhooks.disable(dead.id)
+    scene.clock.advance(FRESH + 0.001)
+    scene.work()
+    statuses = [delivery.status for delivery in scene.webhooks.deliveries(dead.id, limit=4)]
+    assert statuses.count("canceled") == 3
+    assert statuses.count("failed") == 1

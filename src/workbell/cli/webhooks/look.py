@@ -28,9 +28,9 @@ PATTERNS = 40  # letters of the patterns in a list
 @json_option
 def list_endpoints(url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
-        found = bell.webhooks.list()
-        told = [bell.webhooks.describe(endpoint.id) for endpoint in found] if as_json else []
-        health = {} if as_json else {endpoint.id: bell.webhooks.health(endpoint.id) for endpoint in found}
+        told = bell.webhooks.describe_all() if as_json else []
+        found = [] if as_json else bell.webhooks.list()
+        health = {endpoint.id: bell.store.find_health(endpoint.id) for endpoint in found}
         now = bell.store.clock.now()
     if as_json:
         print_json(told)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any, TypeVar, cast
 
@@ -39,17 +39,23 @@ def settings_of(given: dict[str, Any]) -> EndpointSettings:
     retry = retry_config(given)
     said = {word: value for word, value in given.items() if value not in (None, ())}
     if "headers" in said:
-        said["headers"] = dict(_header(text) for text in said["headers"])
+        said["headers"] = _headers(said["headers"])
     if isinstance(said.get("timeout"), timedelta):
         said["timeout"] = said["timeout"].total_seconds()
     return cast(EndpointSettings, said | ({"retry": retry} if retry else {}))
 
 
-def _header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    if not colon:
-        raise click.BadParameter(f'write a header as "Name: value", not {name!r}.', param_hint="--header")
-    return name.strip(), value.strip()
+def _headers(given: Iterable[str]) -> dict[str, str]:
+    """By their names. No message repeats what was given: there may be a token in it."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, colon, value = (part.strip() for part in text.partition(":"))
+        if not colon:
+            raise click.BadParameter('write a header as "Name: value".', param_hint="--header")
+        if name in found:
+            raise click.BadParameter(f"{name} is given twice.", param_hint="--header")
+        found[name] = value
+    return found
 
 
 def secret_option(command: Command) -> Command:

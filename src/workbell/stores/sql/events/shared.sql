@@ -83,6 +83,9 @@ RETURNING {health}
 -- find_health: how deliveries to an endpoint go
 SELECT {health} FROM workbell_health WHERE endpoint = :id
 
+-- failing_endpoints: those to which many attempts in a row have failed; there are few rows
+SELECT endpoint FROM workbell_health WHERE failures >= :at_least
+
 -- export_events: all events, by id
 SELECT {event_columns} FROM workbell_events WHERE id > :after ORDER BY id LIMIT :limit
 

@@ -125,13 +125,14 @@ class AddingContract:
         add(store, request("send", lane_key="k"))
         (done,) = claim(store)
         store.apply([state.succeed(done, after(1), result=None, keep=KEEP.succeeded)])
-        waiting, _other, foreign, elsewhere, _plain = add(
+        (plain,) = add(store, request("send"))
+        assert ids(store.list_runs(Filter("default", lane_key="k"))) == [done.id], plain.id
+        waiting, _other, foreign, elsewhere = add(
             store,
             request("send", lane_key="k"),
             request("send", lane_key="l"),
             request("send", lane_key="k", tenant="b"),
             request("work", lane_key="k"),
-            request("send"),
         )
         assert ids(store.list_runs(Filter("default", job="send", lane_key="k"))) == [waiting.id, done.id]
         assert ids(store.list_runs(Filter("default", lane_key="k"))) == [elsewhere.id, waiting.id, done.id]

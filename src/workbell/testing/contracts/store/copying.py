@@ -165,6 +165,13 @@ class CopyingContract:
         assert [event.id for event in store.waiting_events(9)] == [later.id]
         assert ids(claim(store)) == run_ids(decided)
 
+    def test_events_come_after_what_follows_from_them(self, store: Store) -> None:
+        """An event that still waits has no runs in the copy, also if it is fanned out while the copy is taken."""
+        fill(store)
+        batches = list(store.export())
+        places = {name: [n for n, batch in enumerate(batches) if getattr(batch, name)] for name in Batch._fields}
+        assert max(places["matches"] + places["runs"]) <= min(places["events"])
+
     def test_a_match_says_that_its_event_was_fanned_out(self, store: Store) -> None:
         """Pages may come one by one, and none after it."""
         (event,) = told(store, fact())

@@ -111,8 +111,8 @@ class FanningContract:
         assert len({head.lane for head in store.survey(-1, 100)}) == len(lanes)
         for lane in lanes:
             found = store.list_runs(Filter("default", job="send", lane_key=lane))
-            assert [(run.event, run.lane.key, run.input) for run in found] == [
-                (event.id, lane, lane) for event in reversed(events)
+            assert [(run.event, run.lane.key, run.input_text) for run in found] == [
+                (event.id, lane, f'"{lane}"') for event in reversed(events)
             ]
 
     def test_many_runs_of_many_events(self, store: Store) -> None:

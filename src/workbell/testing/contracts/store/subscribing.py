@@ -216,6 +216,15 @@ class SubscribingContract:
         assert store.note_delivery(sent, True, then) == Health(sent, 0, None, then, None)
         assert store.find_health(sent) == Health(sent, 0, None, then, None)
 
+    def test_those_that_keep_failing_are_found(self, store: Store) -> None:
+        well, badly, better = new_id(), new_id(), new_id()
+        for number in range(3):
+            store.note_delivery(well, True, after(number))
+            store.note_delivery(badly, False, after(number))
+            store.note_delivery(better, number == 2, after(number))
+        assert store.failing_endpoints(3) == [badly]
+        assert store.failing_endpoints(4) == []
+
     def test_failures_at_once_are_all_counted(self, store: Store) -> None:
         sent = new_id()
         counted = at_once(lambda number: store.note_delivery(sent, False, after(number)).failures)
