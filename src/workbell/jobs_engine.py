@@ -61,6 +61,7 @@ class JobsEngine:
         self._files: JobFiles | None = None
         self._loaded: dict[str, JobFile] = {}
         self._watch: Watch | None = None
+        self._triggers: DeclaredTriggers | None = None
         self._listeners: list[Callable[[Change], None]] = []
         self.problems: Sequence[Problem] = ()
         self.keeps_schedules = True  # a worker beside a scheduler leaves that to it
@@ -99,7 +100,7 @@ class JobsEngine:
     def _take_over(self, change: Change) -> None:
         store, registry = self._client.store, self._client.registry
         store.check()
-        taken = {job.name for job in registry if job.name not in self._loaded}
+        taken = set(registry.served) - set(self._loaded)  # also what Workbell itself has
         clashes = [file for file in change.loaded if file.name in taken]
         files = [file for file in change.loaded if file.name not in taken]
         problems = [*change.problems, *(self.clash_of(file) for file in clashes)]
@@ -135,7 +136,9 @@ class JobsEngine:
 
     @property
     def _declared(self) -> DeclaredTriggers:
-        return DeclaredTriggers(self._client.store, self._client.tenant, self.project)
+        if self._triggers is None or self._triggers.store is not self._client.store:  # a test may have given another
+            self._triggers = DeclaredTriggers(self._client.store, self._client.tenant, self.project)
+        return self._triggers
 
     @property
     def _broken(self) -> set[str]:

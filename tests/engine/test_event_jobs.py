@@ -120,6 +120,18 @@ class TestDeclared:
             bell.engine.declare_again()
         assert there(bell) == {"mail": ("posts.*", "file:demo"), "note": ("users.*", "code:demo")}
 
+    def test_what_cannot_be_put_is_told_once(self, bell: Workbell, caplog: pytest.LogCaptureFixture) -> None:
+        bell.processor("other")(lambda: None)
+        for name in ("note", "note:users.*"):
+            bell.triggers.add(name, pattern="posts.*", processor="other")
+        bell.on("users.*", name="note")(lambda: None)
+        bell.engine.start()
+        bell.engine.declare_again()
+        assert [line for line in caplog.messages if "rename" in line] == [
+            "job note: no trigger for users.* could be made, because the names note and note:users.* are taken by "
+            "others; rename one of those, or the job"
+        ]
+
     def test_an_operator_s_word_stays(self, bell: Workbell) -> None:
         bell.on("posts.*", name="note")(lambda: None)
         bell.engine.start()
@@ -131,6 +143,16 @@ class TestDeclared:
 
 
 class TestFiles:
+    def test_not_in_the_place_of_a_job_of_workbell(self, bell: Workbell, project: ProjectFolder) -> None:
+        """C8: a file of that name would get all deliveries, and seem to make them."""
+        project.write("jobs/webhook-delivery.py", 'schedule = "0 3 * * *"\ndef run(ctx):\n    pass\n')
+        bell.engine.load()
+        (problem,) = bell.engine.problems
+        assert "rename the file" in problem.message
+        found = bell.registry.find("webhook-delivery")
+        assert found is not None
+        assert found.handler.startswith("workbell")
+
     def test_an_event_starts_the_file(self, bell: Workbell, project: ProjectFolder) -> None:
         project.write("jobs/mail.py", 'on = ["posts.*", "users.created"]\n' + HANDLER)
         bell.engine.load()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,9 +12,12 @@ from tests.integration.conftest import Folder
 from tests.support.command_line import Answer, assert_refused
 from tests.support.hooks import Hooks
 from tests.support.waiting import until
-from workbell import Workbell
+from workbell import Run, Workbell
+from workbell.client import Client
+from workbell.model.endpoint import Endpoint
 from workbell.model.event import MatchOutcome
 from workbell.model.ids import new_id
+from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing import drain
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -91,6 +94,7 @@ def test_the_secret_alone_is_what_a_pipe_gets(folder: Folder, bell: Workbell, ho
         (["https://example.com"], 2, "--pattern"),
         (["https://example.com", "--pattern", "po*"], 1, "one whole segment"),
         (["https://example.com", "--pattern", "*", "--header", "X-Token"], 2, "Name: value"),
+        (["https://example.com", "--pattern", "*", "--header", "X-A: 1", "--header", "X-A: 2"], 2, "given twice"),
         (["https://example.com", "--pattern", "*", "--header", "Webhook-Id: x"], 1, "webhook-id"),
         (["https://example.com", "--pattern", "*", "--secret", "short"], 1, "secret"),
         (["https://example.com", "--pattern", "*", "--rate", "often"], 1, "rate"),
@@ -103,6 +107,29 @@ def test_what_cannot_be_added(arguments: list[str], code: int, words: str, folde
     assert words in answer.error.lower() or words in answer.error
     assert "Traceback" not in answer.error
     assert bell.webhooks.list() == []
+
+
+def test_a_token_is_not_repeated_where_a_header_is_written_wrongly(folder: Folder, bell: Workbell) -> None:
+    wrong = folder.call("webhooks", "add", "https://example.com", "--pattern", "*", "--header", "Authorization hush")
+    assert wrong.code == 2
+    assert "hush" not in wrong.error
+
+
+def test_a_list_looks_once(folder: Folder, bell: Workbell, hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many endpoints there are: not all of them again for each."""
+    for _ in range(3):
+        bell.webhooks.add(hooks.url("/hook"), patterns="posts.*")
+    looks = []
+    real = SqliteStore.list_endpoints
+
+    def watched(store: SqliteStore, tenant: str | None = None) -> list[Endpoint]:
+        looks.append(tenant)
+        return real(store, tenant)
+
+    monkeypatch.setattr(SqliteStore, "list_endpoints", watched)
+    assert len(folder.ask("webhooks", "list")) == 3
+    assert folder.call("webhooks", "list").out.count("none yet") == 3
+    assert looks == ["default", "default"]
 
 
 def test_changed_switched_and_removed(folder: Folder, bell: Workbell, hooks: Hooks) -> None:
@@ -139,6 +166,7 @@ def test_deliveries_and_replay(folder: Folder, bell: Workbell, hooks: Hooks) -> 
     assert "It answered 500." in text.out
     [one] = folder.ask("webhooks", "deliveries", short, "--status", "failed")
     assert (one["event"], one["status_code"], one["attempts"]) == (bad.id, 500, 1)
+    assert '"answer":"thanks"' in folder.call("runs", "show", one["id"]).out  # also of an attempt that failed
     assert "1 failed in a row" in folder.call("webhooks", "list").out
     assert folder.call("webhooks", "replay", short).code == 2
     [again] = folder.ask("webhooks", "replay", short, "--since", "1h")
@@ -166,7 +194,24 @@ def test_a_ping(folder: Folder, bell: Workbell, hooks: Hooks) -> None:
     assert f"{hooks.url('/hook')} did not take the ping: It answered 503." in refused.out
 
 
-def ping(folder: Folder, bell: Workbell, short: str) -> Answer:
+def test_a_ping_that_is_not_answered_yet(
+    folder: Folder, bell: Workbell, hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was sent, and nobody is told otherwise."""
+    short = add(folder, hooks)["id"][-8:]
+    hooks.hold("/hook")
+
+    def looks_late(known: Client, run_id: str) -> Iterator[Run]:
+        hooks.wait_for(1)
+        yield known.get(run_id)
+
+    monkeypatch.setattr("workbell.cli.webhooks.ping.looks", looks_late)
+    late = ping(folder, bell, short, "--timeout", "0", after=lambda: hooks.release("/hook"))
+    assert late.code == 3, late
+    assert "The ping is on its way, and there is no answer yet." in late.out
+
+
+def ping(folder: Folder, bell: Workbell, short: str, *options: str, after: Callable[[], None] = lambda: None) -> Answer:
     """Send one, with somebody there who works."""
     known = len(bell.runs())
 
@@ -177,6 +222,7 @@ def ping(folder: Folder, bell: Workbell, short: str) -> Answer:
     worker = threading.Thread(target=work)
     worker.start()
     try:
-        return folder.call("webhooks", "test", short)
+        return folder.call("webhooks", "test", short, *options)
     finally:
+        after()
         worker.join()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -70,6 +70,7 @@ class Pretended:
         self.status = 200
         self.by_url: dict[str, int] = {}
         self.sent: list[tuple[str, dict[str, str]]] = []
+        self.before: Callable[[], object] = lambda: None  # what happens just before it answers
 
     def made(self, allow: AllowList, timeout: float) -> Any:
         self.allow, self.timeout = allow, timeout
@@ -77,6 +78,7 @@ class Pretended:
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         self.sent.append((url, dict(headers)))
+        self.before()
         status = self.by_url.get(url, self.status)
         if not status:
             raise SendFailed("The connection was refused.")

@@ -39,13 +39,15 @@ def _endpoints(store: Store, endpoints: Sequence[Endpoint], now: datetime) -> It
         lacks = "httpx2 is not installed here, so nothing is sent from here: pip install 'workbell[webhooks]'."
         yield "note", "webhooks", lacks
     if any(secret.text.startswith(PLAIN) for endpoint in endpoints for secret in endpoint.secrets):
-        bare = f"secrets are stored unsealed; `{COMMAND}` makes a key to be set as {VARIABLE}."
+        # A key that is set now seals what is written from now on.
+        bare = f"secrets are stored unsealed; set {VARIABLE} (`{COMMAND}` makes a key), then rotate them."
         yield "note", "webhooks", bare
     for endpoint in disabled[:MOST]:
         yield "note", "disabled endpoint", f"{endpoint.id} ({endpoint.shown_url}): {endpoint.reason}"
-    for endpoint in [one for one in endpoints if one.enabled][:MOST]:
+    failing = set(store.failing_endpoints(1))
+    for endpoint in [one for one in endpoints if one.enabled and one.id in failing][:MOST]:
         health = store.find_health(endpoint.id)
-        if health.failing_since is not None:
+        if health.failing_since is not None:  # it may have answered just now
             since = span(now - health.failing_since)
             row = f"{health.failures:,} attempts in a row" if health.failures > 1 else "the last attempt"
             text = f"{endpoint.id} ({endpoint.shown_url}): {row} failed; the first of them {since} ago"

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from workbell.errors import StoreError
+from workbell.model.clock import EPOCH
 from workbell.model.ids import new_id
 from workbell.model.job import NAME_LIMIT
 from workbell.model.retry import Retry
@@ -46,10 +47,11 @@ class DeclaredTriggers:
     """The triggers of a project's code and job files, for one tenant."""
 
     def __init__(self, store: Store, tenant: str, project: str) -> None:
-        self._store = store
+        self.store = store
         self._tenant = tenant
         self.code, self.files = f"code:{project}", f"file:{project}"
         self._told: set[Wanted] = set()
+        self._since = self._last = EPOCH  # we have declared ours again and again from then until then
 
     def put(self, wanted: Sequence[Wanted], *, again: bool = False) -> None:
         """Have these triggers in the store, and note that they are wanted. Whether one is enabled stays as it is.
@@ -58,19 +60,21 @@ class DeclaredTriggers:
         of a trigger meanwhile stays, for as long as it declares that.
         """
         for _ in range(TRIES):
-            now = self._store.clock.now()
+            now = self.store.clock.now()
             plan = Plan(self._listed(), wanted, (self.code, self.files), self._tenant, now, again=again)
-            if all(self._store.write_trigger(trigger, expected) for trigger, expected in plan.changes):
-                self._store.declare_triggers(plan.ids, now)
+            changing = next((one.name for one, old in plan.changes if not self.store.write_trigger(one, old)), None)
+            if changing is None:
+                self.store.declare_triggers(plan.ids, now)
+                self._since, self._last = now if now - self._last > FRESH else self._since, now
                 self._tell(plan.refused)
                 return
-        raise StoreError(f"trigger {wanted[0].job}: it kept changing while it was being put; try again.")
+        raise StoreError(f"trigger {changing}: it kept changing while it was being put; try again.")
 
     def hold(self, jobs: Collection[str]) -> None:
         """Note that triggers of these job files may still be wanted: the files are broken, and nobody can say."""
         if jobs:
             held = [one.id for one in self._listed() if one.source == self.files and one.job in jobs]
-            self._store.declare_triggers(held, self._store.clock.now())
+            self.store.declare_triggers(held, self.store.clock.now())
 
     def drop(self, pairs: Collection[tuple[str, str]]) -> None:
         """Remove triggers of job files at once, by job and pattern: somebody has just taken them out of the file."""
@@ -79,18 +83,24 @@ class DeclaredTriggers:
             self._delete(gone, "its job file no longer asks for it")
 
     def retire(self) -> None:
-        """Remove triggers of the project that nobody has declared for long; put those that are wanted before."""
-        before = self._store.clock.now() - KEPT
+        """Remove triggers of the project that nobody has declared for long; put those that are wanted before.
+
+        Only while we were there ourselves: after a time when nobody was, or none could reach the store, whoever is back
+        first must not remove what the others still want, with what an operator has said of it.
+        """
+        before = self.store.clock.now() - KEPT
+        if self._since > before:
+            return
         ours = [one for one in self._listed() if one.source in (self.code, self.files)]
         gone = [one for one in ours if (one.declared_at or one.updated_at) <= before]
         self._delete(gone, "no process has declared it for ten minutes")
 
     def _listed(self) -> list[Trigger]:
-        return self._store.list_triggers(self._tenant)
+        return self.store.list_triggers(self._tenant)
 
     def _delete(self, triggers: Iterable[Trigger], reason: str) -> None:
         for trigger in triggers:
-            if self._store.delete_trigger(trigger.id):
+            if self.store.delete_trigger(trigger.id):
                 log.info("trigger %s for %s is removed: %s", trigger.name, trigger.pattern, reason)
 
     def _tell(self, refused: Sequence[Wanted]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -23,9 +22,8 @@ class SealedSecret(msgspec.Struct, frozen=True, omit_defaults=True):
         """Without the text, which is the secret itself where no key is configured."""
         return f"SealedSecret(created_at={self.created_at!r}, until={self.until!r})"
 
-    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
-        yield "created_at", self.created_at
-        yield "until", self.until
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("created_at", self.created_at), ("until", self.until)]
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,12 +57,14 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Without headers and secrets: what is shown by accident must not give them away."""
         return f"Endpoint({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
 
-    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Else rich, and tracebacks that it draws, would show every field."""
-        yield "id", self.id
-        yield "url", self.shown_url
-        yield "patterns", self.patterns
-        yield "enabled", self.enabled
+        return [
+            ("id", self.id),
+            ("url", self.shown_url),
+            ("patterns", self.patterns),
+            ("enabled", self.enabled),
+        ]
 
 
 class Health(msgspec.Struct, frozen=True):

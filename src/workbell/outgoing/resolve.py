@@ -44,7 +44,7 @@ async def ask_system(host: str, port: int) -> list[str]:
         found: list[Any] | Exception
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-        except Exception as error:
+        except (OSError, UnicodeError) as error:
             found = error
         finally:
             _questions.release()

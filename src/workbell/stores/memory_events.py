@@ -185,13 +185,15 @@ class MemoryEvents:
             found = [trigger for trigger in self._triggers.values() if tenant in (None, trigger.tenant)]
         return sorted(found, key=lambda trigger: (trigger.tenant, trigger.name))
 
-    def write_endpoint(self, endpoint: Endpoint, expected: int | None) -> bool:
+    def write_endpoint(self, endpoint: Endpoint, expected: int | None, emits: Sequence[Event] = ()) -> bool:
         with self._lock:
             known = self._endpoints.get(endpoint.id)
             if (known is None) != (expected is None) or (known is not None and known.version != expected):
                 return False
             self._endpoints[endpoint.id] = replace(endpoint, version=0 if expected is None else expected + 1)
             self._subscriptions += 1
+            for event in emits:
+                self._add_event(event)
             return True
 
     def delete_endpoint(self, endpoint_id: str) -> bool:

@@ -278,8 +278,8 @@ class Store(Protocol):
     def list_triggers(self, tenant: str | None = None) -> list[Trigger]:
         """The triggers of a tenant, or of all, by name."""
 
-    def write_endpoint(self, endpoint: Endpoint, expected: int | None) -> bool:
-        """A new endpoint (`expected` is none), or a change if it still has this version."""
+    def write_endpoint(self, endpoint: Endpoint, expected: int | None, emits: Sequence[Event] = ()) -> bool:
+        """A new endpoint (`expected` is none), or a change if it still has this version; with what that tells."""
 
     def delete_endpoint(self, endpoint_id: str) -> bool: ...
 

@@ -6,11 +6,12 @@ Every change raises a number, in the same transaction: whoever keeps triggers in
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
 from workbell.model.endpoint import Endpoint, Health
+from workbell.model.event import Event
 from workbell.model.trigger import Trigger
 from workbell.stores import event_rows
 from workbell.stores.session import Session
@@ -26,6 +27,9 @@ class SqlSubscribers(ABC):
 
     @abstractmethod
     def write(self, work: Callable[[Session], T]) -> T: ...
+
+    @abstractmethod
+    def tell_in(self, session: Session, told: Iterable[Event]) -> None: ...
 
     def subscriptions_version(self) -> int:
         return self.read(lambda session: int(session.rows("subscriptions")[0][0]))
@@ -68,13 +72,17 @@ class SqlSubscribers(ABC):
 
     # Endpoints
 
-    def write_endpoint(self, endpoint: Endpoint, expected: int | None) -> bool:
+    def write_endpoint(self, endpoint: Endpoint, expected: int | None, emits: Sequence[Event] = ()) -> bool:
         values = event_rows.endpoint_values(endpoint)
 
         def work(session: Session) -> bool:
             if expected is None:
                 return bool(session.rows("add_endpoint", **values))
-            return bool(session.rows("update_endpoint", **(values | {"expected": expected, "version": expected + 1})))
+            version = {"expected": expected, "version": expected + 1}
+            written = bool(session.rows("update_endpoint", **(values | version)))
+            if written and emits:
+                self.tell_in(session, emits)
+            return written
 
         return self._change(work)
 

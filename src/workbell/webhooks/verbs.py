@@ -20,8 +20,9 @@ from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
 from workbell.stores.port import Filter
 from workbell.webhooks import replay
+from workbell.webhooks.changing import Change, change
 from workbell.webhooks.describe import Delivery, NewEndpoint, delivery_of, describe
-from workbell.webhooks.disabling import change, disable
+from workbell.webhooks.disabling import disable
 from workbell.webhooks.endpoints import OVERLAP, EndpointSettings, checked_url, first_secret, rotated, settled
 from workbell.webhooks.sealing import Sealer
 from workbell.webhooks.signature import check_secret, new_secret
@@ -96,7 +97,7 @@ class Webhooks:
         text = new_secret() if secret is None else check_secret(secret)
         both, sealed, now = span("overlap", overlap), self._sealer.seal(text), self._client.store.clock.now()
         self.get(endpoint_id)
-        found = change(self._client.store, endpoint_id, lambda known: rotated(known, sealed, now, both))
+        found = change(self._client.store, endpoint_id, lambda known: Change(rotated(known, sealed, now, both)))
         return NewEndpoint(found or self.get(endpoint_id), text)
 
     async def arotate(
@@ -134,7 +135,7 @@ class Webhooks:
     def _change(self, endpoint_id: str, **fields: Any) -> Endpoint:
         self.get(endpoint_id)
         fields["updated_at"] = self._client.store.clock.now()
-        found = change(self._client.store, endpoint_id, lambda known: msgspec.structs.replace(known, **fields))
+        found = change(self._client.store, endpoint_id, lambda known: Change(msgspec.structs.replace(known, **fields)))
         return found or self.get(endpoint_id)
 
     # Look

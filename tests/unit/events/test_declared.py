@@ -206,6 +206,29 @@ class TestRetiring:
             clock.advance(60)
         assert set(there(store)) == {"mail", "note"}
 
+    def test_who_is_back_first_removes_nothing(
+        self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock
+    ) -> None:
+        """One project, two programs, and nobody was there for an hour; or the store was not."""
+        other = DeclaredTriggers(store, "default", "shop")
+        other.put(want("note", "users.*"))
+        (note,) = store.list_triggers("default")
+        store.write_trigger(msgspec.structs.replace(note, enabled=False), note.version)
+        for away in (0, 3600):
+            clock.advance(away)
+            shop.put(want("mail", "posts.*"))
+            shop.retire()
+            assert [one.enabled for one in store.list_triggers("default")] == [True, False]
+        for _ in range(9):
+            clock.advance(60)
+            shop.put(want("mail", "posts.*"), again=True)
+            shop.retire()
+        assert set(there(store)) == {"mail", "note"}
+        clock.advance(60)
+        shop.put(want("mail", "posts.*"), again=True)
+        shop.retire()
+        assert set(there(store)) == {"mail"}
+
     def test_two_versions_do_not_take_a_trigger_from_each_other(
         self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock
     ) -> None:

@@ -8,12 +8,16 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from tests.support.webhook_scene import ONCE, URL, Scene
+from tests.support.webhook_scene import ONCE, URL, Pretended, Scene
 from tests.unit.makers import NOW
+from workbell import Workbell
 from workbell.model.endpoint import Endpoint, Health
 from workbell.model.event import Event
 from workbell.model.system_events import WEBHOOK_DISABLED
-from workbell.webhooks.disabling import FEWEST_FAILURES, change, disable, is_given_up
+from workbell.testing import drain
+from workbell.webhooks.changing import Change, change
+from workbell.webhooks.delivery import delivery_job
+from workbell.webhooks.disabling import FEWEST_FAILURES, disable, is_given_up
 
 DAYS = timedelta(days=5)
 
@@ -101,6 +105,43 @@ def test_a_success_ends_the_row(scene: Scene) -> None:
     assert scene.webhooks.get(endpoint.id).enabled
 
 
+def test_a_success_ends_the_row_that_another_process_began(scene: Scene) -> None:
+    here = scene.pretend()
+    endpoint, _ = scene.webhooks.add(URL, patterns="posts.*")
+    scene.send()  # noted here; another success in the same minute is not
+    with Workbell(store=scene.store, settings=scene.bell.settings) as other:
+        there = Pretended()
+        there.status = 500
+        other.registry.add_built_in(delivery_job(other, there.made))
+        scene.emit()
+        drain(other)
+        assert scene.webhooks.health(endpoint.id).failures == 1
+        scene.clock.advance(seconds=10)
+        scene.work()
+    assert (len(there.sent), len(here.sent)) == (1, 2)
+    assert scene.webhooks.health(endpoint.id).failing_since is None
+
+
+def test_the_answer_of_another_place_does_not_switch_it_off(scene: Scene) -> None:
+    """It was moved while a delivery was on its way to where it had been."""
+    sender = scene.pretend()
+    endpoint, _ = scene.webhooks.add(URL, patterns="posts.*", retry=ONCE)
+    sender.by_url[URL] = 410
+    sender.before = lambda: scene.webhooks.update(endpoint.id, url=URL + "/new")
+    scene.send()
+    assert scene.webhooks.get(endpoint.id).enabled
+
+
+def test_at_another_place_it_starts_anew(scene: Scene) -> None:
+    scene.pretend().status = 500
+    endpoint, _ = scene.webhooks.add(URL, patterns="posts.*", retry=ONCE)
+    scene.send()
+    scene.webhooks.update(endpoint.id, url=URL, description="the same place")
+    assert scene.webhooks.health(endpoint.id).failures == 1
+    scene.webhooks.update(endpoint.id, url=URL + "/new")
+    assert scene.webhooks.health(endpoint.id) == Health(endpoint.id)
+
+
 def test_a_quiet_endpoint_is_given_time(scene: Scene) -> None:
     """Nine failures, however long they take, are not a long row."""
     scene.pretend().status = 503
@@ -165,11 +206,11 @@ def test_a_change_that_somebody_else_made_meanwhile_is_kept(scene: Scene) -> Non
     endpoint, _ = scene.webhooks.add(URL, patterns="posts.*")
     looks = []
 
-    def slowly(known: Endpoint) -> Endpoint:
+    def slowly(known: Endpoint) -> Change:
         looks.append(known.description)
         if len(looks) == 1:
             scene.webhooks.update(endpoint.id, description="by another")
-        return msgspec.structs.replace(known, url=URL + "/new")
+        return Change(msgspec.structs.replace(known, url=URL + "/new"))
 
     changed = change(scene.store, endpoint.id, slowly)
     assert looks == ["", "by another"]

@@ -8,10 +8,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from rich.pretty import pretty_repr
 
 from tests.support.webhook_scene import URL, Pretended, Scene
 from workbell import Retry, WorkbellError
-from workbell.errors import EndpointNotFound, EndpointRefused, InvalidEvent, InvalidOption, RunNotFound
+from workbell.errors import EndpointNotFound, EndpointRefused, InvalidEvent, InvalidOption, RunNotFound, SettingsError
 from workbell.handlers.resources import Resources
 from workbell.model.endpoint import Health
 from workbell.model.ids import new_id
@@ -287,6 +288,8 @@ def test_secrets_are_never_shown(scene: Scene, sender: Pretended, caplog: pytest
         repr(new),
         repr(endpoint),
         f"{endpoint}",
+        repr(endpoint.secrets),
+        pretty_repr([made, new, endpoint]),
         repr(scene.webhooks.list()),
         repr(scene.webhooks.describe(endpoint.id) | {"url": ""}),
         repr(scene.bell.settings),
@@ -312,3 +315,9 @@ def test_whoever_has_another_key_still_sees_the_rest() -> None:
             scene.bell.registry.resources = scene.bell.registry.resources._replace(secret_key=key)
             told = scene.webhooks.describe(endpoint.id)
             assert (told["sealed"], told["header_names"], told["url"]) == (True, None, URL)
+
+
+def test_a_key_that_is_none_is_refused_at_once() -> None:
+    """Not by the first delivery, which would spend its attempts on it."""
+    with pytest.raises(SettingsError, match="new-key"):
+        Scene(secret_key="guess me")

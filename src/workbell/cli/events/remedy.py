@@ -33,7 +33,11 @@ def remedy(event_type: str, patterns: Sequence[tuple[str, str]]) -> str:
     if near:
         return f"The nearest is {_of(near[0], dict(patterns)[near[0]])}."
     add = f"`workbell triggers add NAME --pattern {first}.* --processor JOB`"
-    there = "There is 1 pattern, and it is not" if len(patterns) == 1 else f"There are {len(patterns):,} patterns, and none is"
+    there = (
+        "There is 1 pattern, and it is not"
+        if len(patterns) == 1
+        else f"There are {len(patterns):,} patterns, and none is"
+    )
     return f"{there} like it; {add} adds one."
 
 

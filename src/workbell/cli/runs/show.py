@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -115,13 +115,21 @@ def _events(run: Run, attempts: Sequence[Attempt]) -> Iterator[tuple[datetime, s
             yield attempt.started_at, f"attempt {attempt.number} starts{where}", ""
         if attempt.finished_at is not None:
             yield attempt.finished_at, *_end(attempt)
+            if attempt.status == "failed" and _says_something(attempt.result):
+                yield attempt.finished_at, f"  {one_line(attempt.result_text or '', TOLD)}", "dim"
     if run.status is Status.SCHEDULED and attempts:
         yield run.scheduled_for, f"attempt {run.attempt + 1} is due", "cyan"
     if run.status is Status.CANCELED and not any(attempt.finished_at == run.finished_at for attempt in attempts):
         yield run.finished_at or run.updated_at, f"canceled: {one_line(run.reason or '')}", "magenta"
 
 
+TOLD = 1000  # letters of what was told with an error
 STYLES = {"succeeded": "green", "failed": "red", "lost": "red", "canceled": "magenta"}
+
+
+def _says_something(told: Any) -> bool:
+    """What was told with an error, such as the answer to a webhook."""
+    return any(value is not None for value in told.values()) if isinstance(told, dict) else told is not None
 
 
 def _end(attempt: Attempt) -> tuple[str, str]:

@@ -24,7 +24,7 @@ TOO_LATE = 3
 
 @click.command(
     help="Send a ping to an endpoint, and say what it answered. "
-    "Exits with 1 unless it took it, and with 3 if no worker has sent it in time."
+    "Exits with 1 unless it took it, and with 3 if there is no answer in time."
 )
 @endpoint_argument
 @click.option("--timeout", type=SPAN, metavar="SPAN", help="How long to wait for the answer. Otherwise: 10s.")
@@ -49,7 +49,7 @@ def test(
     if as_json:
         print_json(delivery.as_dict())
     elif why:
-        click.echo(f"The ping was not sent yet. {why}")
+        click.echo(f"{_not_yet(run)} {why}")
     else:
         well = run.status is Status.SUCCEEDED
         said = f"{endpoint.shown_url} {'took' if well else 'did not take'} the ping: {what_came(delivery)}"
@@ -65,6 +65,12 @@ def _tried(bell: Client, run_id: str, patience: timedelta) -> Run:
         if _is_tried(run) or time.monotonic() >= end:
             return run
     raise AssertionError("unreachable")
+
+
+def _not_yet(run: Run) -> str:
+    """An endpoint may take longer to answer than we wait here."""
+    sent = run.status is Status.RUNNING
+    return "The ping is on its way, and there is no answer yet." if sent else "The ping was not sent yet."
 
 
 def _is_tried(run: Run) -> bool:

@@ -1,0 +1,36 @@
+"""Changing an endpoint that others may be changing too: read, decide, write if nobody was faster, else again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from workbell.errors import StoreError
+from workbell.model.endpoint import Endpoint
+from workbell.model.event import Event
+from workbell.stores.port import Store
+
+TRIES = 20
+
+
+class Change(NamedTuple):
+    """An endpoint as it is to be, and what that tells."""
+
+    endpoint: Endpoint
+    emits: tuple[Event, ...] = ()
+
+
+def change(store: Store, endpoint_id: str, decide: Callable[[Endpoint], Change | None]) -> Endpoint | None:
+    """Change an endpoint, looking again where somebody else was faster; none: it is not there, or needs no change."""
+    for _ in range(TRIES):
+        known = next((one for one in store.list_endpoints() if one.id == endpoint_id), None)
+        new = None if known is None else decide(known)
+        if known is None or new is None:
+            return None
+        if store.write_endpoint(new.endpoint, known.version, new.emits):
+            if new.emits:
+                store.wake()
+            return msgspec.structs.replace(new.endpoint, version=known.version + 1)
+    raise StoreError(f"endpoint {endpoint_id}: others change it all the time; try again.")
