@@ -96,7 +96,9 @@ class Workbell(Declaring):
             timezone=self.settings.timezone,
             event_source=source_of(self.settings.project) if self.settings.project else None,
         )
-        self.registry.add_built_in(delivery_job(self))
+        delivery = delivery_job(self)
+        if delivery is not None:
+            self.registry.add_built_in(delivery)
         self.engine = JobsEngine(self, self.settings, self.shut_down)
         self.telling.describe = self.engine.describe
         self.moved = self._moved

@@ -16,7 +16,7 @@ import msgspec
 
 from workbell.afresh import in_every_child
 from workbell.emitting import Emitting, source_of
-from workbell.errors import InvalidOption, InvalidPayload, RunNotFinished, RunNotFound, UnknownJob
+from workbell.errors import EventNotFound, InvalidOption, InvalidPayload, RunNotFinished, RunNotFound, UnknownJob
 from workbell.events.looking import Events
 from workbell.events.subscriptions import Subscriptions
 from workbell.events.telling import Telling
@@ -27,8 +27,9 @@ from workbell.handlers.registry import Registry
 from workbell.machine import process_name, program_name
 from workbell.model import state
 from workbell.model.capability import capability
+from workbell.model.event import Match, MatchOutcome, Rematch
 from workbell.model.ids import is_id
-from workbell.model.job import QUEUE, TENANT, name
+from workbell.model.job import BUILT_IN, QUEUE, TENANT, name
 from workbell.model.limit import NO_LIMITS, Limit, Limits, Use, key_of, limits_on
 from workbell.model.payload import clean_text, encode
 from workbell.model.request import EnqueueOptions, again, make_request, plain_request
@@ -129,6 +130,8 @@ class Client(Watching, Pausing, Emitting, Executing):
         name("job", job)
         if not isinstance(payload, dict):
             raise InvalidPayload(f"job {job}: the payload must be a dict of arguments, got {type(payload).__name__}.")
+        if job in BUILT_IN:
+            raise InvalidOption(f"job {job}: Workbell enqueues it itself, for an event; see bell.webhooks.")
         known = self.registry.find(job)
         if known is not None:
             return known.name, known.queue, known.signature.encode(payload), known.limits
@@ -346,7 +349,21 @@ class Client(Watching, Pausing, Emitting, Executing):
         run = self.get(run_id)
         if not run.status.final:
             raise RunNotFinished(f"run {run_id} is {run.status}; cancel it, or wait until it has ended.")
-        return self.enqueue_requests([Request(again(run, self.store.clock.now(), retry_of=run.id))])[0]
+        new = again(run, self.store.clock.now(), retry_of=run.id)
+        return self._retry_matched(run, new) or self.enqueue_requests([Request(new)])[0]
+
+    def _retry_matched(self, run: Run, new: NewRun) -> Run | None:
+        """Of a run that an event made, the new one takes its place in the ledger; none, if another has that."""
+        trigger = run.options.trigger
+        if run.event is None or trigger is None:
+            return None
+        if run.event not in self.store.find_events([run.event]):
+            raise EventNotFound(f"run {run.id}: its event {run.event} was removed, so it cannot be run again; emit it.")
+        match = Match(run.event, trigger, MatchOutcome.STARTED, new.run.created_at, new.run.id)
+        made = self.store.add_matched([Rematch(new, match, run.id)])
+        if made:
+            self.nudge()
+        return new.run if made else None
 
     async def aretry(self, run_id: str) -> Run:
         return await self.hop(self.retry, run_id)

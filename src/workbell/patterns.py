@@ -34,7 +34,7 @@ def check_type(value: object) -> str:
     text = _check_text("event type", value)
     if "*" in text:
         raise _refusal("event type", text, "an event has one type and * is for patterns", "Write every segment out")
-    _check_segments("event type", text, _FOREIGN_TO_TYPE, "letters a-z, A-Z, digits, _ and .")
+    _check_segments("event type", text, _FOREIGN_TO_TYPE, "letters a-z, A-Z, digits and _, with dots between them")
     return text
 
 

@@ -12,9 +12,9 @@ import msgspec
 
 from workbell.errors import InvalidOption, StoreError, TriggerExists, TriggerNotFound, UnknownProcessor
 from workbell.events.declared import BY_HAND
-from workbell.events.fan_out import DELIVERY
 from workbell.handlers.job_function import JobFunction
 from workbell.model.ids import new_id
+from workbell.model.job import DELIVERY
 from workbell.model.job import name as checked_name
 from workbell.model.payload import clean_text
 from workbell.model.retry import Retry

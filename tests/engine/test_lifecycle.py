@@ -14,8 +14,8 @@ from workbell import Cancel, Retry, Run, Status
 from workbell.engine.outcome import Returned
 from workbell.engine.work import Work
 from workbell.errors import StoreError, StoreUnavailable
-from workbell.events.fan_out import DELIVERY
 from workbell.model.clock import ManualClock
+from workbell.model.job import DELIVERY
 from workbell.model.run import Lane, NewRun
 from workbell.model.state import CRASH_LIMIT, Transition
 from workbell.stores.port import Store

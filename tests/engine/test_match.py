@@ -16,11 +16,12 @@ from workbell import Status, Workbell
 from workbell.engine import match as module
 from workbell.engine.match import GAP, MatchEvents
 from workbell.errors import StoreError, StoreUnavailable
-from workbell.events.fan_out import DELIVERY, DELIVERY_QUEUE
+from workbell.events.fan_out import DELIVERY_QUEUE
 from workbell.events.subscriptions import Subscriptions
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import DEPTH_LIMIT, SYSTEM_SOURCE, Event, FannedOut, Match, MatchOutcome
 from workbell.model.ids import new_id
+from workbell.model.job import DELIVERY
 from workbell.model.retry import Retry
 from workbell.model.trigger import Trigger
 from workbell.stores.port import Store

@@ -13,9 +13,9 @@ from tests.support.waiting import until
 from workbell import Workbell, __version__
 from workbell.engine.prune import Prune
 from workbell.engine.register import Register
-from workbell.events.fan_out import DELIVERY
 from workbell.machine import process_name
 from workbell.model.clock import ManualClock
+from workbell.model.job import DELIVERY
 from workbell.model.worker import BEAT, LOST_AFTER, Worker
 from workbell.settings import Settings
 from workbell.stores.memory import MemoryStore

@@ -203,20 +203,35 @@ class TestListeners:
 
 class TestChains:
     @pytest.mark.parametrize("pattern", ["job.completed", "job.started"])
-    def test_a_job_that_hears_of_its_own_end_stops(self, sqlite_store: Store, pattern: str) -> None:
+    def test_of_a_run_that_such_an_event_made_none_is_told(self, pattern: str) -> None:
+        """Else each of three that hear of ends would hear of all the others' ends too: 3,279 runs for one."""
+        with Workbell(settings=Settings(url="memory://")) as bell:
+
+            @bell.job
+            def echo() -> None: ...
+
+            for _ in range(3):
+                subscribe(bell.store, pattern, job="echo")
+            echo.enqueue()
+            assert len(drain(bell)) == 4
+            assert len(stored(bell.store)) == 1
+
+    def test_what_such_a_run_enqueues_is_told_of_until_the_chain_is_too_long(self, sqlite_store: Store) -> None:
         """C2: eight events, one after the other, and the last one says why nothing follows."""
         store = sqlite_store
         with Workbell(settings=Settings(), store=store) as bell:
-            starts: list[int] = []
+
+            @bell.job
+            def work() -> None: ...
 
             @bell.job
             def echo() -> None:
-                starts.append(1)
+                work.enqueue()
 
-            trigger = subscribe(store, pattern, job="echo")
-            echo.enqueue()
+            trigger = subscribe(store, "job.completed", job="echo")
+            work.enqueue()
             ended = drain(bell)
-            assert len(ended) == len(starts) == DEPTH_LIMIT
+            assert [run.job for run in ended].count("work") == DEPTH_LIMIT
             events = stored(store)
             assert [event.depth for event in events] == list(range(1, DEPTH_LIMIT + 1))
             (last,) = store.matches_of_event(events[-1].id, after=None, limit=10)
@@ -271,7 +286,7 @@ class TestRunning:
         assert kinds == {"job.started", "job.failed", "job.completed"}
         assert len(stored(bell.store, "job.failed")) == 1
         matches = bell.store.matches_of_subscriber(started.id, before=None, limit=100)
-        assert len(matches) >= 3
+        assert len(matches) >= 2
         assert {match.outcome for match in matches} == {MatchOutcome.DISABLED}
 
     async def test_listeners_never_touch_a_run(self, bell: Workbell) -> None:

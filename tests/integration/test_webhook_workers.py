@@ -12,7 +12,7 @@ from tests.support.hooks import Hooks
 from tests.support.waiting import until
 from tests.support.webhook_scene import HERE
 from workbell import Retry, Run, Workbell
-from workbell.events.fan_out import DELIVERY
+from workbell.model.job import DELIVERY
 from workbell.model.state import Move
 from workbell.settings import Settings
 from workbell.webhooks.limits import AT_ONCE

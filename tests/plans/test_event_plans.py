@@ -105,7 +105,7 @@ def values_of(name: str, filled: Filled) -> dict[str, Any]:
             return store.spell(MATCH, found)
         case "put_match":
             (found,) = fanned(events[0], subscribers[0]).matches
-            return dict(zip(MATCH, match_row(found), strict=True))
+            return dict(zip(MATCH, match_row(found), strict=True)) | {"before": new_id()}
         case "list_events" | "list_events_of":
             return {"tenant": "t1", "type": "posts.n13", "before": "8" + some[0][1:], "limit": 100}
         case "matches_of_event":

@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from workbell.cli.output import span
 from workbell.model.endpoint import Endpoint
 from workbell.stores.port import Store
-from workbell.webhooks.sealing import COMMAND, PLAIN, VARIABLE
+from workbell.webhooks.describe import is_sealed
+from workbell.webhooks.sealing import COMMAND, VARIABLE
 
 MOST = 20  # of one kind are told one by one
 OVERDUE = timedelta(seconds=30)
@@ -38,9 +39,9 @@ def _endpoints(store: Store, endpoints: Sequence[Endpoint], now: datetime) -> It
     if find_spec("httpx2") is None:
         lacks = "httpx2 is not installed here, so nothing is sent from here: pip install 'workbell[webhooks]'."
         yield "note", "webhooks", lacks
-    if any(secret.text.startswith(PLAIN) for endpoint in endpoints for secret in endpoint.secrets):
+    if not all(is_sealed(endpoint) for endpoint in endpoints):
         # A key that is set now seals what is written from now on.
-        bare = f"secrets are stored unsealed; set {VARIABLE} (`{COMMAND}` makes a key), then rotate them."
+        bare = f"secrets are stored unsealed; set {VARIABLE} (`{COMMAND}` makes a key), then `workbell webhooks seal`."
         yield "note", "webhooks", bare
     for endpoint in disabled[:MOST]:
         yield "note", "disabled endpoint", f"{endpoint.id} ({endpoint.shown_url}): {endpoint.reason}"

@@ -29,7 +29,7 @@ COMMANDS = {
     "workers": "See the workers of every machine, and what they are doing.",
     "doctor": "Look at the store and say what is fine, what to note and what is at risk.",
     "migrate": "Bring the tables of the store up to date, or print the SQL that would.",
-    "copy": "Copy jobs, schedules, runs and history into another store.",
+    "copy": "Copy jobs, schedules, events, endpoints, runs and history into another store.",
     "bench": "Measure how fast runs are enqueued, worked off and started.",
 }
 

@@ -47,6 +47,7 @@ class MatchEvents:
         self.hint = self._look.hint  # an event may have been emitted
         self._beaten = False  # at the last look, by another scheduler
         self._refused = False  # at the last look, by the store
+        self._told: set[str] = set()  # events that were refused, and of which that was said
         self._passed: set[str] = set()  # events of a full batch that were not to be had: the next look goes beyond
 
     def step(self, now: datetime) -> float:
@@ -106,7 +107,8 @@ class MatchEvents:
             raise
         except StoreError:
             self._refused = True
-            log.exception("what follows from %d events was refused; it is written one by one", len(part))
+            level = logging.DEBUG if {one.event_id for one in part} <= self._told else logging.WARNING
+            log.log(level, "what follows from %d events was refused; it is written one by one", len(part))
         taken: set[str] = set()
         for one in part:
             try:
@@ -114,7 +116,9 @@ class MatchEvents:
             except StoreUnavailable:
                 raise
             except StoreError as error:
-                log.error("event %s: what follows from it cannot be written: %s", one.event_id, error)
+                if one.event_id not in self._told:
+                    log.error("event %s: what follows from it cannot be written: %s", one.event_id, error)
+                self._told.add(one.event_id)
         return taken
 
     def _lane_of(self, subscriber: Subscriber) -> Lane:

@@ -12,10 +12,10 @@ from workbell.events.subscriptions import Subscriber
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import DEPTH_LIMIT, Event, FannedOut, Match, MatchOutcome
 from workbell.model.ids import new_id
+from workbell.model.job import DELIVERY
 from workbell.model.retry import Retry
 from workbell.model.run import Lane, NewRun, Options, Run, Status
 
-DELIVERY = "webhook-delivery"  # the built-in job that sends an event to an endpoint
 DELIVERY_QUEUE = "webhooks"  # so that they can be paused, and seen, apart
 
 LaneOf = Callable[[Subscriber], Lane]
@@ -51,7 +51,7 @@ def request_for(event: Event, subscriber: Subscriber, now: datetime, lane: Lane)
             now,
             now,
             input_text=input_text,
-            options_text=_options_text(subscriber.id, subscriber.retry, event.depth),
+            options_text=_options_text(subscriber.id, subscriber.retry, event.depth, event.system),
             event=event.id,
         )
     )
@@ -62,12 +62,17 @@ def delivery_lane(endpoint: Endpoint) -> Lane:
     return Lane(endpoint.tenant, DELIVERY_QUEUE, DELIVERY, None, endpoint.id)
 
 
+def ping_lane(endpoint: Endpoint) -> Lane:
+    """A ping passes what waits for the endpoint, and is sent also where that is only probed."""
+    return Lane(endpoint.tenant, DELIVERY_QUEUE, DELIVERY, None, f"ping:{endpoint.id}")
+
+
 # There are few triggers and many events.
 
 
 @lru_cache(maxsize=4096)
-def _options_text(trigger: str, retry: Retry | None, depth: int) -> str:
-    return msgspec.json.encode(Options(retry=retry, trigger=trigger, depth=depth)).decode()
+def _options_text(trigger: str, retry: Retry | None, depth: int, quiet: bool) -> str:
+    return msgspec.json.encode(Options(retry=retry, trigger=trigger, depth=depth, quiet=quiet)).decode()
 
 
 @lru_cache(maxsize=4096)

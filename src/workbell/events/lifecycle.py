@@ -1,7 +1,7 @@
 """Workbell's own events about runs, ticks and workers, ready to be stored. Pure.
 
 Each has a key made of what it is about, so that a write that is repeated tells it once. Events about a run lie one
-deeper than those behind the run: a trigger on `job.completed` hears of its own run too, and depth is what ends that.
+deeper than those behind the run, so that depth ends every chain. Of runs that such an event made none is told.
 
 Not told of: waiting runs that another takes the place of, by its key or tag or as the next of its schedule, because a
 statement of the store ends them; and ticks that pass while somebody has paused or changed their schedule.
@@ -14,10 +14,10 @@ from datetime import datetime
 
 import msgspec
 
-from workbell.events.fan_out import DELIVERY
 from workbell.handlers.current import depth_behind
 from workbell.model.event import SYSTEM_SOURCE, Event
 from workbell.model.ids import new_id
+from workbell.model.job import DELIVERY
 from workbell.model.payload import clean_text
 from workbell.model.run import Run
 from workbell.model.schedule import Schedule, Tick
@@ -38,7 +38,13 @@ ERROR_LIMIT = 2000  # characters; all of it is kept with the run
 
 def type_of_change(run: Run, change: Transition) -> str | None:
     """The type of the event that a transition is, if it is one."""
-    return None if run.job in QUIET else type_of(change.move, final=change.status.final)
+    return None if _is_quiet(run) else type_of(change.move, final=change.status.final)
+
+
+def _is_quiet(run: Run) -> bool:
+    """Of what hears of Workbell's own events nothing is told: each of several that hear `job.completed` would hear of
+    all the others' runs, and of theirs again."""
+    return run.job in QUIET or (run.options_text is not None and run.options.quiet)
 
 
 def event_of_change(run: Run, change: Transition, describe: Describe = nothing_known) -> Event | None:
@@ -52,7 +58,7 @@ def event_of_change(run: Run, change: Transition, describe: Describe = nothing_k
 def event_of_start(run: Run, describe: Describe = nothing_known) -> Event | None:
     """That a worker has taken a run, as it is under its lease. Claimed again before its handler was called, it is the
     same attempt, and the same event."""
-    if run.job in QUIET:
+    if _is_quiet(run):
         return None
     told = about_run(Move.START, run, describe)
     return None if told is None else _about(run, told, run.attempt)

@@ -10,7 +10,7 @@ from workbell.handlers.job_function import JobFunction
 from workbell.handlers.resources import Resources
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
-from workbell.model.job import Job
+from workbell.model.job import BUILT_IN, Job
 
 
 class Registry:
@@ -27,13 +27,12 @@ class Registry:
             raise JobsError(
                 f"job {job.name}: declared by {known.handler} and by {job.handler}; give one of them another name= ."
             )
-        if job.name in self._built_in:
+        if job.name in BUILT_IN:
             raise JobsError(f"job {job.name}: Workbell itself has a job of this name; choose another.")
         self._jobs[job.name] = job
 
-    def add_built_in(self, job: JobFunction[Any, Any] | None) -> None:
-        if job is not None:
-            self._built_in[job.name] = job
+    def add_built_in(self, job: JobFunction[Any, Any]) -> None:
+        self._built_in[job.name] = job
 
     def replace(self, jobs: Sequence[JobFunction[Any, Any]], dropped: Iterable[str]) -> None:
         """Take over jobs as they are now, and let go of others: at once, for those who look at this very moment."""

@@ -78,6 +78,14 @@ class Match(msgspec.Struct, frozen=True, gc=False):
     reason: str | None = None
 
 
+class Rematch(NamedTuple):
+    """A run for an event that was matched before: it takes the place of `before`, if that is still in the ledger."""
+
+    request: NewRun
+    match: Match
+    before: str | None = None
+
+
 class FannedOut(NamedTuple):
     """All that follows from one event: written together, if nobody else has written it."""
 

@@ -13,6 +13,8 @@ from workbell.model.retry import Retry
 QUEUE = "default"
 TENANT = "default"
 NAME_LIMIT = 200
+DELIVERY = "webhook-delivery"  # sends an event to an endpoint
+BUILT_IN = frozenset({DELIVERY})  # Workbell's own jobs, whether or not they can be run here
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

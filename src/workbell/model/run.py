@@ -62,6 +62,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     remove_delay: float | None = None
     trigger: str | None = None  # the trigger or endpoint whose event made it
     depth: int = 0  # of the event that made it, or that lies behind the run that did
+    quiet: bool = False  # made by an event of Workbell's own: nothing is told of it
 
 
 NO_OPTIONS = Options()

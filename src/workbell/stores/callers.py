@@ -22,6 +22,8 @@ Spelled = tuple[str, str, dict[str, Any]]
 Rows = Callable[[str, dict[str, Any]], list[Any]]
 AsyncRows = Callable[[str, dict[str, Any]], Awaitable[list[Any]]]
 
+TWICE = (1, 2)  # should the event that has the key be removed between one statement and the next
+
 _SAVE, _BACK = "SAVEPOINT workbell", "ROLLBACK TO SAVEPOINT workbell"
 
 
@@ -47,12 +49,14 @@ class Caller:
         return [self._run(request) for request in requests]
 
     def emit(self, event: Event, statements: Sequence[Spelled]) -> Added:
-        holder = event.id
-        for name, sql, values in statements:
-            found = self.rows(sql, values)
-            if name == "event_holder":
+        for _ in TWICE:
+            found = [self.rows(sql, values) for _, sql, values in statements][-1]
+            if event.key is not None and found:
                 holder = text_of(found[0][0])
-        return Added(holder, holder == event.id)
+                return Added(holder, holder == event.id)
+            if event.key is None:
+                break
+        return Added(event.id, True)
 
     def _run(self, request: Request) -> Added:
         holder = request.new.run.id
@@ -80,12 +84,14 @@ class AsyncCaller:
         return [await self._run(request) for request in requests]
 
     async def emit(self, event: Event, statements: Sequence[Spelled]) -> Added:
-        holder = event.id
-        for name, sql, values in statements:
-            found = await self.rows(sql, values)
-            if name == "event_holder":
+        for _ in TWICE:
+            found = [await self.rows(sql, values) for _, sql, values in statements][-1]
+            if event.key is not None and found:
                 holder = text_of(found[0][0])
-        return Added(holder, holder == event.id)
+                return Added(holder, holder == event.id)
+            if event.key is None:
+                break
+        return Added(event.id, True)
 
     async def _run(self, request: Request) -> Added:
         holder = request.new.run.id

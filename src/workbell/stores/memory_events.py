@@ -11,7 +11,7 @@ import msgspec
 
 from workbell.errors import WrongConnection
 from workbell.model.endpoint import Endpoint, Health
-from workbell.model.event import Event, FannedOut, Match
+from workbell.model.event import Event, FannedOut, Match, Rematch
 from workbell.model.run import Added, NewRun, Run
 from workbell.model.trigger import Trigger
 from workbell.stores.port import Batch
@@ -84,15 +84,19 @@ class MemoryEvents:
                 self._matches |= {(match.event, match.subscriber): match for match in one.matches}
         return taken
 
-    def add_matched(self, new: Sequence[NewRun], matches: Sequence[Match]) -> None:
+    def add_matched(self, matched: Sequence[Rematch]) -> set[str]:
+        made = set()
         with self._lock:
-            for request in new:
-                self._add(request)
-            for match in matches:
+            for request, match, before in matched:
                 place = (match.event, match.subscriber)
-                known = self._matches.get(place, match)
-                self._matches[place] = replace(match, created_at=known.created_at)
+                known = self._matches.get(place)
+                if known is not None and known.run != before:
+                    continue
+                self._matches[place] = match if known is None else replace(match, created_at=known.created_at)
+                self._add(request)
+                made.add(request.run.id)
         self.wake()
+        return made
 
     def _delete_events(self, before: datetime, limit: int) -> int:
         busy = {match.event for match in self._matches.values() if match.run in self._live}
@@ -202,6 +206,9 @@ class MemoryEvents:
             gone = self._endpoints.pop(endpoint_id, None) is not None
             self._subscriptions += gone
             return gone
+
+    def find_endpoint(self, endpoint_id: str) -> Endpoint | None:
+        return self._endpoints.get(endpoint_id)
 
     def list_endpoints(self, tenant: str | None = None) -> list[Endpoint]:
         with self._lock:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from workbell.model.clock import Clock
 from workbell.model.endpoint import Endpoint, Health
-from workbell.model.event import Event, FannedOut, Match
+from workbell.model.event import Event, FannedOut, Match, Rematch
 from workbell.model.job import Job
 from workbell.model.limit import Limit, Use
 from workbell.model.log_line import LogLine
@@ -249,8 +249,9 @@ class Store(Protocol):
     def fan_out(self, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
         """Write all that follows from events, each if nobody has; the ids of the events of which that is so."""
 
-    def add_matched(self, new: Sequence[NewRun], matches: Sequence[Match]) -> None:
-        """Make runs for events that were fanned out before, each taking its place in the ledger."""
+    def add_matched(self, matched: Sequence[Rematch]) -> set[str]:
+        """Make runs for events that were fanned out before, each taking the place of the run before it in the ledger,
+        if that is still there; the ids of the runs that were made."""
 
     def find_events(self, ids: Iterable[str]) -> dict[str, Event]: ...
 
@@ -282,6 +283,8 @@ class Store(Protocol):
         """A new endpoint (`expected` is none), or a change if it still has this version; with what that tells."""
 
     def delete_endpoint(self, endpoint_id: str) -> bool: ...
+
+    def find_endpoint(self, endpoint_id: str) -> Endpoint | None: ...
 
     def list_endpoints(self, tenant: str | None = None) -> list[Endpoint]:
         """The endpoints of a tenant, or of all, oldest first."""

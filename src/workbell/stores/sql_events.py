@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from workbell.model.event import Event, FannedOut, Match
+from workbell.model.event import Event, FannedOut, Match, Rematch
 from workbell.model.run import Added, Lane, NewRun
 from workbell.stores import event_rows
 from workbell.stores.event_rows import EVENT, MATCH
@@ -56,7 +56,9 @@ class SqlEvents(ABC):
     def add_events(self, new: Sequence[Event]) -> list[Added]:
         if not new:
             return []
-        added = self._event_adds.submit(new)
+        # Workbell's own do not wait behind a caller's, whose key may be held by an open transaction.
+        own = all(event.system for event in new)
+        added = self._write_events(new) if own else self._event_adds.submit(new)
         self.wake()
         return added
 
@@ -104,22 +106,28 @@ class SqlEvents(ABC):
             session.rows("add_matches", **spelled.matches)
         return taken
 
-    def add_matched(self, new: Sequence[NewRun], matches: Sequence[Match]) -> None:
-        """Runs for events that were fanned out before, each taking its place in the ledger."""
-        if not new:
-            return
-        unknown = self.prepare_lanes(new)
+    def add_matched(self, matched: Sequence[Rematch]) -> set[str]:
+        if not matched:
+            return set()
+        unknown = self.prepare_lanes([one.request for one in matched])
+        # In one order, so that two writers of the same ones do not wait for each other crosswise.
+        ordered = sorted(matched, key=lambda one: (one.match.event, one.match.subscriber))
 
-        def work(session: Session) -> None:
+        def work(session: Session) -> set[str]:
             if unknown:
                 self._ensure_lanes(session, unknown)
-            session.insert(new)
-            for match in matches:
-                session.rows("put_match", **event_rows.match_values(match))
+            mine = [one.request for one in ordered if self._rematch(session, one)]
+            if mine:
+                session.insert(mine)
+            return {request.run.id for request in mine}
 
-        self.write(work)
+        made = self.write(work)
         self.note_lanes(unknown)
         self.wake()
+        return made
+
+    def _rematch(self, session: Session, one: Rematch) -> bool:
+        return bool(session.rows("put_match", before=one.before, **event_rows.match_values(one.match)))
 
     def delete_events_in(self, session: Session, before: datetime, limit: int) -> int:
         """Events whose time is over, with what they matched."""
@@ -171,8 +179,13 @@ def _place(event: Event) -> tuple[str, str, str]:
 
 
 def _holder(session: Session, event: Event) -> str:
-    found = session.rows("event_holder", tenant=event.tenant, source=event.source, key=event.key)
-    return str(found[0][0]) if found else event.id
+    """The event that has the key; if it was removed at this very moment, then this one."""
+    *made, holder = statements_for_event(event)
+    for statement in (holder, *made, holder):
+        found = session.execute(statement)
+        if statement is holder and found:
+            return str(found[0][0])
+    return event.id
 
 
 def statements_for_event(event: Event) -> list[Statement]:

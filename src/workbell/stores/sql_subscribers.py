@@ -5,18 +5,24 @@ Every change raises a number, in the same transaction: whoever keeps triggers in
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
+import msgspec
+
+from workbell.errors import WorkbellError
 from workbell.model.endpoint import Endpoint, Health
 from workbell.model.event import Event
 from workbell.model.trigger import Trigger
 from workbell.stores import event_rows
-from workbell.stores.session import Session
+from workbell.stores.session import Row, Session
 
 T = TypeVar("T")
+
+log = logging.getLogger("workbell.events")
 
 
 class SqlSubscribers(ABC):
@@ -65,7 +71,7 @@ class SqlSubscribers(ABC):
     def list_triggers(self, tenant: str | None = None) -> list[Trigger]:
         def work(session: Session) -> list[Trigger]:
             found = session.rows("triggers") if tenant is None else session.rows("list_triggers", tenant=tenant)
-            return [event_rows.trigger_from(row) for row in found]
+            return _readable("trigger", event_rows.trigger_from, found)
 
         # A database may have an order of its own for words.
         return sorted(self.read(work), key=lambda trigger: (trigger.tenant, trigger.name))
@@ -93,10 +99,14 @@ class SqlSubscribers(ABC):
 
         return self._change(work)
 
+    def find_endpoint(self, endpoint_id: str) -> Endpoint | None:
+        found = self.read(lambda session: session.rows("find_endpoint", id=endpoint_id))
+        return event_rows.endpoint_from(found[0]) if found else None
+
     def list_endpoints(self, tenant: str | None = None) -> list[Endpoint]:
         def work(session: Session) -> list[Endpoint]:
             found = session.rows("endpoints") if tenant is None else session.rows("list_endpoints", tenant=tenant)
-            return [event_rows.endpoint_from(row) for row in found]
+            return _readable("endpoint", event_rows.endpoint_from, found)
 
         return self.read(work)
 
@@ -115,3 +125,14 @@ class SqlSubscribers(ABC):
 
     def forget_health(self, endpoint_id: str) -> None:
         self.write(lambda session: session.rows("delete_health", id=endpoint_id))
+
+
+def _readable(what: str, make: Callable[[Row], T], found: Sequence[Row]) -> list[T]:
+    """One that is broken in the store must not keep the others from being heard."""
+    made = []
+    for row in found:
+        try:
+            made.append(make(row))
+        except (msgspec.DecodeError, WorkbellError) as error:
+            log.error("%s %s cannot be read, and is left out: %s", what, row[0], error)
+    return made

@@ -25,7 +25,7 @@ class Change(NamedTuple):
 def change(store: Store, endpoint_id: str, decide: Callable[[Endpoint], Change | None]) -> Endpoint | None:
     """Change an endpoint, looking again where somebody else was faster; none: it is not there, or needs no change."""
     for _ in range(TRIES):
-        known = next((one for one in store.list_endpoints() if one.id == endpoint_id), None)
+        known = store.find_endpoint(endpoint_id)
         new = None if known is None else decide(known)
         if known is None or new is None:
             return None

@@ -9,13 +9,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from workbell.errors import EndpointRefused, MissingPackage, SecretSealed, SendFailed
-from workbell.events.fan_out import DELIVERY, DELIVERY_QUEUE
+from workbell.events.fan_out import DELIVERY_QUEUE
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.signals import Cancel, TryAgain
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
+from workbell.model.job import DELIVERY
 from workbell.model.retry import Retry
+from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
 from workbell.stores.port import Store
 from workbell.webhooks.disabling import disable, is_given_up
@@ -101,10 +103,10 @@ class Deliverer:
         except (SecretSealed, MissingPackage) as error:  # our own fault: it does not count against the endpoint
             raise TryAgain(str(error), result={"status_code": None}) from None
         except (SendFailed, EndpointRefused) as error:
-            raise await self._failed(endpoint, Verdict(str(error)), {"status_code": None}) from None
+            raise await self._failed(endpoint, event, Verdict(str(error)), {"status_code": None}) from None
         found = verdict(answer, self._store.clock.now())
         if found.words is not None:
-            raise await self._failed(endpoint, found, told(answer))
+            raise await self._failed(endpoint, event, found, told(answer))
         await self._succeeded(endpoint, again=ctx.run.attempt > 1)
         return told(answer)
 
@@ -121,10 +123,11 @@ class Deliverer:
             self._noted[endpoint.id] = at
             await self._client.hop(self._store.note_delivery, endpoint.id, True, self._store.clock.now())
 
-    async def _failed(self, endpoint: Endpoint, found: Verdict, result: dict[str, Any]) -> TryAgain:
+    async def _failed(self, endpoint: Endpoint, event: Event, found: Verdict, result: dict[str, Any]) -> TryAgain:
         """The error to raise; the endpoint is switched off if it is time for that."""
         self._noted.pop(endpoint.id, None)
-        await self._client.hop(self._note_failure, endpoint, found.disable)
+        if event.type != WEBHOOK_PING or found.disable:  # who tries often must not shorten its life by that
+            await self._client.hop(self._note_failure, endpoint, found.disable)
         return TryAgain(found.words or "", after=found.wait, again=found.disable is None, result=result)
 
     def _note_failure(self, endpoint: Endpoint, reason: str | None) -> None:

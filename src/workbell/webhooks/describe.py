@@ -11,7 +11,7 @@ from workbell.errors import SecretSealed
 from workbell.model.endpoint import Endpoint, Health
 from workbell.model.run import Run, Status
 from workbell.model.trigger import config_of
-from workbell.webhooks.sealing import Sealer
+from workbell.webhooks.sealing import SEALED, Sealer
 
 
 class NewEndpoint(NamedTuple):
@@ -48,7 +48,7 @@ def delivery_of(run: Run) -> Delivery:
     result = run.result if isinstance(run.result, dict) else {}
     return Delivery(
         id=run.id,
-        endpoint=run.lane.key or "",
+        endpoint=str(run.input.get("endpoint", "")),
         event=run.event,
         status=run.status,
         attempts=run.attempt,
@@ -71,7 +71,7 @@ def describe(endpoint: Endpoint, health: Health, sealer: Sealer) -> dict[str, An
         "patterns": list(endpoint.patterns),
         "header_names": _header_names(endpoint, sealer),
         "secrets": [{"created_at": one.created_at, "valid_until": one.until} for one in endpoint.secrets],
-        "sealed": all(one.text.startswith("sealed:") for one in endpoint.secrets),
+        "sealed": is_sealed(endpoint),
         "enabled": endpoint.enabled,
         "disabled_reason": endpoint.reason,
         "disabled_at": endpoint.disabled_at,
@@ -87,6 +87,12 @@ def describe(endpoint: Endpoint, health: Health, sealer: Sealer) -> dict[str, An
         "created_at": endpoint.created_at,
         "updated_at": endpoint.updated_at,
     }
+
+
+def is_sealed(endpoint: Endpoint) -> bool:
+    """Whether everything secret about it is stored sealed."""
+    headers = [] if endpoint.headers_text is None else [endpoint.headers_text]
+    return all(text.startswith(SEALED) for text in (*headers, *(one.text for one in endpoint.secrets)))
 
 
 def _header_names(endpoint: Endpoint, sealer: Sealer) -> list[str] | None:

@@ -45,7 +45,8 @@ def disable(
 
     changed = change(store, endpoint_id, off)
     if changed is not None:
-        log.warning("webhook endpoint %s is disabled: %s", endpoint_id, reason)
+        level = logging.INFO if url is None else logging.WARNING  # by hand, or found out while sending
+        log.log(level, "webhook endpoint %s is disabled: %s", endpoint_id, reason)
     return changed
 
 

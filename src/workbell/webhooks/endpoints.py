@@ -23,6 +23,7 @@ from workbell.webhooks.sealing import Sealer
 from workbell.webhooks.signature import check_secret, new_secret
 
 MOST_PATTERNS = 100
+MOST_OLD_SECRETS = 4  # that sign beside the newest, each with a signature of its own
 TIMEOUT, LONGEST_TIMEOUT = 15.0, 30.0
 OVERLAP = timedelta(days=1)  # how long a secret is valid beside the one that takes its place
 RESERVED = ("webhook-", "content-type", "user-agent")
@@ -85,11 +86,23 @@ def first_secret(secret: str | None, now: datetime, sealer: Sealer) -> tuple[str
 
 
 def rotated(endpoint: Endpoint, sealed: str, now: datetime, overlap: timedelta) -> Endpoint:
-    """With another secret; the one before it stays valid for a while, and no third one does."""
-    last = endpoint.secrets[-1]
-    kept = () if overlap <= timedelta(0) else (SealedSecret(last.text, last.created_at, now + overlap),)
-    secrets = (*kept, SealedSecret(sealed, now))
+    """With another secret. Those before it stay valid as long as was said, the last one for the overlap; with no
+    overlap, none does."""
+    *earlier, last = endpoint.secrets
+    kept: list[SealedSecret] = []
+    if overlap > timedelta(0):
+        kept = [one for one in earlier if one.until is not None and one.until > now]
+        kept.append(SealedSecret(last.text, last.created_at, now + overlap))
+    secrets = (*kept[-MOST_OLD_SECRETS:], SealedSecret(sealed, now))
     return msgspec.structs.replace(endpoint, secrets=secrets, updated_at=now)
+
+
+def resealed(endpoint: Endpoint, sealer: Sealer) -> Endpoint:
+    """With everything secret in it sealed anew."""
+    secrets = tuple(msgspec.structs.replace(one, text=sealer.seal(sealer.open(one.text))) for one in endpoint.secrets)
+    headers = endpoint.headers_text
+    headers = None if headers is None else sealer.seal(sealer.open(headers))
+    return msgspec.structs.replace(endpoint, secrets=secrets, headers_text=headers)
 
 
 def _text(name: str, value: object) -> str:

@@ -11,7 +11,7 @@ from workbell.errors import EventNotFound, InvalidOption
 from workbell.events.fan_out import delivery_lane, request_for
 from workbell.model.clock import aware
 from workbell.model.endpoint import Endpoint
-from workbell.model.event import Match, MatchOutcome
+from workbell.model.event import Match, MatchOutcome, Rematch
 from workbell.model.ids import is_id
 from workbell.model.run import Run, Status
 from workbell.stores.port import Store
@@ -70,12 +70,11 @@ def _send(store: Store, endpoint: Endpoint, matches: list[Match]) -> list[Run]:
     now = store.clock.now()
     events = store.find_events([match.event for match in matches])
     lane = delivery_lane(endpoint)
-    requests, renewed = [], []
+    again = []
     for match in matches:
         if match.event in events:
             request = request_for(events[match.event], endpoint, now, lane)
-            requests.append(request)
             started = {"outcome": MatchOutcome.STARTED, "run": request.run.id, "reason": None}
-            renewed.append(msgspec.structs.replace(match, **started))
-    store.add_matched(requests, renewed)
-    return [request.run for request in requests]
+            again.append(Rematch(request, msgspec.structs.replace(match, **started), match.run))
+    made = store.add_matched(again)  # not those that somebody else replays at this moment
+    return [one.request.run for one in again if one.request.run.id in made]

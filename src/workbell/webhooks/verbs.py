@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from workbell.errors import EndpointNotFound, InvalidOption, StoreError
-from workbell.events.fan_out import DELIVERY, delivery_lane, request_for
+from workbell.errors import EndpointNotFound, InvalidOption, SettingsError, StoreError
+from workbell.events.fan_out import delivery_lane, ping_lane, request_for
 from workbell.model.clock import span
 from workbell.model.endpoint import Endpoint, Health
-from workbell.model.event import SYSTEM_SOURCE, Event, Match, MatchOutcome
-from workbell.model.ids import new_id
+from workbell.model.event import SYSTEM_SOURCE, Event, Match, MatchOutcome, Rematch
+from workbell.model.ids import is_id, new_id
+from workbell.model.job import DELIVERY
 from workbell.model.payload import clean_text, encode
+from workbell.model.retry import ONCE
 from workbell.model.run import Attempt, Status
 from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
@@ -23,8 +25,8 @@ from workbell.webhooks import replay
 from workbell.webhooks.changing import Change, change
 from workbell.webhooks.describe import Delivery, NewEndpoint, delivery_of, describe
 from workbell.webhooks.disabling import disable
-from workbell.webhooks.endpoints import OVERLAP, EndpointSettings, checked_url, first_secret, rotated, settled
-from workbell.webhooks.sealing import Sealer
+from workbell.webhooks.endpoints import OVERLAP, EndpointSettings, checked_url, first_secret, resealed, rotated, settled
+from workbell.webhooks.sealing import COMMAND, VARIABLE, Sealer
 from workbell.webhooks.signature import check_secret, new_secret
 
 if TYPE_CHECKING:
@@ -105,6 +107,21 @@ class Webhooks:
     ) -> NewEndpoint:
         return await self._client.hop(lambda: self.rotate(endpoint_id, secret=secret, overlap=overlap))
 
+    def seal(self) -> int:
+        """Seal the secrets and headers of all endpoints with the first key of `secret_key`; how many endpoints.
+
+        For when a key was set after they were made, or a new one was put in front of the old.
+        """
+        sealer = self._sealer
+        if not sealer.seals:
+            raise SettingsError(f"There is no key to seal with; `{COMMAND}` makes one, to be set as {VARIABLE}.")
+        for endpoint in self.list():
+            change(self._client.store, endpoint.id, lambda known: Change(resealed(known, sealer)))
+        return len(self.list())
+
+    async def aseal(self) -> int:
+        return await self._client.hop(self.seal)
+
     def enable(self, endpoint_id: str) -> Endpoint:
         """Send again. What failed meanwhile is not sent by itself: see `replay`."""
         self.get(endpoint_id)
@@ -142,8 +159,9 @@ class Webhooks:
 
     def get(self, endpoint_id: str) -> Endpoint:
         """An endpoint by its id."""
-        found = next((one for one in self.list() if one.id == endpoint_id), None)
-        if found is None:
+        self._client.store.check()
+        found = self._client.store.find_endpoint(endpoint_id) if is_id(endpoint_id) else None
+        if found is None or found.tenant != self._client.tenant:
             raise EndpointNotFound(
                 f"There is no webhook endpoint {endpoint_id!r} of tenant {self._client.tenant}; "
                 "`workbell webhooks list` shows those that are."
@@ -190,20 +208,17 @@ class Webhooks:
         self, endpoint_id: str, *, status: str | None = None, before: str | None = None, limit: int = 100
     ) -> Sequence[Delivery]:
         """What was and will be sent to an endpoint, newest first; `attempts` says how each try of one went."""
-        self.get(endpoint_id)
+        endpoint = self.get(endpoint_id)
         if not 1 <= limit <= PAGE:
             raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
         if status is not None and status not in tuple(Status):
             raise InvalidOption(f"status: {status!r} is none of {', '.join(Status)}.")
-        wanted = Filter(
-            self._client.tenant,
-            () if status is None else (Status(status),),
-            job=DELIVERY,
-            before=before,
-            limit=limit,
-            lane_key=endpoint_id,
-        )
-        return [delivery_of(run) for run in self._client.store.list_runs(wanted)]
+        statuses = () if status is None else (Status(status),)
+        wanted = Filter(self._client.tenant, statuses, job=DELIVERY, before=before, limit=limit)
+        lanes = (delivery_lane(endpoint), ping_lane(endpoint))
+        runs = [run for lane in lanes for run in self._client.store.list_runs(wanted._replace(lane_key=lane.key))]
+        newest = sorted(runs, key=lambda run: run.id, reverse=True)[:limit]
+        return [delivery_of(run) for run in newest]
 
     async def adeliveries(
         self, endpoint_id: str, *, status: str | None = None, before: str | None = None, limit: int = 100
@@ -253,8 +268,10 @@ class Webhooks:
             fanned_out_at=now,  # it is for this endpoint alone
         )
         store.add_events([event])
-        request = request_for(event, endpoint, now, delivery_lane(endpoint))
-        store.add_matched([request], [Match(event.id, endpoint.id, MatchOutcome.STARTED, now, request.run.id)])
+        # Once: whoever waits for the answer wants to hear of the first failure.
+        request = request_for(event, msgspec.structs.replace(endpoint, retry=ONCE), now, ping_lane(endpoint))
+        match = Match(event.id, endpoint.id, MatchOutcome.STARTED, now, request.run.id)
+        store.add_matched([Rematch(request, match)])
         self._client.nudge()
         return delivery_of(request.run)
 

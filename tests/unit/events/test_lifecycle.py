@@ -9,7 +9,6 @@ import pytest
 
 from tests.unit.makers import NOW, run_in
 from tests.unit.scheduling.making import schedule as make_schedule
-from workbell.events.fan_out import DELIVERY
 from workbell.events.lifecycle import (
     ERROR_LIMIT,
     event_of_change,
@@ -18,6 +17,7 @@ from workbell.events.lifecycle import (
     event_of_tick,
 )
 from workbell.model import state
+from workbell.model.job import DELIVERY
 from workbell.model.run import Lane, Run, Status
 from workbell.model.schedule import Tick, TickOutcome
 from workbell.model.state import CRASH_LIMIT, Transition

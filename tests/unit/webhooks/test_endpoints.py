@@ -11,12 +11,12 @@ import pytest
 from rich.pretty import pretty_repr
 
 from tests.support.webhook_scene import URL, Pretended, Scene
-from workbell import Retry, WorkbellError
+from workbell import JobsError, Retry, WorkbellError
 from workbell.errors import EndpointNotFound, EndpointRefused, InvalidEvent, InvalidOption, RunNotFound, SettingsError
 from workbell.handlers.resources import Resources
 from workbell.model.endpoint import Health
 from workbell.model.ids import new_id
-from workbell.webhooks.sealing import new_key
+from workbell.webhooks.sealing import Sealer, new_key
 
 SECRET = "whsec_" + "QUJD" * 10
 HEADERS = {"Authorization": "Bearer hush-hush"}
@@ -321,3 +321,24 @@ def test_a_key_that_is_none_is_refused_at_once() -> None:
     """Not by the first delivery, which would spend its attempts on it."""
     with pytest.raises(SettingsError, match="new-key"):
         Scene(secret_key="guess me")
+
+
+def test_what_was_stored_before_there_was_a_key_is_sealed(scene: Scene, sender: Pretended) -> None:
+    endpoint, secret = scene.webhooks.add(URL, patterns="posts.*", headers=HEADERS)
+    assert not scene.webhooks.describe(endpoint.id)["sealed"]
+    with pytest.raises(SettingsError, match="There is no key to seal with"):
+        scene.webhooks.seal()
+    old, new = new_key(), new_key()
+    for keys in (old, f"{new},{old}", new):
+        scene.bell.registry.resources = scene.bell.registry.resources._replace(secret_key=keys)
+        assert scene.webhooks.seal() == 1
+        assert scene.webhooks.describe(endpoint.id)["sealed"]
+    stored = scene.webhooks.get(endpoint.id)
+    assert Sealer([new]).open(stored.secrets[0].text) == secret
+    assert "hush" in Sealer([new]).open(stored.headers_text or "")
+
+
+def test_the_name_of_the_built_in_job_is_taken(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbell.webhooks.delivery.find_spec", lambda _: None)
+    with Scene() as other, pytest.raises(JobsError, match="choose another"):
+        other.bell.job(name="webhook-delivery")(lambda: None)

@@ -13,6 +13,7 @@ from workbell.engine.match import MatchEvents
 from workbell.errors import EndpointNotFound, EventNotFound, InvalidOption
 from workbell.model.event import MatchOutcome
 from workbell.model.ids import new_id
+from workbell.webhooks.limits import FAILING_AFTER, FRESH
 
 
 @pytest.fixture
@@ -168,3 +169,54 @@ def _fan_out(scene: Scene) -> None:
     """Make the deliveries, and send none."""
     bell = scene.bell
     MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda: None, 1).fan_out_waiting(scene.clock.now())
+
+
+def test_a_ping_passes_what_waits_and_counts_for_nothing_when_it_fails(scene: Scene, sender: Pretended) -> None:
+    sender.status = 500
+    dead, _ = scene.webhooks.add(URL, patterns="posts.*", retry=ONCE)
+    for _ in range(FAILING_AFTER):
+        scene.send()
+    scene.clock.advance(FRESH + 0.001)
+    scene.send()
+    scene.send()
+    assert scene.last(dead).status == Status.QUEUED, "it is only probed"
+    failures = scene.webhooks.health(dead.id).failures
+    ping = scene.webhooks.test(dead.id)
+    scene.work()
+    assert scene.last(dead) == scene.webhooks.deliveries(dead.id)[0]
+    assert (scene.last(dead).id, scene.last(dead).status, scene.last(dead).attempts) == (ping.id, Status.FAILED, 1)
+    assert scene.webhooks.health(dead.id).failures == failures
+    sender.status = 200
+    scene.webhooks.test(dead.id)
+    scene.work()
+    assert scene.webhooks.health(dead.id).failures == 0, "it answers: it is probed no longer"
+
+
+def test_a_delivery_that_is_retried_is_not_replayed_as_well(scene: Scene, sender: Pretended) -> None:
+    began = scene.clock.now()
+    sender.status = 500
+    endpoint, _ = scene.webhooks.add(URL, patterns="posts.*", retry=ONCE)
+    event = scene.send()
+    sender.status = 200
+    run = scene.bell.retry(scene.last(endpoint).id)
+    assert outcome(scene, event, endpoint.id) == (MatchOutcome.STARTED, run.id, None)
+    scene.work()
+    assert scene.webhooks.replay(endpoint.id, since=began) == []
+    assert sender.ids == [event, event]
+
+
+def test_what_cannot_be_retried_for_lack_of_its_event(scene: Scene, sender: Pretended) -> None:
+    sender.status = 500
+    endpoint, _ = scene.webhooks.add(URL, patterns="posts.*", retry=ONCE)
+    scene.send()
+    failed = scene.last(endpoint).id
+    scene.store._events.clear()
+    with pytest.raises(EventNotFound, match="was removed, so it cannot be run again"):
+        scene.bell.retry(failed)
+
+
+def test_nobody_enqueues_a_delivery_by_hand(scene: Scene) -> None:
+    endpoint, _ = scene.webhooks.add(URL, patterns="posts.*")
+    with pytest.raises(InvalidOption, match=r"Workbell enqueues it itself, for an event; see bell.webhooks"):
+        scene.bell.enqueue("webhook-delivery", {"endpoint": endpoint.id})
+    assert scene.webhooks.deliveries(endpoint.id) == []

@@ -23,6 +23,10 @@ COMMANDS = {
         f"{PACKAGE}.deliveries:deliveries", "List what was and will be sent to an endpoint, newest first."
     ),
     "replay": Lazy(f"{PACKAGE}.replay:replay", "Send again: one event, or all that were not delivered since a time."),
+    "seal": Lazy(
+        f"{PACKAGE}.seal:seal",
+        "Seal the secrets and headers of all endpoints with the first key of WORKBELL_SECRET_KEY.",
+    ),
     "new-key": Lazy(
         f"{PACKAGE}.new_key:print_new_key", "Make a key that keeps the secrets of endpoints sealed in the store."
     ),

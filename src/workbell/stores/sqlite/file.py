@@ -220,6 +220,9 @@ class SqliteFile:
 
     def _close_if_quiet(self) -> bool:
         with self._guard:
+            # Also one that is only being opened: SQLite holds locks meanwhile that the child would wait for, for ever.
+            if self._reading:
+                return False
             ours = {self.writer, self._checkpointer, *self._idle}
             if any(is_open(connection) for connection in list(self._made) if connection not in ours):
                 return False

@@ -83,7 +83,7 @@ for event_query, columns in {
     ),
     **dict.fromkeys(("matches_of_event", "matches_of_subscriber", "export_matches"), event_rows.MATCH),
     **dict.fromkeys(("triggers", "list_triggers"), event_rows.TRIGGER),
-    **dict.fromkeys(("endpoints", "list_endpoints"), event_rows.ENDPOINT),
+    **dict.fromkeys(("endpoints", "find_endpoint", "list_endpoints"), event_rows.ENDPOINT),
     **dict.fromkeys(("note_failure", "note_success", "find_health", "all_health"), event_rows.HEALTH),
 }.items():
     TIME_COLUMNS[event_query] = event_rows.time_places(columns)

@@ -37,3 +37,8 @@ WITH gone AS (
     DELETE FROM workbell_matches WHERE event = ANY(ARRAY(SELECT id FROM gone))
 )
 SELECT id FROM gone
+
+-- put_match: a later run takes the place of an earlier one, if nothing else has
+INSERT INTO workbell_matches ({match}) VALUES ({match_values})
+ON CONFLICT (event, subscriber) DO UPDATE SET outcome = excluded.outcome, run = excluded.run, reason = excluded.reason
+WHERE workbell_matches.run IS NOT DISTINCT FROM CAST(:before AS uuid) RETURNING event

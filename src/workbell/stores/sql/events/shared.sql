@@ -23,10 +23,6 @@ SELECT {match} FROM workbell_matches WHERE event = :event AND subscriber > :afte
 -- matches_of_subscriber: what a trigger or endpoint was matched by, newest first
 SELECT {match} FROM workbell_matches WHERE subscriber = :subscriber AND event < :before ORDER BY event DESC LIMIT :limit
 
--- put_match: a later run takes the place of an earlier one
-INSERT INTO workbell_matches ({match}) VALUES ({match_values})
-ON CONFLICT (event, subscriber) DO UPDATE SET outcome = excluded.outcome, run = excluded.run, reason = excluded.reason
-
 -- subscriptions: raised with every change of a trigger or an endpoint
 SELECT value FROM workbell_meta WHERE name = 'subscriptions'
 
@@ -52,6 +48,9 @@ DELETE FROM workbell_triggers WHERE id = :id RETURNING id
 
 -- endpoints: all endpoints, of all tenants
 SELECT {endpoint} FROM workbell_endpoints ORDER BY id
+
+-- find_endpoint: one endpoint
+SELECT {endpoint} FROM workbell_endpoints WHERE id = :id
 
 -- list_endpoints: those of one tenant
 SELECT {endpoint} FROM workbell_endpoints WHERE tenant = :tenant ORDER BY id

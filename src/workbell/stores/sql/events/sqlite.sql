@@ -28,3 +28,8 @@ DELETE FROM workbell_events WHERE id IN (SELECT e.id FROM workbell_events e
 
 -- delete_matches: and what they matched
 DELETE FROM workbell_matches WHERE event IN (SELECT value FROM json_each(:ids))
+
+-- put_match: a later run takes the place of an earlier one, if nothing else has
+INSERT INTO workbell_matches ({match}) VALUES ({match_values})
+ON CONFLICT (event, subscriber) DO UPDATE SET outcome = excluded.outcome, run = excluded.run, reason = excluded.reason
+WHERE workbell_matches.run IS :before RETURNING event

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from workbell.model import state
-from workbell.model.event import Event, FannedOut, Match, MatchOutcome
+from workbell.model.event import Event, FannedOut, Match, MatchOutcome, Rematch
 from workbell.model.ids import new_id
 from workbell.model.run import Status
 from workbell.stores.port import Filter, Store
@@ -156,7 +156,9 @@ class FanningContract:
         (run,) = claim(store)
         store.apply([state.fail(run, after(1), error="E", reason="error", keep=KEEP.other)])
         again = fanned(event, first, second, third, at=5, lane_key="new")
-        store.add_matched(again.runs, again.matches)
+        befores = (run.id, None, None)
+        matched = [Rematch(*parts) for parts in zip(again.runs, again.matches, befores, strict=True)]
+        assert store.add_matched(matched) == set(run_ids(again))
         since = (after(0), after(0), after(5))  # when it matched, and not when it was tried again
         pairs = zip(again.matches, since, strict=True)
         assert ledger(store, event) == [msgspec.structs.replace(match, created_at=then) for match, then in pairs]
@@ -167,10 +169,28 @@ class FanningContract:
         (event,) = told(store, fact())
         settle(store, event)
         again = fanned(event, new_id())
-        store.add_matched(again.runs, again.matches)
-        store.add_matched([], [])
+        matched = [Rematch(again.runs[0], again.matches[0])]
+        assert store.add_matched(matched) == set(run_ids(again))
+        assert store.add_matched([]) == set()
         assert ids(claim(store)) == run_ids(again)
         assert ledger(store, event) == list(again.matches)
+
+    def test_of_two_later_runs_one_takes_the_place(self, store: Store) -> None:
+        """Two replays at the same moment send once."""
+        (event,) = told(store, fact())
+        receiver = new_id()
+        store.fan_out([fanned(event, receiver)], START)
+        (first,) = claim(store)
+        store.apply([state.fail(first, after(1), error="E", reason="error", keep=KEEP.other)])
+
+        def replay(number: int) -> set[str]:
+            again = fanned(event, receiver, at=number)
+            return store.add_matched([Rematch(again.runs[0], again.matches[0], first.id)])
+
+        made = [run_id for answer in at_once(replay) for run_id in answer]
+        assert len(made) == 1
+        assert ids(claim(store, at=60)) == made
+        assert [match.run for match in ledger(store, event)] == made
 
     # Reading the ledger
 

@@ -1,0 +1,22 @@
+"""`workbell webhooks seal`: everything secret about the endpoints, sealed with the newest key."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.bell import opened_store
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+
+
+@click.command(help="Seal the secrets and headers of all endpoints with the first key of WORKBELL_SECRET_KEY.")
+@url_option
+@tenant_option
+@json_option
+def seal(url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(for_people=not as_json, url=url, tenant=tenant), to_look=True) as bell:
+        count = bell.webhooks.seal()
+    if as_json:
+        print_json({"sealed": count})
+        return
+    click.echo(f"{count:,} endpoints are sealed." if count != 1 else "1 endpoint is sealed.")
