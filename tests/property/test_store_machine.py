@@ -234,7 +234,7 @@ class StoreMachine(RuleBasedStateMachine):
 def exercise(open_subject: Callable[[], Any], examples: int) -> None:
     chosen = settings(
         max_examples=1000 if SOAK else examples,
-        stateful_step_count=60 if SOAK else 30,
+        stateful_step_count=60 if SOAK else 25,
         derandomize=not SOAK,
         database=None,
         deadline=None,
@@ -258,7 +258,7 @@ def test_sqlite_behaves_as_memory_does(tmp_path: Path) -> None:
             for file in tmp_path.glob(f"{path.name}*"):
                 file.unlink()
 
-    exercise(fresh, 25)
+    exercise(fresh, 16)
 
 
 @pytest.mark.timeout(0 if SOAK else 120)
