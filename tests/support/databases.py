@@ -15,6 +15,7 @@ OTHERS = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
+UNCHANGED = "UPDATE workbell_meta SET value = '0' WHERE name = 'subscriptions'"  # it counts the changes of triggers
 SHAPE = """
     SELECT table_name, column_name, data_type FROM information_schema.columns
     WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2
@@ -47,6 +48,7 @@ class Databases:
     def _emptied(self, url: str) -> bool:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(OTHERS)
+            connection.execute(UNCHANGED)
             shape = self._look(connection)
             if self._shape is None:
                 with psycopg.connect(self._server.url(self._template), autocommit=True) as original:
