@@ -200,19 +200,19 @@ class Engine:
     def nudge(self) -> None:
         """Something may have changed: look now rather than at the next poll."""
         self._consume_duty.wake()
-        self._dispatch.hint()
-        self._dispatch_duty.wake()
-        self._materialise.hint()
-        self._materialise_duty.wake()
-        self._match.hint()
-        self._match_duty.wake()
+        if self._dispatch.hint():
+            self._dispatch_duty.wake()
+        if self._materialise.hint():
+            self._materialise_duty.wake()
+        if self._match.hint():
+            self._match_duty.wake()
         if self._tell.hint():
             self._tell_duty.wake()
 
     def _emitted(self) -> None:
         """Events were stored: whoever fans them out, here or elsewhere, should look now."""
-        self._match.hint()
-        self._match_duty.wake()
+        if self._match.hint():
+            self._match_duty.wake()
         self._store.wake()
 
     def _announce(self) -> None:

@@ -13,10 +13,15 @@ class Look:
         self._gap = timedelta(seconds=min(gap, poll))
         self._at: datetime | None = None  # none: now
         self._hinted = False
+        self._soon = False  # a hint is on its way to being followed
 
-    def hint(self) -> None:
-        """Something may have changed, so that there is something to do before the next look."""
-        self._hinted = True
+    def hint(self) -> bool:
+        """Something may have changed, so that there is something to do before the next look.
+
+        Whether the duty must be woken for that: of many hints in a gap the first is enough.
+        """
+        first, self._soon, self._hinted = not self._soon, True, True
+        return first
 
     def left(self, now: datetime) -> float | None:
         """How many seconds until the next look; none, if it is time."""
@@ -26,6 +31,7 @@ class Look:
         # Further away than a poll can only mean that the clock was put back.
         if self._at is not None and timedelta(0) < self._at - now <= self.poll:
             return (self._at - now).total_seconds()
+        self._soon = False  # before the look: what changes while it lasts needs another one
         return None
 
     def again(self, at: datetime | None = None) -> None:

@@ -36,20 +36,13 @@ class Tell:
         self._telling = telling
         self._emitted = emitted  # told that events were stored
         self._look = Look(poll, GAP)
-        self._hinted = False
-
-    def hint(self) -> bool:
-        """Somebody may have subscribed; whether the duty must be woken for that, or looks soon anyway."""
-        first, self._hinted = not self._hinted, True
-        self._look.hint()
-        return first
+        self.hint = self._look.hint  # somebody may have subscribed
 
     def step(self, now: datetime) -> float:
         """See who subscribes."""
         left = self._look.left(now)
         if left is not None:
             return left
-        self._hinted = False
         self._telling.look()
         self._look.again(now + self._look.poll)
         return self._look.poll.total_seconds()
