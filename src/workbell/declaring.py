@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
+from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from workbell.client import Client
 from workbell.errors import InvalidOption, JobsError
@@ -19,6 +19,22 @@ from workbell.scheduling.declare import TickSettings
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class HandlerOptions(TypedDict, total=False):
+    """What can be said about a job that events start; the words of `job`."""
+
+    queue: str | None
+    retry: Retry | None
+    timeout: float | None
+    description: str | None
+    concurrency: int | None
+    """No more of its runs at once, over all machines."""
+    rate: str | None
+    """No more starts than that: `100/m`."""
+    isolate: str | None
+    memory_limit: int | str | None
+    cpu_limit: float | None
 
 
 class Declaring(Client):
@@ -100,20 +116,7 @@ class Declaring(Client):
         return declare if function is None else declare(function)
 
     def on(
-        self,
-        pattern: str,
-        /,
-        *,
-        name: str | None = None,
-        queue: str | None = None,
-        retry: Retry | None = None,
-        timeout: float | None = None,
-        description: str | None = None,
-        concurrency: int | None = None,
-        rate: str | None = None,
-        isolate: str | None = None,
-        memory_limit: int | str | None = None,
-        cpu_limit: float | None = None,
+        self, pattern: str, /, *, name: str | None = None, **options: Unpack[HandlerOptions]
     ) -> Callable[[Callable[..., R]], JobFunction[..., R]]:
         """Make a function a job that every matching event starts: `@bell.on("posts.*")`, with options as of `job`.
 
@@ -121,21 +124,12 @@ class Declaring(Client):
         `event`, `execution` and `ctx`, each or none. Above `@bell.job`, `@bell.processor` or another `@bell.on` it
         adds a pattern to that job: each is a trigger of its own, and an event that matches two starts two runs.
         """
-        options = {
-            "job": name,
-            "queue": queue,
-            "retry": retry,
-            "timeout": timeout,
-            "description": description,
-            "limits": Limits(concurrency, None, rate),
-            "isolation": isolation_of(isolate, memory_limit, cpu_limit),
-        }
+        settled = _settled(options, name)
 
         def declare(target: Callable[..., R]) -> JobFunction[..., R]:
             if not isinstance(target, JobFunction):
-                return self._declare_handler(target, options, pattern=pattern)
-            given = [word for word, value in options.items() if value is not None and value != Limits()]
-            if given:
+                return self._declare_handler(target, settled, pattern=pattern)
+            if options or name is not None:
                 raise JobsError(
                     f"job {target.name}: it is a job already; give its options where it is made one, below "
                     "@bell.on(pattern)."
@@ -148,19 +142,7 @@ class Declaring(Client):
         return declare
 
     def processor(
-        self,
-        name: str,
-        /,
-        *,
-        description: str | None = None,
-        queue: str | None = None,
-        retry: Retry | None = None,
-        timeout: float | None = None,
-        concurrency: int | None = None,
-        rate: str | None = None,
-        isolate: str | None = None,
-        memory_limit: int | str | None = None,
-        cpu_limit: float | None = None,
+        self, name: str, /, **options: Unpack[HandlerOptions]
     ) -> Callable[[Callable[..., R]], JobFunction[..., R]]:
         """Make a function a job that triggers can name: `@bell.processor("thumbnails", description="…")`.
 
@@ -169,21 +151,13 @@ class Declaring(Client):
         """
         if not isinstance(name, str):
             raise InvalidOption('processor: give it a name, as in @bell.processor("thumbnails").')
-        options = {
-            "job": name,
-            "queue": queue,
-            "retry": retry,
-            "timeout": timeout,
-            "description": description,
-            "limits": Limits(concurrency, None, rate),
-            "isolation": isolation_of(isolate, memory_limit, cpu_limit),
-        }
-        return lambda target: self._declare_handler(target, options)
+        settled = _settled(options, name)
+        return lambda target: self._declare_handler(target, settled)
 
     def _declare_handler(
         self, target: Callable[..., Any], options: dict[str, Any], pattern: str | None = None
     ) -> JobFunction[..., Any]:
-        job = self._make(target, **(options | {"queue": options["queue"] or QUEUE}))
+        job = self._make(target, **options)
         hear_events(job, dict_only=pattern is None)
         if pattern is not None:
             add_pattern(job, pattern)
@@ -200,6 +174,21 @@ class Declaring(Client):
                 f"job {target.name}: it is a job already; of the decorators, only @bell.on may stand above another."
             )
         return JobFunction(self, target, **options)
+
+
+def _settled(options: HandlerOptions, name: str | None) -> dict[str, Any]:
+    """The options of a handler as those of its job."""
+    unknown = sorted(set(options) - set(HandlerOptions.__annotations__))
+    if unknown:
+        names = ", ".join(HandlerOptions.__annotations__)
+        raise InvalidOption(f"Unknown option {unknown[0]!r} of an event's handler; the options are {names}.")
+    plain = {word: options[word] for word in ("retry", "timeout", "description") if word in options}
+    return plain | {
+        "job": name,
+        "queue": options.get("queue") or QUEUE,
+        "limits": Limits(options.get("concurrency"), None, options.get("rate")),
+        "isolation": isolation_of(options.get("isolate"), options.get("memory_limit"), options.get("cpu_limit")),
+    }
 
 
 class JobDecorator:
