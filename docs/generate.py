@@ -71,9 +71,11 @@ from workbell.model.trigger import Trigger
 from workbell.model.worker import Worker
 from workbell.notices.lifecycle import LifecycleEvent
 from workbell.pausing import Pausing
+from workbell.reading import Reading
 from workbell.schedules import Schedules
 from workbell.scheduling import declare
 from workbell.settings import PREFIX, Settings
+from workbell.steering import Steering
 from workbell.triggers import Triggers
 from workbell.watching import SeenWorker, Watching
 from workbell.webhooks import endpoints, signature
@@ -89,7 +91,11 @@ def page() -> str:
         "# Reference",
         "This page is made from the code by `docs/generate.py`. Do not edit it by hand.",
         *_names(),
-        *_class("Workbell", Workbell, [Workbell, Declaring, Client, Emitting, Executing, Watching, Pausing]),
+        *_class(
+            "Workbell",
+            Workbell,
+            [Workbell, Declaring, Client, Reading, Steering, Emitting, Executing, Watching, Pausing],
+        ),
         *_class("A job: what `@bell.job` makes", JobFunction, [JobFunction]),
         *_class("A job with options: what `job.options(…)` makes", Enqueuer, [Enqueuer]),
         *_options(),

@@ -13,7 +13,6 @@ bell.run()
 """
 
 from workbell.app import Workbell
-from workbell.client import Request
 from workbell.errors import (
     DuplicateRun,
     EndpointNotFound,
@@ -49,6 +48,7 @@ from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
 from workbell.model.execution import Execution, Invocation
 from workbell.model.pause import Pause
+from workbell.model.request import Request
 from workbell.model.retry import Retry
 from workbell.model.run import Attempt, Run, Status
 from workbell.model.schedule import Schedule, Tick

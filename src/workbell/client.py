@@ -1,4 +1,4 @@
-"""The verbs of Workbell for one tenant: enqueue, get, list, cancel, retry, wait, why. Sync, and async with an `a`.
+"""The verbs of Workbell for one tenant: enqueueing here, the others in rooms of their own. Sync, and async with an `a`.
 
 Every verb is written once and plainly; the async one is the same call on a thread of the store's.
 """
@@ -9,14 +9,13 @@ import asyncio
 import contextvars
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple, ParamSpec, TypeVar, Unpack
+from typing import Any, ParamSpec, TypeVar, Unpack
 
 import msgspec
 
 from workbell.afresh import in_every_child
 from workbell.emitting import Emitting, source_of
-from workbell.errors import EventNotFound, InvalidOption, InvalidPayload, RunNotFinished, RunNotFound, UnknownJob
+from workbell.errors import InvalidOption, InvalidPayload, UnknownJob
 from workbell.events.looking import Events
 from workbell.events.subscriptions import Subscriptions
 from workbell.events.telling import Telling
@@ -25,40 +24,26 @@ from workbell.handlers.current import current_run, depth_behind
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
 from workbell.machine import process_name, program_name
-from workbell.model import state
-from workbell.model.capability import capability
-from workbell.model.event import Match, MatchOutcome, Rematch
-from workbell.model.ids import is_id
 from workbell.model.job import BUILT_IN, QUEUE, TENANT, name
-from workbell.model.limit import NO_LIMITS, Limit, Limits, Use, key_of, limits_on
-from workbell.model.payload import clean_text, encode
-from workbell.model.request import EnqueueOptions, again, make_request, plain_request
-from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, Run, Status, last_attempt
+from workbell.model.limit import NO_LIMITS, Limits, key_of
+from workbell.model.payload import encode
+from workbell.model.request import EnqueueOptions, Request, make_request, plain_request
+from workbell.model.run import Added, Lane, Run
 from workbell.model.state import Keep, Transition
 from workbell.pausing import Pausing
 from workbell.schedules import Schedules
-from workbell.stores.port import Filter, Store
+from workbell.steering import Steering, nobody
+from workbell.stores.port import Store
 from workbell.triggers import Triggers
 from workbell.waiting import Waiter
 from workbell.watching import Watching
 from workbell.webhooks.verbs import Webhooks
-from workbell.why import explain
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
-PAGE = 1000
-CANCELED = "canceled on request"
 
-
-class Request(NamedTuple):
-    """A run that is asked for: checked already, and written by `enqueue_many`."""
-
-    new: NewRun
-    connection: Any = None
-
-
-class Client(Watching, Pausing, Emitting, Executing):
+class Client(Steering, Watching, Pausing, Emitting, Executing):
     """What an application does with jobs and runs. `Workbell` is one, for its own tenant."""
 
     def __init__(
@@ -176,7 +161,7 @@ class Client(Watching, Pausing, Emitting, Executing):
     def _answers(self, requests: Sequence[Request], added: Sequence[Added]) -> list[Run]:
         """The runs that stand for the requests; those of duplicates are read."""
         return [
-            request.new.run if answer.created else self._holder(request.new.run, answer.run_id)
+            request.new.run if answer.created else self._holder(request.new.run, answer.id)
             for request, answer in zip(requests, added, strict=True)
         ]
 
@@ -203,180 +188,6 @@ class Client(Watching, Pausing, Emitting, Executing):
 
     def _as_request(self, request: Request | tuple[str, dict[str, Any]]) -> Request:
         return request if isinstance(request, Request) else self.request(*request)
-
-    # Look
-
-    def get(self, run_id: str) -> Run:
-        """A run by its id."""
-        found = self._find(run_id)
-        if found is None:
-            raise RunNotFound(f"There is no run {run_id!r} of tenant {self.tenant}; it may have been removed.")
-        return found
-
-    async def aget(self, run_id: str) -> Run:
-        return await self.hop(self.get, run_id)
-
-    def _find(self, run_id: str) -> Run | None:
-        if not is_id(run_id):
-            return None
-        self.store.check()
-        run = self.store.find_runs([run_id]).get(run_id)
-        return run if run is not None and run.tenant == self.tenant else None
-
-    def runs(
-        self,
-        *,
-        status: str | Sequence[str] = (),
-        job: str | None = None,
-        queue: str | None = None,
-        tag: str | None = None,
-        schedule: str | None = None,
-        user_id: int | None = None,
-        before: str | None = None,
-        limit: int = 100,
-    ) -> list[Run]:
-        """Runs by filter, newest first; `before` is the id of the last run of the page before."""
-        if not 1 <= limit <= PAGE:
-            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
-        try:
-            statuses = [Status(word) for word in ([status] if isinstance(status, str) else status)]
-        except ValueError as error:
-            raise InvalidOption(f"status: {error}; the statuses are {', '.join(Status)}.") from None
-        self.store.check()
-        if schedule is not None and not is_id(schedule):
-            schedule = self.schedules.get(schedule).id
-        return self.store.list_runs(Filter(self.tenant, statuses, job, queue, tag, schedule, user_id, before, limit))
-
-    async def aruns(
-        self,
-        *,
-        status: str | Sequence[str] = (),
-        job: str | None = None,
-        queue: str | None = None,
-        tag: str | None = None,
-        schedule: str | None = None,
-        user_id: int | None = None,
-        before: str | None = None,
-        limit: int = 100,
-    ) -> list[Run]:
-        return await self.hop(
-            lambda: self.runs(
-                status=status,
-                job=job,
-                queue=queue,
-                tag=tag,
-                schedule=schedule,
-                user_id=user_id,
-                before=before,
-                limit=limit,
-            )
-        )
-
-    def attempts(self, run_id: str) -> list[Attempt]:
-        """Every attempt of a run, oldest first: who worked on it, and how it ended."""
-        run = self.get(run_id)
-        earlier = self.store.list_attempts(run_id)
-        last = last_attempt(run)
-        return [*earlier, last] if last is not None else earlier
-
-    async def aattempts(self, run_id: str) -> list[Attempt]:
-        return await self.hop(self.attempts, run_id)
-
-    def why(self, run_id: str) -> str:
-        """Why a run is not running (or how it ended), in a sentence or two."""
-        run = self.get(run_id)
-        now = self.store.clock.now()
-        if run.status is not Status.QUEUED:
-            return explain(run, now)
-        here = [counts for counts in self.store.counts() if counts.lane == run.lane]
-        workers = None if run.target is not None else capability(self.store.list_workers(), run.queue, run.job, now)
-        return explain(
-            run,
-            now,
-            ahead=self.store.ahead_of(run),
-            running=sum(counts.running for counts in here),
-            pause=next((one for one in self.store.list_pauses(run.tenant) if one.covers(run.lane)), None),
-            held=self._held_by(run, now),
-            workers=workers,
-        )
-
-    def _held_by(self, run: Run, now: datetime) -> list[tuple[Limit, Use]]:
-        """The limits of a run's job that leave nothing."""
-        known = self.registry.find(run.job)
-        stored = self.store.find_job(run.tenant, run.job) if known is None else None
-        limits: Sequence[Limit] = ()
-        if known is not None:
-            limits = known.limits_of(run.lane)
-        elif stored is not None:
-            limits = limits_on(stored.limits, run.lane)
-        uses = self.store.limit_uses(limits)
-        return [(limit, uses[limit.id]) for limit in limits if not limit.room(uses[limit.id], now)]
-
-    async def awhy(self, run_id: str) -> str:
-        return await self.hop(self.why, run_id)
-
-    # Steer
-
-    def cancel(self, run_id: str, reason: str = CANCELED) -> Run:
-        """End a run: at once if it has not started, else its handler is asked to stop."""
-        reason = clean_text(reason, 500)
-        while True:
-            run = self.get(run_id)
-            if run.status in PENDING:
-                keep = state.kept(run, self.keep).other
-                self.telling.look()
-                change = self.telling.of(run, state.cancel(run, self.store.clock.now(), reason=reason, keep=keep))
-                if self.store.apply([change]):
-                    self.moved(run, change)
-                    if change.emits:
-                        self.store.wake()
-                        self.nudge()
-                    return change.after(run)
-            elif run.status is Status.RUNNING:
-                if self.store.request_cancel(run.id, reason):
-                    self.store.wake()
-                    self.nudge()
-                    return self.get(run_id)
-            else:
-                return run
-            # It moved between reading and writing: look again.
-
-    async def acancel(self, run_id: str, reason: str = CANCELED) -> Run:
-        return await self.hop(self.cancel, run_id, reason)
-
-    def retry(self, run_id: str) -> Run:
-        """Run a finished run's job again, with the same input: a new run, linked by `retry_of`."""
-        run = self.get(run_id)
-        if not run.status.final:
-            raise RunNotFinished(f"run {run_id} is {run.status}; cancel it, or wait until it has ended.")
-        new = again(run, self.store.clock.now(), retry_of=run.id)
-        return self._retry_matched(run, new) or self.enqueue_requests([Request(new)])[0]
-
-    def _retry_matched(self, run: Run, new: NewRun) -> Run | None:
-        """Of a run that an event made, the new one takes its place in the ledger; none, if another has that."""
-        trigger = run.options.trigger
-        if run.event is None or trigger is None:
-            return None
-        if run.event not in self.store.find_events([run.event]):
-            raise EventNotFound(f"run {run.id}: its event {run.event} was removed, so it cannot be run again; emit it.")
-        match = Match(run.event, trigger, MatchOutcome.STARTED, new.run.created_at, new.run.id)
-        made = self.store.add_matched([Rematch(new, match, run.id)])
-        if made:
-            self.nudge()
-        return new.run if made else None
-
-    async def aretry(self, run_id: str) -> Run:
-        return await self.hop(self.retry, run_id)
-
-    def wait(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
-        """Wait until a run has ended, and return it; raises WaitTimeout when the time is over first."""
-        self.get(run_id)
-        return self.waiter.wait(run_id, timeout)
-
-    async def await_(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
-        """`wait` for async code; any number of waits share one thread."""
-        await self.aget(run_id)
-        return await self.waiter.await_(run_id, timeout)
 
     def for_tenant(self, tenant: str) -> Client:
         """The same verbs for another tenant."""
@@ -414,7 +225,3 @@ class Client(Watching, Pausing, Emitting, Executing):
 
 def nothing() -> None:
     """Nobody in this process is to be told."""
-
-
-def nobody(_run: Run, _change: Transition) -> None:
-    """Nobody in this process listens to it."""

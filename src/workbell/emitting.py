@@ -78,8 +78,8 @@ class Emitting(ABC):
 
     def _told_before(self, event: Event, added: Added) -> Event:
         # In a caller's transaction the first one may not be visible to us yet; its id is what counts.
-        told = msgspec.structs.replace(event, id=added.run_id)
-        return self.store.find_events([added.run_id]).get(added.run_id, told)
+        told = msgspec.structs.replace(event, id=added.id)
+        return self.store.find_events([added.id]).get(added.id, told)
 
     def _event(self, type: str, data: Any, subject: str | None, source: str | None, key: str | None) -> Event:  # noqa: A002
         if check_type(type) in SYSTEM_TYPES:

@@ -17,13 +17,16 @@ from workbell.emitting import Emitting
 from workbell.executions import Executing
 from workbell.handlers.job_function import Enqueuer, JobFunction
 from workbell.pausing import Pausing
+from workbell.reading import Reading
 from workbell.settings import Settings
+from workbell.steering import Steering
 from workbell.watching import Watching
 
-VERBS = ["enqueue", "enqueue_many", "enqueue_requests", "get", "runs", "attempts", "why", "cancel", "retry"]
 PAIRS = [
-    *((Client, verb, f"a{verb}") for verb in VERBS),
-    (Client, "wait", "await_"),
+    *((Client, verb, f"a{verb}") for verb in ("enqueue", "enqueue_many", "enqueue_requests")),
+    *((Reading, verb, f"a{verb}") for verb in ("get", "runs", "attempts", "why")),
+    *((Steering, verb, f"a{verb}") for verb in ("cancel", "retry")),
+    (Steering, "wait", "await_"),
     (Watching, "logs", "alogs"),
     (Watching, "workers", "aworkers"),
     *((Pausing, verb, f"a{verb}") for verb in ("pause", "resume", "pauses")),
@@ -44,7 +47,7 @@ def test_each_verb_and_its_twin_have_one_signature(kind: type, plain: str, twin:
 
 
 def test_no_async_verb_is_without_its_plain_one() -> None:
-    for kind in (Client, Watching, Pausing, Emitting, Executing, JobFunction, Enqueuer):
+    for kind in (Client, Reading, Steering, Watching, Pausing, Emitting, Executing, JobFunction, Enqueuer):
         names = {name for name, value in vars(kind).items() if inspect.iscoroutinefunction(value) and name[0] != "_"}
         assert names - {"make_ready", "hop"} == {twin for owner, _, twin in PAIRS if owner is kind}
 

@@ -38,7 +38,7 @@ def tell(store: Store, keys: list[str]) -> dict[str, Added]:
 def test_one_key_makes_one_event(stores: list[Store]) -> None:
     answers = at_once(lambda number: tell(stores[number], KEYS[::-1] if number % 2 else KEYS))
     for key in KEYS:
-        assert len({answer[key].run_id for answer in answers}) == 1
+        assert len({answer[key].id for answer in answers}) == 1
         assert Counter(answer[key].created for answer in answers) == {True: 1, False: THREADS - 1}
     assert len(listed(stores[0])) == len(KEYS)
 
@@ -61,13 +61,13 @@ def test_the_same_keys_crosswise(stores: list[Store], sql_store_url: str, monkey
         holding.rollback()
         answers = one.result(30), other.result(30)
     assert answers[0].keys() == answers[1].keys()
-    assert {answers[0][key].run_id for key in KEYS} == {answers[1][key].run_id for key in KEYS}
-    assert sorted(listed(stores[0])) == sorted(answer.run_id for answer in answers[0].values())
+    assert {answers[0][key].id for key in KEYS} == {answers[1][key].id for key in KEYS}
+    assert sorted(listed(stores[0])) == sorted(answer.id for answer in answers[0].values())
 
 
 def test_schedulers_that_know_nothing_of_each_other(stores: list[Store]) -> None:
     """Each event makes the run that one of them has decided on, in the lane that this one has chosen."""
-    told = [answer.run_id for answer in stores[0].add_events([fact() for _ in range(10)])]
+    told = [answer.id for answer in stores[0].add_events([fact() for _ in range(10)])]
     subscriber = told[0]  # any id will do
 
     def fan_out(number: int) -> list[str]:

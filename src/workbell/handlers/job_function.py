@@ -20,7 +20,8 @@ from workbell.model.run import Lane, Run
 from workbell.scheduling.declare import TickSettings
 
 if TYPE_CHECKING:
-    from workbell.client import Client, Request
+    from workbell.client import Client
+    from workbell.model.request import Request
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 
@@ -55,6 +55,13 @@ class EnqueueOptions(TypedDict, total=False):
     """How long it is kept after it has ended."""
     connection: Any
     """The caller's own connection: the run exists if and when its transaction commits."""
+
+
+class Request(NamedTuple):
+    """A run that is asked for: checked already, and written by `enqueue_many`."""
+
+    new: NewRun
+    connection: Any = None
 
 
 NAMES = frozenset(EnqueueOptions.__annotations__)

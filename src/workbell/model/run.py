@@ -219,9 +219,9 @@ class NewRun(msgspec.Struct, frozen=True, gc=False):
 
 
 class Added(msgspec.Struct, frozen=True, gc=False):
-    """The store's answer to a request: the run that stands for it, and whether it was made just now."""
+    """The store's answer: which run or event stands for what was asked for, and whether it was made just now."""
 
-    run_id: str
+    id: str
     created: bool
 
 

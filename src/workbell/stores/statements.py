@@ -52,7 +52,7 @@ def reject_duplicate(request: NewRun, answer: Added) -> None:
     """Raise if the caller asked for duplicates to be rejected, and this is one."""
     if not answer.created and request.on_duplicate is OnDuplicate.REJECT:
         raise DuplicateRun(
-            f"The key {request.run.key!r} is held by run {answer.run_id}; wait for it, or enqueue with "
+            f"The key {request.run.key!r} is held by run {answer.id}; wait for it, or enqueue with "
             "on_duplicate='return' or 'replace'.",
-            answer.run_id,
+            answer.id,
         )

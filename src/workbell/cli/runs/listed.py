@@ -11,8 +11,8 @@ from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
 from workbell.cli.runs.find import find_run, short
-from workbell.client import PAGE
 from workbell.model.run import Run, Status
+from workbell.reading import PAGE
 
 NAME = 24  # letters of a job's name
 

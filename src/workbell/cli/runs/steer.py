@@ -8,8 +8,8 @@ from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
 from workbell.cli.runs.find import find_run, run_argument, short
-from workbell.client import CANCELED
 from workbell.model.run import Status
+from workbell.steering import CANCELED
 
 
 @click.command(help="End a run: at once if it has not started, else its handler is asked to stop.")

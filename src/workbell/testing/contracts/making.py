@@ -59,8 +59,8 @@ def request(
 def add(store: Store, *requests: NewRun) -> list[Run]:
     """Write requests and read back the runs that stand for them."""
     added = store.add(requests)
-    found = store.find_runs([answer.run_id for answer in added])
-    return [found[answer.run_id] for answer in added]
+    found = store.find_runs([answer.id for answer in added])
+    return [found[answer.id] for answer in added]
 
 
 def find(store: Store, run: Run | str) -> Run:

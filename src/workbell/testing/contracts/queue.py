@@ -30,7 +30,7 @@ def claimant(serves: Callable[[Lane], bool] = everything, worker: str = "worker"
 
 def put(store: Store, queue: Queue, *requests: NewRun) -> list[str]:
     """Make runs and announce them, as the dispatcher does."""
-    made = [answer.run_id for answer in store.add(requests)]
+    made = [answer.id for answer in store.add(requests)]
     queue.send(made)
     return made
 
@@ -202,4 +202,4 @@ class QueueContract:
     def test_a_run_that_was_lost_on_the_way_is_found_in_the_store(self, store: Store, queue: Queue) -> None:
         """D7, D11: a lost message loses no run; here it was never sent."""
         (answer,) = store.add([request()])
-        assert ids(claim_until_idle(queue, 10)) == [answer.run_id]
+        assert ids(claim_until_idle(queue, 10)) == [answer.id]

@@ -134,7 +134,7 @@ class EventsContract:
         answers = at_once(lambda number: store.add_events([fact(), fact(key="k"), fact(key=f"k{number % 2}")]))
         assert all(answer[0].created for answer in answers)
         assert sum(answer[1].created for answer in answers) == 1
-        assert len({answer[1].run_id for answer in answers}) == 1
+        assert len({answer[1].id for answer in answers}) == 1
         assert sum(answer[2].created for answer in answers) == 2
         assert len(listed(store)) == THREADS + 3
 

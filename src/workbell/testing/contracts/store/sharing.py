@@ -49,7 +49,7 @@ class SharingContract:
     def test_one_key_makes_one_run(self, store: Store) -> None:
         answers = at_once(lambda number: store.add([request(key="k"), request(tag=f"t{number}")]))
         assert sum(answer[0].created for answer in answers) == 1
-        assert len({answer[0].run_id for answer in answers}) == 1
+        assert len({answer[0].id for answer in answers}) == 1
         assert len(store.list_runs(Filter(None))) == 1 + THREADS
 
     def test_a_rejected_caller_does_not_spoil_the_others(self, store: Store) -> None:

@@ -1,0 +1,98 @@
+"""The verbs for steering runs: cancel, retry and wait. Sync, and async with an `a`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from workbell.errors import EventNotFound, RunNotFinished
+from workbell.events.telling import Telling
+from workbell.model import state
+from workbell.model.event import Match, MatchOutcome, Rematch
+from workbell.model.payload import clean_text
+from workbell.model.request import Request, again
+from workbell.model.run import PENDING, NewRun, Run, Status
+from workbell.model.state import Keep, Transition
+from workbell.reading import Reading
+from workbell.waiting import Waiter
+
+CANCELED = "canceled on request"
+
+
+class Steering(Reading):
+    """The part of a client that ends runs, makes them again and waits for them."""
+
+    keep: Keep
+    waiter: Waiter
+    telling: Telling
+    nudge: Callable[[], None]
+    moved: Callable[[Run, Transition], None]
+
+    @abstractmethod
+    def enqueue_requests(self, requests: Sequence[Request]) -> list[Run]: ...
+
+    def cancel(self, run_id: str, reason: str = CANCELED) -> Run:
+        """End a run: at once if it has not started, else its handler is asked to stop."""
+        reason = clean_text(reason, 500)
+        while True:
+            run = self.get(run_id)
+            if run.status in PENDING:
+                keep = state.kept(run, self.keep).other
+                self.telling.look()
+                change = self.telling.of(run, state.cancel(run, self.store.clock.now(), reason=reason, keep=keep))
+                if self.store.apply([change]):
+                    self.moved(run, change)
+                    if change.emits:
+                        self.store.wake()
+                        self.nudge()
+                    return change.after(run)
+            elif run.status is Status.RUNNING:
+                if self.store.request_cancel(run.id, reason):
+                    self.store.wake()
+                    self.nudge()
+                    return self.get(run_id)
+            else:
+                return run
+            # It moved between reading and writing: look again.
+
+    async def acancel(self, run_id: str, reason: str = CANCELED) -> Run:
+        return await self.hop(self.cancel, run_id, reason)
+
+    def retry(self, run_id: str) -> Run:
+        """Run a finished run's job again, with the same input: a new run, linked by `retry_of`."""
+        run = self.get(run_id)
+        if not run.status.final:
+            raise RunNotFinished(f"run {run_id} is {run.status}; cancel it, or wait until it has ended.")
+        new = again(run, self.store.clock.now(), retry_of=run.id)
+        return self._retry_matched(run, new) or self.enqueue_requests([Request(new)])[0]
+
+    def _retry_matched(self, run: Run, new: NewRun) -> Run | None:
+        """Of a run that an event made, the new one takes its place in the ledger; none, if another has that."""
+        trigger = run.options.trigger
+        if run.event is None or trigger is None:
+            return None
+        if run.event not in self.store.find_events([run.event]):
+            raise EventNotFound(f"run {run.id}: its event {run.event} was removed, so it cannot be run again; emit it.")
+        match = Match(run.event, trigger, MatchOutcome.STARTED, new.run.created_at, new.run.id)
+        made = self.store.add_matched([Rematch(new, match, run.id)])
+        if made:
+            self.nudge()
+        return new.run if made else None
+
+    async def aretry(self, run_id: str) -> Run:
+        return await self.hop(self.retry, run_id)
+
+    def wait(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
+        """Wait until a run has ended, and return it; raises WaitTimeout when the time is over first."""
+        self.get(run_id)
+        return self.waiter.wait(run_id, timeout)
+
+    async def await_(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
+        """`wait` for async code; any number of waits share one thread."""
+        await self.aget(run_id)
+        return await self.waiter.await_(run_id, timeout)
+
+
+def nobody(_run: Run, _change: Transition) -> None:
+    """Nobody in this process listens to it."""
