@@ -11,26 +11,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from workbell.model.access import Token
+from workbell.model.agent import Agent
+from workbell.model.audit import AuditEntry
 from workbell.model.clock import Clock
 from workbell.model.endpoint import Endpoint, Health
 from workbell.model.event import Event, FannedOut, Match, Rematch
 from workbell.model.job import Job
 from workbell.model.limit import Limit, Use
 from workbell.model.log_line import LogLine
+from workbell.model.notification import Notification
 from workbell.model.pause import Pause
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Transition
+from workbell.model.tally import Tally
+from workbell.model.tenant import Tenant
 from workbell.model.trigger import Trigger
 from workbell.model.worker import Worker
-
-
-class Head(NamedTuple):
-    """A lane that has queued runs of a rank: where a claim may look."""
-
-    lane_id: int
-    rank: int
-    lane: Lane
+from workbell.stores.service_port import Head as Head
+from workbell.stores.service_port import ServiceStore
 
 
 class Pick(NamedTuple):
@@ -110,9 +110,16 @@ class Batch(NamedTuple):
     triggers: Sequence[Trigger] = ()
     endpoints: Sequence[Endpoint] = ()
     health: Sequence[Health] = ()
+    tokens: Sequence[Token] = ()
+    tenants: Sequence[Tenant] = ()
+    audit: Sequence[AuditEntry] = ()
+    notifications: Sequence[Notification] = ()
+    reads: Sequence[tuple[str, int, str, datetime]] = ()  # tenant, user, notification, when
+    agents: Sequence[Agent] = ()
+    tallies: Sequence[Tally] = ()
 
 
-class Store(Protocol):
+class Store(ServiceStore, Protocol):
     """The contract of a store; `workbell.testing.contracts` is its test."""
 
     @property

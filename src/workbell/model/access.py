@@ -1,0 +1,105 @@
+"""Who may do what: tokens, their scopes, and the access that a request has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from workbell.errors import InvalidOption
+from workbell.model.job import TENANT
+
+EVERY_TENANT = "*"  # the tenant of a token that may act for any of them
+
+
+class Scope(StrEnum):
+    """What a token allows. `admin` includes `operate`, which includes `enqueue` and `read`."""
+
+    READ = "read"  # look at everything of the tenant
+    ENQUEUE = "enqueue"  # make runs and events
+    OPERATE = "operate"  # cancel, retry, pause; change schedules, triggers and webhooks
+    ADMIN = "admin"  # tokens, tenants, agents, the audit log
+    AGENT = "agent"  # work as an agent, and nothing else
+
+
+INCLUDED = {
+    Scope.READ: frozenset({Scope.READ}),
+    Scope.ENQUEUE: frozenset({Scope.ENQUEUE}),
+    Scope.OPERATE: frozenset({Scope.OPERATE, Scope.ENQUEUE, Scope.READ}),
+    Scope.ADMIN: frozenset({Scope.ADMIN, Scope.OPERATE, Scope.ENQUEUE, Scope.READ}),
+    Scope.AGENT: frozenset({Scope.AGENT}),
+}
+
+
+class TokenKind(StrEnum):
+    """What a token is for. Those that are redeemed are good for once."""
+
+    API = "api"  # a program's, or a person's at the command line
+    SESSION = "session"  # a browser's, in a cookie
+    LOGIN = "login"  # redeemed for a session: the URL that is printed
+    TICKET = "ticket"  # redeemed for a WebSocket
+    PAIRING = "pairing"  # redeemed for an agent's own token
+    AGENT = "agent"
+
+
+REDEEMED = frozenset({TokenKind.LOGIN, TokenKind.TICKET, TokenKind.PAIRING})
+
+
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """What is stored of a token: never its text, only the SHA-256 of it."""
+
+    id: str
+    hash: str
+    created_at: datetime
+    tenant: str = TENANT  # or `*`
+    kind: TokenKind = TokenKind.API
+    name: str = ""
+    scopes: tuple[Scope, ...] = ()
+    user_id: int | None = None  # whose notifications it may read
+    agent: str | None = None
+    created_by: str = ""
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+    def is_valid(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller may do, for which tenant, and by which name the audit log knows it."""
+
+    tenant: str = TENANT  # or `*`
+    scopes: frozenset[Scope] = frozenset()
+    actor: str = ""
+    user_id: int | None = None
+    agent: str | None = None
+    token: str | None = None  # its id
+
+    def may(self, scope: Scope) -> bool:
+        return any(scope in INCLUDED[held] for held in self.scopes)
+
+    def may_act_for(self, tenant: str) -> bool:
+        return self.tenant in (EVERY_TENANT, tenant)
+
+
+def access_of(token: Token) -> Access:
+    return Access(
+        tenant=token.tenant,
+        scopes=frozenset(token.scopes),
+        actor=token.name or f"token {token.id}",
+        user_id=token.user_id,
+        agent=token.agent,
+        token=token.id,
+    )
+
+
+def scopes_of(words: Iterable[str]) -> tuple[Scope, ...]:
+    """Scopes by their words, each once and in the order of the enum."""
+    try:
+        found = {Scope(word) for word in words}
+    except ValueError as error:
+        raise InvalidOption(f"scopes: {error}; the scopes are {', '.join(Scope)}.") from None
+    return tuple(scope for scope in Scope if scope in found)

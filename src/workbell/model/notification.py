@@ -1,0 +1,36 @@
+"""A notification: a message to one person, or to everybody of a tenant; there to be read later by who was away."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from workbell.model.payload import decode
+
+
+class Notification(msgspec.Struct, frozen=True):
+    """`user_id` is none for everybody. `read_at` is that of the person for whom it was asked."""
+
+    id: str
+    tenant: str
+    user_id: int | None
+    text: str
+    created_at: datetime
+    read_at: datetime | None = None
+
+    @property
+    def data(self) -> Any:
+        return decode(self.text)
+
+    def as_dict(self) -> dict[str, Any]:
+        """In the words of the public API, ready for JSON."""
+        return {
+            "id": self.id,
+            "user_id": self.user_id,
+            "data": self.data,
+            "created_at": self.created_at,
+            "read": self.read_at is not None,
+            "read_at": self.read_at,
+        }
