@@ -53,22 +53,24 @@ from workbell import (
 from workbell.client import Client
 from workbell.declaring import Declaring
 from workbell.emitting import Emitting
-from workbell.events.looking import Events, Hearer, Matched
+from workbell.events.looking import Events
 from workbell.executions import Executing
 from workbell.files import Storage, StoredFile
 from workbell.handlers.job_function import Enqueuer, JobFunction
 from workbell.jobs_engine import JobRun, JobsEngine, RegisteredJob
 from workbell.model import request
+from workbell.model.delivery import Delivery
 from workbell.model.event import PUBLIC_FIELDS as EVENT_FIELDS
 from workbell.model.event import MatchOutcome
 from workbell.model.execution import Execution, Invocation
+from workbell.model.hearing import Hearer, Matched
 from workbell.model.log_line import LogLine
 from workbell.model.pause import Pause
 from workbell.model.run import PUBLIC_FIELDS, AttemptStatus
 from workbell.model.schedule import OPTION_FIELDS, TickOutcome
 from workbell.model.schedule import PUBLIC_FIELDS as SCHEDULE_FIELDS
 from workbell.model.trigger import Trigger
-from workbell.model.worker import Worker
+from workbell.model.worker import SeenWorker, Worker
 from workbell.notices.lifecycle import LifecycleEvent
 from workbell.pausing import Pausing
 from workbell.reading import Reading
@@ -77,9 +79,8 @@ from workbell.scheduling import declare
 from workbell.settings import PREFIX, Settings
 from workbell.steering import Steering
 from workbell.triggers import Triggers
-from workbell.watching import SeenWorker, Watching
+from workbell.watching import Watching
 from workbell.webhooks import endpoints, signature
-from workbell.webhooks.describe import Delivery
 from workbell.webhooks.verbs import Webhooks
 
 PAGE = Path(__file__).parent / "reference" / "api.md"

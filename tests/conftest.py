@@ -15,6 +15,8 @@ import pytest
 
 # The tests start many hundreds of processes: those that find the sources compiled start in half the time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# And those that serve no HTTP in half of that: a test that wants it says so.
+os.environ["WORKBELL_HTTP"] = "false"
 
 pytest.register_assert_rewrite("workbell.testing.contracts", "tests.support")
 

@@ -12,12 +12,15 @@ greet.enqueue(name="Ada")
 bell.run()
 """
 
+from typing import TYPE_CHECKING, Any
+
 from workbell.app import Workbell
 from workbell.errors import (
     DuplicateRun,
     EndpointNotFound,
     EndpointRefused,
     EventNotFound,
+    Forbidden,
     InvalidEvent,
     InvalidOption,
     InvalidPayload,
@@ -31,11 +34,15 @@ from workbell.errors import (
     ScheduleNotFound,
     SchemaMismatch,
     SecretSealed,
+    ServiceUnavailable,
     SettingsError,
     StoreError,
     StoreUnavailable,
+    TenantNotFound,
+    TokenNotFound,
     TriggerExists,
     TriggerNotFound,
+    Unauthorized,
     UnknownJob,
     UnknownProcessor,
     WaitTimeout,
@@ -44,6 +51,7 @@ from workbell.errors import (
 )
 from workbell.handlers.context import Context
 from workbell.handlers.signals import Cancel, Snooze, TryAgain
+from workbell.model.access import Access, Scope
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
 from workbell.model.execution import Execution, Invocation
@@ -56,9 +64,14 @@ from workbell.model.trigger import Trigger
 from workbell.timing import Cron
 from workbell.version import __version__
 
+if TYPE_CHECKING:
+    from workbell.remote.client import Client
+
 __all__ = [
+    "Access",
     "Attempt",
     "Cancel",
+    "Client",
     "Context",
     "Cron",
     "DuplicateRun",
@@ -68,6 +81,7 @@ __all__ = [
     "Event",
     "EventNotFound",
     "Execution",
+    "Forbidden",
     "InvalidEvent",
     "InvalidOption",
     "InvalidPayload",
@@ -86,17 +100,22 @@ __all__ = [
     "Schedule",
     "ScheduleNotFound",
     "SchemaMismatch",
+    "Scope",
     "SecretSealed",
+    "ServiceUnavailable",
     "SettingsError",
     "Snooze",
     "Status",
     "StoreError",
     "StoreUnavailable",
+    "TenantNotFound",
     "Tick",
+    "TokenNotFound",
     "Trigger",
     "TriggerExists",
     "TriggerNotFound",
     "TryAgain",
+    "Unauthorized",
     "UnknownJob",
     "UnknownProcessor",
     "WaitTimeout",
@@ -105,3 +124,12 @@ __all__ = [
     "WrongConnection",
     "__version__",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`Client` is loaded when it is first asked for: most programs that use Workbell need no HTTP."""
+    if name == "Client":
+        from workbell.remote.client import Client
+
+        return Client
+    raise AttributeError(f"module 'workbell' has no attribute {name!r}")

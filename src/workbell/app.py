@@ -9,31 +9,39 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from workbell.agents.verbs import Agents
+from workbell.bulk.job import bulk_job
 from workbell.client import nothing
 from workbell.declaring import Declaring
 from workbell.emitting import source_of
 from workbell.engine.engine import Engine
 from workbell.engine.isolated.entry import entry
 from workbell.engine.role import Role
-from workbell.errors import InvalidUrl, StoreError, WorkbellError
+from workbell.engine.tallies import write_at_once
+from workbell.errors import InvalidUrl, MissingPackage, StoreError, WorkbellError
 from workbell.events.lifecycle import QUIET
 from workbell.handlers.registry import Registry
 from workbell.handlers.resources import Resources
 from workbell.jobs_engine import JobsEngine
-from workbell.model.payload import encode
 from workbell.model.run import Run
 from workbell.model.state import Keep, Transition
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.lifecycle import LifecycleEvent, listen
-from workbell.notices.message import Broadcast, Message, SendToUser
 from workbell.queues.in_store import FRESH, InStoreQueue
 from workbell.settings import Settings, find_file, load
 from workbell.stores.port import Store
+from workbell.webhooks.alerts import alert_job
 from workbell.webhooks.delivery import delivery_job
 
 if TYPE_CHECKING:
+    import socket
+
+    from fastapi import FastAPI
+
+    from workbell.http.server import Listening
+    from workbell.http.service import AuthHook, Service
     from workbell.recipe import Recipe
 
 Stop = Callable[[bool], object]
@@ -86,8 +94,8 @@ class Workbell(Declaring):
         self._engine: Engine | None = None
         self._thread: threading.Thread | None = None  # of the event loop that the engine runs on
         self._end_run: Callable[[], None] = nothing
+        self._services: list[Service] = []  # of the applications that `asgi` made
         self.recipe: Recipe | None = None  # how to make it again in another process, where the command line made it
-        self.post: Callable[[Message], None] = self.bus.tell  # where messages to people go
         super().__init__(
             store or open_store(self.settings.url, self.settings.keep),
             Registry(Resources.from_settings(self.settings)),
@@ -96,9 +104,12 @@ class Workbell(Declaring):
             timezone=self.settings.timezone,
             event_source=source_of(self.settings.project) if self.settings.project else None,
         )
+        self.post = self.bus.tell
+        self.agents = Agents(self, self.settings.lease_span)
         delivery = delivery_job(self)
-        if delivery is not None:
-            self.registry.add_built_in(delivery)
+        for job in (delivery, alert_job(self), bulk_job(self)):
+            if job is not None:
+                self.registry.add_built_in(job)
         self.engine = JobsEngine(self, self.settings, self.shut_down)
         self.telling.describe = self.engine.describe
         self.moved = self._moved
@@ -116,6 +127,11 @@ class Workbell(Declaring):
 
     def _moved(self, run: Run, change: Transition) -> None:
         """A verb of this process has moved a run."""
+        ended = (run, change, change.started_at if change.status.final else run.started_at)
+        if self._engine is not None:
+            self._engine.tallies.add([ended])
+        else:
+            write_at_once(self.store, [ended])
         if self.bus.wants(change.move):
             self.bus.publish([Notice(change.move, change.after(run), change.ended)])
 
@@ -137,12 +153,17 @@ class Workbell(Declaring):
         asyncio.run(self.serve(Role(queues, concurrency)))
 
     async def serve(
-        self, role: Role, started: Callable[[Engine, Stop], None] | None = None, grace: float | None = None
+        self,
+        role: Role,
+        started: Callable[[Engine, Stop], None] | None = None,
+        grace: float | None = None,
+        http: socket.socket | None = None,
     ) -> int:
         """Run an engine until it is asked to stop; the answer is how many runs were handed back.
 
         By SIGTERM or SIGINT, the second of which stops without waiting for handlers. Or, if `started` is given, by
-        what it is handed: from any thread, and with True if there is no time to lose.
+        what it is handed: from any thread, and with True if there is no time to lose. With a socket, the API is served
+        there meanwhile.
         """
         loop = asyncio.get_running_loop()
         grace = self.settings.grace if grace is None else grace
@@ -161,9 +182,14 @@ class Workbell(Declaring):
         self._end_run = stop.set
         with _signals(loop, on_signal) if started is None else contextlib.nullcontext():
             engine = self._start(loop, role)
+            listening = None if http is None else self._listen(http)
+            if listening is not None:
+                await listening.start()
             if started is not None:
                 started(engine, lambda at_once: loop.call_soon_threadsafe(end, at_once))
             await stop.wait()
+            if listening is not None:
+                await listening.stop()
             stopping = asyncio.ensure_future(self._stop(engine, grace))
             forced = asyncio.ensure_future(force.wait())
             await asyncio.wait({stopping, forced}, return_when=asyncio.FIRST_COMPLETED)
@@ -172,6 +198,45 @@ class Workbell(Declaring):
                 log.warning("stopping at once; what is running is handed back")
                 engine.hurry()
             return await stopping
+
+    # Serve
+
+    def _listen(self, http: socket.socket) -> Listening:
+        from workbell.http.server import Listening
+
+        return Listening(self._service(listen=http.getsockname()[0]), http)
+
+    def _service(self, *, auth: AuthHook | None = None, listen: str | None = None) -> Service:
+        from workbell.http.service import Service
+
+        return Service(self, self.settings, self.bus, self.engine, auth=auth, listen=listen)
+
+    def asgi(self, *, auth: AuthHook | None = None) -> FastAPI:
+        """The API and its page as an ASGI application, to be mounted in yours: `app.mount("/jobs", bell.asgi())`.
+
+        `auth` is asked first, with the request: it answers an `Access`, or None to have a token asked for.
+        """
+        try:
+            from workbell.http.app import make_app
+        except ImportError as error:
+            raise MissingPackage("The HTTP API needs its packages: pip install 'workbell[server]'.") from error
+
+        service = self._service(auth=auth)
+        self._services.append(service)
+        return make_app(service)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _app: object = None) -> AsyncIterator[None]:
+        """Schedule and work for as long as an ASGI application runs: `FastAPI(lifespan=bell.lifespan)`.
+
+        What `asgi` made ends with it, open streams and sockets too.
+        """
+        async with self.running():
+            try:
+                yield
+            finally:
+                for service in self._services:
+                    await service.close()
 
     @contextlib.asynccontextmanager
     async def running(
@@ -236,16 +301,6 @@ class Workbell(Declaring):
             log.info("handed back to the queue: %d", handed_back)
         self._engine = None
         return handed_back
-
-    # Tell people
-
-    def notify(self, user_id: int, data: Any) -> None:
-        """Send something to one person: from a worker it reaches the server process, and whoever listens there."""
-        self.post(SendToUser(self.tenant, user_id, encode("notify", data)))
-
-    def broadcast(self, data: Any) -> None:
-        """Send something to everybody of this tenant."""
-        self.post(Broadcast(self.tenant, encode("broadcast", data)))
 
     def close(self) -> None:
         """Let go of the store's connections."""

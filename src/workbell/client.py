@@ -8,14 +8,18 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar, Unpack
 
 import msgspec
 
-from workbell.afresh import in_every_child
+from workbell.access.audit import Audit
+from workbell.access.tenants import Tenants
+from workbell.access.tokens import Tokens
+from workbell.access.verified import Verified
+from workbell.bulk.verbs import Bulk
 from workbell.emitting import Emitting, source_of
 from workbell.errors import InvalidOption, InvalidPayload, UnknownJob
+from workbell.events.alerting import Alerting
 from workbell.events.looking import Events
 from workbell.events.subscriptions import Subscriptions
 from workbell.events.telling import Telling
@@ -24,16 +28,20 @@ from workbell.handlers.current import current_run, depth_behind
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
 from workbell.machine import process_name, program_name
+from workbell.model.access import EVERY_TENANT
 from workbell.model.job import BUILT_IN, QUEUE, TENANT, name
 from workbell.model.limit import NO_LIMITS, Limits, key_of
 from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, Request, make_request, plain_request
 from workbell.model.run import Added, Lane, Run
 from workbell.model.state import Keep, Transition
+from workbell.notices.message import Message
+from workbell.notifications import Notifications, Notifying, unposted
 from workbell.pausing import Pausing
 from workbell.schedules import Schedules
-from workbell.steering import Steering, nobody
+from workbell.steering import nobody
 from workbell.stores.port import Store
+from workbell.threads import Threads
 from workbell.triggers import Triggers
 from workbell.waiting import Waiter
 from workbell.watching import Watching
@@ -43,7 +51,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class Client(Steering, Watching, Pausing, Emitting, Executing):
+class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
     """What an application does with jobs and runs. `Workbell` is one, for its own tenant."""
 
     def __init__(
@@ -57,29 +65,34 @@ class Client(Steering, Watching, Pausing, Emitting, Executing):
         timezone: str | None = None,
         event_source: str | None = None,
         subscriptions: Subscriptions | None = None,
+        verified: Verified | None = None,
+        threads: Threads | None = None,
     ) -> None:
         self.store = store
         self.registry = registry
         self.tenant = name("tenant", tenant)
+        if tenant == EVERY_TENANT:
+            raise InvalidOption("tenant: `*` stands for all tenants, and none can be called so; choose another name.")
         self.keep = keep
         self.nudge: Callable[[], None] = nothing
         self._ready = False
-        self.start_afresh()
-        in_every_child(self)
+        self._threads = threads or Threads()
         self.waiter = waiter or Waiter(store)
         self.timezone = timezone
         self.event_source = event_source or source_of(program_name())
         self.subscriptions = subscriptions or Subscriptions(lambda: self.store)
-        self.telling = Telling(self.subscriptions)
+        self.telling = Telling(self.subscriptions, Alerting(lambda: self.store, registry, self.tenant))
         self.moved: Callable[[Run, Transition], None] = nobody
+        self.post: Callable[[Message], None] = unposted
         self.schedules = Schedules(self)
         self.triggers = Triggers(self)
         self.events = Events(self)
         self.webhooks = Webhooks(self)
-
-    def start_afresh(self) -> None:
-        """In the beginning, and in a forked child, which has none of its parent's threads."""
-        self._threads = ThreadPoolExecutor(4, thread_name_prefix="workbell-call")
+        self.tokens = Tokens(self)
+        self.tenants = Tenants(self)
+        self.audit = Audit(self)
+        self.verified = verified or Verified(self)
+        self.notifications = Notifications(self)
 
     # Enqueue
 
@@ -88,7 +101,7 @@ class Client(Steering, Watching, Pausing, Emitting, Executing):
     ) -> Request:
         """Check a request and complete it, without writing anything."""
         self.store.check()
-        job_name, queue, text, limits = self.resolve(job, payload)
+        job_name, queue, text, limits = self.resolve(job, payload, options.get("target"))
         now = self.store.clock.now()
         key = None if limits is NO_LIMITS else key_of(limits, text)
         depth = depth_behind(current_run.get())
@@ -107,8 +120,13 @@ class Client(Steering, Watching, Pausing, Emitting, Executing):
         )
         return Request(new, options.get("connection"))
 
-    def resolve(self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None) -> tuple[str, str, str, Limits]:
-        """A job's name, its queue, a payload for it as JSON, checked against what is known of the job; its limits."""
+    def resolve(
+        self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None, target: str | None = None
+    ) -> tuple[str, str, str, Limits]:
+        """A job's name, its queue, a payload for it as JSON, checked against what is known of the job; its limits.
+
+        With a target it may be one that nobody here knows: the agent does.
+        """
         payload = {} if payload is None else payload
         if isinstance(job, JobFunction):
             return job.name, job.queue, job.signature.encode(payload), job.limits
@@ -121,6 +139,8 @@ class Client(Steering, Watching, Pausing, Emitting, Executing):
         if known is not None:
             return known.name, known.queue, known.signature.encode(payload), known.limits
         stored = self.store.find_job(self.tenant, job)
+        if stored is None and target is not None:
+            return job, QUEUE, encode(f"job {job}: the payload", payload), NO_LIMITS
         if stored is None:
             names = sorted(known.name for known in self.registry)
             raise UnknownJob(
@@ -200,10 +220,13 @@ class Client(Steering, Watching, Pausing, Emitting, Executing):
             timezone=self.timezone,
             event_source=self.event_source,
             subscriptions=self.subscriptions,
+            verified=self.verified,
+            threads=self._threads,
         )
         other.nudge = lambda: self.nudge()
         other.telling = self.telling
         other.moved = lambda run, change: self.moved(run, change)
+        other.post = lambda message: self.post(message)
         return other
 
     async def make_ready(self) -> None:
@@ -216,11 +239,19 @@ class Client(Steering, Watching, Pausing, Emitting, Executing):
         """Run a call on a thread. It is shielded: a cancelled caller does not tear a write in half."""
         loop = asyncio.get_running_loop()
         here = contextvars.copy_context()  # also there it is known which run's handler this is
-        return await asyncio.shield(loop.run_in_executor(self._threads, lambda: here.run(call, *args, **kwargs)))
+        return await asyncio.shield(loop.run_in_executor(self._threads.pool, lambda: here.run(call, *args, **kwargs)))
+
+    def by_and_by(self, call: Callable[[], object]) -> bool:
+        """Have a call made on a thread, and nobody wait for it; false, if this is closed."""
+        try:
+            self._threads.pool.submit(call)
+        except RuntimeError:
+            return False
+        return True
 
     def close(self) -> None:
         self.waiter.close()
-        self._threads.shutdown(wait=True)
+        self._threads.pool.shutdown(wait=True)
 
 
 def nothing() -> None:

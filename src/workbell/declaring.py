@@ -35,6 +35,8 @@ class HandlerOptions(TypedDict, total=False):
     isolate: str | None
     memory_limit: int | str | None
     cpu_limit: float | None
+    alert_url: str | None
+    ping_url: str | None
 
 
 class Declaring(Client):
@@ -63,6 +65,8 @@ class Declaring(Client):
         isolate: str | None = None,
         memory_limit: int | str | None = None,
         cpu_limit: float | None = None,
+        alert_url: str | None = None,
+        ping_url: str | None = None,
         **ticks: Unpack[TickSettings],
     ) -> JobDecorator: ...
 
@@ -83,6 +87,8 @@ class Declaring(Client):
         isolate: str | None = None,
         memory_limit: int | str | None = None,
         cpu_limit: float | None = None,
+        alert_url: str | None = None,
+        ping_url: str | None = None,
         **ticks: Unpack[TickSettings],
     ) -> Any:
         """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=Retry(attempts=5), timeout=30)`.
@@ -95,6 +101,9 @@ class Declaring(Client):
         for each value of this argument. `isolate="process"` runs it in a process of its own, which is really killed
         when its time is over or its end is asked for, and may be given a `memory_limit="512MB"` and a `cpu_limit` in
         seconds.
+
+        When a run fails for good, that is told at `alert_url`, as JSON that Slack and Mattermost take. At `ping_url`
+        every end of a run is told, in the manner of healthchecks.io. These URLs are kept secret.
         """
 
         def declare(target: Callable[..., Any]) -> JobFunction[Any, Any]:
@@ -108,6 +117,8 @@ class Declaring(Client):
                 limits=Limits(concurrency, concurrency_key, rate, rate_key),
                 isolation=isolation_of(isolate, memory_limit, cpu_limit),
                 ticks=ticks or None,
+                alert_url=alert_url,
+                ping_url=ping_url,
             )
             self._check_ticks(job)
             self.registry.add(job)
@@ -182,7 +193,8 @@ def _settled(options: HandlerOptions, name: str | None) -> dict[str, Any]:
     if unknown:
         names = ", ".join(HandlerOptions.__annotations__)
         raise InvalidOption(f"Unknown option {unknown[0]!r} of an event's handler; the options are {names}.")
-    plain = {word: options[word] for word in ("retry", "timeout", "description") if word in options}
+    words = ("retry", "timeout", "description", "alert_url", "ping_url")
+    plain = {word: value for word, value in options.items() if word in words}
     return plain | {
         "job": name,
         "queue": options.get("queue") or QUEUE,

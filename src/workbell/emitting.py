@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from workbell.errors import InvalidEvent
 from workbell.handlers.current import current_run, depth_behind
+from workbell.model.clock import aware
 from workbell.model.event import SYSTEM_SOURCE, Event
 from workbell.model.ids import new_id
 from workbell.model.job import name
@@ -22,6 +24,17 @@ from workbell.stores.port import Store
 T = TypeVar("T")
 
 SOURCE_LIMIT = 1024  # bytes: with a key and a tenant it has to fit into one row of an index of PostgreSQL
+
+
+class Fact(NamedTuple):
+    """What somebody tells; `time` is when it happened, if that was not just now."""
+
+    type: str
+    data: Any = None
+    subject: str | None = None
+    source: str | None = None
+    key: str | None = None
+    time: datetime | None = None
 
 
 class Emitting(ABC):
@@ -104,6 +117,25 @@ class Emitting(ABC):
             depth=0 if behind is None else depth_behind(behind) + 1,
             cause=None if behind is None else behind.id,
         )
+
+
+def emit_all(client: Emitting, facts: Sequence[Fact]) -> list[Event]:
+    """Tell many facts in one transaction, all of them or none; where one was told before, it is the first one."""
+    events = [_of_fact(client, fact) for fact in facts]
+    client.store.check()
+    added = client.store.add_events(events)
+    client.nudge()
+    known = client.store.find_events([one.id for one in added if not one.created])
+    return [
+        event if one.created else known.get(one.id, msgspec.structs.replace(event, id=one.id))
+        for event, one in zip(events, added, strict=True)
+    ]
+
+
+def _of_fact(client: Emitting, fact: Fact) -> Event:
+    *words, time = fact
+    event = client._event(*words)
+    return event if time is None else msgspec.structs.replace(event, time=aware("time", time))
 
 
 def source_of(project: str) -> str:

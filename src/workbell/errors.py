@@ -164,3 +164,63 @@ class EndpointNotFound(WorkbellError):
     """No webhook endpoint with this id belongs to the tenant."""
 
     exit_code = 4
+
+
+class Unauthorized(WorkbellError):
+    """There is no token, or it is not valid here."""
+
+    exit_code = 77
+
+
+class Forbidden(WorkbellError):
+    """The token does not allow this."""
+
+    exit_code = 77
+
+
+class NotFound(WorkbellError):
+    """There is nothing of this name here."""
+
+    exit_code = 4
+
+
+class TokenNotFound(NotFound):
+    """No token with this id belongs to the tenant."""
+
+
+class AgentNotFound(NotFound):
+    """No agent of this name or id belongs to the tenant."""
+
+
+class AgentExists(WorkbellError):
+    """An agent of this name exists already."""
+
+    http_status = 409
+
+
+class TenantNotFound(NotFound):
+    """Nothing is known of a tenant of this name."""
+
+
+class KeyReused(WorkbellError):
+    """The idempotency key belongs to another request, or to one that is still being worked on."""
+
+
+class PreconditionFailed(WorkbellError):
+    """It was changed by somebody else since it was read."""
+
+
+class TooLarge(WorkbellError):
+    """The request is larger than the server takes."""
+
+
+class TooMany(WorkbellError):
+    """There are too many requests, or too many connections."""
+
+    retry_after = 1
+
+
+class ServiceUnavailable(WorkbellError):
+    """The service could not be reached over HTTP, did not answer in time, or something else answered there."""
+
+    exit_code = 69

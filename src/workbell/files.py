@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -101,10 +102,10 @@ class Storage:
         _sync_folder(self._folder)
         return True
 
-    def list(self) -> list[StoredFile]:
-        """Every file, oldest first."""
-        ids = sorted(path.stem for path in self._folder.glob("*.json") if is_id(path.stem))
-        return [file for file in map(self._read, ids) if file is not None]
+    def list(self, *, after: str = "", limit: int | None = None) -> list[StoredFile]:
+        """Every file, oldest first; of many a page, `after` the id of the last one of the page before."""
+        ids = sorted(path.stem for path in self._folder.glob("*.json") if is_id(path.stem) and path.stem > after)
+        return list(islice((file for file in map(self._read, ids) if file is not None), limit))
 
     def _read(self, file_id: str) -> StoredFile | None:
         try:

@@ -73,7 +73,8 @@ class Finder:
 
 def load_files(bell: Workbell, folder: str) -> list[str]:
     """The job files, without a word to the store; what is wrong with some of them."""
-    change = JobFiles(Path(folder), bell.settings.jobs, timezone=bell.settings.timezone).reload()
+    settings = bell.settings
+    change = JobFiles(Path(folder), settings.jobs, settings.timezone, settings.webhook_allow).reload()
     files = [file for file in change.loaded if file.name not in bell.registry]
     bell.registry.replace([bell.engine.job_of(file) for file in files], ())
     return [str(problem) for problem in change.problems]

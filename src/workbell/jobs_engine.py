@@ -90,7 +90,8 @@ class JobsEngine:
         """Look at the job files again; a broken one keeps its last good version, and runs that are going go on."""
         with self._lock:
             if self._files is None:
-                self._files = JobFiles(self.folder, self._settings.jobs, timezone=self._settings.timezone)
+                settings = self._settings
+                self._files = JobFiles(self.folder, settings.jobs, settings.timezone, settings.webhook_allow)
             change = self._files.reload()
             self._take_over(change)
         for listener in list(self._listeners):
@@ -188,6 +189,8 @@ class JobsEngine:
             description=file.description,
             handler=f"{file.path}:run",
             isolation=file.isolation,
+            alert_url=file.alert_url,
+            ping_url=file.ping_url,
         )
         if file.on:
             hear_events(job)

@@ -1,38 +1,24 @@
-"""The verbs for looking at runs: get, runs, attempts, and why one is not running. Sync, and async with an `a`."""
+"""The verbs for looking at one run: get, attempts, and why it is not running. Sync, and async with an `a`."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import ParamSpec, TypeVar
 
-from workbell.errors import InvalidOption, RunNotFound
+from workbell.errors import RunNotFound
+from workbell.finding import Finding
 from workbell.handlers.registry import Registry
 from workbell.model.capability import capability
 from workbell.model.ids import is_id
-from workbell.model.limit import Limit, Use, limits_on
+from workbell.model.limit import Limit, Use, limit_of_tenant, limits_on
 from workbell.model.run import Attempt, Run, Status, last_attempt
-from workbell.schedules import Schedules
-from workbell.stores.port import Filter, Store
 from workbell.why import explain
 
-T = TypeVar("T")
-P = ParamSpec("P")
 
-PAGE = 1000
-
-
-class Reading(ABC):
+class Reading(Finding):
     """The part of a client that reads runs."""
 
-    store: Store
     registry: Registry
-    tenant: str
-    schedules: Schedules
-
-    @abstractmethod
-    def hop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]: ...
 
     def get(self, run_id: str) -> Run:
         """A run by its id."""
@@ -50,55 +36,6 @@ class Reading(ABC):
         self.store.check()
         run = self.store.find_runs([run_id]).get(run_id)
         return run if run is not None and run.tenant == self.tenant else None
-
-    def runs(
-        self,
-        *,
-        status: str | Sequence[str] = (),
-        job: str | None = None,
-        queue: str | None = None,
-        tag: str | None = None,
-        schedule: str | None = None,
-        user_id: int | None = None,
-        before: str | None = None,
-        limit: int = 100,
-    ) -> list[Run]:
-        """Runs by filter, newest first; `before` is the id of the last run of the page before."""
-        if not 1 <= limit <= PAGE:
-            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
-        try:
-            statuses = [Status(word) for word in ([status] if isinstance(status, str) else status)]
-        except ValueError as error:
-            raise InvalidOption(f"status: {error}; the statuses are {', '.join(Status)}.") from None
-        self.store.check()
-        if schedule is not None and not is_id(schedule):
-            schedule = self.schedules.get(schedule).id
-        return self.store.list_runs(Filter(self.tenant, statuses, job, queue, tag, schedule, user_id, before, limit))
-
-    async def aruns(
-        self,
-        *,
-        status: str | Sequence[str] = (),
-        job: str | None = None,
-        queue: str | None = None,
-        tag: str | None = None,
-        schedule: str | None = None,
-        user_id: int | None = None,
-        before: str | None = None,
-        limit: int = 100,
-    ) -> list[Run]:
-        return await self.hop(
-            lambda: self.runs(
-                status=status,
-                job=job,
-                queue=queue,
-                tag=tag,
-                schedule=schedule,
-                user_id=user_id,
-                before=before,
-                limit=limit,
-            )
-        )
 
     def attempts(self, run_id: str) -> list[Attempt]:
         """Every attempt of a run, oldest first: who worked on it, and how it ended."""
@@ -126,6 +63,9 @@ class Reading(ABC):
             pause=next((one for one in self.store.list_pauses(run.tenant) if one.covers(run.lane)), None),
             held=self._held_by(run, now),
             workers=workers,
+            agents=[one for one in self.store.list_agents(run.tenant) if run.target in one.targets]
+            if run.target is not None
+            else (),
         )
 
     def _held_by(self, run: Run, now: datetime) -> list[tuple[Limit, Use]]:
@@ -137,6 +77,9 @@ class Reading(ABC):
             limits = known.limits_of(run.lane)
         elif stored is not None:
             limits = limits_on(stored.limits, run.lane)
+        tenant = next((one for one in self.store.list_tenants() if one.name == run.tenant), None)
+        of_tenant = None if tenant is None else limit_of_tenant(tenant.name, tenant.concurrency, tenant.rate)
+        limits = limits if of_tenant is None else (*limits, of_tenant)
         uses = self.store.limit_uses(limits)
         return [(limit, uses[limit.id]) for limit in limits if not limit.room(uses[limit.id], now)]
 

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
-from workbell.errors import InvalidOption, JobsError, ScheduleNotFound, StoreError
+from workbell.errors import EndpointRefused, InvalidOption, JobsError, ScheduleNotFound, StoreError
+from workbell.handlers.alert_urls import checked_url
 from workbell.handlers.job_function import JobFunction
 from workbell.machine import timezone_name
+from workbell.model.alert import URLS
 from workbell.model.clock import aware
 from workbell.model.schedule import Schedule, ScheduleChange, Tick
 from workbell.scheduling import steer
@@ -53,8 +55,17 @@ class Schedules:
     ) -> Schedule:
         return await self._client.hop(lambda: self.put(name, job=job, **settings))
 
-    def put_all(self, declarations: Sequence[Declaration], *, source: str) -> list[Schedule]:
-        """Put many schedules of one source; nothing is written if one of them cannot be used."""
+    def put_all(
+        self,
+        declarations: Sequence[Declaration],
+        *,
+        source: str,
+        accept: Callable[[Schedule | None], None] | None = None,
+    ) -> list[Schedule]:
+        """Put many schedules of one source; nothing is written if one of them cannot be used.
+
+        `accept` is shown each as it was, and raises if it must not be replaced: the write is guarded by what it saw.
+        """
         self._client.store.check()
         names = [declaration.name for declaration in declarations]
 
@@ -62,6 +73,8 @@ class Schedules:
             changes: list[ScheduleChange | None] = []
             for declaration in declarations:
                 old = known.get(declaration.name)
+                if accept is not None:
+                    accept(old)
                 new = self._declare(declaration, source, now, old)
                 changes.append(steer.begin(new, now) if old is None else steer.redefine(old, new, now))
             return changes
@@ -91,7 +104,9 @@ class Schedules:
 
     def _declare(self, declaration: Declaration, source: str, now: datetime, old: Schedule | None) -> Schedule:
         settings = declaration.settings
-        job, _queue, payload, _limits = self._client.resolve(declaration.job, settings.get("payload"))
+        job, _queue, payload, _limits = self._client.resolve(
+            declaration.job, settings.get("payload"), cast(ScheduleSettings, settings).get("target")
+        )
         zone = settings.get("timezone") or self._client.timezone or (old.timezone if old else None) or timezone_name()
         at = settings.get("at")
         if source == "api" and old is None and isinstance(at, datetime) and at.tzinfo and at <= now:
@@ -99,6 +114,7 @@ class Schedules:
                 f"schedule {declaration.name}: at: {at.isoformat()} is past, so it would never fire; "
                 "choose a time to come, or enqueue the job now."
             )
+        self._check_urls(declaration.name, settings)
         if not isinstance(zone, str):
             raise JobsError(f"schedule {declaration.name}: timezone: expected a name such as 'Europe/Paris'.")
         return declare(
@@ -112,6 +128,14 @@ class Schedules:
             now=now,
             old=old,
         )
+
+    def _check_urls(self, name: str, settings: ScheduleSettings | TickSettings) -> None:
+        given, allow = dict(settings), self._client.registry.resources.webhook_allow
+        for word in URLS:
+            try:
+                checked_url(word, given.get(word), allow)
+            except (EndpointRefused, InvalidOption) as error:
+                raise type(error)(f"schedule {name}: {error}") from None
 
     def _write(
         self, names: Sequence[str], decide: Callable[[dict[str, Schedule], datetime], list[ScheduleChange | None]]

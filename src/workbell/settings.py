@@ -43,9 +43,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     keep_succeeded: float = 7 * 86400.0
     keep_other: float = 30 * 86400.0
     keep_events: float = 30 * 86400.0
+    keep_audit: float = 365 * 86400.0
     webhook_allow: tuple[str, ...] = ()
     webhook_disable_after: float = 5 * 86400.0
     secret_key: str | None = None
+    http: bool = True
+    http_host: str = "127.0.0.1"
+    http_port: int | None = None
+    http_auth: str = "token"
+    http_hosts: tuple[str, ...] = ()
+    http_body_limit: int = 8 * 1024 * 1024
+    http_rate: float = 0.0
+    http_log: str = "all"
+    http_metrics_open: bool = False
+    sockets: int = 10_000
+    sockets_per_user: int = 20
 
     def __repr__(self) -> str:
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
@@ -61,7 +73,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def keep(self) -> Keep:
-        spans = (self.keep_succeeded, self.keep_other, self.keep_events)
+        spans = (self.keep_succeeded, self.keep_other, self.keep_events, self.keep_audit)
         return Keep(*(timedelta(seconds=span) for span in spans))
 
 
@@ -138,8 +150,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         for name in Settings.__struct_fields__
         if environment.get(PREFIX + name.upper())
     }
-    if "webhook_allow" in given:
-        given["webhook_allow"] = [entry.strip() for entry in given["webhook_allow"].split(",") if entry.strip()]
+    for name in ("webhook_allow", "http_hosts"):
+        if name in given:
+            given[name] = [entry.strip() for entry in given[name].split(",") if entry.strip()]
     return given
 
 
@@ -147,15 +160,20 @@ def _checked(settings: Settings) -> Settings:
     bounds: dict[str, tuple[float, float]] = {"workers": (0, 1000), "concurrency": (1, 10_000), "lease": (0.5, 86400)}
     bounds |= {"sweep": (0.05, 3600), "poll": (0.005, 60)}
     bounds |= {"grace": (0, 86400), "keep_succeeded": (0, 1e10), "keep_other": (0, 1e10), "keep_events": (0, 1e10)}
-    bounds |= {"webhook_disable_after": (60, 1e10)}
+    bounds |= {"keep_audit": (0, 1e10), "webhook_disable_after": (60, 1e10)}
+    bounds |= {"http_port": (0, 65535), "http_body_limit": (1024, 2**30), "http_rate": (0, 1e6)}
+    bounds |= {"sockets": (1, 1_000_000), "sockets_per_user": (1, 1_000_000)}
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)
-        if not low <= value <= high:
+        if value is not None and not low <= value <= high:
             raise SettingsError(f"Settings: {name} = {value} is not from {low} to {high}.")
     if settings.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR"):
         raise SettingsError(f"Settings: log_level = {settings.log_level!r} is none of debug, info, warning, error.")
     if settings.log_format not in FORMATS:
         raise SettingsError(f"Settings: log_format = {settings.log_format!r} is none of {', '.join(FORMATS)}.")
+    for name, words in (("http_auth", ("token", "none")), ("http_log", ("all", "problems"))):
+        if getattr(settings, name) not in words:
+            raise SettingsError(f"Settings: {name} = {getattr(settings, name)!r} is none of {', '.join(words)}.")
     if settings.webhook_allow:
         from workbell.outgoing.allow import AllowList
 

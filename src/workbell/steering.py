@@ -38,15 +38,9 @@ class Steering(Reading):
         while True:
             run = self.get(run_id)
             if run.status in PENDING:
-                keep = state.kept(run, self.keep).other
-                self.telling.look()
-                change = self.telling.of(run, state.cancel(run, self.store.clock.now(), reason=reason, keep=keep))
-                if self.store.apply([change]):
-                    self.moved(run, change)
-                    if change.emits:
-                        self.store.wake()
-                        self.nudge()
-                    return change.after(run)
+                ended = self.cancel_pending([run], reason)
+                if ended:
+                    return ended[run.id]
             elif run.status is Status.RUNNING:
                 if self.store.request_cancel(run.id, reason):
                     self.store.wake()
@@ -55,6 +49,23 @@ class Steering(Reading):
             else:
                 return run
             # It moved between reading and writing: look again.
+
+    def cancel_pending(self, runs: Sequence[Run], reason: str) -> dict[str, Run]:
+        """End runs that have not started, in one transaction; those that really had not, as they are now."""
+        now = self.store.clock.now()
+        self.telling.look()
+        changes = {
+            run.id: self.telling.of(run, state.cancel(run, now, reason=reason, keep=state.kept(run, self.keep).other))
+            for run in runs
+        }
+        moved = self.store.apply(list(changes.values()))
+        ended = [(run, changes[run.id]) for run in runs if run.id in moved]
+        for run, change in ended:
+            self.moved(run, change)
+        if any(change.emits for _, change in ended):
+            self.store.wake()
+            self.nudge()
+        return {run.id: change.after(run) for run, change in ended}
 
     async def acancel(self, run_id: str, reason: str = CANCELED) -> Run:
         return await self.hop(self.cancel, run_id, reason)
@@ -65,9 +76,9 @@ class Steering(Reading):
         if not run.status.final:
             raise RunNotFinished(f"run {run_id} is {run.status}; cancel it, or wait until it has ended.")
         new = again(run, self.store.clock.now(), retry_of=run.id)
-        return self._retry_matched(run, new) or self.enqueue_requests([Request(new)])[0]
+        return self.retry_matched(run, new) or self.enqueue_requests([Request(new)])[0]
 
-    def _retry_matched(self, run: Run, new: NewRun) -> Run | None:
+    def retry_matched(self, run: Run, new: NewRun) -> Run | None:
         """Of a run that an event made, the new one takes its place in the ledger; none, if another has that."""
         trigger = run.options.trigger
         if run.event is None or trigger is None:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import msgspec
 
-from workbell.errors import InvalidOption, StoreError, TriggerExists, TriggerNotFound, UnknownProcessor
+from workbell.errors import (
+    InvalidOption,
+    PreconditionFailed,
+    StoreError,
+    TriggerExists,
+    TriggerNotFound,
+    UnknownProcessor,
+)
 from workbell.events.declared import BY_HAND
 from workbell.handlers.job_function import JobFunction
 from workbell.model.ids import new_id
@@ -132,14 +139,16 @@ class Triggers:
 
     # Steer
 
-    def update(self, name_or_id: str, **changes: Unpack[TriggerChanges]) -> Trigger:
+    def update(self, name_or_id: str, *, expected: int | None = None, **changes: Unpack[TriggerChanges]) -> Trigger:
         """Change what is named, and leave the rest: `bell.triggers.update("mails", pattern="posts.**")`.
 
-        Events are matched by what a trigger is at the moment of their fan-out; runs that exist keep their settings.
+        With `expected`, only if it still has that `version`: nobody overwrites what somebody else has changed. Events are matched by what a trigger is at the moment of their fan-out; runs that exist keep their settings.
         """
         store = self._client.store
         for _ in range(TRIES):
             old = self.get(name_or_id)
+            if expected not in (None, old.version):
+                raise PreconditionFailed(f"trigger {old.name}: somebody else has changed it meanwhile; look again.")
             if old.source != BY_HAND and set(changes) - {"enabled"}:
                 where = old.source.partition(":")[2]
                 raise InvalidOption(
@@ -158,8 +167,10 @@ class Triggers:
             name_or_id = old.id  # somebody was faster: look again, also if it has another name now
         raise StoreError(f"trigger {name_or_id}: it kept changing while it was being changed; try again.")
 
-    async def aupdate(self, name_or_id: str, **changes: Unpack[TriggerChanges]) -> Trigger:
-        return await self._client.hop(lambda: self.update(name_or_id, **changes))
+    async def aupdate(
+        self, name_or_id: str, *, expected: int | None = None, **changes: Unpack[TriggerChanges]
+    ) -> Trigger:
+        return await self._client.hop(lambda: self.update(name_or_id, expected=expected, **changes))
 
     def enable(self, name_or_id: str) -> Trigger:
         """Let it start runs again, from the events that are fanned out from now on."""

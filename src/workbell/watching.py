@@ -6,14 +6,14 @@ import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from workbell.errors import InvalidOption
 from workbell.model.log_line import LogLine
 from workbell.model.run import Run, Status
-from workbell.model.worker import Worker
+from workbell.model.worker import SeenWorker
 from workbell.stores.port import Filter, Store
 
 T = TypeVar("T")
@@ -23,15 +23,6 @@ MOST_RUNNING = 10_000
 PACE = 0.25  # seconds between two looks at a run
 
 BEGINNING = (0, -1)
-
-
-class SeenWorker(NamedTuple):
-    """A worker, whether it was heard of lately, how many runs it holds, and which of them are this tenant's."""
-
-    worker: Worker
-    alive: bool
-    busy: int
-    runs: list[Run]
 
 
 class Watching(ABC):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from workbell.model.agent import Agent, out_of_reach
 from workbell.model.capability import Capability, shortfall
-from workbell.model.limit import Limit, Use
+from workbell.model.limit import ALL_JOBS, Limit, Use
 from workbell.model.pause import Pause
 from workbell.model.run import Run, Status
 
@@ -20,6 +21,7 @@ def explain(
     pause: Pause | None = None,
     held: Sequence[tuple[Limit, Use]] = (),
     workers: Capability | None = None,
+    agents: Sequence[Agent] = (),
 ) -> str:
     """A sentence or two about where a run stands."""
     match run.status:
@@ -28,8 +30,9 @@ def explain(
         case Status.QUEUED:
             return (
                 _stopped(run, now, pause, workers)
+                or _unserved(run, agents, now)
                 or _held_back(held, now)
-                or _queued(run, now, ahead, running, workers)
+                or _queued(run, now, ahead, running, workers, agents)
             )
         case Status.RUNNING:
             since = _span(now - run.started_at) if run.started_at else "a moment"
@@ -70,11 +73,18 @@ def _stopped(run: Run, now: datetime, pause: Pause | None, workers: Capability |
     return None
 
 
+def _unserved(run: Run, agents: Sequence[Agent], now: datetime) -> str | None:
+    """Why none of the agents that a run is aimed at takes it."""
+    missing = None if run.target is None else out_of_reach(agents, run.target, run.job, now)
+    return None if missing is None else f"{missing} It waits, and nothing is spent meanwhile."
+
+
 def _held_back(held: Sequence[tuple[Limit, Use]], now: datetime) -> str | None:
     """Which limits of its job leave nothing."""
     said = []
     for limit, use in held:
-        which = f"job {limit.job}" + (f" with {limit.by}={limit.key}" if limit.key is not None else "")
+        which = f"tenant {limit.tenant}" if limit.job == ALL_JOBS else f"job {limit.job}"
+        which += f" with {limit.by}={limit.key}" if limit.key is not None else ""
         if limit.concurrency is not None and use.running >= limit.concurrency:
             said.append(f"{use.running:,} of {limit.concurrency:,} runs of {which} are running.")
         free_at = limit.free_at(use, now)
@@ -84,11 +94,16 @@ def _held_back(held: Sequence[tuple[Limit, Use]], now: datetime) -> str | None:
     return f"A limit holds it back: {' '.join(said)}" if said else None
 
 
-def _queued(run: Run, now: datetime, ahead: int, running: int, workers: Capability | None) -> str:
+def _queued(
+    run: Run, now: datetime, ahead: int, running: int, workers: Capability | None, agents: Sequence[Agent]
+) -> str:
     since = _span(now - run.updated_at)
     place = f"{'1,000 or more' if ahead >= 1000 else ahead} before it in its lane, {running} of the lane running"
     if ahead == 0 and running == 0:
         first = f"It has been first in its lane for {since}, and nothing of the lane is running"
+        if run.target is not None:
+            each = f"the agent {agents[0].name!r} is" if len(agents) == 1 else "every agent that it is aimed at is"
+            return f"{first}: {each} busy, or about to take it."
         if workers is None:
             return f"{first}: nobody is taking runs of job {run.job!r} from queue {run.queue!r}, or all are busy."
         who = "the only worker" if workers.able == 1 else f"each of the {workers.able:,} workers"

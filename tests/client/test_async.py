@@ -12,9 +12,11 @@ import pytest
 from tests.client.conftest import finish, take
 from tests.support.waiting import until
 from workbell import DuplicateRun, RunNotFound, Status, WaitTimeout, Workbell
+from workbell.bulk.verbs import Bulk
 from workbell.client import Client
 from workbell.emitting import Emitting
 from workbell.executions import Executing
+from workbell.finding import Finding
 from workbell.handlers.job_function import Enqueuer, JobFunction
 from workbell.pausing import Pausing
 from workbell.reading import Reading
@@ -24,9 +26,11 @@ from workbell.watching import Watching
 
 PAIRS = [
     *((Client, verb, f"a{verb}") for verb in ("enqueue", "enqueue_many", "enqueue_requests")),
-    *((Reading, verb, f"a{verb}") for verb in ("get", "runs", "attempts", "why")),
+    *((Finding, verb, f"a{verb}") for verb in ("runs", "page_of_runs", "count_runs")),
+    *((Reading, verb, f"a{verb}") for verb in ("get", "attempts", "why")),
     *((Steering, verb, f"a{verb}") for verb in ("cancel", "retry")),
     (Steering, "wait", "await_"),
+    (Bulk, "bulk", "abulk"),
     (Watching, "logs", "alogs"),
     (Watching, "workers", "aworkers"),
     *((Pausing, verb, f"a{verb}") for verb in ("pause", "resume", "pauses")),
@@ -47,7 +51,19 @@ def test_each_verb_and_its_twin_have_one_signature(kind: type, plain: str, twin:
 
 
 def test_no_async_verb_is_without_its_plain_one() -> None:
-    for kind in (Client, Reading, Steering, Watching, Pausing, Emitting, Executing, JobFunction, Enqueuer):
+    for kind in (
+        Client,
+        Finding,
+        Reading,
+        Steering,
+        Bulk,
+        Watching,
+        Pausing,
+        Emitting,
+        Executing,
+        JobFunction,
+        Enqueuer,
+    ):
         names = {name for name, value in vars(kind).items() if inspect.iscoroutinefunction(value) and name[0] != "_"}
         assert names - {"make_ready", "hop"} == {twin for owner, _, twin in PAIRS if owner is kind}
 

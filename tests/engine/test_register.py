@@ -15,7 +15,7 @@ from workbell.engine.prune import Prune
 from workbell.engine.register import Register
 from workbell.machine import process_name
 from workbell.model.clock import ManualClock
-from workbell.model.job import DELIVERY
+from workbell.model.job import BUILT_IN
 from workbell.model.worker import BEAT, LOST_AFTER, Worker
 from workbell.settings import Settings
 from workbell.stores.memory import MemoryStore
@@ -34,6 +34,11 @@ def register(bell: Workbell) -> Register:
     return Register(bell.store, bell.registry, f"{process_name()}/abc", ["mail"], 3)
 
 
+def served(*own: str) -> tuple[str, ...]:
+    """By name, with what every worker has."""
+    return tuple(sorted({*own, *BUILT_IN}))
+
+
 def only(bell: Workbell) -> Worker:
     (worker,) = bell.store.list_workers()
     return worker
@@ -47,7 +52,7 @@ def test_what_is_known_of_a_worker(bell: Workbell, register: Register, clock: Ma
     assert (worker.id, worker.host, worker.pid) == (f"{host}/{pid}/{start}/abc", host, os.getpid())
     assert worker.incarnation == f"{start}/abc"
     assert (worker.version, worker.queues, worker.concurrency) == (__version__, ("mail",), 3)
-    assert worker.jobs == ("send", DELIVERY)
+    assert worker.jobs == served("send")
     assert worker.started_at == worker.seen_at == clock.now()
     assert not worker.stopping
 
@@ -68,11 +73,11 @@ def test_a_change_of_its_jobs_is_known_soon(bell: Workbell, register: Register, 
     register.step(clock.now())
     bell.job(name="another")(lambda: None)
     pause = register.step(clock.now())
-    assert only(bell).jobs == ("another", "send", DELIVERY)
+    assert only(bell).jobs == served("another", "send")
     assert pause <= 1
     bell.registry.replace([], ["send"])
     register.step(clock.now())
-    assert only(bell).jobs == ("another", DELIVERY)
+    assert only(bell).jobs == served("another")
 
 
 def test_it_says_that_it_stops_and_is_gone(bell: Workbell, register: Register, clock: ManualClock) -> None:
@@ -89,7 +94,7 @@ def test_one_that_was_removed_meanwhile_comes_back(bell: Workbell, register: Reg
     bell.store.remove_workers([only(bell).id])
     clock.advance(BEAT)
     register.step(clock.now())
-    assert only(bell).jobs == ("send", DELIVERY)
+    assert only(bell).jobs == served("send")
 
 
 def test_lost_workers_are_removed_after_a_day(bell: Workbell, register: Register, clock: ManualClock) -> None:
@@ -122,7 +127,7 @@ async def test_an_engine_is_listed_while_it_runs(store: Store) -> None:
         await asyncio.to_thread(until, bell.workers, "the worker")
         (seen,) = await bell.aworkers()
         assert (seen.alive, seen.busy, [each.id for each in seen.runs]) == (True, 1, [run.id])
-        assert (seen.worker.queues, seen.worker.jobs, seen.worker.concurrency) == (("default",), ("hold", DELIVERY), 4)
+        assert (seen.worker.queues, seen.worker.jobs, seen.worker.concurrency) == (("default",), served("hold"), 4)
         assert seen.worker.id == (await bell.aget(run.id)).worker
         (elsewhere,) = await bell.for_tenant("other").aworkers()
         assert (elsewhere.busy, elsewhere.runs) == (1, []), "what others run is nobody else's business"

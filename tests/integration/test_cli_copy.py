@@ -17,7 +17,7 @@ from workbell.model.ids import new_id
 from workbell.model.run import LIVE
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.stores.port import Batch, Pick
-from workbell.testing.contracts.store.copying import fill_events
+from workbell.testing.contracts.store.copying import fill_events, fill_service
 
 NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, tzinfo=UTC)
 
@@ -70,6 +70,7 @@ def fill(bell: Workbell) -> None:
     tick = Tick(schedule=schedule.id, due=NOW, outcome=TickOutcome.SKIPPED, created_at=NOW, count=3, reason="late")
     bell.store.load(Batch(schedules=[schedule], ticks=[tick]))
     fill_events(bell.store)
+    fill_service(bell.store)
 
 
 def content(url: str) -> dict[str, list[Any]]:

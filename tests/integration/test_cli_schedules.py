@@ -34,8 +34,11 @@ def test_everything_that_can_be_said(project: Folder) -> None:
         *("--overlap", "queue_one", "--catch-up", "all", "--catch-up-cap", "3", "--jitter", "1m30s"),
         *("--max-retries", "4", "--backoff-ms", "500", "--backoff-type", "exponential", "--timeout", "30"),
         *("--target", "agent-7", "--description", "The report", "--created-by", "Ada"),
+        *("--alert-url", "https://hooks.slack.com/secret", "--ping-url", "https://hc-ping.com/secret"),
     )
     wanted = {
+        "alert_url": "https://hooks.slack.com/…",
+        "ping_url": "https://hc-ping.com/…",
         "name": "nightly",
         "job": "send",
         "kind": "cron",

@@ -18,7 +18,7 @@ from workbell.stores import migrate
 from workbell.stores.queries import migrations
 from workbell.stores.sql_store import SqlStore
 from workbell.testing.contracts.making import KEEP, add, after, claim, request
-from workbell.testing.contracts.store.copying import everything, fill
+from workbell.testing.contracts.store.copying import everything, fill, fill_service
 from workbell.testing.contracts.store.events import fact, told
 from workbell.testing.contracts.store.fanning import fanned
 from workbell.testing.contracts.store.subscribing import trigger
@@ -61,9 +61,13 @@ def opened(url: str) -> SqlStore:
 
 # In an order in which they can be filled.
 TABLES = "lanes jobs schedules ticks reports runs history attempts keys pauses limits workers logs".split()
+TABLES += "events matches triggers endpoints health".split()
+EVENTS = "events matches triggers endpoints health"
+SERVICE = "tokens tenants audit notifications reads agents tallies"
 # What a store of each schema had room for, all of it.
 KINDS = {1: "lanes runs keys jobs", 2: "lanes runs keys jobs schedules ticks"}
 KINDS[3] = KINDS[2] + " pauses logs"
+KINDS[4] = f"{KINDS[3]} attempts {EVENTS}"
 
 
 def work_in(store: SqlStore) -> tuple[Run, Run, Run, Run]:
@@ -126,7 +130,7 @@ def test_live_runs_go_on_and_schedules_work(old_url: str, new_url: str) -> None:
     bell.close()
 
 
-def test_everything_is_kept_and_events_begin(old_url: str, new_url: str, version: int) -> None:
+def test_everything_is_kept_and_what_is_new_begins(old_url: str, new_url: str, version: int) -> None:
     """And the tables are those of a new store, whether they were made at once or step by step."""
     store, new = opened(old_url), opened(new_url)
     new.check()
@@ -142,29 +146,32 @@ def test_everything_is_kept_and_events_begin(old_url: str, new_url: str, version
     found, wanted = everything(store), everything(new)
     for kind in KINDS[version].split():
         assert found[kind] == wanted[kind] != set(), kind
-    assert not any(found[kind] for kind in ("events", "matches", "triggers", "endpoints", "health"))
+    assert not any(found[kind] for kind in f"{EVENTS if version < 4 else ''} {SERVICE}".split())
     (attempt,) = [attempt for batch in store.export() for attempt in batch.attempts]
-    assert (attempt.number, attempt.error, attempt.result) == (1, "E", None)
+    assert (attempt.number, attempt.error, attempt.result) == (1, "E", None if version < 4 else 1)
     assert all(not job.processor for job in store.list_jobs("default"))
     assert store.subscriptions_version() == 0
-    (event,) = told(store, fact(key="k"))
-    assert store.write_trigger(trigger(), None)
+    (event,) = told(store, fact(key="new"))
+    assert store.write_trigger(trigger("new"), None)
     assert store.fan_out([fanned(event, store.list_triggers()[0].id)], after(1)) == {event.id}
     assert [run.event for run in claim(store, at=5) if run.event == event.id] == [event.id]
+    fill_service(store)
+    sizes = [len(values) for kind, values in everything(store).items() if kind in SERVICE.split()]
+    assert sizes == [2] * len(SERVICE.split())
     store.close()
     new.close()
 
 
 def test_code_of_before_refuses_what_is_new(sql_store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would leave out events, and what follows from them."""
-    code = migrate.NEWEST - 1
+    """Code of before schema 4 would leave out events, and what follows from them."""
+    code, newest = migrate.OLDEST_READER - 1, migrate.NEWEST
     store = opened(sql_store_url)
     store.check()
     store.close()
     for name in ("OLDEST", "NEWEST"):
         monkeypatch.setattr(migrate, name, code)
     old = opened(sql_store_url)
-    expected = rf"has schema {code + 1}, which is newer than this Workbell knows \({code}\); upgrade"
+    expected = rf"has schema {newest}, which is newer than this Workbell knows \({code}\); upgrade"
     for verb in (old.check, old.migrate):
         with pytest.raises(SchemaMismatch, match=expected):
             verb()

@@ -13,7 +13,8 @@ from workbell.stores.sqlite.store import QUERIES, SqliteStore
 
 TABLES = (
     "workbell_runs workbell_history workbell_keys workbell_attempts workbell_schedules workbell_ticks workbell_reports "
-    "workbell_events workbell_matches"
+    "workbell_events workbell_matches workbell_tokens workbell_audit workbell_notifications workbell_reads "
+    "workbell_answers workbell_tallies"
 ).split()
 # The index that must serve each statement; those of JSON batches are found by their automatic primary keys.
 WANTED = {
@@ -73,6 +74,31 @@ WANTED = {
     "settle_event": "id=?",
     "export_events": "id>?",
     "export_matches": "PRIMARY KEY",
+    "find_token": "hash=?",
+    "redeem_token": "hash=?",
+    "list_tokens": "workbell_tokens_tenant (tenant=?)",
+    "see_tokens": "id=?",
+    "delete_expired_tokens": "workbell_tokens_expiry (expires_at<?)",
+    "delete_revoked_tokens": "workbell_tokens_revoked (revoked_at<?)",
+    "list_audit": "workbell_audit_tenant (tenant=? AND id<?)",
+    "all_audit": "id<?",
+    "delete_audit": "workbell_audit_at (at<?)",
+    "find_answer": "PRIMARY KEY (tenant=? AND key=?)",
+    "delete_answers": "workbell_answers_until (until<?)",
+    "list_notifications": "workbell_notifications_user (tenant=? AND user_id=? AND id<?)",
+    "list_unread": "PRIMARY KEY (notification=? AND user_id=?)",
+    "new_notifications": "id>?",
+    "read_all": "workbell_notifications_user (tenant=? AND user_id=?)",
+    "read_some": "id=?",
+    "delete_notifications": "workbell_notifications_created (created_at<?)",
+    "delete_reads": "PRIMARY KEY (notification=?)",
+    "survey_targets": "workbell_lanes_target (tenant=? AND target=?)",
+    "waiting_targets": "workbell_runs_queued (lane=?)",
+    "known_tenants": "workbell_lanes_",
+    "lock_tallies": "PRIMARY KEY (minute=? AND tenant=? AND queue=? AND job=? AND status=?)",
+    "tallies": "PRIMARY KEY (minute>?)",
+    "totals": "PRIMARY KEY (minute=?)",
+    "delete_tallies": "PRIMARY KEY (minute>? AND minute<?)",
 }
 
 
@@ -89,7 +115,7 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 def plan(connection: sqlite3.Connection, name: str) -> list[str]:
     text = QUERIES[name]
     values = dict.fromkeys(re.findall(r"(?<![:\w]):(\w+)", text), 1)
-    values |= {word: "[]" for word in ("rows", "ids", "lanes", "names") if word in values}
+    values |= {word: "[]" for word in ("rows", "ids", "lanes", "names", "targets") if word in values}
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values)]
 
 

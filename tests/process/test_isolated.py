@@ -119,6 +119,9 @@ def test_the_context_works_inside(scene: Scene) -> None:
         assert database.execute("SELECT pid FROM written").fetchall() == [(pid,)]
     assert "user_id=7" in scene.site.await_event("message")["text"]
     assert scene.site.await_event("message")["pid"] == scene.site.started_here[0].pid
+    (stored,) = scene.bell.notifications.list(7)
+    assert stored.data == {"from": "inside"}
+    assert repr(stored.id) in scene.site.await_event("message")["text"]
 
 
 def test_as_many_at_once_as_the_worker_has_slots(tmp_path: Path, sqlite_url: str) -> None:

@@ -47,8 +47,8 @@ answers = st.one_of(
     st.builds(Later, spans, maybe),
     st.builds(Failed, texts, texts, st.lists(texts, max_size=3).map(tuple), st.booleans()),
     st.sampled_from([HANDED_BACK, READY, BEGUN]),
-    st.builds(SendToUser, texts, counts, texts),
-    st.builds(Broadcast, texts, texts),
+    st.builds(SendToUser, texts, counts, texts, texts, st.none() | times),
+    st.builds(Broadcast, texts, texts, texts, st.none() | times),
 )
 
 

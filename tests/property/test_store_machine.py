@@ -148,7 +148,7 @@ class StoreMachine(RuleBasedStateMachine):
                 lane = {"tenant": run.tenant, "queue": run.queue, "lane_key": run.lane.key}
                 then = request(run.job, at=self.now, delay=5, **lane)
                 self.known.append(then.run.id)
-                return state.fail(run, now, error="E", reason="error", keep=KEEP.other, then=then)
+                return state.fail(run, now, error="E", reason="error", keep=KEEP.other, then=(then,))
             case "snooze":
                 return state.snooze(run, now, wait=after(5) - after(0), reason=None, started_at=began)
             case "release":

@@ -23,7 +23,7 @@ def environment(**extra: str) -> dict[str, str]:
     """This process's environment without settings of ours or of colours."""
     hidden = ("WORKBELL_", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "COLUMNS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
-    return kept | {"PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": "1"} | extra
+    return kept | {"PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": "1", "WORKBELL_HTTP": "false"} | extra
 
 
 def command(*arguments: str) -> list[str]:

@@ -14,7 +14,8 @@ from workbell.stores.postgres.store import QUERIES
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 BIG = (
     "workbell_runs workbell_history workbell_keys workbell_attempts workbell_schedules workbell_ticks workbell_reports "
-    "workbell_events workbell_matches"
+    "workbell_events workbell_matches workbell_tokens workbell_audit workbell_notifications "
+    "workbell_reads workbell_answers workbell_tallies"
 ).split()
 
 

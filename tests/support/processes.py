@@ -42,6 +42,7 @@ class Site:
 
     def run_command(self, command: list[str]) -> subprocess.Popen[bytes]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WORKBELL_")}
+        environment["WORKBELL_HTTP"] = "false"  # a test that wants it says so
         environment |= {f"WORKBELL_{name}": value for name, value in self._settings.items()}
         environment |= {"WORKBELL_URL": self.url, "RECORDING": str(self.recorder.path), "GATES": str(self.gates)}
         environment["PYTHONPATH"] = os.pathsep.join([str(SOURCE), str(TOP)])

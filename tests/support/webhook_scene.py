@@ -9,14 +9,15 @@ from typing import Any
 from workbell import Retry, Run, Workbell
 from workbell.errors import SendFailed
 from workbell.model.clock import ManualClock
+from workbell.model.delivery import Delivery
 from workbell.model.endpoint import Endpoint
 from workbell.outgoing.allow import AllowList
 from workbell.outgoing.answer import Answer
 from workbell.settings import Settings
 from workbell.stores.memory import MemoryStore
 from workbell.testing import drain
+from workbell.webhooks.alerts import alert_job
 from workbell.webhooks.delivery import delivery_job
-from workbell.webhooks.describe import Delivery
 
 HERE = ("127.0.0.1",)
 URL = "https://hooks.example.com/posts"
@@ -59,7 +60,8 @@ class Scene:
     def pretend(self) -> Pretended:
         """Send nothing from now on."""
         sender = Pretended()
-        self.bell.registry.add_built_in(delivery_job(self.bell, sender.made))
+        for make in (delivery_job, alert_job):
+            self.bell.registry.add_built_in(make(self.bell, sender.made))
         return sender
 
 
@@ -70,6 +72,7 @@ class Pretended:
         self.status = 200
         self.by_url: dict[str, int] = {}
         self.sent: list[tuple[str, dict[str, str]]] = []
+        self.bodies: list[bytes] = []
         self.before: Callable[[], object] = lambda: None  # what happens just before it answers
 
     def made(self, allow: AllowList, timeout: float) -> Any:
@@ -78,6 +81,7 @@ class Pretended:
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         self.sent.append((url, dict(headers)))
+        self.bodies.append(body)
         self.before()
         status = self.by_url.get(url, self.status)
         if not status:

@@ -99,10 +99,10 @@ def test_a_final_failure_makes_the_run_that_follows() -> None:
     """B8: a new run after the delay, linked to the failed one."""
     options = Options(auto_reschedule=30, reschedules_left=2)
     change = decided(FAILED, running(options, failures=2))
-    assert change.then is not None
-    assert change.then.run.rescheduled_from == change.run_id
-    assert change.then.run.scheduled_for == END + timedelta(seconds=30)
-    assert decided(FAILED, running(options)).then is None  # it is tried again first
+    (follow,) = change.then
+    assert follow.run.rescheduled_from == change.run_id
+    assert follow.run.scheduled_for == END + timedelta(seconds=30)
+    assert decided(FAILED, running(options)).then == ()  # it is tried again first
 
 
 def test_handed_back_before_it_began_spends_not_even_the_attempt() -> None:

@@ -141,7 +141,7 @@ def test_the_nearest_file_above_is_found(tmp_path: Path) -> None:
 
 
 def test_how_long_things_are_kept() -> None:
-    kept = {"SUCCEEDED": "1", "OTHER": "2", "EVENTS": "3"}
+    kept = {"SUCCEEDED": "1", "OTHER": "2", "EVENTS": "3", "AUDIT": "4"}
     found = load(environment={f"WORKBELL_KEEP_{name}": text for name, text in kept.items()}).keep
-    assert [span.total_seconds() for span in found] == [1, 2, 3]
+    assert [span.total_seconds() for span in found] == [1, 2, 3, 4]
     assert Settings().keep == Keep()

@@ -38,7 +38,8 @@ def opened_here(project: Project, url: str | None, *, to_look: bool) -> Iterator
     with load_bell(project, url) as bell:
         if to_look:
             _create_nothing(bell)
-        found = JobFiles(project.folder, project.settings.jobs, timezone=project.settings.timezone)
+        settings = project.settings
+        found = JobFiles(project.folder, settings.jobs, settings.timezone, settings.webhook_allow)
         change = found.reload()
         clashes = [bell.engine.clash_of(file) for file in change.loaded if file.name in bell.registry]
         files = {file.name: file for file in change.loaded if file.name not in bell.registry}

@@ -44,7 +44,8 @@ def look_through(app: str | None) -> Checked:
     problems: list[Problem] = []
     project = _settings(app, problems)
     bell = _app(project, problems)
-    files = JobFiles(project.folder, project.settings.jobs, timezone=project.settings.timezone)
+    settings = project.settings
+    files = JobFiles(project.folder, settings.jobs, settings.timezone, settings.webhook_allow)
     try:
         change = files.reload()
     finally:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -20,6 +22,8 @@ from workbell.cli.output import make_console, span
 from workbell.cli.project import Project, app_option, open_project, url_option
 from workbell.cli.reload_lines import ReloadLines, ToldElsewhere
 from workbell.cli.run_lines import RunLines
+from workbell.cli.serving import address, http_options, listen
+from workbell.engine.role import Role
 from workbell.errors import SettingsError, UnknownJob
 from workbell.model.run import LIVE
 from workbell.recipe import load_jobs
@@ -29,9 +33,18 @@ from workbell.recipe import load_jobs
 @app_option
 @url_option
 @click.option("--concurrency", type=click.IntRange(1, 10_000), help="How many handlers may run at once.")
+@http_options
 @click.option("--start", metavar="JOB", help="Enqueue this job first, unless a run of it is waiting already.")
-def dev(app: str | None, url: str | None, concurrency: int | None, start: str | None) -> None:
-    flags = {"app": app, "url": url, "concurrency": concurrency}
+def dev(
+    app: str | None,
+    url: str | None,
+    concurrency: int | None,
+    host: str | None,
+    port: int | None,
+    http: bool | None,
+    start: str | None,
+) -> None:
+    flags = {"app": app, "url": url, "concurrency": concurrency, "http": http, "http_host": host, "http_port": port}
     project = open_project(for_people=True, **flags)
     if is_empty(project):
         offer_init()
@@ -44,14 +57,15 @@ def dev(app: str | None, url: str | None, concurrency: int | None, start: str | 
             load_jobs(bell, str(project.folder))
             if start is not None:
                 _start(bell, start)
-            show_header(console, bell, project)
+            door = listen(project.settings)
+            show_header(console, bell, project, None if door is None else _door(bell, door))
             began = time.monotonic()
             lines = RunLines(console, trace=project.settings.log_level.lower() == "debug")
             unsubscribe = bell.bus.subscribe(lines.hear)
             bell.engine.on_change(ReloadLines(bell, lines).hear)
             try:
                 with watching(bell):
-                    bell.run(concurrency=concurrency)
+                    asyncio.run(bell.serve(Role(None, concurrency), http=door))
             finally:
                 unsubscribe()
                 lines.close()
@@ -59,6 +73,13 @@ def dev(app: str | None, url: str | None, concurrency: int | None, start: str | 
             console.print(f"\nStopped after {lasted}: {lines.summary()}.", markup=False)
     finally:
         logging.getLogger("workbell.jobs").removeFilter(told)
+
+
+def _door(bell: Workbell, http: socket.socket) -> str:
+    """The URL to open in a browser: its token is good for once."""
+    from workbell.http.pages.login import login_url
+
+    return address(http) if bell.settings.http_auth == "none" else login_url(bell, address(http))
 
 
 def is_empty(project: Project) -> bool:

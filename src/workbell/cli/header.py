@@ -21,7 +21,7 @@ MOST_SHOWN = 8
 PAGE = 1000
 
 
-def show_header(console: Console, bell: Workbell, project: Project) -> None:
+def show_header(console: Console, bell: Workbell, project: Project, door: str | None = None) -> None:
     files = [job for job in bell.engine.list() if job.file_path is not None]
     in_files = {job.name for job in files}
     in_code = [job.name for job in bell.registry if job.name not in in_files]
@@ -35,6 +35,8 @@ def show_header(console: Console, bell: Workbell, project: Project) -> None:
     if not files and not in_code:
         facts.append(("jobs", "none yet: `workbell init` writes a first one, jobs/hello.py"))
     facts.append(("slots", str(project.settings.concurrency)))
+    if door is not None:
+        facts.append(("open", door))
     console.print(f"[bold]Workbell {__version__}[/bold]")
     print_facts(console, facts)
     _show_problems(console, bell)

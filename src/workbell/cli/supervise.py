@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -11,8 +12,11 @@ import click
 from workbell.cli.bell import recipe_of
 from workbell.cli.dev import is_empty
 from workbell.cli.project import open_project
+from workbell.cli.serving import address, listen
 from workbell.cli.values import SIZE, SPAN
 from workbell.errors import SettingsError
+
+log = logging.getLogger("workbell.http")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -44,10 +48,22 @@ def supervise(
     max_runs: int | None,
     max_memory: int | None,
     watch: bool,
+    host: str | None = None,
+    port: int | None = None,
+    http: bool | None = None,
 ) -> None:
     """Run until stopped."""
     seconds = None if grace is None else grace.total_seconds()
-    project = open_project(app=app, url=url, workers=workers, concurrency=concurrency, grace=seconds)
+    project = open_project(
+        app=app,
+        url=url,
+        workers=workers,
+        concurrency=concurrency,
+        grace=seconds,
+        http=http,
+        http_host=host,
+        http_port=port,
+    )
     if is_empty(project):
         raise SettingsError(
             "There is nothing to run in this folder: no workbell.toml, no jobs/ and no --app; go to a project's "
@@ -68,7 +84,10 @@ def supervise(
         max_runs=max_runs,
         max_memory=max_memory,
     )
-    Supervisor(plan).run()
+    door = listen(settings) if server else None
+    if door is not None:
+        log.info("the HTTP API is at %s", address(door))
+    Supervisor(plan, door).run()
 
 
 def _names(queues: str) -> list[str]:

@@ -11,6 +11,7 @@ from workbell.stores.port import Batch, Store
 KINDS = [
     *("lanes", "pauses", "jobs", "schedules", "ticks", "live runs", "finished runs", "attempts", "log lines", "keys"),
     *("events", "matches", "triggers", "endpoints", "endpoint health"),
+    *("tokens", "tenants", "audit entries", "notifications", "read marks", "agents", "tallies"),
 ]
 
 
@@ -41,6 +42,8 @@ def count(batch: Batch) -> Counter[str]:
     sizes = [len(batch.lanes), len(batch.pauses), len(batch.jobs), len(batch.schedules), len(batch.ticks)]
     sizes += [live, len(batch.runs) - live, len(batch.attempts), len(batch.logs), len(batch.keys)]
     sizes += [len(batch.events), len(batch.matches), len(batch.triggers), len(batch.endpoints), len(batch.health)]
+    sizes += [len(batch.tokens), len(batch.tenants), len(batch.audit), len(batch.notifications), len(batch.reads)]
+    sizes += [len(batch.agents), len(batch.tallies)]
     return Counter(dict(zip(KINDS, sizes, strict=True)))
 
 

@@ -89,4 +89,15 @@ class Size(Kind):
             self.fail(str(error), param, ctx)
 
 
-INSTANT, SPAN, WINDOW, JSON, SIZE = Instant(), Span(), TimesOfDay(), JsonObject(), Size()
+class When(Kind):
+    """A time to come, or how long until then: `12h`, `30d`."""
+
+    name = "when"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime | timedelta:
+        kind = INSTANT if ":" in str(value) else SPAN
+        found: datetime | timedelta = kind.convert(value, param, ctx)
+        return found
+
+
+INSTANT, SPAN, WINDOW, JSON, SIZE, WHEN = Instant(), Span(), TimesOfDay(), JsonObject(), Size(), When()

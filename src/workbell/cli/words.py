@@ -6,23 +6,17 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from workbell.cli.output import one_line, span
-from workbell.errors import JobsError
 from workbell.model.limit import Limits
 from workbell.model.retry import Retry
 from workbell.model.schedule import FireStatus, Schedule
-from workbell.scheduling.rule import rule_of
+from workbell.scheduling import words
 
 LATE = timedelta(seconds=2)  # later than a scheduler that is there would be
 
 
 def in_words(schedule: Schedule) -> str:
-    """When a schedule ticks: `every 5 minutes, Europe/Paris`."""
-    try:
-        words = rule_of(schedule).timing.describe()
-    except JobsError:
-        return one_line(schedule.expression)
-    window = schedule.options.window
-    return words if window is None else f"{words}; runs start {window[0]}–{window[1]}"
+    """When a schedule ticks, on one line."""
+    return one_line(words.in_words(schedule), 1000)
 
 
 class Next(NamedTuple):

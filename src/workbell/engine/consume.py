@@ -12,6 +12,7 @@ from workbell.engine.work import Work
 from workbell.handlers.registry import Registry
 from workbell.model import state
 from workbell.model.clock import Clock
+from workbell.model.job import EVERYWHERE
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run
 from workbell.model.state import Transition
@@ -194,7 +195,11 @@ def _given_up(run: Run, now: datetime, begun: bool) -> Transition:
 
 def serves(registry: Registry, queues: Sequence[str] | None) -> Callable[[Lane], bool]:
     """Whether this worker takes runs of a lane: it knows the job, and serves the queue. Targets are agents' lanes."""
-    return lambda lane: lane.job in registry and lane.target is None and (queues is None or lane.queue in queues)
+    return lambda lane: (
+        lane.job in registry
+        and lane.target is None
+        and (queues is None or lane.queue in queues or lane.job in EVERYWHERE)
+    )
 
 
 def limits(registry: Registry) -> Callable[[Lane], Sequence[Limit]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from random import Random
 
@@ -28,14 +29,17 @@ from workbell.engine.register import Register
 from workbell.engine.renew import Renew
 from workbell.engine.reports import Reports
 from workbell.engine.role import ALL, Role
+from workbell.engine.tallies import Tallies
 from workbell.engine.tell import Tell
 from workbell.engine.unserved import Unserved
 from workbell.engine.work import Work
+from workbell.errors import StoreError
 from workbell.handlers.context import Context
 from workbell.machine import process_name, process_start
 from workbell.model import state
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
+from workbell.model.run import Run
 from workbell.model.state import Move, Transition
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.message import Message
@@ -96,6 +100,7 @@ class Engine:
         self._telling = telling
         self._tell = Tell(store, bus, telling, self._emitted, settings.poll)
         self._finish = Finish(store, clock, settings.keep, Random(), self._booked, self._dropped, telling)
+        self.tallies = Tallies(store)
         self._reports = Reports(store, clock)
         self._register = Register(store, client.registry, self.worker, role.queues, size)
         self._consume = Consume(
@@ -110,7 +115,7 @@ class Engine:
             unbooked=lambda: self._finish.size,
             apart=apart,
         )
-        recover = Recover(store, settings.keep, self._announce, settings.sweep, self._tell.recovered, telling)
+        recover = Recover(store, settings.keep, self._announce, settings.sweep, self._recovered, telling)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
         self._materialise = Materialise(
             store, client.registry, self._announce, settings.poll, self._tell.skipped, telling
@@ -130,6 +135,9 @@ class Engine:
         self._expire_duty = Duty("expire", Expire(self._works, self._hands.expire).step, clock)
         self._duties = [Duty("recover", recover.step, clock), Duty("tidy", self._tidy, clock), self._dispatch_duty]
         self._duties.append(self._tell_duty)
+        tallies_duty = Duty("tallies", self.tallies.step, clock)
+        self.tallies.wake = tallies_duty.wake
+        self._duties.append(tallies_duty)
         if role.schedules:
             self._duties += [
                 Duty("prune", prune.step, clock),
@@ -190,7 +198,9 @@ class Engine:
         ended = [(run, state.cancel(run, now, reason=reason, keep=state.kept(run, keep).other)) for run in orphans]
         ended = [(run, self._telling.of(run, change)) for run, change in ended]
         moved = self._store.apply([change for _, change in ended])
-        self._tell.moved([(run, change) for run, change in ended if run.id in moved])
+        gone = [(run, change) for run, change in ended if run.id in moved]
+        self.tallies.add((run, change, None) for run, change in gone)
+        self._tell.moved(gone)
 
     def _listen(self, _now: datetime) -> float:
         if self._watch.wait(60):
@@ -283,7 +293,12 @@ class Engine:
         self._client.waiter.nudge()
         if any(work.job.limits.concurrency for work, _ in pairs):
             self._store.wake()  # a place is free, which another worker may be waiting for
+        self.tallies.add((work.run, change, work.started_at) for work, change in pairs)
         self._tell.moved([(work.run, change) for work, change in pairs])
+
+    def _recovered(self, pairs: Sequence[tuple[Run, Transition]]) -> None:
+        self.tallies.add((run, change, None) for run, change in pairs)
+        self._tell.recovered(pairs)
 
     def _dropped(self, works: Sequence[Work]) -> None:
         for work in works:
@@ -336,6 +351,8 @@ class Engine:
         for duty in (self._ear, *reversed(self._duties)):
             duty.stop()
         self._reports.flush()
+        with suppress(StoreError):  # they are not worth a stop that fails
+            self.tallies.flush()
         self._register.remove()
         self._watch.close()
         self._hands.close()

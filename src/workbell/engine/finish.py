@@ -15,6 +15,7 @@ from workbell.engine.work import Work
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.telling import Telling
 from workbell.logs.facts import run_facts
+from workbell.model.alert import UNWATCHED
 from workbell.model.clock import Clock
 from workbell.model.payload import clean_text
 from workbell.model.state import Keep, Transition, fail
@@ -86,7 +87,7 @@ class Finish:
         if not batch:
             return None
         self.before(work.held for work, _ in batch)
-        if self._telling.anything:
+        if self._telling.anything or any(_is_watched(work) for work, _ in batch):
             batch = [(work, self._telling.of(work.run, transition)) for work, transition in batch]
         moved = self._write(batch)
         with self._lock:
@@ -144,8 +145,8 @@ class Finish:
             self._unsure = True
             raise
         except StoreError:
-            if transition.emits:  # rather untold than unbooked
-                return self._write_alone(msgspec.structs.replace(transition, emits=()))
+            if transition.emits or transition.then:  # rather untold than unbooked
+                return self._write_alone(msgspec.structs.replace(transition, emits=(), then=()))
             log.exception("run %s: its outcome cannot be stored; its lease will run out", transition.run_id)
             return set()
 
@@ -159,6 +160,11 @@ class Finish:
             and (run.status, run.token, run.updated_at)
             == (transition.status, transition.expected_token, transition.updated_at)
         }
+
+
+def _is_watched(work: Work) -> bool:
+    """Whether its end may have to be told at a URL: of its job, or of its schedule."""
+    return work.job.watched is not UNWATCHED or work.run.schedule is not None
 
 
 def _one_for_each_run(waiting: list[Pair]) -> list[Pair]:

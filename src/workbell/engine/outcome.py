@@ -133,6 +133,7 @@ def decide(
                 return state.retry(
                     run, now, error=text, reason=reason, wait=wait, started_at=started_at, result=failed.result
                 )
+            follow = reschedule(run, now)
             return state.fail(
                 run,
                 now,
@@ -140,7 +141,7 @@ def decide(
                 reason=reason,
                 keep=keep.other,
                 started_at=started_at,
-                then=reschedule(run, now),
+                then=() if follow is None else (follow,),
                 result=failed.result,
             )
         case _:

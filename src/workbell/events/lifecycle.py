@@ -17,7 +17,7 @@ import msgspec
 from workbell.handlers.current import depth_behind
 from workbell.model.event import SYSTEM_SOURCE, Event
 from workbell.model.ids import new_id
-from workbell.model.job import DELIVERY
+from workbell.model.job import ALERT, DELIVERY
 from workbell.model.payload import clean_text
 from workbell.model.run import Run
 from workbell.model.schedule import Schedule, Tick
@@ -32,7 +32,8 @@ from workbell.notices.lifecycle import (
     type_of,
 )
 
-QUIET = frozenset({DELIVERY})  # jobs whose runs tell nothing: each delivery would be followed by one that tells of it
+# Jobs whose runs tell nothing: each delivery would be followed by one that tells of it.
+QUIET = frozenset({DELIVERY, ALERT})
 ERROR_LIMIT = 2000  # characters; all of it is kept with the run
 
 

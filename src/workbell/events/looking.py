@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from workbell.errors import EventNotFound, InvalidOption
 from workbell.events.subscriptions import Subscriber
 from workbell.events.tail import Tail
 from workbell.model.endpoint import Endpoint
-from workbell.model.event import Event, Match, MatchOutcome
+from workbell.model.event import Event, Match
+from workbell.model.hearing import Hearer, Matched
 from workbell.model.ids import is_id
 from workbell.model.system_events import SYSTEM_TYPES
 from workbell.patterns import PatternIndex, check_pattern, check_type, is_literal, matches
@@ -22,37 +20,6 @@ if TYPE_CHECKING:
 
 PAGE = 1000
 MOST_LOOKED_THROUGH = 10_000  # events, for those that match a pattern: no store has an index for it
-
-
-class Hearer(msgspec.Struct, frozen=True):
-    """A trigger or an endpoint that hears of events of a type. Only if it is enabled does anything come of them."""
-
-    kind: str  # trigger or endpoint
-    id: str
-    name: str  # of an endpoint, its URL without the query
-    patterns: tuple[str, ...]  # those of its patterns that match
-    enabled: bool
-    reason: str | None = None  # why it is disabled, where that was noted
-    job: str | None = None  # what a trigger starts
-
-    def as_dict(self) -> dict[str, Any]:
-        return msgspec.structs.asdict(self)
-
-
-class Matched(msgspec.Struct, frozen=True):
-    """What an event matched, and what came of it."""
-
-    event: str
-    kind: str | None  # trigger or endpoint; none once it was removed
-    subscriber: str
-    name: str | None  # of an endpoint, its URL without the query
-    outcome: MatchOutcome
-    run: str | None
-    reason: str | None
-    created_at: datetime
-
-    def as_dict(self) -> dict[str, Any]:
-        return msgspec.structs.asdict(self)
 
 
 class Events:

@@ -12,6 +12,7 @@ from datetime import datetime
 
 import msgspec
 
+from workbell.events.alerting import Alerting
 from workbell.events.lifecycle import (
     event_of_change,
     event_of_loss,
@@ -31,12 +32,13 @@ replace = msgspec.structs.replace
 
 
 class Telling:
-    """Without subscriptions to look at, nothing is told."""
+    """Without subscriptions to look at, nothing is told; without alerting, nobody is alerted."""
 
-    def __init__(self, subscriptions: Subscriptions | None = None) -> None:
+    def __init__(self, subscriptions: Subscriptions | None = None, alerting: Alerting | None = None) -> None:
         self.describe: Describe = nothing_known
         self.anything = False  # whether anybody subscribes to any of them
         self._subscriptions = subscriptions
+        self._alerting = alerting
         self._seen: Snapshot | None = None
         self._heard: frozenset[tuple[str, str]] = frozenset()  # tenants and types
 
@@ -54,7 +56,9 @@ class Telling:
         self.anything = bool(self._heard)
 
     def of(self, run: Run, change: Transition) -> Transition:
-        """A transition with what it tells, if that is heard."""
+        """A transition with what it tells: at the URLs of its job or schedule, and as an event, if that is heard."""
+        if self._alerting is not None:
+            change = self._alerting.of(run, change)
         if not self.anything:
             return change
         kind = type_of_change(run, change)
@@ -65,9 +69,9 @@ class Telling:
 
     def of_lost(self, pairs: Sequence[tuple[Run, Transition]], now: datetime) -> list[tuple[Run, Transition]]:
         """The same for runs that are taken from lost workers; whichever of them really moves tells of the worker."""
-        if not self.anything:
-            return list(pairs)
         told = [(run, self.of(run, change)) for run, change in pairs]
+        if not self.anything:
+            return told
         losses = {
             (tenant, worker): event_of_loss(tenant, worker, runs, now)
             for (tenant, worker), runs in by_worker(pairs).items()

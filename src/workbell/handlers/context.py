@@ -16,6 +16,7 @@ from workbell.handlers.current import on_behalf_of
 from workbell.handlers.known_events import known_events
 from workbell.handlers.run_logger import Keep, RunLogger
 from workbell.model.event import Event
+from workbell.model.notification import Notification
 from workbell.model.payload import clean_text, encode
 from workbell.model.request import plain_request
 from workbell.model.run import Lane, Run, Status
@@ -153,6 +154,22 @@ class Context:
         with self._behalf():
             return await self._client.aemit(type, data, subject=subject, source=source, key=key, connection=connection)
 
+    def notify(self, user_id: int, data: Any) -> Notification:
+        """Tell one person of the same tenant something, as `bell.notify` does."""
+        return self._client.notify(user_id, data)
+
+    async def anotify(self, user_id: int, data: Any) -> Notification:
+        """`notify` for async code."""
+        return await self._client.anotify(user_id, data)
+
+    def broadcast(self, data: Any) -> Notification:
+        """Tell everybody of the same tenant something, as `bell.broadcast` does."""
+        return self._client.broadcast(data)
+
+    async def abroadcast(self, data: Any) -> Notification:
+        """`broadcast` for async code."""
+        return await self._client.abroadcast(data)
+
     def _behalf(self) -> AbstractContextManager[None]:
         """A thread that a handler starts does not know of its run, but has its context: chains of events causing
         events must be counted there as well. A context without a run of a store has nothing to be traced back to."""
@@ -180,6 +197,11 @@ def bring_event(context: Context, event: Event | None) -> None:
     """For a handler that is called directly: the event that it is given is also that of its context."""
     if context.run.event is None:
         context._event = event
+
+
+def client_of(context: Context) -> Client:
+    """The verbs of the run's own tenant, for Workbell's own jobs."""
+    return context._client
 
 
 def uses_database(context: Context | None) -> bool:

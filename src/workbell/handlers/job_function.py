@@ -7,10 +7,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
-from workbell.errors import InvalidOption, JobsError
+from workbell.errors import EndpointRefused, InvalidOption, JobsError
+from workbell.handlers.alert_urls import checked_url
 from workbell.handlers.context import Context, detached, end_database, keep_database
 from workbell.handlers.isolation import Isolation
 from workbell.handlers.signature import Signature
+from workbell.model.alert import UNWATCHED, Watched
 from workbell.model.clock import seconds
 from workbell.model.job import QUEUE, name
 from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
@@ -44,6 +46,8 @@ class JobFunction(Generic[P, R]):
         limits: Limits = NO_LIMITS,
         isolation: Isolation | None = None,
         ticks: TickSettings | None = None,
+        alert_url: str | None = None,
+        ping_url: str | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
@@ -64,6 +68,10 @@ class JobFunction(Generic[P, R]):
         self.ticks = ticks  # when it runs by itself, if the code says so
         self.processor = False  # whether events may start it
         self.patterns: tuple[str, ...] = ()  # of the events that start it, if the code says so
+        self.alert_url = self._checked_url(client, "alert_url", alert_url)
+        self.ping_url = self._checked_url(client, "ping_url", ping_url)
+        told = alert_url is not None or ping_url is not None
+        self.watched = Watched(alert_url is not None, ping_url is not None) if told else UNWATCHED
         self._client = client
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -90,6 +98,14 @@ class JobFunction(Generic[P, R]):
             return value
         finally:
             end_database(context)
+
+    def _checked_url(self, client: Client, word: str, url: object) -> str | None:
+        if url is None:
+            return None
+        try:
+            return checked_url(word, url, client.registry.resources.webhook_allow)
+        except (EndpointRefused, InvalidOption) as error:
+            raise type(error)(f"job {self.name}: {error}") from None
 
     def check_limits(self) -> None:
         """Raise if the limits do not fit together, or not to the arguments."""

@@ -75,6 +75,8 @@ class Registry:
                 rate=job.limits.rate,
                 rate_key=job.limits.rate_key,
                 processor=job.processor,
+                alert_url=job.alert_url,
+                ping_url=job.ping_url,
                 created_at=now,
                 updated_at=now,
             )

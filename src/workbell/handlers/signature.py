@@ -51,10 +51,19 @@ class Signature:
             fields.append(_field(parameter, kind))
         arguments = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=not self._open)
         self._defaults = {p.name for p in parameters if p.default is not p.empty}
+        self._struct = arguments
         try:
             self._decoder = msgspec.json.Decoder(arguments, dec_hook=_decode_other)
         except TypeError as error:
             raise JobsError(f"job {job}: {error}; use types that JSON can carry.") from error
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """The arguments as JSON Schema; none, where a type has no schema that msgspec knows."""
+        try:
+            return msgspec.json.schema(self._struct)
+        except TypeError:
+            return None
 
     @property
     def arguments(self) -> list[str] | None:

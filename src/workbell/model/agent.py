@@ -5,6 +5,7 @@ A run's target is the name of an agent, or `label:gpu` for any agent that has th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -37,3 +38,26 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_alive(self, now: datetime) -> bool:
         return self.seen_at is not None and now - self.seen_at <= LOST_AFTER
+
+
+def out_of_reach(agents: Sequence[Agent], target: str, job: str, now: datetime) -> str | None:
+    """Why no agent takes a run of a job that is aimed at a target, and what to do; none, if one does.
+
+    `agents` are those that the target means.
+    """
+    label = target.removeprefix(LABEL) if target.startswith(LABEL) else None
+    who = f"agent {target!r}" if label is None else f"agent with the label {label!r}"
+    if not agents:
+        return f"There is no {who}; pair one: `workbell agent pair`."
+    enabled = [agent for agent in agents if agent.enabled]
+    if not enabled:
+        return f"The {who} is disabled; enable it." if len(agents) == 1 else f"Every {who} is disabled; enable one."
+    alive = [agent for agent in enabled if agent.is_alive(now)]
+    if not alive:
+        last = max((agent.seen_at for agent in enabled if agent.seen_at is not None), default=None)
+        if last is None:
+            return f"No {who} was ever heard of; start it: `workbell agent`."
+        return f"No {who} was heard of since {last:%Y-%m-%d %H:%M:%S} UTC; is it running, and can it reach the server?"
+    if not any(agent.jobs is None or job in agent.jobs for agent in alive):
+        return f"The {who} does not know job {job!r}; give it a handler or a command of this name."
+    return None

@@ -10,12 +10,16 @@ import os
 import random
 import re
 import time
+from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from threading import Lock
 
+from workbell.model.clock import EPOCH
+
 _HEX = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 _TAIL = 2**48 - 1
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class IdSource:
@@ -75,6 +79,12 @@ def new_id() -> str:
 def is_id(text: object) -> bool:
     """Whether a text has the form of one of our ids."""
     return isinstance(text, str) and _HEX.match(text) is not None
+
+
+def first_id_at(time: datetime) -> str:
+    """The smallest id that can be made in the millisecond of a time: a bound for ids that are asked for by time."""
+    text = f"{max((time - EPOCH) // _MILLISECOND, 0):012x}"
+    return f"{text[:8]}-{text[8:]}-7000-8000-000000000000"
 
 
 @lru_cache(maxsize=8192)

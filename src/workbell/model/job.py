@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from workbell.errors import JobsError, WorkbellError
+from workbell.model.alert import repr_without_urls, without_urls
 from workbell.model.limit import Limits
 from workbell.model.retry import Retry
 
@@ -14,7 +16,10 @@ QUEUE = "default"
 TENANT = "default"
 NAME_LIMIT = 200
 DELIVERY = "webhook-delivery"  # sends an event to an endpoint
-BUILT_IN = frozenset({DELIVERY})  # Workbell's own jobs, whether or not they can be run here
+ALERT = "webhook-alert"  # tells of the end of a run at the URL of its job or schedule
+BULK = "bulk-action"  # cancels or repeats all runs of a filter
+BUILT_IN = frozenset({DELIVERY, ALERT, BULK})  # Workbell's own jobs, whether or not they can be run here
+EVERYWHERE = frozenset({BULK})  # of these, those that every worker takes, whichever queues it serves
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,10 +42,19 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     rate_key: str | None = None
     enabled: bool = True
     processor: bool = False  # whether its handler takes an event, so that a trigger can start it
+    alert_url: str | None = None  # where a run that failed for good is told
+    ping_url: str | None = None  # where every end of a run is told, as a sign of life
 
     @property
     def limits(self) -> Limits:
         return Limits(self.concurrency, self.concurrency_key, self.rate, self.rate_key)
+
+    def __repr__(self) -> str:
+        """What is shown by accident must not give the URLs away."""
+        return repr_without_urls(self)
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return without_urls(self)
 
 
 def name(kind: str, value: object, error: type[WorkbellError] = JobsError) -> str:

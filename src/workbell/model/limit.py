@@ -128,6 +128,16 @@ def limits_on(limits: Limits, lane: Lane) -> tuple[Limit, ...]:
     return tuple(by_key.values())
 
 
+ALL_JOBS = ""  # the job of a limit that counts every run of its tenant: no job has this name
+
+
+def limit_of_tenant(tenant: str, concurrency: int | None, rate: str | None) -> Limit | None:
+    """What limits all runs of a tenant together, if anything does."""
+    if concurrency is None and rate is None:
+        return None
+    return Limit(tenant, ALL_JOBS, False, None, concurrency, None if rate is None else Rate.parse(rate))
+
+
 def key_of(limits: Limits, input_text: str | None) -> str | None:
     """The value of the key in a payload, as a text; none, if nothing is counted by a key."""
     path = limits.key

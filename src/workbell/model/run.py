@@ -63,6 +63,8 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     trigger: str | None = None  # the trigger or endpoint whose event made it
     depth: int = 0  # of the event that made it, or that lies behind the run that did
     quiet: bool = False  # made by an event of Workbell's own: nothing is told of it
+    alerts: bool = False  # its schedule has a URL at which a failure is told
+    pings: bool = False  # and one at which every end is
 
 
 NO_OPTIONS = Options()

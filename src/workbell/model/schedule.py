@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from workbell.model.alert import URLS, repr_without_urls, shown_url, without_urls
 from workbell.model.event import Event
 from workbell.model.job import TENANT
 from workbell.model.payload import decode
@@ -77,6 +78,15 @@ class ScheduleOptions(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
     jitter: float = 0.0
     description: str = ""
     created_by: str = ""
+    alert_url: str | None = None  # these come before the job's
+    ping_url: str | None = None
+
+    def __repr__(self) -> str:
+        """What is shown by accident must not give the URLs away."""
+        return repr_without_urls(self)
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return without_urls(self)
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -144,7 +154,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The schedule in the words of the public API, ready for JSON."""
         own = {name: getattr(self, name) for name in PUBLIC_FIELDS}
         settings = {name: getattr(self.options, name) for name in OPTION_FIELDS}
-        return own | settings
+        return own | settings | {name: shown_url(getattr(self.options, name)) for name in URLS}
 
 
 PUBLIC_FIELDS = (

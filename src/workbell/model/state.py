@@ -56,11 +56,12 @@ MOVES: dict[Move, Rule] = {
 
 
 class Keep(NamedTuple):
-    """How long finished runs and events are kept before they are removed."""
+    """How long finished runs, events (with notifications) and audit entries are kept before they are removed."""
 
     succeeded: timedelta = timedelta(days=7)
     other: timedelta = timedelta(days=30)
     events: timedelta = timedelta(days=30)
+    audit: timedelta = timedelta(days=365)
 
 
 def kept(run: Run, keep: Keep) -> Keep:
@@ -94,7 +95,7 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
     result_text: str | None = None
     remove_at: datetime | None = None
     ended: Attempt | None = None  # the attempt that this move ends, where the run itself goes on
-    then: NewRun | None = None  # a run to be made in the same write, if this move happens
+    then: tuple[NewRun, ...] = ()  # runs to be made in the same write, if this move happens
     emits: tuple[Event, ...] = ()  # told in the same write, if this move happens
 
     def after(self, run: Run) -> Run:
@@ -131,7 +132,7 @@ def _move(
     keep: timedelta | None = None,
     started_at: datetime | None = None,
     ended: AttemptStatus | None = None,
-    then: NewRun | None = None,
+    then: tuple[NewRun, ...] = (),
 ) -> Transition:
     rule = MOVES[move]
     if run.status not in rule.sources or status not in rule.targets:
@@ -211,7 +212,7 @@ def fail(
     reason: str,
     keep: timedelta,
     started_at: datetime | None = None,
-    then: NewRun | None = None,
+    then: tuple[NewRun, ...] = (),
     result: str | None = None,
 ) -> Transition:
     return _move(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import msgspec
+
+from workbell.model.job import EVERYWHERE
+from workbell.model.run import Run
 
 LOST_AFTER = timedelta(seconds=45)
 BEAT = 10.0  # seconds between two times of being seen
@@ -30,4 +34,13 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
         return now - self.seen_at <= LOST_AFTER
 
     def serves(self, queue: str, job: str) -> bool:
-        return job in self.jobs and (self.queues is None or queue in self.queues)
+        return job in self.jobs and (self.queues is None or queue in self.queues or job in EVERYWHERE)
+
+
+class SeenWorker(NamedTuple):
+    """A worker, whether it was heard of lately, how many runs it holds, and which of them are this tenant's."""
+
+    worker: Worker
+    alive: bool
+    busy: int
+    runs: list[Run]

@@ -1,7 +1,8 @@
-"""What is sent to people: to one of them, or to all."""
+"""What is sent to people: to one of them, or to all. It is stored before; a receiver tells what it has by the id."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -15,6 +16,8 @@ class SendToUser(msgspec.Struct, frozen=True, tag="send-to-user"):
     tenant: str
     user_id: int
     text: str
+    id: str = ""
+    created_at: datetime | None = None
 
     @property
     def data(self) -> Any:
@@ -26,6 +29,8 @@ class Broadcast(msgspec.Struct, frozen=True, tag="broadcast"):
 
     tenant: str
     text: str
+    id: str = ""
+    created_at: datetime | None = None
 
     @property
     def data(self) -> Any:

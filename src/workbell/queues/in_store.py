@@ -7,9 +7,11 @@ from datetime import datetime, timedelta
 
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run
-from workbell.queues.lanes import choose
+from workbell.queues.known_tenants import KnownTenants
+from workbell.queues.lanes import choose, interleave
 from workbell.queues.port import Claimant, no_limits
 from workbell.queues.rooms import Rooms
+from workbell.queues.shares import Shares
 from workbell.stores.port import Head, Pick, Store
 
 HEADS = 500  # lanes looked at in one survey
@@ -28,6 +30,8 @@ class InStoreQueue:
         self._heads: list[Head] = []
         self._limits: dict[int, Sequence[Limit]] = {}  # of those of these lanes that have any
         self._rooms = Rooms(store)
+        self._shares = Shares()
+        self._tenants = KnownTenants(store)
         self._looked_at: datetime | None = None
         self._after = -1
         self._turn = 0
@@ -63,12 +67,12 @@ class InStoreQueue:
         taken: list[Run] = []
         used_up = False
         if not self._limits:
-            picks = choose(self._heads, limit, self._turn, claimant.serves)
+            picks = choose(self._heads, limit, self._turn, claimant.serves, shares=self._shares)
             if picks:
                 taken = self._store.claim(picks, limit, worker=claimant.worker, now=now, lease_until=until)
         else:
             picks = self._within(
-                choose(self._heads, limit, self._turn, claimant.serves, self._room(limit, slots)), slots
+                choose(self._heads, limit, self._turn, claimant.serves, self._room(limit, slots), self._shares), slots
             )
             if picks:
                 limits = {pick.lane_id: self._limits[pick.lane_id] for pick in picks if pick.lane_id in self._limits}
@@ -78,6 +82,9 @@ class InStoreQueue:
                 # Until the next claim some of these may have ended: without a look their lane would get nothing then,
                 # and one with more room would take its share.
                 used_up = self._rooms.note(taken)
+        if len(self._heads) > 1:
+            self._shares.note(run.tenant for run in taken)
+            taken = interleave(taken, self._shares.weights)
         if used_up or len(taken) < limit or self._claims >= self._claims_per_look:
             self._heads = []
         return taken
@@ -105,15 +112,22 @@ class InStoreQueue:
         self._after = self._heads[-1].lane_id if len(self._heads) >= HEADS else -1
         self._claims = 0
         self._looked_at = now
+        self._tenants.look(now)
+        self._shares.weights = self._tenants.weights
         self._limits = {}
-        if claimant.limits is not no_limits:
+        if claimant.limits is not no_limits or self._tenants.limits:
             served = (head for head in self._heads if claimant.serves(head.lane))
-            self._limits = {head.lane_id: found for head in served if (found := claimant.limits(head.lane))}
+            self._limits = {head.lane_id: found for head in served if (found := self._limits_on(claimant, head.lane))}
         if self._limits:
             self._rooms.look(self._limits, now)
             free_at = self._rooms.free_at(now)
             if free_at is not None and (self.free_at is None or free_at < self.free_at):
                 self.free_at = free_at
+
+    def _limits_on(self, claimant: Claimant, lane: Lane) -> Sequence[Limit]:
+        of_tenant = self._tenants.limits.get(lane.tenant)
+        of_job = claimant.limits(lane)
+        return of_job if of_tenant is None else (*of_job, of_tenant)
 
     def done(self, run_ids: Sequence[str]) -> None:
         """Nothing: a finished run is no longer in its lane."""

@@ -68,6 +68,10 @@ class ScheduleSettings(TickSettings, total=False):
     description: str
     created_by: str
     enabled: bool
+    alert_url: str
+    """Where a run of it that failed for good is told, as JSON that Slack and Mattermost take; before the job's."""
+    ping_url: str
+    """Where every end of a run of it is told, in the manner of healthchecks.io; before the job's."""
 
 
 NAMES = frozenset(get_type_hints(ScheduleSettings))
@@ -168,6 +172,8 @@ def _options(settings: ScheduleSettings, payload: str | None) -> ScheduleOptions
         jitter=seconds("jitter", settings.get("jitter", 0.0)),
         description=clean_text(str(settings.get("description", "")), 2000),
         created_by=clean_text(str(settings.get("created_by", "")), 200),
+        alert_url=settings.get("alert_url"),
+        ping_url=settings.get("ping_url"),
     )
 
 

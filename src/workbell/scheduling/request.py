@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from workbell.model.alert import UNWATCHED, Watched
 from workbell.model.ids import new_id
 from workbell.model.limit import NO_LIMITS, Limits, key_of
 from workbell.model.run import Lane, NewRun, Options, Run, Status
@@ -16,8 +17,10 @@ def request_for(schedule: Schedule, queue: str, due: datetime, now: datetime, li
     """A run of a schedule's job, stamped with the schedule and the time it was due."""
     options = schedule.options
     settings = None
-    if options.retry is not None or options.timeout is not None:
-        settings = msgspec.json.encode(Options(retry=options.retry, timeout=options.timeout)).decode()
+    told = Watched(options.alert_url is not None, options.ping_url is not None)
+    if options.retry is not None or options.timeout is not None or told != UNWATCHED:
+        own = Options(retry=options.retry, timeout=options.timeout, alerts=told.alerts, pings=told.pings)
+        settings = msgspec.json.encode(own).decode()
     return NewRun(
         Run(
             new_id(),

@@ -1,15 +1,28 @@
-"""The one place that composes SQL: lists of runs by filter. Only words from here go into the text, never a value."""
+"""The one place that composes SQL: runs by filter, to be listed, searched or counted.
+
+Only words from here go into the text, never a value.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from workbell.model.run import FINAL, LIVE
+from workbell.model.ids import first_id_at
+from workbell.model.run import FINAL, LIVE, Status
 from workbell.stores.port import Filter
 
-COLUMNS = {"tag": "r.tag = :tag", "schedule": "r.schedule = :schedule", "user_id": "r.user_id = :user_id"}
-LANE_COLUMNS = {"tenant": "tenant", "job": "job", "queue": "queue", "key": "lane_key"}  # and what the filter calls them
+# Columns of a run. An index leads to the first two in the order of ids, to the others none does.
+COLUMNS = {
+    "tag": "r.tag = :tag",
+    "schedule": "r.schedule = :schedule",
+    "user_id": "r.user_id = :user_id",
+    "event": "r.event = :event",
+}
+SCANNED = ("user_id", "event")
+# Columns of its lane, and what the filter calls them; a lane may have none of the last two.
+LANE_COLUMNS = {"tenant": "tenant", "job": "job", "queue": "queue", "key": "lane_key", "target": "target"}
+OPTIONAL = ("key", "target")
 MANY = 1000  # lanes: rather asked for by what they have in common than by their ids
 
 
@@ -35,38 +48,59 @@ def lanes_wanted(wanted: Filter) -> tuple[str, dict[str, Any]]:
 def lanes_beside(wanted: Filter) -> tuple[str, dict[str, Any]]:
     """A lane that is not of a filter, if there is one."""
     asked = _asked(wanted)
-    # A lane may have no key at all.
-    where = " OR ".join(f"{name} <> :{name}" if name != "key" else "key IS NULL OR key <> :key" for name in asked)
+    where = " OR ".join(
+        f"{name} IS NULL OR {name} <> :{name}" if name in OPTIONAL else f"{name} <> :{name}" for name in asked
+    )
     where = where or "1 = 0"
     return f"SELECT id FROM workbell_lanes WHERE {where} LIMIT :limit", asked | {"limit": 1}  # noqa: S608
 
 
-def list_query(wanted: Filter, lanes: LaneChoice) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The queries that together list what is wanted: one for live runs, one for history.
+class Parts(NamedTuple):
+    """The conditions of a filter on one table: those that an index serves, those that rows are looked at for."""
+
+    table: str
+    columns: str
+    served: list[str]
+    scanned: list[str]
+    values: dict[str, Any]
+
+    def where(self, *more: str) -> str:
+        conditions = [*self.served, *more]
+        return f"WHERE {' AND '.join(conditions)} " if conditions else ""
+
+
+def parts_of(wanted: Filter, lanes: LaneChoice) -> Iterator[Parts]:
+    """A filter on live runs, and on history.
 
     Tenant, queue and job are properties of a lane, so they become a short list of lane ids where they can.
     """
     if not lanes.ids and not lanes.many:
         return
-    values: dict[str, Any] = {"limit": wanted.limit}
-    conditions = []
+    values: dict[str, Any] = {}
+    served: list[str] = []
+    scanned: list[str] = []
     if lanes.many:
         asked = _asked(wanted)
         values |= asked
         if asked:
             of_lane = " AND ".join(f"l.{name} = :{name}" for name in asked)
-            conditions.append(f"EXISTS (SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND {of_lane})")  # noqa: S608
+            served.append(f"EXISTS (SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND {of_lane})")  # noqa: S608
     elif not lanes.every:
         values["lanes"] = list(lanes.ids)
-        conditions.append("{lanes}")
+        served.append("{lanes}")
     for name, condition in COLUMNS.items():
         value = getattr(wanted, name)
         if value is not None:
             values[name] = value
-            conditions.append(condition)
-    if wanted.before is not None:
-        values["before"] = wanted.before
-        conditions.append("r.id < :before")
+            (scanned if name in SCANNED else served).append(condition)
+    for name, condition, bound in (
+        ("before", "r.id < :before", wanted.before),
+        ("until", "r.id < :until", None if wanted.until is None else first_id_at(wanted.until)),
+        ("since", "r.id >= :since", None if wanted.since is None else first_id_at(wanted.since)),
+    ):
+        if bound is not None:
+            values[name] = bound
+            served.append(condition)
     for table, columns, statuses in (
         ("workbell_runs", "{live}", LIVE),
         ("workbell_history", "{finished}", FINAL),
@@ -74,9 +108,49 @@ def list_query(wanted: Filter, lanes: LaneChoice) -> Iterator[tuple[str, dict[st
         chosen = [status for status in statuses if not wanted.status or status in wanted.status]
         if not chosen:
             continue
-        both = list(conditions)
+        parts = Parts(table, columns, list(served), list(scanned), values)
         if len(chosen) < len(statuses):
-            # Literals from the enum, so that the partial indexes can be used.
-            both.append("r.status IN ({})".format(", ".join(f"'{status.value}'" for status in chosen)))
-        where = f"WHERE {' AND '.join(both)} " if both else ""
-        yield f"SELECT {columns} FROM {table} r {where}ORDER BY r.id DESC LIMIT :limit", values  # noqa: S608
+            # Literals from the enum, so that the partial indexes can be used: there is one of failed runs.
+            literals = ", ".join(f"'{status.value}'" for status in chosen)
+            is_served = table == "workbell_runs" or chosen == [Status.FAILED]
+            (parts.served if is_served else parts.scanned).append(f"r.status IN ({literals})")
+        yield parts
+
+
+def list_query(wanted: Filter, lanes: LaneChoice) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The queries that together list what is wanted: one for live runs, one for history."""
+    for parts in parts_of(wanted, lanes):
+        where, values = parts.where(*parts.scanned), parts.values | {"limit": wanted.limit}
+        yield f"SELECT {parts.columns} FROM {parts.table} r {where}ORDER BY r.id DESC LIMIT :limit", values  # noqa: S608
+
+
+class Look(NamedTuple):
+    """How one table is searched. Where rows must be looked at, a look has an end: the last candidate it sees."""
+
+    parts: Parts
+    scanned: list[str]
+    values: dict[str, Any]
+
+    @property
+    def end(self) -> str:
+        """Asks for the id of that candidate; there is none if there are fewer."""
+        return f"SELECT r.id FROM {self.parts.table} r {self.parts.where()}ORDER BY r.id DESC LIMIT 1 OFFSET :skipped"  # noqa: S608
+
+    def ids(self, *, bounded: bool) -> str:
+        return f"SELECT r.id {self._from(bounded)}ORDER BY r.id DESC LIMIT :limit"
+
+    def number(self, *, bounded: bool) -> str:
+        return f"SELECT count(*) FROM (SELECT 1 AS one {self._from(bounded)}LIMIT :limit) counted"  # noqa: S608
+
+    def _from(self, bounded: bool) -> str:
+        bound = ["r.id >= :end"] if bounded else []
+        return f"FROM {self.parts.table} r {self.parts.where(*self.scanned, *bound)}"
+
+
+def looks(wanted: Filter, lanes: LaneChoice, fields: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[Look]:
+    """A look for each table; `fields` are conditions on payloads, as the engine spells them, with their values."""
+    for parts in parts_of(wanted, lanes):
+        values = dict(parts.values)
+        for _, more in fields:
+            values |= more
+        yield Look(parts, [*parts.scanned, *(condition for condition, _ in fields)], values)

@@ -6,6 +6,7 @@ It keeps a run's life only, in one process; it is for tests and for trying thing
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -23,19 +24,35 @@ from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, OnDuplicat
 from workbell.model.state import MOVES, Keep, Move, Transition, cancel
 from workbell.model.worker import Worker
 from workbell.stores.allotment import Allotment
+from workbell.stores.memory_access import MemoryAccess
+from workbell.stores.memory_agents import MemoryAgents
 from workbell.stores.memory_events import MemoryEvents
 from workbell.stores.memory_limits import MemoryLimits
 from workbell.stores.memory_logs import MemoryLogs
+from workbell.stores.memory_people import MemoryPeople
 from workbell.stores.memory_schedules import MemorySchedules
+from workbell.stores.memory_search import MemorySearch
+from workbell.stores.memory_tallies import MemoryTallies
 from workbell.stores.memory_workers import MemoryWorkers
-from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed, Watch
+from workbell.stores.port import Batch, Counts, Head, Held, Pick, Renewed, Watch
 from workbell.stores.statements import reject_duplicate
 
 RUNNING = MOVES[Move.START].targets[0]
 replace = msgspec.structs.replace
 
 
-class MemoryStore(MemoryEvents, MemorySchedules, MemoryLogs, MemoryWorkers, MemoryLimits):
+class MemoryStore(
+    MemoryEvents,
+    MemorySchedules,
+    MemoryLogs,
+    MemoryWorkers,
+    MemoryLimits,
+    MemoryAccess,
+    MemoryPeople,
+    MemoryAgents,
+    MemoryTallies,
+    MemorySearch,
+):
     """Everything in dicts, under one lock."""
 
     def __init__(self, clock: Clock | None = None, keep: Keep | None = None) -> None:
@@ -177,8 +194,8 @@ class MemoryStore(MemoryEvents, MemorySchedules, MemoryLogs, MemoryWorkers, Memo
         with self._lock:
             moved = [change for change in transitions if self._write(change)]
             for change in moved:
-                if change.then is not None:
-                    self._add(change.then)
+                for new in change.then:
+                    self._add(new)
             return {change.run_id for change in moved}
 
     def _write(self, change: Transition) -> bool:
@@ -232,7 +249,9 @@ class MemoryStore(MemoryEvents, MemorySchedules, MemoryLogs, MemoryWorkers, Memo
                 del self._keys[key]
             self._delete_idle_lanes(now)
             gone = len(over[:limit]) + len(keys) + self._delete_ticks(now - self.keep.other, limit)
-            return gone + self._delete_events(now - self.keep.events, limit)
+            gone += self._delete_events(now - self.keep.events, limit) + self._delete_access(now, limit)
+            gone += self._delete_notifications(now - self.keep.events, limit)
+            return gone + self._delete_tallies(now, limit)
 
     # Reading
 
@@ -240,11 +259,6 @@ class MemoryStore(MemoryEvents, MemorySchedules, MemoryLogs, MemoryWorkers, Memo
         with self._lock:
             every = self._live | self._finished
             return {run_id: every[run_id] for run_id in ids if run_id in every}
-
-    def list_runs(self, wanted: Filter) -> list[Run]:
-        with self._lock:
-            every = sorted((self._live | self._finished).values(), key=lambda run: run.id, reverse=True)
-        return [run for run in every if _matches(run, wanted)][: wanted.limit]
 
     def list_attempts(self, run_id: str) -> list[Attempt]:
         return list(self._attempts.get(run_id, ()))
@@ -289,11 +303,12 @@ class MemoryStore(MemoryEvents, MemorySchedules, MemoryLogs, MemoryWorkers, Memo
         with self._lock:
             found = []
             for lane in self._lanes.values():
-                statuses = [run.status for run in self._live.values() if run.lane == lane]
-                if statuses:
-                    scheduled, queued = statuses.count(Status.SCHEDULED), statuses.count(Status.QUEUED)
-                    running = statuses.count(Status.RUNNING)
-                    found.append(Counts(lane, scheduled, queued, running, self._is_paused(lane)))
+                runs = [run for run in self._live.values() if run.lane == lane]
+                if runs:
+                    of = Counter(run.status for run in runs)
+                    numbers = (of[Status.SCHEDULED], of[Status.QUEUED], of[Status.RUNNING])
+                    since = min((run.scheduled_for for run in runs if run.status is Status.QUEUED), default=None)
+                    found.append(Counts(lane, *numbers, self._is_paused(lane), since))
             return found
 
     # Definitions
@@ -352,6 +367,13 @@ class MemoryStore(MemoryEvents, MemorySchedules, MemoryLogs, MemoryWorkers, Memo
                 triggers=list(self._triggers.values()),
                 endpoints=list(self._endpoints.values()),
                 health=list(self._health.values()),
+                tokens=list(self._tokens.values()),
+                tenants=list(self._tenants.values()),
+                audit=list(self._audit.values()),
+                notifications=list(self._notifications.values()),
+                reads=self._all_reads(),
+                agents=list(self._agents.values()),
+                tallies=list(self._tallies.values()),
             )
 
     def load(self, batch: Batch) -> None:
@@ -375,19 +397,12 @@ class MemoryStore(MemoryEvents, MemorySchedules, MemoryLogs, MemoryWorkers, Memo
             self._keep_lines(batch.logs)
             self._keys = {(tenant, key): (run, until) for tenant, key, run, until in batch.keys} | self._keys
             self._load_events(batch)
+            self._load_access(batch)
+            self._load_people(batch)
+            self._load_agents(batch.agents)
+            self._load_tallies(batch.tallies)
 
     def close(self) -> None: ...
-
-
-def _matches(run: Run, wanted: Filter) -> bool:
-    fields = ("tenant", "job", "queue", "tag", "schedule", "user_id")
-    asked = all(getattr(wanted, name) in (None, getattr(run, name)) for name in fields)
-    return (
-        asked
-        and wanted.lane_key in (None, run.lane.key)
-        and (not wanted.status or run.status in wanted.status)
-        and (wanted.before is None or run.id < wanted.before)
-    )
 
 
 class MemoryWatch:

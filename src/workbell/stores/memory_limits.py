@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from workbell.model.limit import Limit, Use
+from workbell.model.limit import ALL_JOBS, Limit, Use
 from workbell.model.pause import Pause
 from workbell.model.rate import Starts
 from workbell.model.run import Lane, Run, Status
@@ -77,4 +77,6 @@ class MemoryLimits:
 
 
 def _counts(limit: Limit, lane: Lane) -> bool:
+    if limit.job == ALL_JOBS:
+        return lane.tenant == limit.tenant
     return (lane.tenant, lane.job) == (limit.tenant, limit.job) and (not limit.keyed or lane.key == limit.key)

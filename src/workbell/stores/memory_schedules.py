@@ -138,6 +138,9 @@ class MemorySchedules:
         with self._lock:
             return {s.name: s for s in self._schedules.values() if s.tenant == tenant and s.name in names}
 
+    def find_schedule(self, schedule_id: str) -> Schedule | None:
+        return self._schedules.get(schedule_id)
+
     def list_schedules(self, tenant: str, *, source: str | None, after: str, limit: int) -> list[Schedule]:
         with self._lock:
             found = [

@@ -22,7 +22,9 @@ from workbell.model.limit import Limit, Use
 from workbell.model.log_line import LogLine
 from workbell.model.notification import Notification
 from workbell.model.pause import Pause
+from workbell.model.payload_fields import Field
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
+from workbell.model.run_page import Counted
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Transition
 from workbell.model.tally import Tally
@@ -31,6 +33,9 @@ from workbell.model.trigger import Trigger
 from workbell.model.worker import Worker
 from workbell.stores.service_port import Head as Head
 from workbell.stores.service_port import ServiceStore
+
+SCAN = 20_000  # runs that one search looks at, where no index leads to those it wants
+MOST_COUNTED = 10_000
 
 
 class Pick(NamedTuple):
@@ -69,16 +74,29 @@ class Filter(NamedTuple):
     before: str | None = None
     limit: int = 100
     lane_key: str | None = None  # of the value of the job's key, or of one endpoint
+    since: datetime | None = None  # made then or later, by their ids
+    until: datetime | None = None  # made before
+    target: str | None = None
+    event: str | None = None
+    fields: Sequence[Field] = ()  # of the payload: looked at by `search_runs` and `count_runs` only
+
+
+class Found(NamedTuple):
+    """Runs, newest first, and the id up to which was looked for them; none: there is nothing beyond."""
+
+    runs: list[Run]
+    looked_to: str | None
 
 
 class Counts(NamedTuple):
-    """Live runs of a lane, by status."""
+    """Live runs of a lane, by status; and since when the one that has been due for longest is waiting."""
 
     lane: Lane
     scheduled: int
     queued: int
     running: int
     paused: bool
+    due_since: datetime | None = None  # of those that are queued
 
 
 class Watch(Protocol):
@@ -179,7 +197,17 @@ class Store(ServiceStore, Protocol):
     # Reading runs
     def find_runs(self, ids: Iterable[str]) -> dict[str, Run]: ...
 
-    def list_runs(self, wanted: Filter) -> list[Run]: ...
+    def list_runs(self, wanted: Filter) -> list[Run]:
+        """By all words of a filter but the fields of payloads."""
+
+    def search_runs(self, wanted: Filter, scan: int = SCAN) -> Found:
+        """By all words of a filter, in bounded time: of what no index leads to, no more than `scan` runs are looked at.
+
+        So there may be fewer than `limit`, or none, and yet more to find: go on `before` the id that it looked up to.
+        """
+
+    def count_runs(self, wanted: Filter, most: int = MOST_COUNTED, scan: int = SCAN) -> Counted:
+        """The same, only how many: counted up to `most`."""
 
     def list_attempts(self, run_id: str) -> list[Attempt]:
         """The ended attempts of a run that are kept apart from it, oldest first."""
@@ -234,6 +262,9 @@ class Store(ServiceStore, Protocol):
         """When the scheduler must look next."""
 
     def find_schedules(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]: ...
+
+    def find_schedule(self, schedule_id: str) -> Schedule | None:
+        """By its id: whose runs know it by that."""
 
     def list_schedules(self, tenant: str, *, source: str | None, after: str, limit: int) -> list[Schedule]:
         """Schedules by name, from beyond `after`; of one source, or of all."""

@@ -22,7 +22,7 @@ def read(path: str) -> str:
 def queries(engine: str) -> dict[str, str]:
     """All queries of an engine, with its overrides in place."""
     found: dict[str, str] = {}
-    for folder in ("", "events/"):
+    for folder in ("", "events/", "service/"):
         found |= parse(read(f"{folder}shared.sql")) | parse(read(f"{folder}{engine}.sql"))
     return found
 

@@ -17,6 +17,7 @@ from workbell.model.run import Attempt, AttemptStatus, Lane, NewRun, Run, Status
 from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, ScheduleOptions, Tick, TickOutcome
 from workbell.model.worker import Worker
 from workbell.stores.event_rows import EVENT_TIMES, place_event_columns
+from workbell.stores.service_rows import SERVICE_TIMES, place_service_columns
 
 # In the order of the fields of Run.
 LIVE = (
@@ -35,17 +36,21 @@ SCHEDULE = (
 ).split()
 JOB = (
     "id tenant name handler queue description payload_template retry timeout enabled concurrency concurrency_key rate "
-    "rate_key created_at updated_at processor"
+    "rate_key created_at updated_at processor alert_url ping_url"
 ).split()
 REPORT = "last_run_status last_run_ended_at failed_runs".split()
 TICK = "schedule due until count outcome run reason created_at".split()
 LOG = "run attempt line at level message".split()
 WORKER = "id host pid incarnation version queues jobs concurrency started_at seen_at stopping".split()
-TIMES = EVENT_TIMES | {
-    name
-    for name in (*FINISHED, *SCHEDULE, *REPORT, *TICK, *LOG, *WORKER)
-    if name.endswith(("_at", "_until", "_for")) or name in ("at", "due", "until", "held_tick")
-}
+TIMES = (
+    EVENT_TIMES
+    | SERVICE_TIMES
+    | {
+        name
+        for name in (*FINISHED, *SCHEDULE, *REPORT, *TICK, *LOG, *WORKER)
+        if name.endswith(("_at", "_until", "_for")) or name in ("at", "due", "until", "held_tick")
+    }
+)
 
 # What a new run is made of; the rest has defaults.
 NEW = (
@@ -77,7 +82,7 @@ def place_columns(query: str, *, alias: str = "r.") -> str:
     """Fill the column lists into a query."""
     finished = [NOT_IN_HISTORY.get(name, alias + name) for name in FINISHED]
     return (
-        place_event_columns(query)
+        place_service_columns(place_event_columns(query))
         .replace("{live}", ", ".join(alias + name for name in LIVE))
         .replace("{returning}", ", ".join(LIVE))
         .replace("{finished}", ", ".join(finished))

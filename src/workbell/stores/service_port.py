@@ -1,6 +1,6 @@
 """What a store must do for the service: tokens and tenants, the audit log, notifications, agents, tallies.
 
-A part of the contract in `port.py`, with the same rules: every verb is one atomic unit, guarded where two could collide.
+A part of the contract in `port.py`, with the same rules: every verb is one atomic unit, and guarded.
 """
 
 from __future__ import annotations
@@ -94,7 +94,10 @@ class ServiceStore(Protocol):
     def put_agent(self, agent: Agent) -> bool:
         """Make an agent known, or change what is known of it; false, if another one has its name."""
 
-    def see_agent(self, agent_id: str, now: datetime) -> None: ...
+    def see_agent(
+        self, agent_id: str, now: datetime, *, jobs: Sequence[str] | None = None, metrics_text: str | None = None
+    ) -> None:
+        """Note that it was heard of, and what it told of itself; what it did not tell stays as it is."""
 
     def find_agent(self, agent_id: str) -> Agent | None: ...
 

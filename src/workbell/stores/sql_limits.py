@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from workbell.model.clock import SystemClock
-from workbell.model.limit import Limit, Use
+from workbell.model.limit import ALL_JOBS, Limit, Use
 from workbell.model.rate import Starts
 from workbell.model.run import Run
 from workbell.stores.allotment import Allotment
@@ -147,6 +147,8 @@ def _limit_values(limit: Limit, starts: Starts, now: datetime) -> tuple[Any, ...
 
 
 def _count_query(limit: Limit) -> str:
+    if limit.job == ALL_JOBS:
+        return "running_of_tenant"
     if limit.keyed:  # runs from before the job had its key
         return "running_without_key"
     return "running_scattered" if limit.scattered else "running_of_job"

@@ -148,6 +148,10 @@ class SqlSchedules(ABC):
         found = self.read(lambda session: session.rows("find_schedules", tenant=tenant, names=list(names)))
         return {schedule.name: schedule for schedule in map(rows.schedule_from, found)}
 
+    def find_schedule(self, schedule_id: str) -> Schedule | None:
+        found = self.read(lambda session: session.rows("find_schedule", id=schedule_id))
+        return rows.schedule_from(found[0]) if found else None
+
     def list_schedules(self, tenant: str, *, source: str | None, after: str, limit: int) -> list[Schedule]:
         values: dict[str, Any] = {"tenant": tenant, "after": after, "limit": limit}
         if source is None:

@@ -10,20 +10,25 @@ from typing import Any, TypeVar
 from workbell.model.clock import SystemClock
 from workbell.model.job import Job
 from workbell.model.limit import Limit
-from workbell.model.run import Added, Attempt, Lane, NewRun, Run
+from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.state import MOVES, Keep, Move, Transition
-from workbell.stores import rows, sql_copy
+from workbell.stores import rows, sql_copy, sql_service_copy
 from workbell.stores.filters import list_query
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed
 from workbell.stores.session import Row, Session
+from workbell.stores.sql_access import SqlAccess
+from workbell.stores.sql_agents import SqlAgents
 from workbell.stores.sql_events import SqlEvents
 from workbell.stores.sql_lanes import SqlLanes
 from workbell.stores.sql_limits import SqlLimits
 from workbell.stores.sql_logs import SqlLogs
 from workbell.stores.sql_pauses import SqlPauses, read_pauses
+from workbell.stores.sql_people import SqlPeople
 from workbell.stores.sql_schedules import SqlSchedules
+from workbell.stores.sql_search import SqlSearch
 from workbell.stores.sql_subscribers import SqlSubscribers
+from workbell.stores.sql_tallies import SqlTallies
 from workbell.stores.sql_workers import SqlWorkers
 from workbell.stores.statements import reject_duplicate, statements_for
 
@@ -40,7 +45,21 @@ FINISHED = (
 ATTEMPT = "run number status started_at finished_at worker error result".split()
 
 
-class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlEvents, SqlSchedules, SqlLogs, SqlWorkers, SqlSubscribers):
+class SqlStore(
+    SqlLanes,
+    SqlLimits,
+    SqlPauses,
+    SqlEvents,
+    SqlSchedules,
+    SqlLogs,
+    SqlWorkers,
+    SqlSubscribers,
+    SqlAccess,
+    SqlPeople,
+    SqlAgents,
+    SqlTallies,
+    SqlSearch,
+):
     """The shared half of the SQLite and PostgreSQL stores."""
 
     engine: str
@@ -206,7 +225,7 @@ class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlEvents, SqlSchedules, SqlLogs,
         if ended:
             records = [[rows.attempt_values(attempt)[name] for name in ATTEMPT] for attempt in ended]
             session.rows("add_attempts", **self.spell(ATTEMPT, records))
-        follow = [c.then for c in ordered if c.then is not None and (c.run_id, c.expected_token) in moved]
+        follow = [new for c in ordered if c.then and (c.run_id, c.expected_token) in moved for new in c.then]
         if follow:
             self._add(session, follow, list({request.run.lane for request in follow}))
         told = [event for c in ordered if c.emits and (c.run_id, c.expected_token) in moved for event in c.emits]
@@ -238,6 +257,9 @@ class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlEvents, SqlSchedules, SqlLogs,
             ticks = session.rows("delete_ticks", before=now - self.keep.other, limit=limit)
             gone = self._delete_finished(session, now, limit) + len(ticks) + len(session.rows("drop_keys", now=now))
             gone += self.delete_events_in(session, now - self.keep.events, limit)
+            gone += self.delete_access_in(session, now, limit)
+            gone += self.delete_notifications_in(session, now - self.keep.events, limit)
+            gone += self.delete_tallies_in(session, now, limit)
             self.delete_idle_lanes(session, now)
             self.delete_idle_limits(session, now)
             return gone
@@ -299,8 +321,11 @@ class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlEvents, SqlSchedules, SqlLogs,
     def counts(self) -> list[Counts]:
         def work(session: Session) -> list[Counts]:
             numbers: dict[int, dict[str, int]] = {}
-            for lane, status, count in session.rows("counts"):
+            due_since: dict[int, datetime | None] = {}
+            for lane, status, count, since in session.rows("counts"):
                 numbers.setdefault(lane, {})[status] = count
+                if status == Status.QUEUED.value:
+                    due_since[lane] = rows.to_utc(since)
             lanes, pauses = self.lanes_for(session, numbers), read_pauses(session)
             return [
                 Counts(
@@ -309,6 +334,7 @@ class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlEvents, SqlSchedules, SqlLogs,
                     of.get("queued", 0),
                     of.get("running", 0),
                     any(pause.covers(lanes[lane_id]) for pause in pauses),
+                    due_since.get(lane_id),
                 )
                 for lane_id, of in numbers.items()
             ]
@@ -334,11 +360,17 @@ class SqlStore(SqlLanes, SqlLimits, SqlPauses, SqlEvents, SqlSchedules, SqlLogs,
     # Copying
 
     def export(self) -> Iterable[Batch]:
-        return sql_copy.export(self)
+        yield from sql_copy.export(self)
+        yield from sql_service_copy.export(self)
 
     def load(self, batch: Batch) -> None:
         now = self.clock.now()
-        self.write(lambda session: sql_copy.load(session, batch, now))
+
+        def work(session: Session) -> None:
+            sql_copy.load(session, batch, now)
+            sql_service_copy.load(self, session, batch)
+
+        self.write(work)
 
 
 def _first_of_each(transitions: Sequence[Transition]) -> Iterable[Transition]:

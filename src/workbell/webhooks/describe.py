@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 
 from workbell.errors import SecretSealed
+from workbell.model.delivery import Delivery
 from workbell.model.endpoint import Endpoint, Health
 from workbell.model.run import Run, Status
 from workbell.model.trigger import config_of
@@ -22,26 +22,6 @@ class NewEndpoint(NamedTuple):
 
     def __repr__(self) -> str:
         return f"NewEndpoint({self.endpoint!r}, secret=…)"
-
-
-class Delivery(msgspec.Struct, frozen=True):
-    """One event on its way to one endpoint: a run, in the words of webhooks."""
-
-    id: str
-    endpoint: str
-    event: str | None
-    status: Status
-    attempts: int
-    created_at: datetime
-    status_code: int | None = None
-    duration_ms: float | None = None
-    answer: str | None = None
-    error: str | None = None
-    next_attempt_at: datetime | None = None
-    finished_at: datetime | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        return msgspec.structs.asdict(self)
 
 
 def delivery_of(run: Run) -> Delivery:

@@ -11,6 +11,7 @@ import msgspec
 from workbell.errors import EndpointNotFound, InvalidOption, SettingsError, StoreError
 from workbell.events.fan_out import delivery_lane, ping_lane, request_for
 from workbell.model.clock import span
+from workbell.model.delivery import Delivery
 from workbell.model.endpoint import Endpoint, Health
 from workbell.model.event import SYSTEM_SOURCE, Event, Match, MatchOutcome, Rematch
 from workbell.model.ids import is_id, new_id
@@ -23,7 +24,7 @@ from workbell.outgoing.allow import AllowList
 from workbell.stores.port import Filter
 from workbell.webhooks import replay
 from workbell.webhooks.changing import Change, change
-from workbell.webhooks.describe import Delivery, NewEndpoint, delivery_of, describe
+from workbell.webhooks.describe import NewEndpoint, delivery_of, describe
 from workbell.webhooks.disabling import disable
 from workbell.webhooks.endpoints import OVERLAP, EndpointSettings, checked_url, first_secret, resealed, rotated, settled
 from workbell.webhooks.sealing import COMMAND, VARIABLE, Sealer
@@ -211,6 +212,8 @@ class Webhooks:
         endpoint = self.get(endpoint_id)
         if not 1 <= limit <= PAGE:
             raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
+        if before is not None and not is_id(before):
+            raise InvalidOption(f"before: {before!r:.60} is no id of a delivery.")
         if status is not None and status not in tuple(Status):
             raise InvalidOption(f"status: {status!r} is none of {', '.join(Status)}.")
         statuses = () if status is None else (Status(status),)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 from contextlib import suppress
@@ -38,7 +39,7 @@ BUG = 70
 FORCED = 75
 
 
-def main(spelled: bytes, connection: Connection, memory: Any) -> None:
+def main(spelled: bytes, connection: Connection, memory: Any, http: socket.socket | None = None) -> None:
     """Where a child begins, in a process of its own."""
     task = decode_task(spelled)
     line = Line(connection, "the supervisor")
@@ -55,7 +56,7 @@ def main(spelled: bytes, connection: Connection, memory: Any) -> None:
             assert task.store is not None
             Keeper(task.store, line).run()
         else:
-            _Child(task, line, memory).run()
+            _Child(task, line, memory, http).run()
     except WorkbellError as error:
         line.send(WorkerError(str(error), error.exit_code))
         sys.exit(error.exit_code)
@@ -68,10 +69,11 @@ def main(spelled: bytes, connection: Connection, memory: Any) -> None:
 class _Child:
     """A worker, or the server: an engine, a thread that hears the supervisor, and one that tells it of its life."""
 
-    def __init__(self, task: Task, line: Line, memory: Any) -> None:
+    def __init__(self, task: Task, line: Line, memory: Any, http: socket.socket | None) -> None:
         self._task = task
         self._line = line
         self._memory = memory
+        self._http = http  # where the API is served, if this is the server
         self._bell: Workbell | None = None
         self._announced = False
         self._started = threading.Event()
@@ -108,7 +110,8 @@ class _Child:
         set_up(logs.log_level, logs.log_format, worker_id=worker)
         self._announced = True
         settings = bell.settings
-        self._line.send(StoreNamed(settings.url, settings.lease, settings.keep_succeeded, settings.keep_other))
+        keeps = (settings.keep_succeeded, settings.keep_other)
+        self._line.send(StoreNamed(settings.url, settings.lease, *keeps, bell.tenant))
         self._line.send(WorkerStarted(worker, os.getpid(), len(bell.registry)))
 
     async def _serve(self, bell: Workbell, role: Role) -> None:
@@ -122,7 +125,7 @@ class _Child:
                 asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._end, False)
             threading.Thread(target=self._beat, args=[engine], name="workbell-beat", daemon=True).start()
 
-        handed_back = await bell.serve(role, started, self._task.grace)
+        handed_back = await bell.serve(role, started, self._task.grace, self._http)
         self._line.send(WorkerShutdown(names[0], handed_back))
 
     def _hear(self) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -47,7 +48,9 @@ def make_context() -> BaseContext:
 class Child:
     """A process and the line to it. Its worker id is known once it has started."""
 
-    def __init__(self, context: BaseContext, task: Task, default_concurrency: int) -> None:
+    def __init__(
+        self, context: BaseContext, task: Task, default_concurrency: int, http: socket.socket | None = None
+    ) -> None:
         self.task = task
         self.worker: str | None = None
         self.started = False
@@ -65,7 +68,7 @@ class Child:
         here, there = context.Pipe()
         self.line = Line(here, task.name)
         self._process = context.Process(  # type: ignore[attr-defined]
-            target=main, args=[encode_task(task), there, self._shared], name=f"workbell-{task.name}"
+            target=main, args=[encode_task(task), there, self._shared, http], name=f"workbell-{task.name}"
         )
         self._process.start()
         there.close()

@@ -13,7 +13,9 @@ from datetime import datetime, timedelta
 from random import Random
 
 from workbell.app import open_store
+from workbell.engine.tallies import write_at_once
 from workbell.errors import StoreError, StoreUnavailable
+from workbell.events.alerting import Alerting, stored_job
 from workbell.events.subscriptions import Subscriptions
 from workbell.events.telling import Telling
 from workbell.machine import is_running
@@ -46,7 +48,9 @@ class Keeper:
         self._children: list[Kept] = []
         self._dead: list[tuple[float, int, Bury]] = []  # when to look, for which time, after whom
         self._random = Random()
-        self._telling = Telling(Subscriptions(lambda: self._store))
+        self._tenant = store.tenant
+        alerting = Alerting(lambda: self._store, tenant=store.tenant)
+        self._telling = Telling(Subscriptions(lambda: self._store), alerting)
         self._seen_at = 0.0
         self._failing = False
 
@@ -127,7 +131,9 @@ class Keeper:
         self._store.remove_workers([bury.worker])
         if moved:
             self._store.wake()
-            self._tell(bury, [(run, change) for run, change in moves if run.id in moved])
+            gone = [(run, change) for run, change in moves if run.id in moved]
+            write_at_once(self._store, [(run, change, run.started_at) for run, change in gone])
+            self._tell(bury, gone)
 
     def _decide(self, run: Run, bury: Bury, now: datetime) -> Transition:
         retry = self._retry_of(run, bury)
@@ -149,7 +155,7 @@ class Keeper:
         """Asked for only where a retry is to be decided upon."""
         if run.id not in bury.timed_out:
             return None
-        job = self._store.find_job(run.tenant, run.job)
+        job = stored_job(self._store, run.tenant, run.job, self._tenant)
         return None if job is None else job.retry
 
     def _end(self) -> None:

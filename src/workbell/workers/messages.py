@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from workbell.model.job import TENANT
 from workbell.notices.message import Broadcast, SendToUser
 
 # From a child
@@ -26,6 +27,7 @@ class StoreNamed(msgspec.Struct, frozen=True, tag="store-named"):
     lease: float
     keep_succeeded: float
     keep_other: float
+    tenant: str = TENANT  # for which its jobs are stored
 
 
 class WorkerShutdown(msgspec.Struct, frozen=True, tag="worker-shutdown"):

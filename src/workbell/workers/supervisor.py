@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 import time
 from collections import deque
 from multiprocessing.connection import wait
@@ -61,8 +62,11 @@ class Place:
 
 
 class Supervisor:
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, http: socket.socket | None = None) -> None:
         self._plan = plan
+        self._http = (
+            http  # kept here and lent to the server: whoever asks while that is replaced waits, and is answered
+        )
         self._context = make_context()
         self._places = [Place(task) for task in plan.tasks()]
         self._keeper: Place | None = None
@@ -88,6 +92,8 @@ class Supervisor:
                 for child in [*self._present(), *self._keepers()]:
                     child.kill()
                     child.bury()
+                if self._http is not None:
+                    self._http.close()
         log.info("stopped")
         if self._error is not None:
             raise CannotStart(self._error.error, self._error.exit_code)
@@ -105,7 +111,8 @@ class Supervisor:
 
     def _start(self, place: Place) -> None:
         try:
-            place.child = Child(self._context, place.task, self._plan.recipe.settings.concurrency)
+            http = self._http if place.task.kind is Kind.SERVER else None
+            place.child = Child(self._context, place.task, self._plan.recipe.settings.concurrency, http)
             log.debug("%s: process %d", place.task.name, place.child.pid)
         except (OSError, EOFError) as error:  # no room for another process; the others go on
             place.child = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from datetime import UTC, datetime
 
 import pytest
 
@@ -37,6 +38,7 @@ MESSAGES: list[Message] = [
     Bury("w", "exited with code 3", Verdict.BLAMED, ["a"], ["b"]),
     SendToUser("default", 5, '{"secret":1}'),
     Broadcast("default", '{"secret":1}'),
+    SendToUser("default", 5, '{"secret":1}', "an-id", datetime(2026, 11, 16, tzinfo=UTC)),
 ]
 
 

@@ -10,7 +10,7 @@ from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
 from workbell.cli.runs.find import short
-from workbell.events.looking import Hearer
+from workbell.model.hearing import Hearer
 
 NAME = 40
 

@@ -15,8 +15,8 @@ from workbell.cli.output import make_console, one_line, print_facts, print_json,
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago, local
-from workbell.events.looking import Matched
 from workbell.model.event import Event
+from workbell.model.hearing import Matched
 from workbell.model.run import Run
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from workbell.cli.header import all_schedules
 from workbell.cli.words import in_words
 from workbell.errors import UnknownJob
 from workbell.handlers.job_files import JobFile
+from workbell.model.alert import shown_url
 from workbell.model.job import Job
 from workbell.model.run import Run
 from workbell.model.schedule import Schedule
@@ -50,6 +51,8 @@ class KnownJob(NamedTuple):
             "retry": self.job.retry,
             "timeout": self.job.timeout,
             **self.job.limits._asdict(),
+            "alert_url": shown_url(self.job.alert_url),
+            "ping_url": shown_url(self.job.ping_url),
             "schedule": self.declared,
             "on": list(self.on),
             "next_run_at": self.next_run_at,

@@ -12,6 +12,7 @@ from workbell.cli.jobs.known import KnownJob, all_jobs, find_job, mention_proble
 from workbell.cli.output import make_console, make_table, one_line, print_facts, print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.words import ago, due_in, in_words, limits_in_words, local, next_in_words, retry_in_words
+from workbell.model.alert import shown_url
 from workbell.model.retry import DEFAULT
 from workbell.model.run import Run, Status
 
@@ -106,6 +107,8 @@ def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as
         ("timeout", "none" if job.timeout is None else f"{job.timeout:g} s"),
         *limits_in_words(job.limits),
     ]
+    urls = (("alerts", job.alert_url), ("pings", job.ping_url))
+    facts += [(word, shown) for word, url in urls if (shown := shown_url(url)) is not None]
     for schedule in known.schedules:
         upcoming = next_in_words(schedule, now)
         due = "" if schedule.next_run_at is None else f", at {local(schedule.next_run_at)}"

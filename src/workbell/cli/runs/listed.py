@@ -4,56 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import click
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.filters import filter_from, filter_options
 from workbell.cli.runs.find import find_run, short
-from workbell.model.run import Run, Status
-from workbell.reading import PAGE
+from workbell.finding import PAGE
+from workbell.model.run import Run
 
 NAME = 24  # letters of a job's name
 
 
 @click.command("list", help="List runs, newest first.")
-@click.option(
-    "--status",
-    "statuses",
-    multiple=True,
-    type=click.Choice([status.value for status in Status]),
-    help="Only these; may be repeated.",
-)
-@click.option("--job", metavar="NAME", help="Only of this job.")
-@click.option("--queue", metavar="NAME", help="Only of this queue.")
-@click.option("--tag", metavar="TEXT", help="Only with this tag.")
-@click.option("--schedule", metavar="NAME", help="Only those that this schedule made.")
+@filter_options
 @click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
 @click.option("--before", metavar="ID", help="Only older ones: the last run of the page before.")
 @url_option
 @tenant_option
 @json_option
-def list_runs(
-    statuses: tuple[str, ...],
-    job: str | None,
-    queue: str | None,
-    tag: str | None,
-    schedule: str | None,
-    limit: int,
-    before: str | None,
-    url: str | None,
-    tenant: str | None,
-    as_json: bool,
-) -> None:
+def list_runs(limit: int, before: str | None, url: str | None, tenant: str | None, as_json: bool, **said: Any) -> None:
+    wanted = filter_from(said)
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         last = None if before is None else find_run(bell, before).id
-        found = bell.runs(status=statuses, job=job, queue=queue, tag=tag, schedule=schedule, before=last, limit=limit)
+        found = bell.runs(**wanted, before=last, limit=limit)
         now = bell.store.clock.now()
     if as_json:
         print_json([run.as_dict() for run in found])
     elif not found:
-        some = any((statuses, job, queue, tag, schedule, before))
+        some = bool(wanted or before)
         click.echo("No run is like that." if some else "There are no runs yet; `workbell jobs run NAME` makes one.")
     else:
         _show(found, now)

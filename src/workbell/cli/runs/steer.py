@@ -7,20 +7,27 @@ import click
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.every import Asked, one_or_all, order
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.model.run import Status
 from workbell.steering import CANCELED
 
 
-@click.command(help="End a run: at once if it has not started, else its handler is asked to stop.")
-@run_argument
-@click.option("--reason", default=CANCELED, metavar="TEXT", show_default=True, help="What is noted with the run.")
+@click.command(
+    help="End a run: at once if it has not started, else its handler is asked to stop.\n\n"
+    "With --all, end every run of a filter that has not ended; a worker does it."
+)
+@one_or_all("Cancel")
+@click.option("--reason", default=CANCELED, metavar="TEXT", show_default=True, help="What is noted with one run.")
 @url_option
 @tenant_option
 @json_option
-def cancel(run_id: str, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+def cancel(asked: Asked, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
-        before = find_run(bell, run_id)
+        if asked.run_id is None:
+            order(bell, "cancel", asked, as_json)
+            return
+        before = find_run(bell, asked.run_id)
         run = bell.cancel(before.id, reason)
     if as_json:
         print_json(run.as_dict())
@@ -32,14 +39,20 @@ def cancel(run_id: str, reason: str, url: str | None, tenant: str | None, as_jso
         click.echo(f"Run {run.id} of {run.job}: {run.status}.")
 
 
-@click.command(help="Run the job of an ended run again, with the same input: a new run.")
-@run_argument
+@click.command(
+    help="Run the job of an ended run again, with the same input: a new run.\n\n"
+    "With --all, of every run of a filter that has failed, or has the statuses that are named; a worker does it."
+)
+@one_or_all("Retry")
 @url_option
 @tenant_option
 @json_option
-def retry(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+def retry(asked: Asked, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
-        run = bell.retry(find_run(bell, run_id).id)
+        if asked.run_id is None:
+            order(bell, "retry", asked, as_json)
+            return
+        run = bell.retry(find_run(bell, asked.run_id).id)
     if as_json:
         print_json(run.as_dict())
     else:

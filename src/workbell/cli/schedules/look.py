@@ -12,6 +12,7 @@ from workbell.cli.header import all_schedules
 from workbell.cli.output import make_console, make_table, one_line, print_facts, print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
 from workbell.cli.words import ago, in_words, local, next_in_words, retry_in_words
+from workbell.model.alert import shown_url
 from workbell.model.schedule import Schedule
 
 STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "scheduler_failed": "red"}
@@ -107,6 +108,8 @@ def _facts(schedule: Schedule, now: datetime) -> list[tuple[str, str]]:
         ("retry", retry_in_words(options.retry) if options.retry else None),
         ("timeout", f"{options.timeout:g} s" if options.timeout else None),
         ("target", options.target),
+        ("alerts", shown_url(options.alert_url)),
+        ("pings", shown_url(options.ping_url)),
         ("payload", options.payload if schedule.payload else None),
         ("about", options.description),
         ("by", options.created_by),

@@ -13,9 +13,9 @@ from workbell.cli.project import json_option, open_project, tenant_option, url_o
 from workbell.cli.runs.find import find_run, short
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.words import ago, due_in
+from workbell.finding import PAGE
+from workbell.model.delivery import Delivery
 from workbell.model.run import Status
-from workbell.reading import PAGE
-from workbell.webhooks.describe import Delivery
 
 
 @click.command(help="List what was and will be sent to an endpoint, newest first.")

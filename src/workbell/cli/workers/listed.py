@@ -14,7 +14,7 @@ from workbell.cli.bell import opened_store
 from workbell.cli.output import can_draw, make_console, one_line, print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
 from workbell.cli.words import ago
-from workbell.watching import SeenWorker
+from workbell.model.worker import SeenWorker
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from workbell.errors import InvalidOption, InvalidPayload, JobsError, WorkbellError
+from workbell.handlers.alert_urls import checked_url
 from workbell.handlers.event_handler import Handler
 from workbell.handlers.isolation import isolation_of
 from workbell.handlers.job_files.discover import Found
@@ -26,6 +28,7 @@ from workbell.handlers.job_files.settings import (
 from workbell.handlers.job_files.source import Binding, Source
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.signature import Signature
+from workbell.model.alert import URLS
 from workbell.model.limit import Limits
 
 UTC = "UTC"  # to check the rest by, where the zone is not known or not good
@@ -35,13 +38,21 @@ class Check:
     """Reads one file. `values` are those of its module, or only its literals if it could not be executed."""
 
     def __init__(
-        self, found: Found, source: Source, values: Mapping[str, Any], *, executed: bool, timezone: str | None
+        self,
+        found: Found,
+        source: Source,
+        values: Mapping[str, Any],
+        *,
+        executed: bool,
+        timezone: str | None,
+        allow: Sequence[str] = (),
     ) -> None:
         self._found = found
         self._source = source
         self._values = values
         self._executed = executed
         self._default_zone = timezone
+        self._allow = allow
         self._settings: dict[str, Any] = {}
         self.problems: list[Problem] = []
 
@@ -51,6 +62,8 @@ class Check:
         self._read_times()
         for setting, read in READERS.items():
             self._read(setting, read)
+        for url in URLS:
+            self._read(url, partial(checked_url, url, allow=self._allow))
         self._read_isolation()
         self._read_causes(misspelt)
         if self._is_missing("run") and "run" not in misspelt:

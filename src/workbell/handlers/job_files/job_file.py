@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbell.handlers.isolation import Isolation
+from workbell.model.alert import repr_without_urls
 from workbell.model.job import QUEUE
 from workbell.model.limit import Limits
 from workbell.model.retry import Retry
@@ -45,12 +46,18 @@ class JobFile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     priority: int = 0
     enabled: bool = True
     payload: dict[str, Any] = {}
+    alert_url: str | None = None
+    ping_url: str | None = None
     description: str = ""
     digest: str  # of its source
 
     @property
     def limits(self) -> Limits:
         return Limits(self.concurrency, self.concurrency_key, self.rate, self.rate_key)
+
+    def __repr__(self) -> str:
+        """What is shown by accident must not give the URLs away."""
+        return repr_without_urls(self)
 
 
 class Problem(NamedTuple):

@@ -6,8 +6,10 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from workbell.errors import JobsError
 from workbell.handlers.job_files import trouble
@@ -35,9 +37,12 @@ Read = dict[Path, Source | OSError]
 class JobFiles:
     """The job files of a project. `reload` is safe to call from any thread; one reload happens at a time."""
 
-    def __init__(self, project: Path, jobs: str = "jobs", timezone: str | None = None) -> None:
+    def __init__(
+        self, project: Path, jobs: str = "jobs", timezone: str | None = None, allow: Sequence[str] = ()
+    ) -> None:
         self.place = Place(project, jobs)
         self._timezone = timezone
+        self._allow = allow  # what may be sent to, besides the public
         self._finder = Finder(self.place)
         self._good: dict[str, JobFile] = {}
         self._modules: Modules = {}  # those that the good versions came from
@@ -142,11 +147,11 @@ class JobFiles:
         except BaseException as error:  # noqa: BLE001  sys.exit() in a file is a problem of that file
             restore(before, self.place)
             problems.append(trouble.failed(self.place, file.file, error))
-            check = Check(file, source, source.literals(), executed=False, timezone=self._timezone)
+            check = self._check(file, source, source.literals(), executed=False)
             check.read()
             problems += check.problems
             return None
-        check = Check(file, source, vars(module), executed=True, timezone=self._timezone)
+        check = self._check(file, source, vars(module), executed=True)
         job = check.read()
         if job is None:
             restore(before, self.place)
@@ -154,6 +159,9 @@ class JobFiles:
         else:
             self._modules[file.path] = module
         return job
+
+    def _check(self, file: Found, source: Source, values: Mapping[str, Any], *, executed: bool) -> Check:
+        return Check(file, source, values, executed=executed, timezone=self._timezone, allow=self._allow)
 
     def _make_parents(self, name: str) -> None:
         """A job file beside a folder of its own name must not keep the jobs in the folder from being loaded."""

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from workbell.errors import InvalidEvent, JobsError
+from workbell.model.alert import URLS
 from workbell.model.clock import seconds
 from workbell.model.job import name
 from workbell.model.limit import Limits
@@ -142,7 +143,8 @@ def _kind(value: Any) -> str:
     return "None" if value is None else f"{type(value).__name__} {value!r}"[:80]
 
 
-# Those that stand by themselves; schedule, window and timezone are read together, and so are those of a process.
+# Those that stand by themselves; schedule, window and timezone are read together, and so are those of a process. Which
+# URLs may be sent to, the settings say.
 READERS: dict[str, Callable[[Any], Any]] = {
     "outside": _read_word(Outside, "outside"),
     "overlap": _read_word(Overlap, "overlap"),
@@ -162,6 +164,6 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "on": _read_on,
 }
 ISOLATION = ("isolate", "memory_limit", "cpu_limit")
-SETTINGS = ("schedule", "timezone", "window", *READERS, *ISOLATION)
+SETTINGS = ("schedule", "timezone", "window", *READERS, *ISOLATION, *URLS)
 # What can be said only about the ticks of a schedule.
 OF_TICKS = ("timezone", "window", "outside", "overlap", "catch_up", "jitter", "priority", "payload")

@@ -12,12 +12,14 @@ import msgspec
 
 from workbell.model.clock import SystemClock
 from workbell.model.event import Event
+from workbell.model.payload_fields import Field
 from workbell.model.run import Added, Lane, NewRun, Run
 from workbell.model.schedule import ScheduleChange
 from workbell.model.state import MOVES, Keep, Move
 from workbell.stores import migrate
 from workbell.stores.callers import Request, Spelled
 from workbell.stores.port import Held, Pick, Renewed, Watch
+from workbell.stores.postgres import fields
 from workbell.stores.postgres.arrays import array_text
 from workbell.stores.postgres.callers import open_async_caller, open_caller
 from workbell.stores.postgres.connections import Connection
@@ -161,6 +163,9 @@ class PostgresStore(SqlStore):
         values |= {"lanes": [pick.lane_id for pick in picks], "ranks": [pick.rank for pick in picks]}
         values |= {"quotas": [pick.quota for pick in picks]}
         return session.rows("claim", **values)
+
+    def spell_field(self, field: Field, letter: str) -> tuple[str, dict[str, Any]]:
+        return fields.spell(field, letter)
 
     def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
         return run_with_times(row, lanes)

@@ -151,6 +151,11 @@ CROSS JOIN LATERAL (SELECT 1 FROM workbell_lanes l
     WHERE l.id = r.lane AND l.tenant = :tenant AND l.job = :job OFFSET 0) lane
 WHERE r.status = 'running'
 
+-- running_of_tenant: how many runs of a tenant are running, whatever their job: from what is running
+SELECT count(*) FROM workbell_runs r
+CROSS JOIN LATERAL (SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND l.tenant = :tenant OFFSET 0) lane
+WHERE r.status = 'running' AND :job = ''
+
 -- add_limits: make rows of limits known, to be locked
 INSERT INTO workbell_limits (id, tenant, job, key, starts, updated_at)
 SELECT * FROM unnest(CAST(:id AS bigint[]), CAST(:tenant AS text[]), CAST(:job AS text[]), CAST(:key AS text[]),

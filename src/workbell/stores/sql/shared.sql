@@ -70,8 +70,8 @@ SELECT count(*) FROM (SELECT 1 FROM workbell_runs WHERE status = 'queued' AND la
     AND (rank < :rank OR (rank = :rank AND (scheduled_for < :scheduled_for
         OR (scheduled_for = :scheduled_for AND id < :id)))) LIMIT 1000) AS first
 
--- counts: live runs by lane and status
-SELECT lane, status, count(*) FROM workbell_runs GROUP BY lane, status
+-- counts: live runs by lane and status, and when the first was due
+SELECT lane, status, count(*), min(scheduled_for) FROM workbell_runs GROUP BY lane, status
 
 -- attempts: ended attempts of a run
 SELECT run, number, status, started_at, finished_at, worker, error, result
@@ -99,7 +99,8 @@ ON CONFLICT (tenant, name) DO UPDATE SET handler = excluded.handler, queue = exc
     description = excluded.description, payload_template = excluded.payload_template, retry = excluded.retry,
     timeout = excluded.timeout, enabled = excluded.enabled, concurrency = excluded.concurrency,
     concurrency_key = excluded.concurrency_key, rate = excluded.rate, rate_key = excluded.rate_key,
-    processor = excluded.processor, updated_at = excluded.updated_at
+    processor = excluded.processor, alert_url = excluded.alert_url, ping_url = excluded.ping_url,
+    updated_at = excluded.updated_at
 
 -- find_job: one definition
 SELECT {job} FROM workbell_jobs WHERE tenant = :tenant AND name = :name
@@ -146,6 +147,10 @@ FROM workbell_schedules s WHERE s.look_at <= :now ORDER BY s.look_at LIMIT :limi
 
 -- next_look: when the scheduler must look again
 SELECT look_at FROM workbell_schedules WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1
+
+-- find_schedule: one schedule by its id
+SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
+FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id WHERE s.id = :id
 
 -- list_schedules: the schedules of a tenant by name
 SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)

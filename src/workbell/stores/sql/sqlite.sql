@@ -138,6 +138,10 @@ WHERE l.tenant = :tenant AND l.job = :job AND l.key IS NULL AND r.status = 'runn
 SELECT count(*) FROM workbell_runs r CROSS JOIN workbell_lanes l
 WHERE r.status = 'running' AND l.id = r.lane AND l.tenant = :tenant AND l.job = :job
 
+-- running_of_tenant: how many runs of a tenant are running, whatever their job: from what is running
+SELECT count(*) FROM workbell_runs r CROSS JOIN workbell_lanes l
+WHERE r.status = 'running' AND l.id = r.lane AND l.tenant = :tenant AND :job = ''
+
 -- note_starts: remember the starts of limits
 INSERT INTO workbell_limits (id, tenant, job, key, starts, updated_at)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(:rows) WHERE true

@@ -13,9 +13,10 @@ import msgspec
 
 from workbell.model.clock import SystemClock
 from workbell.model.event import Event
+from workbell.model.payload_fields import Field
 from workbell.model.run import Added, Lane, NewRun, Run
 from workbell.model.state import MOVES, Keep, Move, Transition
-from workbell.stores import event_rows, migrate
+from workbell.stores import event_rows, migrate, service_rows
 from workbell.stores.callers import Request, Spelled
 from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.queries import queries
@@ -35,6 +36,7 @@ from workbell.stores.rows import (
 from workbell.stores.session import Row, Session
 from workbell.stores.sql_events import statements_for_event
 from workbell.stores.sql_store import SqlStore
+from workbell.stores.sqlite import fields
 from workbell.stores.sqlite.callers import open_async_caller, open_caller
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
 from workbell.stores.sqlite.watch import watch
@@ -59,6 +61,7 @@ INSERT_PLAIN = _insert(tuple(range(PLAIN)))
 # Which columns of a query's answer are times; runs are turned by rows.run_with_micros instead.
 TIME_COLUMNS = {
     "next_due": (0,),
+    "counts": (3,),
     "attempts": (3, 4),
     "export_ticks": (1, 2, 7),
     "ticks": (1, 2, 7),
@@ -75,7 +78,8 @@ TIME_COLUMNS = {
 }
 JOB_TIMES = (JOB.index("created_at"), JOB.index("updated_at"))
 SCHEDULE_TIMES = tuple(place for place, name in enumerate((*SCHEDULE, *REPORT)) if name in TIMES)
-for schedules in ("export_schedules", "list_schedules", "list_schedules_of", "find_schedules", "due_schedules"):
+SCHEDULES = "export_schedules list_schedules list_schedules_of find_schedules find_schedule due_schedules".split()
+for schedules in SCHEDULES:
     TIME_COLUMNS[schedules] = SCHEDULE_TIMES
 for event_query, columns in {
     **dict.fromkeys(
@@ -87,6 +91,7 @@ for event_query, columns in {
     **dict.fromkeys(("note_failure", "note_success", "find_health", "all_health"), event_rows.HEALTH),
 }.items():
     TIME_COLUMNS[event_query] = event_rows.time_places(columns)
+TIME_COLUMNS |= service_rows.service_times()
 for jobs in ("find_job", "list_jobs", "export_jobs"):
     TIME_COLUMNS[jobs] = JOB_TIMES
 
@@ -206,6 +211,9 @@ class SqliteStore(SqlStore):
             found += session.rows("claim", lane=pick.lane_id, rank=pick.rank, quota=quota, **values)
         return found
 
+    def spell_field(self, field: Field, letter: str) -> tuple[str, dict[str, Any]]:
+        return fields.spell(field, letter)
+
     def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
         return run_with_micros(row, lanes)
 
@@ -253,6 +261,9 @@ class SqliteStore(SqlStore):
 
     def _delete_matches(self, session: Session, gone: Sequence[str]) -> None:
         session.rows("delete_matches", ids=list(gone))
+
+    def _delete_reads(self, session: Session, gone: Sequence[str]) -> None:
+        session.rows("delete_reads", ids=list(gone))
 
     # The caller's own transaction
 

@@ -17,10 +17,14 @@ from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Batch, Store
 from workbell.testing.contracts.making import KEEP, START, add, after, claim, held, ids, request
+from workbell.testing.contracts.store.access import entry, full_entry, full_token, tenant, token
+from workbell.testing.contracts.store.agents import agent, full_agent
 from workbell.testing.contracts.store.events import fact, settle, told
 from workbell.testing.contracts.store.fanning import fanned, run_ids
+from workbell.testing.contracts.store.people import message
 from workbell.testing.contracts.store.reading import job
 from workbell.testing.contracts.store.subscribing import endpoint, full_endpoint, full_trigger, trigger
+from workbell.testing.contracts.store.tallies import tally
 
 
 def everything(store: Store) -> dict[str, set[Any]]:
@@ -40,7 +44,7 @@ def take_over(store: Store, batches: Iterable[Batch]) -> None:
 
 def fill(store: Store) -> None:
     """Something of everything: every status, attempts, log lines, keys, jobs, a paused lane, schedules with ticks,
-    events with what they matched, triggers, endpoints and how deliveries to them go."""
+    events with what they matched, triggers, endpoints and how deliveries to them go, and what the service keeps."""
     store.put_jobs([job("send", tenant="b"), job("work", queue="mail", timeout=2.5)])
     add(store, *[request(tag=f"t{n}", input_text=f'{{"n":{n}}}') for n in range(4)])
     done, failed, retried, running = claim(store)
@@ -74,6 +78,22 @@ def fill(store: Store) -> None:
     ]
     store.load(Batch(schedules=[nightly], ticks=ticks))
     fill_events(store)
+    fill_service(store)
+
+
+def fill_service(store: Store) -> None:
+    """Tokens that are valid and not, notifications that were read and not, and more; two of each."""
+    for one in (token(expires_at=after(60)), full_token()):
+        store.add_token(one)
+    for name in ("b", "acme"):
+        store.put_tenant(tenant(name, weight=2, rate="10/s"))
+    store.add_audit([entry(), full_entry()])
+    store.add_notifications([message(7), message(tenant="b")])
+    store.mark_read("default", 7, None, after(1))
+    store.mark_read("b", 8, None, after(2))
+    for other in (agent("a"), full_agent("b")):
+        store.put_agent(other)
+    store.add_tallies([tally()])
 
 
 def fill_events(store: Store) -> None:
@@ -103,6 +123,7 @@ class CopyingContract:
         sizes = {name: len(values) for name, values in found.items()}
         expected = {"lanes": 3, "pauses": 1, "jobs": 2, "schedules": 1, "ticks": 2, "runs": 8, "attempts": 1, "logs": 4}
         expected |= {"keys": 2, "events": 3, "matches": 2, "triggers": 2, "endpoints": 2, "health": 2}
+        expected |= {"tokens": 2, "tenants": 2, "audit": 2, "notifications": 2, "reads": 2, "agents": 2, "tallies": 2}
         assert sizes == expected
 
     def test_what_is_loaded_is_exported_again(self, store: Store) -> None:
@@ -194,6 +215,27 @@ class CopyingContract:
         assert store.list_triggers()[2] == mine
         assert store.list_endpoints() == [sent]
 
+    def test_what_the_service_has_already_stays(self, store: Store) -> None:
+        """Also where another one has its name or hash; a mark comes only with what was read."""
+        mine, named, told_of = full_token(), agent("a"), message(7)
+        store.add_token(mine)
+        store.put_agent(named)
+        store.add_notifications([told_of])
+        store.mark_read("default", 7, None, after(1))
+        store.add_tallies([tally()])
+        before = everything(store)
+        mark = ("default", 7, told_of.id, after(9))
+        store.load(
+            Batch(
+                tokens=[token(hash=mine.hash), msgspec.structs.replace(mine, hash="another", name="x")],
+                notifications=[msgspec.structs.replace(told_of, text="1", read_at=after(3))],
+                reads=[mark, ("default", 7, new_id(), after(9)), ("b", 8, told_of.id, after(9))],
+                agents=[agent("a"), msgspec.structs.replace(named, name="b")],
+                tallies=[tally(count=99)],
+            )
+        )
+        assert everything(store) == before
+
     def test_an_export_has_pages(self, store: Store) -> None:
         store.add([request() for _ in range(2100)])
         assert len(everything(store)["runs"]) == 2100
@@ -204,3 +246,13 @@ class CopyingContract:
         store.fan_out([FannedOut(event.id, fanned(event, *subscribers).matches) for event in events], after(1))
         sizes = {name: len(values) for name, values in everything(store).items() if values}
         assert sizes == {"events": 1002, "matches": 2004}
+
+    def test_what_the_service_keeps_has_pages_too(self, store: Store) -> None:
+        sent = [message() for _ in range(1001)]
+        tallies = [tally(job=f"j{number}") for number in range(501)]
+        store.load(Batch(audit=[entry() for _ in range(1001)], notifications=sent))
+        store.mark_read("default", 7, None, after(1))
+        store.mark_read("default", 8, [sent[0].id], after(1))
+        store.add_tallies(tallies)
+        sizes = {name: len(values) for name, values in everything(store).items() if values}
+        assert sizes == {"audit": 1001, "notifications": 1001, "reads": 1002, "tallies": 1002}

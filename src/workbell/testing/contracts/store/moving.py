@@ -79,7 +79,7 @@ class MovingContract:
     def test_one_transition_twice_in_a_batch_moves_once(self, store: Store) -> None:
         follow = request("follow")
         run = claimed(store)
-        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=follow)
+        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=(follow,))
         assert store.apply([failed, failed]) == {run.id}
         assert ids(store.list_runs(Filter(None))) == sorted([run.id, follow.run.id], reverse=True)
         (again,) = claim(store, at=2)
@@ -90,7 +90,7 @@ class MovingContract:
     def test_of_two_ends_in_a_batch_the_first_counts(self, store: Store) -> None:
         run, unwanted = claimed(store), request("unwanted")
         won = state.succeed(run, after(1), result="1", keep=KEEP.succeeded)
-        late = state.fail(run, after(2), error="E", reason="error", keep=KEEP.other, then=unwanted)
+        late = state.fail(run, after(2), error="E", reason="error", keep=KEEP.other, then=(unwanted,))
         assert store.apply([won, late]) == {run.id}
         assert find(store, run).status is Status.SUCCEEDED
         assert store.find_runs([unwanted.run.id]) == {}
@@ -155,22 +155,31 @@ class MovingContract:
     def test_a_follow_up_is_made_in_the_same_write(self, store: Store) -> None:
         """B8."""
         run, follow = claimed(store), request("next", queue="elsewhere", at=1, delay=60, tag="chain")
-        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=follow)
+        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=(follow,))
         assert store.apply([failed]) == {run.id}
         assert find(store, follow.run) == follow.run
         store.dispatch(after(61), 10)
         assert ids(claim(store, at=61)) == [follow.run.id]
 
+    def test_a_move_may_have_several_follow_ups(self, store: Store) -> None:
+        """Each in a lane of its own, one of which nobody knew before."""
+        run = claimed(store)
+        follow = (request("next", tag="chain"), request("told", queue="elsewhere"), request("told", queue="elsewhere"))
+        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=follow)
+        assert store.apply([failed]) == {run.id}
+        assert store.apply([failed]) == set()
+        assert ids(claim(store, at=2)) == [new.run.id for new in follow]
+
     def test_a_refused_move_has_no_follow_up(self, store: Store) -> None:
         run, follow = claimed(store), request("next")
         store.apply([state.release(run, after(1))])
-        refused = state.fail(run, after(2), error="E", reason="error", keep=KEEP.other, then=follow)
+        refused = state.fail(run, after(2), error="E", reason="error", keep=KEEP.other, then=(follow,))
         assert store.apply([refused]) == set()
         assert store.find_runs([follow.run.id]) == {}
 
     def test_a_follow_up_may_be_kept_out_by_its_key(self, store: Store) -> None:
         (holder,) = add(store, request(key="k", delay=60))
         run, follow = claimed(store), request("next", key="k")
-        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=follow)
+        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=(follow,))
         assert store.apply([failed]) == {run.id}
         assert store.find_runs([follow.run.id, holder.id]) == {holder.id: holder}

@@ -367,6 +367,8 @@ class SchedulingContract:
         assert store.list_schedules("default", source="other", after="", limit=3) == []
         assert set(store.find_schedules("default", ["s01", "s19", "none"])) == {"s01", "s19"}
         assert store.find_schedules("default", []) == {}
+        assert store.find_schedule(first[1].id) == first[1]
+        assert store.find_schedule(new_id()) is None
 
     def test_the_ledger_is_read_newest_first(self, store: Store) -> None:
         (known,) = begin(store, schedule())

@@ -17,6 +17,8 @@ CREATE TABLE workbell_tokens (
     last_used_at  INTEGER
 ) STRICT;
 CREATE INDEX workbell_tokens_expiry ON workbell_tokens (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX workbell_tokens_revoked ON workbell_tokens (revoked_at) WHERE revoked_at IS NOT NULL;
+CREATE INDEX workbell_tokens_tenant ON workbell_tokens (tenant, id);
 CREATE INDEX workbell_tokens_agent ON workbell_tokens (agent) WHERE agent IS NOT NULL;
 
 CREATE TABLE workbell_tenants (
@@ -40,6 +42,7 @@ CREATE TABLE workbell_audit (
     address  TEXT
 ) STRICT;
 CREATE INDEX workbell_audit_tenant ON workbell_audit (tenant, id);
+CREATE INDEX workbell_audit_at ON workbell_audit (at);
 
 -- Without a user it is for everybody of the tenant.
 CREATE TABLE workbell_notifications (

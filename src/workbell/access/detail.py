@@ -1,0 +1,52 @@
+"""What an entry of the audit log may hold: no secrets, and not too much. It must always be possible to write one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from workbell.access.secret_text import without_tokens
+from workbell.errors import InvalidPayload
+from workbell.logs.secrets import without_secrets
+from workbell.model.payload import clean_text, encode
+
+LIMIT = 4096  # bytes of JSON
+LONGEST = 500  # characters of one text
+DEEPEST = 8
+HIDDEN = "…"
+
+# Rather too many than too few: `public_key` is left out as well.
+_SECRET = re.compile(r"token|secret|passw|key|authori[sz]ation|credential|cookie", re.IGNORECASE)
+
+
+def shown_text(text: object) -> str:
+    """Cut only after secrets were left out: else the half of one could stay."""
+    return clean_text(without_tokens(without_secrets(str(text))), LONGEST)
+
+
+def detail_text(detail: Any) -> str | None:
+    """As JSON of at most 4 KiB."""
+    if detail is None:
+        return None
+    try:
+        return encode("detail", _without_secrets(detail), LIMIT)
+    except InvalidPayload:
+        kept = sorted(shown_text(name)[:50] for name in detail)[:20] if isinstance(detail, dict) else []
+        return encode("detail", {"left_out": "it is longer than the audit log keeps", "names": kept})
+
+
+def _without_secrets(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, bool | float) or value is None:
+        return value
+    if isinstance(value, int):
+        return value if abs(value) < 2**63 else "a number of more than 64 bits"
+    if depth > DEEPEST:
+        return HIDDEN
+    if isinstance(value, dict):
+        return {
+            shown_text(name): HIDDEN if _SECRET.search(str(name)) else _without_secrets(part, depth + 1)
+            for name, part in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_without_secrets(part, depth + 1) for part in value]
+    return shown_text(value)

@@ -1,0 +1,101 @@
+"""The verbs about tenants: `bell.tenants.put`, get, list, delete. A tenant needs no setting up to be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import msgspec
+
+from workbell.access.describe import NEVER
+from workbell.errors import InvalidOption, TenantNotFound
+from workbell.model.access import EVERY_TENANT
+from workbell.model.job import name as usable_name
+from workbell.model.payload import clean_text
+from workbell.model.tenant import Tenant, check_tenant
+
+if TYPE_CHECKING:
+    from workbell.client import Client
+
+DESCRIPTION = 1000  # characters
+
+
+class TenantSettings(TypedDict, total=False):
+    """What can be set for a tenant."""
+
+    weight: int
+    concurrency: int | None
+    rate: str | None
+    description: str
+
+
+class Tenants:
+    """All tenants of the store: `bell.tenants`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def put(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:
+        """Set what is named, the rest stays: `bell.tenants.put("acme", weight=3, concurrency=10, rate="100/m")`.
+
+        Where several tenants have runs waiting, each gets starts in proportion to its weight. `concurrency=None` and
+        `rate=None` take a limit away.
+        """
+        _checked_name(name)
+        unknown = set(settings) - set(TenantSettings.__annotations__)
+        if unknown:
+            known = ", ".join(TenantSettings.__annotations__)
+            raise InvalidOption(f"tenant {name}: there is no {sorted(unknown)[0]!r}; it has {known}.")
+        if not isinstance(settings.get("description", ""), str):
+            raise InvalidOption(f"tenant {name}: the description must be a text.")
+        if "description" in settings:
+            settings["description"] = clean_text(settings["description"], DESCRIPTION)
+        store = self._client.store
+        store.check()
+        now = store.clock.now()
+        known_one = self._settings().get(name) or Tenant(name=name, created_at=now, updated_at=now)
+        changed = check_tenant(msgspec.structs.replace(known_one, **settings, updated_at=now))
+        store.put_tenant(changed)
+        return changed
+
+    async def aput(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:
+        return await self._client.hop(lambda: self.put(name, **settings))
+
+    def get(self, name: str) -> Tenant:
+        """A tenant that something was set for, or that has a run or a token."""
+        found = next((tenant for tenant in self.list() if tenant.name == name), None)
+        if found is None:
+            raise TenantNotFound(f"There is no tenant {name!r}; `workbell tenants list` shows those that are.")
+        return found
+
+    async def aget(self, name: str) -> Tenant:
+        return await self._client.hop(self.get, name)
+
+    def list(self) -> Sequence[Tenant]:
+        """All that are known, by name; one that nothing was set for has a weight of 1 and no limits."""
+        self._client.store.check()
+        settings = self._settings()
+        names = {*self._client.store.known_tenants(), *settings} - {EVERY_TENANT}
+        return [settings.get(name) or Tenant(name=name, created_at=NEVER, updated_at=NEVER) for name in sorted(names)]
+
+    async def alist(self) -> Sequence[Tenant]:
+        return await self._client.hop(self.list)
+
+    def delete(self, name: str) -> None:
+        """Forget what was set for a tenant: its weight is 1 again, and its limits are gone. Its runs stay."""
+        _checked_name(name)
+        self._client.store.check()
+        if not self._client.store.delete_tenant(name):
+            raise TenantNotFound(f"Nothing was set for a tenant {name!r}; `workbell tenants list` shows all.")
+
+    async def adelete(self, name: str) -> None:
+        return await self._client.hop(self.delete, name)
+
+    def _settings(self) -> dict[str, Tenant]:
+        return {tenant.name: tenant for tenant in self._client.store.list_tenants()}
+
+
+def _checked_name(name: str) -> str:
+    if name == EVERY_TENANT:
+        raise InvalidOption(f"tenant {EVERY_TENANT}: that means every tenant; give the name of one.")
+    return usable_name("tenant", name, InvalidOption)

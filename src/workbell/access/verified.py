@@ -1,0 +1,150 @@
+"""Tokens as a server checks them: for each request, so most answers are remembered for a second.
+
+A token that is revoked here is refused at once; one that is revoked elsewhere within that second.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbell.access.secret_text import hash_of, is_token
+from workbell.afresh import in_every_child
+from workbell.errors import WorkbellError
+from workbell.model.access import REDEEMED, Token
+
+if TYPE_CHECKING:
+    from workbell.client import Client
+
+REMEMBERED = 1.0  # seconds
+MOST = 10_000  # answers of each sort
+NOTED = timedelta(minutes=1)  # the last use of a token is noted no more often
+
+log = logging.getLogger("workbell.access")
+
+
+class Answer(NamedTuple):
+    """What the store said of a token, and until when that is good enough, by the monotonic clock."""
+
+    token: Token | None
+    until: float
+
+
+class Verified:
+    """The answers that are remembered, by the hashes of the texts: `bell.verified`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.start_afresh()
+        in_every_child(self)
+
+    def start_afresh(self) -> None:
+        """In the beginning, and in a forked child."""
+        self._lock = threading.Lock()
+        # Apart, so that who guesses cannot push out those that are valid.
+        self._valid: OrderedDict[str, Answer] = OrderedDict()
+        self._invalid: OrderedDict[str, Answer] = OrderedDict()
+        self._forgotten = 0  # how often something was forgotten
+        self._noted: OrderedDict[str, float] = OrderedDict()
+        self._to_note: set[str] = set()
+        self._noting = False
+
+    def check(self, text: str) -> Token | None:
+        """The token that a text is, if it is valid now."""
+        if not is_token(text):
+            return None
+        key = hash_of(text)
+        found = self._remembered(key)
+        return self._of(self._ask(key) if found is None else found)
+
+    async def acheck(self, text: str) -> Token | None:
+        """The same; a thread is asked only where the store must be."""
+        if not is_token(text):
+            return None
+        key = hash_of(text)
+        found = self._remembered(key)
+        return self._of(await self._client.hop(self._look, key) if found is None else found)
+
+    def forget(self, token_id: str) -> None:
+        """Ask the store again for this one. To be called after it was revoked."""
+        with self._lock:
+            self._forgotten += 1
+            for key in [key for key, answer in self._valid.items() if answer.token and answer.token.id == token_id]:
+                del self._valid[key]
+
+    def _of(self, answer: Answer) -> Token | None:
+        token = answer.token
+        if token is None or not token.is_valid(self._client.store.clock.now()):
+            return None
+        self._note(token)
+        return token
+
+    def _look(self, key: str) -> Answer:
+        """Of many who ask at once for the same token, those that had to wait for a thread find the answer there."""
+        return self._remembered(key) or self._ask(key)
+
+    def _remembered(self, key: str) -> Answer | None:
+        now = self._client.store.clock.monotonic()
+        with self._lock:
+            answer = self._valid.get(key) or self._invalid.get(key)
+        return answer if answer is not None and now < answer.until else None
+
+    def _ask(self, key: str) -> Answer:
+        store, before = self._client.store, self._forgotten
+        store.check()
+        until = store.clock.monotonic() + REMEMBERED  # from before it is read: a revocation may come right after
+        found = store.find_token(key)
+        valid = found is not None and found.kind not in REDEEMED and found.is_valid(store.clock.now())
+        answer = Answer(found if valid else None, until)
+        with self._lock:
+            # What was read before something was forgotten may be the very thing.
+            if before == self._forgotten:
+                self._invalid.pop(key, None)
+                self._valid.pop(key, None)
+                kept = self._valid if valid else self._invalid
+                kept[key] = answer
+                if len(kept) > MOST:
+                    kept.popitem(last=False)
+        return answer
+
+    # The last use
+
+    def _note(self, token: Token) -> None:
+        """Have the use written, off the caller's path; those that come while one is being written go in one batch."""
+        clock = self._client.store.clock
+        now = clock.monotonic()
+        with self._lock:
+            last = self._noted.get(token.id)
+            if last is not None and now - last < NOTED.total_seconds():
+                return
+            self._noted[token.id] = now
+            self._noted.move_to_end(token.id)
+            if len(self._noted) > MOST:
+                self._noted.popitem(last=False)
+            if token.last_used_at is not None and clock.now() - token.last_used_at < NOTED:
+                return  # another process has noted it
+            self._to_note.add(token.id)
+            if self._noting:
+                return
+            self._noting = True
+        if not self._client.by_and_by(self._write_noted):
+            self._noting = False
+
+    def _write_noted(self) -> None:
+        try:
+            while ids := self._taken():
+                self._client.store.see_tokens(ids, self._client.store.clock.now())
+        except BaseException as error:
+            self._noting = False
+            if not isinstance(error, WorkbellError):
+                raise
+            log.warning("the last use of tokens could not be noted: %s", error)
+
+    def _taken(self) -> list[str]:
+        with self._lock:
+            ids, self._to_note = sorted(self._to_note), set()
+            self._noting = bool(ids)
+            return ids

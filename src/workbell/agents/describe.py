@@ -1,0 +1,62 @@
+"""Agents and what they are handed, in the words of the API, ready for JSON."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from workbell.agents.working import HandedOut, Kept
+from workbell.model.agent import Agent
+from workbell.model.payload import decode
+
+
+def describe_agent(agent: Agent, now: datetime) -> dict[str, Any]:
+    return {
+        "id": agent.id,
+        "name": agent.name,
+        "tenant": agent.tenant,
+        "labels": agent.labels,
+        "jobs": agent.jobs,
+        "version": agent.version,
+        "host": agent.host,
+        "metrics": decode(agent.metrics_text),
+        "enabled": agent.enabled,
+        "alive": agent.is_alive(now),
+        "seen_at": agent.seen_at,
+        "created_at": agent.created_at,
+    }
+
+
+def describe_handed_out(handed: HandedOut) -> dict[str, Any]:
+    """A run as an agent gets it: what to do, and the token under which to tell of it."""
+    run = handed.run
+    return {
+        "id": run.id,
+        "token": run.token,
+        "job": run.job,
+        "input": run.input,
+        "attempt": run.attempt,
+        "lease_until": run.lease_until,
+        "timeout": handed.timeout,
+        "cancel": handed.cancel,
+        "tenant": run.tenant,
+        "queue": run.queue,
+        "target": run.target,
+        "priority": run.priority,
+        "tag": run.tag,
+        "user_id": run.user_id,
+        "schedule": run.schedule,
+        "event": run.event,
+        "scheduled_for": run.scheduled_for,
+        "created_at": run.created_at,
+    }
+
+
+def describe_kept(kept: Kept) -> dict[str, Any]:
+    return {
+        "id": kept.run_id,
+        "token": kept.token,
+        "held": kept.lease_until is not None,
+        "lease_until": kept.lease_until,
+        "cancel": kept.cancel,
+    }

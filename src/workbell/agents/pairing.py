@@ -1,0 +1,158 @@
+"""Pairing: a token that is good for once and a few minutes is exchanged for an agent and the token it works with.
+
+What the pairing fixes, a name or labels, the agent cannot choose for itself. A fresh pairing for a name that exists
+moves the agent to another machine: whatever the old one has is valid no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+
+from workbell.access.secret_text import NewToken, hash_of, is_token, new_text
+from workbell.agents.naming import agent_labels, agent_name
+from workbell.client import Client
+from workbell.errors import AgentExists, InvalidOption, Unauthorized
+from workbell.model.access import Scope, Token, TokenKind
+from workbell.model.agent import Agent
+from workbell.model.clock import span
+from workbell.model.ids import new_id
+from workbell.model.payload import clean_text
+from workbell.stores.port import Store
+
+EXPIRES = 900.0
+SHORTEST, LONGEST = timedelta(seconds=60), timedelta(days=7)
+USED = "The pairing token is not valid: it was used, has expired, or was never made; make a new one."
+
+
+class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a pairing fixes; kept, as JSON, as the name of its token."""
+
+    agent: str | None = None
+    labels: tuple[str, ...] | None = None
+
+
+class Paired(NamedTuple):
+    """An agent, and the text of its token: this once, and never again."""
+
+    agent: Agent
+    text: str
+
+    def __repr__(self) -> str:
+        return f"Paired({self.agent!r}, text=…)"
+
+
+def new_pairing(
+    client: Client,
+    name: str | None,
+    labels: Sequence[str],
+    expires: float | timedelta,
+    created_by: str,
+) -> NewToken:
+    """A token that pairs one agent of this tenant."""
+    wait = span("expires", expires)
+    if not SHORTEST <= wait <= LONGEST:
+        raise InvalidOption(f"expires: a pairing token is good for 1 minute to 7 days, not for {wait}.")
+    terms = Terms(None if name is None else agent_name(name), agent_labels(labels) or None)
+    client.store.check()
+    now, text = client.store.clock.now(), new_text()
+    token = Token(
+        id=new_id(),
+        hash=hash_of(text),
+        created_at=now,
+        tenant=client.tenant,
+        kind=TokenKind.PAIRING,
+        name=msgspec.json.encode(terms).decode(),
+        created_by=clean_text(created_by, 200),
+        expires_at=now + wait,
+    )
+    client.store.add_token(token)
+    return NewToken(token, text)
+
+
+def pair(client: Client, text: str, name: str | None, labels: Sequence[str] | None, host: str, version: str) -> Paired:
+    """Use a pairing token up. What is asked for is checked before, so that a mistake does not cost the token."""
+    store = client.store
+    store.check()
+    now = store.clock.now()
+    known = store.find_token(hash_of(text)) if is_token(text) else None
+    if known is None or known.kind is not TokenKind.PAIRING or not known.is_valid(now):
+        raise Unauthorized(USED)
+    terms = msgspec.json.decode(known.name, type=Terms)
+    wanted = _wanted_name(terms, name)
+    chosen = _wanted_labels(terms, labels)
+    old = named(store, known.tenant, wanted)
+    if old is not None and terms.agent is None:
+        raise AgentExists(
+            f"There is an agent {wanted!r} already; choose another name, or have a pairing token made for this name, "
+            "which takes it over."
+        )
+    if store.redeem_token(known.hash, now) is None:
+        raise Unauthorized(USED)
+    agent = Agent(
+        id=new_id() if old is None else old.id,
+        name=wanted,
+        created_at=now if old is None else old.created_at,
+        tenant=known.tenant,
+        labels=chosen if chosen is not None else old.labels if old is not None else (),
+        version=clean_text(version, 100),
+        host=clean_text(host, 200),
+        seen_at=now,
+    )
+    if not store.put_agent(agent):
+        raise AgentExists(f"Another agent has just taken the name {wanted!r}; make a new pairing token for it.")
+    if old is not None:
+        end_tokens(client, old, now)
+    return Paired(agent, _own_token(store, agent, now))
+
+
+def _own_token(store: Store, agent: Agent, now: datetime) -> str:
+    text = new_text()
+    store.add_token(
+        Token(
+            id=new_id(),
+            hash=hash_of(text),
+            created_at=now,
+            tenant=agent.tenant,
+            kind=TokenKind.AGENT,
+            name=f"agent {agent.name}",
+            scopes=(Scope.AGENT,),
+            agent=agent.id,
+        )
+    )
+    return text
+
+
+def end_tokens(client: Client, agent: Agent, now: datetime) -> None:
+    """Let all tokens of an agent be valid no more."""
+    held = [token.id for token in client.store.list_tokens(agent.tenant) if token.agent == agent.id]
+    client.store.revoke_tokens(held, now)
+    for token_id in held:
+        client.verified.forget(token_id)  # after the write: else it could be read, and kept, once more
+
+
+def named(store: Store, tenant: str, name: str) -> Agent | None:
+    """An agent by its name."""
+    return next((agent for agent in store.list_agents(tenant) if agent.name == name), None)
+
+
+def _wanted_name(terms: Terms, asked: str | None) -> str:
+    if terms.agent is None:
+        if asked is None:
+            raise InvalidOption("name: the pairing leaves the name open; say what the agent is called.")
+        return agent_name(asked)
+    if asked is not None and asked != terms.agent:
+        raise InvalidOption(f"name: this pairing is for the agent {terms.agent!r}; leave the name out.")
+    return terms.agent
+
+
+def _wanted_labels(terms: Terms, asked: Sequence[str] | None) -> tuple[str, ...] | None:
+    chosen = None if asked is None else agent_labels(asked)
+    if terms.labels is None:
+        return chosen
+    if chosen and chosen != terms.labels:
+        raise InvalidOption(f"labels: this pairing is for {', '.join(terms.labels)}; leave the labels out.")
+    return terms.labels

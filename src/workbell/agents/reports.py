@@ -1,0 +1,103 @@
+"""What an agent tells of a run, cleaned, and the outcome that it is. Pure.
+
+A report must always be bookable: what cannot be stored of it is cut, left out, or said in words.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from workbell.engine.outcome import HANDED_BACK, Ended, Failed, Later, Outcome, Returned
+from workbell.errors import InvalidOption, WorkbellError
+from workbell.model.clock import seconds
+from workbell.model.payload import clean_text, encode
+from workbell.model.run import Run
+
+LATER = 60.0  # seconds until a snoozed run comes again, if the agent does not say
+REASON_LIMIT = 500
+KINDS = 50
+
+
+class Ending(StrEnum):
+    """The words for how an attempt of an agent ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELED = "canceled"
+    SNOOZED = "snoozed"
+    RELEASED = "released"
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """How an attempt ended, in the words of the agent."""
+
+    status: str
+    result: Any = None
+    error: str | None = None
+    reason: str | None = None
+    kinds: tuple[str, ...] = ()  # names of the error's classes, for the retry policy
+    retry_after: float | None = None  # seconds; no sooner
+    final: bool = False  # another try could not help
+
+
+def outcome_of(report: Report, run: Run) -> Outcome:
+    """A report as the outcome of a handler."""
+    try:
+        ending = Ending(report.status)
+    except ValueError:
+        raise InvalidOption(f"status: {report.status!r} is none of {', '.join(Ending)}.") from None
+    match ending:
+        case Ending.SUCCEEDED:
+            return _returned(report)
+        case Ending.FAILED:
+            return Failed(
+                clean_text(report.error or "The agent reported a failure, and no error."),
+                _reason(report) or "error",
+                tuple(clean_text(kind, 200) for kind in report.kinds[:KINDS]),
+                report.final,
+                _wait(report, 0.0),
+                _result_text(report.result),
+            )
+        case Ending.CANCELED:
+            asked = run.reason if run.cancel_requested else None
+            return Ended(_reason(report) or asked or "canceled by its agent")
+        case Ending.SNOOZED:
+            return Later(timedelta(seconds=_wait(report, LATER)), _reason(report))
+        case Ending.RELEASED:
+            return HANDED_BACK
+
+
+def _returned(report: Report) -> Outcome:
+    if report.result is None:
+        return Returned(None)
+    try:
+        return Returned(encode("the agent's result", report.result))
+    except WorkbellError as error:
+        return Failed(clean_text(str(error)), "result", final=True)
+
+
+def _result_text(result: Any) -> str | None:
+    """What a failure tells besides its words; the failure itself must be booked."""
+    if result is None:
+        return None
+    try:
+        return encode("the agent's result", result)
+    except WorkbellError:
+        return None
+
+
+def _reason(report: Report) -> str | None:
+    return clean_text(report.reason, REASON_LIMIT) if report.reason else None
+
+
+def _wait(report: Report, default: float) -> float:
+    if report.retry_after is None:
+        return default
+    try:
+        return seconds("retry_after", report.retry_after)
+    except InvalidOption:
+        return default

@@ -1,0 +1,46 @@
+"""Where an agent stands with a run: it holds it, what came of its attempt is written, or it has lost it.
+
+An answer can get lost on the line after the write that it told of. So a report that comes again must be told from one
+that comes too late: the first finds its attempt ended by the same session, the second finds it lost, or another's.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from workbell.model.run import Attempt, AttemptStatus, Run, Status, last_attempt
+from workbell.model.state import CRASHED
+from workbell.stores.port import Store
+
+UNSETTLED = (AttemptStatus.LOST, AttemptStatus.RUNNING)
+
+
+class Standing(Enum):
+    HELD = "held"
+    SETTLED = "settled"  # what it told before is written
+    LOST = "lost"
+
+
+def standing(store: Store, run: Run, worker: str, token: int) -> Standing:
+    """How the lease with this token stands, for this worker."""
+    if run.token == token and run.status is Status.RUNNING:
+        return Standing.HELD if run.worker == worker else Standing.LOST
+    ended = _attempt_under(store, run, token)
+    if ended is None or ended.worker != worker or ended.status in UNSETTLED:
+        return Standing.LOST
+    return Standing.SETTLED
+
+
+def _attempt_under(store: Store, run: Run, token: int) -> Attempt | None:
+    """The ended attempt that had this token. Every claim makes both numbers one higher, and an agent's attempt is
+    always on record, so that they keep their distance."""
+    if not 0 < token <= run.token:
+        return None
+    number = run.attempt - (run.token - token)
+    earlier = next((one for one in store.list_attempts(run.id) if one.number == number), None)
+    if earlier is not None:
+        return earlier
+    last = last_attempt(run)
+    if last is None or last.number != number or (run.status is Status.FAILED and run.reason == CRASHED):
+        return None  # set aside: then it was lost as well
+    return last

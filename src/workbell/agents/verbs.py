@@ -1,0 +1,147 @@
+"""The verbs about agents: `bell.agents.pairing`, pair, list, get, label, enable, disable, delete; async with an `a`.
+
+`working` is what an agent itself does, over HTTP; the routes hand it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from workbell.access.secret_text import NewToken
+from workbell.agents.naming import agent_labels
+from workbell.agents.pairing import EXPIRES, Paired, end_tokens, named, new_pairing, pair
+from workbell.agents.working import LEASE, Working
+from workbell.client import Client
+from workbell.errors import AgentNotFound, StoreError
+from workbell.model.agent import Agent
+from workbell.model.ids import is_id
+
+
+class Agents:
+    """The agents of a tenant: `bell.agents`."""
+
+    def __init__(self, client: Client, lease: timedelta = LEASE) -> None:
+        self._client = client
+        self.working = Working(client, lease)
+
+    # Make
+
+    def pairing(
+        self,
+        name: str | None = None,
+        *,
+        labels: Sequence[str] = (),
+        expires: float | timedelta = EXPIRES,
+        created_by: str = "",
+    ) -> NewToken:
+        """A token that pairs one machine: `token, text = bell.agents.pairing("web-1", labels=["gpu"])`.
+
+        It is good for once, and for a quarter of an hour. A name or labels given here cannot be chosen otherwise by the
+        agent; a name that exists is taken over by it.
+        """
+        return new_pairing(self._client, name, labels, expires, created_by)
+
+    async def apairing(
+        self,
+        name: str | None = None,
+        *,
+        labels: Sequence[str] = (),
+        expires: float | timedelta = EXPIRES,
+        created_by: str = "",
+    ) -> NewToken:
+        return await self._client.hop(lambda: self.pairing(name, labels=labels, expires=expires, created_by=created_by))
+
+    def pair(
+        self,
+        text: str,
+        *,
+        name: str | None = None,
+        labels: Sequence[str] | None = None,
+        host: str = "",
+        version: str = "",
+    ) -> Paired:
+        """Exchange a pairing token for an agent and its own token; of whichever tenant the pairing is."""
+        return pair(self._client, text, name, labels, host, version)
+
+    async def apair(
+        self,
+        text: str,
+        *,
+        name: str | None = None,
+        labels: Sequence[str] | None = None,
+        host: str = "",
+        version: str = "",
+    ) -> Paired:
+        return await self._client.hop(lambda: self.pair(text, name=name, labels=labels, host=host, version=version))
+
+    # Look
+
+    def list(self) -> Sequence[Agent]:
+        """All agents, by name."""
+        self._client.store.check()
+        return self._client.store.list_agents(self._client.tenant)
+
+    async def alist(self) -> Sequence[Agent]:
+        return await self._client.hop(self.list)
+
+    def get(self, name: str) -> Agent:
+        """An agent by its name or its id."""
+        store, tenant = self._client.store, self._client.tenant
+        store.check()
+        found = store.find_agent(name) if is_id(name) else named(store, tenant, name)
+        if found is None or found.tenant != tenant:
+            raise AgentNotFound(
+                f"There is no agent {name!r} of tenant {tenant}; pair one, or look at the list of them."
+            )
+        return found
+
+    async def aget(self, name: str) -> Agent:
+        return await self._client.hop(self.get, name)
+
+    # Change
+
+    def change(self, name: str, *, labels: Sequence[str] | None = None, enabled: bool | None = None) -> Agent:
+        """Change what is named; the rest stays."""
+        fields: dict[str, Any] = {} if labels is None else {"labels": agent_labels(labels)}
+        return self._change(name, **fields, **({} if enabled is None else {"enabled": enabled}))
+
+    def label(self, name: str, labels: Sequence[str]) -> Agent:
+        """Give an agent these labels instead of those it has; from its next poll on it gets their runs."""
+        return self._change(name, labels=agent_labels(labels))
+
+    async def alabel(self, name: str, labels: Sequence[str]) -> Agent:
+        return await self._client.hop(self.label, name, labels)
+
+    def enable(self, name: str) -> Agent:
+        """Let an agent have runs again."""
+        return self._change(name, enabled=True)
+
+    async def aenable(self, name: str) -> Agent:
+        return await self._client.hop(self.enable, name)
+
+    def disable(self, name: str) -> Agent:
+        """Let an agent have no more runs; those that it has, it may end."""
+        return self._change(name, enabled=False)
+
+    async def adisable(self, name: str) -> Agent:
+        return await self._client.hop(self.disable, name)
+
+    def _change(self, name: str, **fields: Any) -> Agent:
+        changed = msgspec.structs.replace(self.get(name), **fields)
+        if not self._client.store.put_agent(changed):
+            raise StoreError(f"agent {changed.name}: it could not be changed; try again.")
+        self._client.store.wake()
+        return changed
+
+    def delete(self, name: str) -> None:
+        """Forget an agent; its tokens are valid no more. Runs that are aimed at it wait for another of its name."""
+        agent = self.get(name)
+        end_tokens(self._client, agent, self._client.store.clock.now())
+        self._client.store.delete_agent(agent.id)
+
+    async def adelete(self, name: str) -> None:
+        await self._client.hop(self.delete, name)

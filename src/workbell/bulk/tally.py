@@ -1,0 +1,50 @@
+"""How far a bulk action is: kept in the message of its progress, so that the next attempt goes on from there."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from workbell.bulk.acts import Acted
+
+SHOWN = 20  # errors that are kept in words
+
+_MESSAGE = re.compile(r"([\d,]+) done, ([\d,]+) skipped, ([\d,]+) failed; looked back to run ([0-9a-f-]{36})\Z")
+
+
+class Tally(NamedTuple):
+    """Runs that were met, and what became of them; and the id up to which all was looked at."""
+
+    before: str
+    matched: int = 0
+    done: int = 0
+    skipped: int = 0
+    failed: int = 0
+    errors: tuple[dict[str, str], ...] = ()
+
+    def plus(self, matched: int, acted: Acted, before: str) -> Tally:
+        told = [{"run": run_id, "error": error} for run_id, error in acted.errors]
+        return Tally(
+            before,
+            self.matched + matched,
+            self.done + acted.done,
+            self.skipped + acted.skipped,
+            self.failed + len(told),
+            (*self.errors, *told)[:SHOWN],
+        )
+
+    @property
+    def message(self) -> str:
+        return f"{self.done:,} done, {self.skipped:,} skipped, {self.failed:,} failed; looked back to run {self.before}"
+
+    def result(self) -> dict[str, Any]:
+        return {"matched": self.matched, "done": self.done, "skipped": self.skipped, "errors": list(self.errors)}
+
+
+def tally_from(progress: dict[str, Any] | None, start: str) -> Tally:
+    """Where an earlier attempt was; in the beginning, the bulk run itself: only older ones are acted on."""
+    found = None if progress is None else _MESSAGE.match(progress.get("message") or "")
+    if progress is None or found is None:
+        return Tally(start)
+    done, skipped, failed = (int(number.replace(",", "")) for number in found.groups()[:3])
+    return Tally(found[4], int(progress["done"]), done, skipped, failed)

@@ -1,0 +1,120 @@
+"""`workbell agent`: work on this machine for a server elsewhere; `workbell agent pair` makes the two known."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option
+from workbell.errors import SettingsError
+from workbell.handlers.registry import Registry
+from workbell.logs import set_up
+from workbell.settings import Settings, load
+
+if TYPE_CHECKING:
+    from workbell.agent.config import AgentConfig
+
+config_option = click.option(
+    "--config", "file", default="agent.toml", show_default=True, metavar="FILE", help="The agent's configuration."
+)
+
+
+@click.group(
+    invoke_without_command=True,
+    help="Work here for a server on another machine, over HTTP: take the runs that are aimed at this agent.",
+)
+@config_option
+@click.pass_context
+def agent(context: click.Context, file: str) -> None:
+    context.obj = file
+    if context.invoked_subcommand is not None:
+        return
+    from workbell.agent.config import read_config
+    from workbell.agent.start import run_agent
+
+    settings = load()
+    set_up(settings.log_level, settings.log_format)
+    place = read_config(Path(file))
+    run_agent(place, _registry(place.config.app, place.config.jobs, place.folder))
+
+
+def _registry(app: str | None, jobs: str | None, folder: Path) -> Registry | None:
+    """The jobs that are run here: of an app, of job files, or both; none, if only commands are."""
+    if app is None and jobs is None:
+        return None
+    from workbell.app import Workbell
+    from workbell.load_app import load_app
+
+    bell = Workbell(settings=Settings(url="memory://")) if app is None else load_app(app, folder)
+    if jobs is not None:
+        from workbell.handlers.job_files import JobFiles
+
+        change = JobFiles(folder, jobs).reload()
+        if change.problems:
+            first = change.problems[0]
+            raise SettingsError(f"{first.path}:{first.line or 1}: {first.message}")
+        bell.registry.replace([bell.engine.job_of(found) for found in change.loaded], ())
+    return bell.registry
+
+
+@agent.command(help="Pair this machine with a server, and keep the token that it gets in a file only you can read.")
+@config_option
+@click.option("--url", help="The server: https://host; otherwise that of the configuration.")
+@click.option("--token", help="The pairing token; otherwise it is read from standard input.")
+@click.option("--name", help="What this agent is called, if the pairing does not say.")
+@click.option("--label", "labels", multiple=True, help="A label, if the pairing does not say; may be repeated.")
+@click.option("--insecure", is_flag=True, help="Let the token go over plain HTTP to another machine.")
+@json_option
+@click.pass_obj
+def pair(
+    above: str,
+    file: str,
+    url: str | None,
+    token: str | None,
+    name: str | None,
+    labels: tuple[str, ...],
+    insecure: bool,
+    as_json: bool,
+) -> None:
+    from workbell.agent import start
+    from workbell.agent.config import AgentConfig, Place, checked, read_config, write_token
+
+    path = Path(above if file == "agent.toml" else file)
+    known = read_config(path) if path.exists() else None
+    if known is None and url is None:
+        raise SettingsError(f"--url: there is no {path} that names the server; say which, as https://host.")
+    asked: dict[str, Any] = {"url": url, "name": name, "labels": labels or None, "insecure": insecure or None}
+    given = {word: value for word, value in asked.items() if value is not None}
+    config = checked(AgentConfig(**given) if known is None else msgspec.structs.replace(known.config, **given))
+    place = Place(config, path.resolve().parent)
+    text = (token or sys.stdin.readline()).strip()
+    called, own = start.pair(config, place, text)
+    write_token(place.token_file, own)
+    if known is None:
+        path.write_text(_first_config(config, called), "utf-8")
+    if as_json:
+        print_json({"name": called, "config": str(path), "token_file": str(place.token_file)})
+    else:
+        click.echo(f"Paired as {called}. The token is in {place.token_file}; say in {path} what may be run here.")
+
+
+def _first_config(config: AgentConfig, name: str) -> str:
+    quoted = msgspec.json.encode
+    insecure = "insecure = true\n" if config.insecure else ""
+    return (
+        f"url = {quoted(config.url).decode()}\n"
+        f"name = {quoted(name).decode()}\n"
+        f"token_file = {quoted(config.token_file).decode()}\n{insecure}"
+        "\n"
+        '# What may be run here: the jobs of an application (app = "module:bell"), a folder of job files\n'
+        '# (jobs = "jobs"), or commands. {field} is a value of a run\'s input, and always one argument.\n'
+        "#\n"
+        "# [commands.backup]\n"
+        '# command = ["/usr/bin/rsync", "-a", "--", "{source}", "/backup/"]\n'
+        "# timeout = 3600\n"
+    )

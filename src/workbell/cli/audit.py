@@ -1,0 +1,73 @@
+"""`workbell audit`: what was done, by whom, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import click
+import msgspec
+
+from workbell.access.audit import PAGE
+from workbell.access.describe import describe_entry
+from workbell.cli.bell import opened_store
+from workbell.cli.output import make_console, one_line, print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import short
+from workbell.cli.tokens.every import every_tenant_option, whose
+from workbell.cli.words import local
+from workbell.model.access import EVERY_TENANT
+from workbell.model.audit import AuditEntry
+
+
+@click.command(help="List what operators did, newest first.")
+@click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
+@click.option("--before", metavar="ID", help="Only older ones: the id of the last entry of the page before.")
+@every_tenant_option("Those of all tenants.")
+@url_option
+@tenant_option
+@json_option
+def audit(
+    limit: int, before: str | None, every_tenant: bool, url: str | None, tenant: str | None, as_json: bool
+) -> None:
+    own, of_all = whose(tenant, every_tenant)
+    with opened_store(open_project(url=url, tenant=own), to_look=True) as bell:
+        found = bell.audit.list(before=before, limit=limit, tenant=EVERY_TENANT if of_all else None)
+        now = bell.store.clock.now()
+    if as_json:
+        print_json([describe_entry(entry) for entry in found])
+    elif not found:
+        click.echo("Nothing was noted before that." if before else "Nothing was noted yet.")
+    else:
+        _show(found, now, of_all)
+        if len(found) == limit:
+            click.echo(f"Older ones: --before {found[-1].id}", err=True)
+
+
+def _show(found: Sequence[AuditEntry], now: datetime, of_all: bool) -> None:
+    from rich.text import Text
+
+    from workbell.cli.columns import Row, print_rows
+
+    console = make_console()
+    rows = []
+    for entry in found:
+        subject = short(entry.subject) if console.is_terminal and len(entry.subject) == len(entry.id) else entry.subject
+        cells = [
+            Text(local(entry.at, now), "dim"),
+            *([Text(one_line(entry.tenant, 30))] if of_all else []),
+            Text(one_line(entry.actor, 40)),
+            Text(one_line(entry.action, 40), "bold"),
+            Text(one_line(subject, 40)),
+        ]
+        rows.append(Row(cells, Text(_rest(entry), "dim")))
+    tenant = ["tenant"] if of_all else []
+    print_rows(console, ("at", *tenant, "who", "what", "to what"), "more", rows)
+
+
+def _rest(entry: AuditEntry) -> str:
+    """Where it came from, and the detail in one line."""
+    detail = msgspec.json.decode(entry.detail_text) if entry.detail_text else {}
+    said = detail.items() if isinstance(detail, dict) else [("detail", detail)]
+    words = [f"{name}={value}" for name, value in said if value not in (None, "", [])]
+    return one_line(" ".join([*([entry.address] if entry.address else []), *words]))

@@ -1,0 +1,74 @@
+"""Acting on one run by its id, or with --all on every run of a filter: how that is said, and how it is asked for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import click
+
+from workbell.bulk.order import narrowed, read_action
+from workbell.cli.output import print_json
+from workbell.cli.runs.filters import NAMES, filter_from, filter_options
+from workbell.cli.runs.find import short
+from workbell.client import Client
+from workbell.model.filter_options import FilterOptions
+
+
+class Asked(NamedTuple):
+    """One run, or all of a filter."""
+
+    run_id: str | None
+    wanted: FilterOptions
+    yes: bool = False
+    dry_run: bool = False
+
+
+def one_or_all(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an ID and the options of a filter, of which one is used; it is handed an `Asked`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @click.argument("run_id", metavar="[ID]", required=False)
+        @click.option("--all", "every", is_flag=True, help=f"{verb} all runs of the filter below.")
+        @click.option("--yes", is_flag=True, help="Do not ask.")
+        @click.option("--dry-run", is_flag=True, help="Only count them.")
+        @filter_options
+        @functools.wraps(command)
+        def called(run_id: str | None, every: bool, yes: bool, dry_run: bool, **rest: Any) -> None:
+            said = {name: rest.pop(name) for name in NAMES}
+            wanted = filter_from(said)
+            if every == (run_id is not None):
+                raise click.UsageError("Give the ID of one run, or --all with a filter; one of the two.")
+            if not every and (wanted or yes or dry_run):
+                raise click.UsageError("The options of a filter go with --all.")
+            command(Asked(run_id, wanted, yes, dry_run), **rest)
+
+        return called
+
+    return decorate
+
+
+def order(bell: Client, action: str, asked: Asked, as_json: bool) -> None:
+    """Say how many there are, ask, and have it done."""
+    counted = bell.store.count_runs(narrowed(read_action(action), bell.filter_of(asked.wanted)))
+    number = f"{'at least ' if counted.capped else ''}{counted.count:,} run{'' if counted.count == 1 else 's'}"
+    if asked.dry_run:
+        if as_json:
+            print_json({"count": counted.count, "capped": counted.capped})
+        else:
+            click.echo(f"{number} of tenant {bell.tenant} would be meant; nothing was done.")
+        return
+    if not counted.count and not counted.capped:
+        if as_json:
+            print_json(None)
+        else:
+            click.echo(f"No run is like that: there is nothing to {action}.")
+        return
+    if not asked.yes:
+        click.confirm(f"{action.capitalize()} {number} of tenant {bell.tenant}?", abort=True, err=True)
+    run = bell.bulk(action, **asked.wanted)
+    if as_json:
+        print_json(run.as_dict())
+    else:
+        click.echo(f"Run {run.id} does it as soon as a worker is free; `workbell runs watch {short(run.id)}`.")

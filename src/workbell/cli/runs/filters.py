@@ -1,0 +1,74 @@
+"""The options that say which runs, for listing them and for acting on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from workbell.cli.values import INSTANT, Kind
+from workbell.model.filter_options import FilterOptions
+from workbell.model.run import Status
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class PayloadField(Kind):
+    """`customer.id=42`: a path, and a JSON value; what is no JSON is a text."""
+
+    name = "field"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
+        if isinstance(value, tuple):
+            return value
+        path, equals, text = str(value).partition("=")
+        if not equals:
+            self.fail(f"{value!r} is no field with its value; write one such as customer.id=42.", param, ctx)
+        try:
+            return path.strip(), msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            return path.strip(), text
+
+
+OPTIONS = (
+    click.option(
+        "--status",
+        multiple=True,
+        type=click.Choice([status.value for status in Status]),
+        help="Only these; may be repeated.",
+    ),
+    click.option("--job", metavar="NAME", help="Only of this job."),
+    click.option("--queue", metavar="NAME", help="Only of this queue."),
+    click.option("--tag", metavar="TEXT", help="Only with this tag."),
+    click.option("--schedule", metavar="NAME", help="Only those that this schedule made."),
+    click.option("--target", metavar="NAME", help="Only for this agent, or label:x."),
+    click.option("--event", metavar="ID", help="Only those that this event made."),
+    click.option("--since", type=INSTANT, metavar="TIME", help="Only made then or later: 2026-11-16T09:00:00Z."),
+    click.option("--until", type=INSTANT, metavar="TIME", help="Only made before then."),
+    click.option(
+        "--input",
+        multiple=True,
+        type=PayloadField(),
+        metavar="PATH=VALUE",
+        help="Only with this in the payload: customer.id=42; may be repeated.",
+    ),
+)
+NAMES = ("status", "job", "queue", "tag", "schedule", "target", "event", "since", "until", "input")
+
+
+def filter_options(command: Command) -> Command:
+    """Give a command the options; what was said comes as keyword arguments, for `filter_from`."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def filter_from(said: dict[str, Any]) -> FilterOptions:
+    """The words of `bell.runs` that were said."""
+    words: dict[str, Any] = {name: said[name] for name in NAMES if said[name] not in (None, ())}
+    if "input" in words:
+        words["input"] = dict(words["input"])
+    found: FilterOptions = words  # type: ignore[assignment]
+    return found

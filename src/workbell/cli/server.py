@@ -1,0 +1,20 @@
+"""`workbell server`: the API and the scheduler without workers, beside a `workbell worker` on other machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from workbell.cli.project import app_option, url_option
+from workbell.cli.serving import http_options
+from workbell.cli.supervise import supervise, work_options
+
+
+@click.command(help="Serve the API and schedule, without workers: beside `workbell worker`, here or elsewhere.")
+@app_option
+@url_option
+@work_options
+@http_options
+def server(**options: Any) -> None:
+    supervise(workers=0, server=True, **options)

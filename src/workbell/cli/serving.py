@@ -1,0 +1,50 @@
+"""What the commands that serve the HTTP API have in common: where it is served."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+import click
+
+from workbell.settings import Settings
+
+log = logging.getLogger("workbell.http")
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def http_options(command: Command) -> Command:
+    """Where the HTTP API is served."""
+    options = [
+        click.option("--host", metavar="ADDRESS", help="Serve the API on this address; 127.0.0.1 if unset."),
+        click.option(
+            "--port", type=click.IntRange(0, 65535), help="Serve the API here; else on 8321, or the next free one."
+        ),
+        click.option("--http/--no-http", default=None, help="Whether the API is served at all."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def listen(settings: Settings) -> socket.socket | None:
+    """A socket for the API; none, if it is not wanted, or what it needs is not installed."""
+    if not settings.http:
+        return None
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        log.info("the HTTP API is not served: pip install 'workbell[server]'")
+        return None
+    from workbell.http.binding import bind
+
+    return bind(settings)
+
+
+def address(http: socket.socket) -> str:
+    """The URL at which it is reached from here."""
+    from workbell.http.binding import address_of
+
+    return address_of(*http.getsockname()[:2])

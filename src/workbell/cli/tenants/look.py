@@ -1,0 +1,70 @@
+"""`workbell tenants list` and `workbell tenants show`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from workbell.access.describe import NEVER, describe_tenant
+from workbell.cli.bell import opened_store
+from workbell.cli.output import make_console, one_line, print_facts, print_json
+from workbell.cli.project import json_option, open_project, url_option
+from workbell.cli.words import local
+from workbell.model.tenant import Tenant
+
+
+@click.command("list", help="List the tenants, their weights and limits.")
+@url_option
+@json_option
+def list_tenants(url: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url), to_look=True) as bell:
+        found = bell.tenants.list()
+    if as_json:
+        print_json([describe_tenant(tenant) for tenant in found])
+    elif found:
+        _show_table(found)
+    else:
+        click.echo("There are no tenants yet; one is there with its first run, or by `workbell tenants set NAME`.")
+
+
+def _show_table(found: Sequence[Tenant]) -> None:
+    from rich.text import Text
+
+    from workbell.cli.columns import Row, print_rows
+
+    rows = [
+        Row(
+            [
+                Text(one_line(tenant.name, 40)),
+                Text(f"{tenant.weight:,}"),
+                Text("" if tenant.concurrency is None else f"{tenant.concurrency:,}"),
+                Text(tenant.rate or ""),
+            ],
+            Text(one_line(tenant.description)),
+        )
+        for tenant in found
+    ]
+    names = ("tenant", "weight", "at once", "rate")
+    print_rows(make_console(), names, "about", rows, right=("weight", "at once"))
+
+
+@click.command("show", help="Show all there is to know about a tenant.")
+@click.argument("name")
+@url_option
+@json_option
+def show_tenant(name: str, url: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url), to_look=True) as bell:
+        tenant = bell.tenants.get(name)
+    if as_json:
+        print_json(describe_tenant(tenant))
+        return
+    facts = [
+        ("tenant", tenant.name),
+        ("about", tenant.description),
+        ("weight", f"{tenant.weight:,}"),
+        ("at once", "no limit" if tenant.concurrency is None else f"{tenant.concurrency:,}"),
+        ("rate", tenant.rate or "no limit"),
+        ("changed", "nothing was set" if tenant.updated_at == NEVER else local(tenant.updated_at)),
+    ]
+    print_facts(make_console(), [(word, value) for word, value in facts if value])

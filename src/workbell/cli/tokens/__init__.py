@@ -1,0 +1,24 @@
+"""`workbell tokens`: who may use the HTTP API, and for what."""
+
+from __future__ import annotations
+
+import click
+
+from workbell.cli.lazy import Lazy, LazyGroup
+
+PACKAGE = "workbell.cli.tokens"
+COMMANDS = {
+    "create": Lazy(f"{PACKAGE}.create:create", "Make a token; its text is shown this once."),
+    "list": Lazy(f"{PACKAGE}.look:list_tokens", "List the tokens that are valid, and when they were last used."),
+    "url": Lazy(f"{PACKAGE}.url:url", "Print an address that signs a browser in, once."),
+    "revoke": Lazy(f"{PACKAGE}.revoke:revoke", "Let a token be valid no more, from now on."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    help="Make, see and revoke the tokens that the HTTP API asks for.\n\n"
+    "ID is the id of a token, or at least six letters of its beginning or its end; never its text.",
+)
+def tokens() -> None: ...

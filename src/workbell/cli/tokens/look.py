@@ -1,0 +1,73 @@
+"""`workbell tokens list`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import click
+
+from workbell.access.describe import describe_token
+from workbell.cli.bell import opened_store
+from workbell.cli.output import make_console, one_line, print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import short
+from workbell.cli.tokens.find import usable_here
+from workbell.cli.words import ago, due_in
+from workbell.model.access import EVERY_TENANT, Token
+
+
+@click.command("list", help="List the tokens that are valid, and when they were last used.")
+@click.option("--all", "also_ended", is_flag=True, help="Also those that are revoked or have expired.")
+@url_option
+@tenant_option
+@json_option
+def list_tokens(also_ended: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
+    own = None if tenant == EVERY_TENANT else tenant
+    with opened_store(open_project(url=url, tenant=own), to_look=True) as bell:
+        now = bell.store.clock.now()
+        known = bell.tokens.list(tenant=EVERY_TENANT) if tenant == EVERY_TENANT else usable_here(bell)
+        found = [token for token in known if also_ended or token.is_valid(now)]
+    if as_json:
+        print_json([describe_token(token, now) for token in found])
+    elif found:
+        _show(found, now)
+    else:
+        more = "; --all shows those that are not valid any more" if known else ""
+        click.echo(f"There are no tokens; `workbell tokens create NAME` makes one{more}.")
+
+
+def _show(found: Sequence[Token], now: datetime) -> None:
+    from rich.text import Text
+
+    from workbell.cli.columns import Row, print_rows
+
+    console = make_console()
+    rows = []
+    for token in found:
+        word, style = state_of(token, now)
+        cells = [
+            Text(short(token.id) if console.is_terminal else token.id, "dim"),
+            Text(allows(token)),
+            Text(one_line(token.tenant, 30)),
+            Text(word, style),
+            Text(ago(token.last_used_at, now) or "never", "dim"),
+        ]
+        rows.append(Row(cells, Text(one_line(token.name))))
+    print_rows(console, ("token", "scopes", "tenant", "valid", "used"), "name", rows)
+
+
+def allows(token: Token) -> str:
+    """Its scopes; without any it is for one person's notifications, or to be redeemed."""
+    return ", ".join(token.scopes) or (token.kind.value if token.user_id is None else f"user {token.user_id}")
+
+
+def state_of(token: Token, now: datetime) -> tuple[str, str]:
+    """Until when it is valid, in a few words, and the style to show them in."""
+    if token.revoked_at is not None:
+        return f"revoked {ago(token.revoked_at, now)}", "red"
+    if token.expires_at is None:
+        return "until revoked", "green"
+    if token.expires_at <= now:
+        return f"expired {ago(token.expires_at, now)}", "yellow"
+    return f"ends {due_in(token.expires_at, now)}", "green"

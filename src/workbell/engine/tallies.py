@@ -1,0 +1,144 @@
+"""Tallies: what this process ends is added up here in memory, and written every few seconds.
+
+So that numbers over any time can be had without counting history. What a process has not written when it is killed is
+missing in them: they are for looking, and nothing is decided by them.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import datetime
+
+from workbell.errors import StoreError
+from workbell.model.run import Lane, Run, Status
+from workbell.model.state import Move, Transition
+from workbell.model.tally import BUCKETS, Tally
+from workbell.stores.port import Store
+
+PACE = 5.0  # seconds between two writes
+
+# By which word an attempt is counted; what was handed back or put off has not ended.
+WORDS = {Move.SUCCEED: "succeeded", Move.FAIL: "failed", Move.CANCEL: "canceled", Move.RETRY: "retried"}
+
+
+Ended = tuple[Run, Transition, datetime | None]  # what was written, and when the handler was called, if it was
+
+
+class Cell:
+    """The sums of one minute, lane and way to end."""
+
+    __slots__ = ("buckets", "count", "lane", "seconds", "wait")
+
+    def __init__(self, lane: Lane) -> None:
+        self.lane = lane
+        self.count = 0
+        self.seconds = self.wait = 0.0
+        self.buckets = [0] * (len(BUCKETS) + 1)
+
+
+class Sums:
+    """Adds up. Every run goes through here: a lane is told by its identity, because to hash one takes as long as all
+    the rest, and runs that were claimed together mostly share it. A lane that is there twice is two cells."""
+
+    def __init__(self) -> None:
+        self._minutes: dict[datetime, dict[tuple[int, str], Cell]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._minutes)
+
+    def add(self, ends: Iterable[Ended], now: datetime) -> None:
+        """What was written just now."""
+        minute = now.replace(second=0, microsecond=0)
+        cells = self._minutes.get(minute, {})
+        for run, change, started_at in ends:
+            word = WORDS.get(change.move)
+            if word is None:
+                if change.status is not Status.FAILED:
+                    continue
+                word = "failed"  # set aside, after its workers were lost
+            lane = run.lane
+            cell = cells.get((id(lane), word))
+            if cell is None:
+                cell = cells[id(lane), word] = Cell(lane)
+            cell.count += 1
+            if started_at is not None:
+                taken = (change.updated_at - started_at).total_seconds()
+                cell.seconds += taken
+                cell.buckets[bisect_left(BUCKETS, taken)] += 1
+                wait = (started_at - run.scheduled_for).total_seconds()
+                if wait > 0:
+                    cell.wait += wait
+        if cells:
+            self._minutes[minute] = cells
+
+    def tallies(self) -> list[Tally]:
+        return [
+            Tally(
+                minute=minute,
+                tenant=cell.lane.tenant,
+                queue=cell.lane.queue,
+                job=cell.lane.job,
+                status=word,
+                count=cell.count,
+                seconds=cell.seconds,
+                wait=cell.wait,
+                buckets=tuple(cell.buckets),
+            )
+            for minute, cells in self._minutes.items()
+            for (_, word), cell in cells.items()
+        ]
+
+
+class Tallies:
+    """The duty: gathers for a few seconds from the first end on, then writes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._sums = Sums()
+        self._unwritten: list[Tally] = []  # left from a write that failed
+        self._write_at = 0.0
+        self.wake: Callable[[], None] = lambda: None
+
+    def add(self, ends: Iterable[Ended]) -> None:
+        """From any thread."""
+        with self._lock:
+            was_empty = not self._sums
+            self._sums.add(ends, self._store.clock.now())
+            begun = was_empty and bool(self._sums)
+            if begun:
+                self._write_at = self._store.clock.monotonic() + PACE
+        if begun:
+            self.wake()
+
+    def step(self, _now: datetime) -> float | None:
+        """Write if it is time; the answer is how long until then, or None while there is nothing to write."""
+        if not self._sums and not self._unwritten:
+            return None
+        left = self._write_at - self._store.clock.monotonic()
+        if left > 0:
+            return left
+        self.flush()
+        return None
+
+    def flush(self) -> None:
+        with self._lock:
+            gathered = [*self._unwritten, *self._sums.tallies()]
+            self._sums, self._unwritten = Sums(), []
+        try:
+            self._store.add_tallies(gathered)
+        except StoreError:
+            self._unwritten = gathered  # and only this duty takes them from there
+            raise
+
+
+def write_at_once(store: Store, ends: Iterable[Ended]) -> None:
+    """For a process that ends a run now and then, and has no duty for it. That the run has ended is written already:
+    whoever ended it must not hear that this could not be."""
+    sums = Sums()
+    sums.add(ends, store.clock.now())
+    with suppress(StoreError):
+        store.add_tallies(sums.tallies())

@@ -1,0 +1,119 @@
+"""The verbs for finding runs among many: runs, a page of them, and how many there are. Sync, and async with an `a`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from typing import ParamSpec, TypeVar, Unpack
+
+from workbell.errors import InvalidOption
+from workbell.model.clock import aware
+from workbell.model.filter_options import FilterOptions, check_names
+from workbell.model.ids import is_id
+from workbell.model.job import name
+from workbell.model.payload_fields import read_fields
+from workbell.model.run import Run, Status
+from workbell.model.run_page import Counted, RunPage
+from workbell.schedules import Schedules
+from workbell.stores.port import Filter, Store
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+PAGE = 1000
+
+
+class Finding(ABC):
+    """The part of a client that finds runs."""
+
+    store: Store
+    tenant: str
+    schedules: Schedules
+
+    @abstractmethod
+    def hop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]: ...
+
+    def runs(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> list[Run]:
+        """Runs by filter, newest first; `before` is the id of the last run of the page before.
+
+        `bell.runs(status="failed", since=yesterday, input={"customer.id": 42})`. By an event or a field of the payload
+        all runs are looked through that the other words leave; `page_of_runs` stops after a while.
+        """
+        asked = self.filter_of(wanted, before, limit)
+        if not asked.fields and asked.event is None:
+            return self.store.list_runs(asked)
+        found: list[Run] = []
+        while True:
+            runs, looked_to = self.store.search_runs(asked._replace(limit=limit - len(found)))
+            found += runs
+            if looked_to is None or len(found) >= limit:
+                return found
+            asked = asked._replace(before=looked_to)
+
+    async def aruns(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> list[Run]:
+        return await self.hop(lambda: self.runs(before=before, limit=limit, **wanted))
+
+    def page_of_runs(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> RunPage:
+        """The same in bounded time, for a server: a page may have fewer, or none; go on `before` its `next`."""
+        runs, looked_to = self.store.search_runs(self.filter_of(wanted, before, limit))
+        return RunPage(runs, looked_to)
+
+    async def apage_of_runs(
+        self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]
+    ) -> RunPage:
+        return await self.hop(lambda: self.page_of_runs(before=before, limit=limit, **wanted))
+
+    def count_runs(self, **wanted: Unpack[FilterOptions]) -> Counted:
+        """How many runs there are by a filter: counted up to 10,000, and among no more than the last 20,000 where only
+        looking at each can tell."""
+        return self.store.count_runs(self.filter_of(wanted))
+
+    async def acount_runs(self, **wanted: Unpack[FilterOptions]) -> Counted:
+        return await self.hop(lambda: self.count_runs(**wanted))
+
+    def filter_of(self, given: FilterOptions, before: str | None = None, limit: int = 100) -> Filter:
+        """The words of a filter, checked, for the store."""
+        check_names(given)
+        if not 1 <= limit <= PAGE:
+            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
+        for word, kind, value in (("before", "a run", before), ("event", "an event", given.get("event"))):
+            if value is not None and not is_id(value):
+                raise InvalidOption(f"{word}: {value!r:.60} is no id of {kind}.")
+        since, until = given.get("since"), given.get("until")
+        user_id = given.get("user_id")
+        if user_id is not None and (not isinstance(user_id, int) or not 0 <= user_id < 2**63):
+            raise InvalidOption(f"user_id: {user_id!r:.60} is not a whole number from 0.")
+        fields = given.get("input")
+        checked = Filter(
+            self.tenant,
+            _statuses(given),
+            job=_name(given, "job"),
+            queue=_name(given, "queue"),
+            tag=_name(given, "tag"),
+            user_id=user_id,
+            before=before,
+            limit=limit,
+            since=None if since is None else aware("since", since),
+            until=None if until is None else aware("until", until),
+            target=_name(given, "target"),
+            event=given.get("event"),
+            fields=() if fields is None else read_fields(fields),
+        )
+        self.store.check()
+        schedule = given.get("schedule")
+        if schedule is not None and not is_id(schedule):
+            schedule = self.schedules.get(schedule).id
+        return checked._replace(schedule=schedule)
+
+
+def _name(given: FilterOptions, kind: str) -> str | None:
+    value = given.get(kind)
+    return None if value is None else name(kind, value, InvalidOption)
+
+
+def _statuses(given: FilterOptions) -> list[Status]:
+    status = given.get("status") or ()
+    try:
+        return [Status(word) for word in ([status] if isinstance(status, str) else status)]
+    except ValueError as error:
+        raise InvalidOption(f"status: {error}; the statuses are {', '.join(Status)}.") from None

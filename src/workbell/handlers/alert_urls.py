@@ -1,0 +1,48 @@
+"""The URLs of alerts and pings: checked when they are written, and kept out of every message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from workbell.errors import EndpointRefused, InvalidOption
+from workbell.model.alert import shown_url
+
+SOMEONE = "00000000-0000-7000-8000-000000000000"  # as long as the id of a run
+
+
+def checked_url(word: str, url: object, allow: Sequence[str]) -> str | None:
+    """A URL that may be sent to, as far as that can be said without asking for its address; none stays none."""
+    if url is None:
+        return None
+    if not isinstance(url, str):
+        raise InvalidOption(f"{word}: expected a text such as https://…, got {type(url).__name__}.")
+    from workbell.outgoing.allow import AllowList  # only where there is one
+    from workbell.outgoing.permit import check_url
+
+    try:
+        # With all that a ping adds to it: it must not be too long only then.
+        check_url(url, AllowList.parse(allow))
+        check_url(pinged_url(url, SOMEONE, failed=True), AllowList.parse(allow))
+    except EndpointRefused as error:
+        raise EndpointRefused(f"{word}: {without_url(str(error), url)}") from None
+    return url
+
+
+def pinged_url(url: str, run_id: str, *, failed: bool) -> str:
+    """Where the end of a run is pinged, in the manner of healthchecks.io."""
+    address, _, query = url.partition("?")
+    if failed:
+        address = f"{address.rstrip('/')}/fail"
+    return f"{address}?{query}&rid={run_id}" if query else f"{address}?rid={run_id}"
+
+
+def without_url(words: str, url: str) -> str:
+    """A message that `outgoing` has about a URL, with no more of that than its host."""
+    from workbell.outgoing.target import read_target, shown
+
+    beginnings = [shown(url)]
+    with suppress(EndpointRefused):
+        beginnings.append(read_target(url).shown)
+    reasons = [words.removeprefix(f"{start}: ") for start in beginnings if words.startswith(f"{start}: ")]
+    return f"{shown_url(url)}: {reasons[0] if reasons else 'it cannot be sent to.'}"

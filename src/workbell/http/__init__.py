@@ -1,0 +1,1 @@
+"""The service over HTTP: one FastAPI application, made by `make_app` from a Workbell."""

@@ -1,0 +1,25 @@
+"""An answer: JSON made by msgspec, which knows our structs, enums and times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+encode = msgspec.json.Encoder().encode
+
+
+class Answer(Response):
+    """A value as JSON; times come out as RFC 3339 in UTC."""
+
+    media_type = "application/json"
+
+    def __init__(self, value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(encode(value), status_code=status, headers=headers)
+
+
+def nothing() -> Response:
+    """Done, and there is nothing to say."""
+    return Response(status_code=204)

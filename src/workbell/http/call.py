@@ -1,0 +1,38 @@
+"""A call: one request that was let in, with the verbs of its tenant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+
+from workbell.client import Client
+from workbell.model.access import Access
+
+if TYPE_CHECKING:
+    from workbell.http.service import Service
+
+
+class Call:
+    """Who asks, for which tenant, and what it may use."""
+
+    __slots__ = ("access", "client", "request", "service", "subject", "tenant")
+
+    def __init__(self, service: Service, request: Request, access: Access, tenant: str, client: Client) -> None:
+        self.service = service
+        self.request = request
+        self.access = access
+        self.tenant = tenant
+        self.client = client
+        self.subject = ""  # what was made, for the audit log; else it is what the path names
+
+    @property
+    def address(self) -> str | None:
+        """Where the caller is, as far as the connection tells."""
+        return None if self.request.client is None else self.request.client.host
+
+
+def call_of(request: Request) -> Call:
+    """The call that a request was let in as."""
+    call: Call = request.scope["workbell.call"]
+    return call

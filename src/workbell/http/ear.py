@@ -1,0 +1,83 @@
+"""One ear on the store for the whole server: whoever waits for a change shares one thread that listens for hints."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+
+from workbell.stores.port import Store, Watch
+
+PATIENCE = 60.0
+GAP = 0.02  # seconds between two hints, however much is written
+
+
+class Ear:
+    """Hints from the store, for the event loop. Nothing listens until somebody asks."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._listeners: dict[object, Callable[[], object]] = {}
+        self._thread: threading.Thread | None = None
+        self._watch: Watch | None = None
+        self._closed = False
+
+    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
+        """Have a function called on this event loop after every hint; call the answer to stop."""
+        loop = asyncio.get_running_loop()
+        key = object()
+        with self._lock:
+            self._listeners[key] = lambda: loop.call_soon_threadsafe(heard)
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._run, name="workbell-http-ear", daemon=True)
+                self._thread.start()
+
+        def stop() -> None:
+            with self._lock:
+                self._listeners.pop(key, None)
+
+        return stop
+
+    async def wait(self, timeout: float) -> bool:
+        """Until a hint, or until the time is over; whether there was one. A hint can be missed: poll too."""
+        hint = asyncio.Event()
+        stop = self.listen(hint.set)
+        try:
+            async with asyncio.timeout(timeout):
+                await hint.wait()
+            return True
+        except TimeoutError:
+            return False
+        finally:
+            stop()
+
+    def _run(self) -> None:
+        watch = self._store.watch()
+        with self._lock:
+            self._watch = watch
+        try:
+            while not self._closed:
+                if watch.wait(PATIENCE) and not self._closed:
+                    self._tell()
+                    time.sleep(GAP)
+        finally:
+            with self._lock:
+                self._watch = None  # before it is closed: its descriptors may soon be somebody else's
+            watch.close()
+
+    def _tell(self) -> None:
+        with self._lock:
+            heard = list(self._listeners.values())
+        for tell in heard:
+            try:
+                tell()
+            except RuntimeError:  # its event loop is closed
+                continue
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            if self._watch is not None:
+                self._watch.interrupt()

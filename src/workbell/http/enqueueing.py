@@ -1,0 +1,104 @@
+"""Enqueue for many requests at once: what comes in while a transaction is being written shares the next one.
+
+A thread hop for each request would cost more than the request itself; so they gather here, and one hop checks and
+writes all of them. What is wrong with one does not touch the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from workbell.client import Client
+from workbell.errors import DuplicateRun
+from workbell.model.request import Request
+from workbell.model.run import Run
+
+MOST = 2_000  # runs in one transaction
+
+
+class Order(NamedTuple):
+    """A run that somebody asks for."""
+
+    job: str
+    payload: dict[str, Any] | None
+    options: Mapping[str, Any]
+
+
+class Waiting(NamedTuple):
+    client: Client
+    orders: Sequence[Order]
+    answer: asyncio.Future[list[Run]]
+
+
+class Enqueueing:
+    """Gathers the orders of requests that come at the same time."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._waiting: list[Waiting] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="workbell-http-enqueue")
+
+    async def put(self, client: Client, orders: Sequence[Order]) -> list[Run]:
+        """The runs that stand for these orders, once they are durable; all of them, or none and the error."""
+        loop = asyncio.get_running_loop()
+        waiting = Waiting(client, orders, loop.create_future())
+        self._waiting.append(waiting)
+        if self._writing is None or self._writing.done():
+            self._writing = loop.create_task(self._write_all())
+        return await waiting.answer
+
+    async def _write_all(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            batch = self._next()
+            for waiting, result in zip(
+                batch, await loop.run_in_executor(self._thread, self._write, batch), strict=True
+            ):
+                if waiting.answer.done():  # the caller has gone
+                    continue
+                if isinstance(result, BaseException):
+                    waiting.answer.set_exception(result)
+                else:
+                    waiting.answer.set_result(result)
+
+    def _next(self) -> list[Waiting]:
+        size, count = 0, 0
+        while count < len(self._waiting) and (not count or size + len(self._waiting[count].orders) <= MOST):
+            size += len(self._waiting[count].orders)
+            count += 1
+        batch, self._waiting = self._waiting[:count], self._waiting[count:]
+        return batch
+
+    def _write(self, batch: Sequence[Waiting]) -> list[list[Run] | BaseException]:
+        answers: list[list[Run] | BaseException] = []
+        good: list[tuple[int, list[Request]]] = []
+        for place, waiting in enumerate(batch):
+            try:
+                good.append((place, [waiting.client.request(*order[:2], **order.options) for order in waiting.orders]))
+                answers.append([])
+            except Exception as error:  # noqa: BLE001  whatever it is, it belongs to this one alone
+                answers.append(error)
+        try:
+            runs = iter(self._client.enqueue_requests([request for _, requests in good for request in requests]))
+            for place, requests in good:
+                answers[place] = [next(runs) for _ in requests]
+        except DuplicateRun:  # one that is to be rejected, and with it all that shared its transaction
+            for place, requests in good:
+                answers[place] = self._write_alone(requests)
+        except Exception as error:  # noqa: BLE001
+            for place, _ in good:
+                answers[place] = error
+        return answers
+
+    def _write_alone(self, requests: Sequence[Request]) -> list[Run] | BaseException:
+        try:
+            return self._client.enqueue_requests(requests)
+        except Exception as error:  # noqa: BLE001
+            return error
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=True)

@@ -1,0 +1,48 @@
+"""ETags: a thing's definition as a short text, so that nobody overwrites what somebody else has changed meanwhile."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.errors import PreconditionFailed
+from workbell.http.answers import Answer, encode
+
+
+def etag_of(definition: Any) -> str:
+    """Of what somebody can change, and of nothing that changes by itself."""
+    return f'"{blake2b(encode(definition), digest_size=12).hexdigest()}"'
+
+
+def answer_with(request: Request, value: Any, etag: str, status: int = 200) -> Response:
+    """The thing with its ETag; nothing, if the caller has it already."""
+    if request.method == "GET" and etag in _listed(request.headers.get("if-none-match")):
+        return Response(status_code=304, headers={"ETag": etag})
+    return Answer(value, status, {"ETag": etag})
+
+
+def check_match(request: Request, etag: str | None) -> None:
+    """Raise if the caller wants to change another version than there is. None: there is nothing yet."""
+    wanted = request.headers.get("if-match")
+    unwanted = request.headers.get("if-none-match")
+    if wanted is not None and (etag is None or (wanted.strip() != "*" and etag not in _listed(wanted))):
+        raise PreconditionFailed("It was changed by somebody else since it was read (If-Match); read it again.")
+    if unwanted is not None and unwanted.strip() == "*" and etag is not None:
+        raise PreconditionFailed("It exists already (If-None-Match: *).")
+
+
+def _listed(header: str | None) -> list[str]:
+    return [] if header is None else [part.strip().removeprefix("W/") for part in header.split(",")]
+
+
+NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "Not Modified"}}
+IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "required": False,
+    "description": "Only if it still has this ETag.",
+    "schema": {"type": "string", "maxLength": 200, "pattern": "^[!-~ ]*$"},
+}

@@ -1,0 +1,48 @@
+"""What the API tells of jobs: one description each, for the list, the ETag and whoever looks on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbell.client import Client
+from workbell.jobs_engine import JobsEngine
+from workbell.model.alert import shown_url
+from workbell.model.job import Job
+
+RETRY = ("attempts", "delay", "factor", "cap", "jitter")
+
+
+def jobs_of(client: Client, engine: JobsEngine, own: str) -> Sequence[dict[str, Any]]:
+    """Those of the code, which any tenant can have run, and those that others have put into the store.
+
+    What files say of them is known for the tenant of the program, `own`.
+    """
+    client.store.check()
+    known = {job.name: job for job in client.store.list_jobs(client.tenant)}
+    known |= {job.name: job for job in client.registry.definitions(client.store.clock, client.tenant)}
+    paused = {pause.job for pause in client.pauses() if pause.queue is None}
+    files = {job.name: job for job in engine.list()} if client.tenant == own else {}
+    return [_shown(client, known[name], paused, files.get(name)) for name in sorted(known)]
+
+
+def _shown(client: Client, job: Job, paused: set[str | None], declared: Any) -> dict[str, Any]:
+    function = client.registry.find(job.name)
+    return {
+        "name": job.name,
+        "handler": job.handler,
+        "file_path": None if declared is None else declared.file_path,
+        "here": function is not None,
+        "description": job.description,
+        "queue": job.queue,
+        "retry": None if job.retry is None else {name: getattr(job.retry, name) for name in RETRY},
+        "timeout": job.timeout,
+        **job.limits._asdict(),
+        "processor": job.processor,
+        "paused": job.name in paused,
+        "schedule": None if declared is None else declared.schedule,
+        "on": [] if declared is None else [*declared.on],
+        "alert_url": shown_url(job.alert_url),
+        "ping_url": shown_url(job.ping_url),
+        "input_schema": None if function is None else function.signature.schema,
+    }

@@ -1,0 +1,172 @@
+"""Metrics: what the workers have added up, what is in the store now, and what this server counts.
+
+Made when they are asked for, and kept for a second: each number is one read of the store, and none counts history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from workbell.client import Client
+from workbell.http.exposition import Family, Labels, Sample, histogram, written
+from workbell.http.measured import Measured
+from workbell.model.job import DELIVERY
+from workbell.model.tally import BUCKETS, Tally
+from workbell.stores.port import Counts, Store
+from workbell.version import __version__
+
+FRESH = 1.0  # seconds
+MOST_KEPT = 100  # pages, of as many tenants
+
+
+class View(NamedTuple):
+    """Whose numbers: of one tenant, or of all (none); and whether those of all are told apart."""
+
+    tenant: str | None = None
+    by_tenant: bool = False
+
+
+class Metrics:
+    """The page of each view, as it was at most a second ago."""
+
+    def __init__(self, client: Client, measured: Measured, sockets: Callable[[], int]) -> None:
+        self._client = client
+        self._measured = measured
+        self._sockets = sockets
+        self._lock = asyncio.Lock()
+        self._pages: dict[View, tuple[float, str]] = {}
+
+    async def page(self, view: View) -> str:
+        async with self._lock:  # many who ask at once get one look
+            clock = self._client.store.clock
+            made_at, text = self._pages.get(view, (-FRESH, ""))
+            if clock.monotonic() - made_at >= FRESH:
+                stored = await self._client.hop(look, self._client.store, view)
+                text = written([*stored, *_of_server(self._measured, self._sockets())])
+                if len(self._pages) >= MOST_KEPT:
+                    self._pages.clear()
+                self._pages[view] = (clock.monotonic(), text)
+            return text
+
+
+def look(store: Store, view: View) -> list[Family]:
+    """All that the store tells."""
+    now = store.clock.now()
+    totals = [one for one in store.total_tallies() if view.tenant in (None, one.tenant)]
+    every = store.counts()
+    counts = [one for one in every if view.tenant in (None, one.lane.tenant)]
+    agents = sum(agent.is_alive(now) for agent in store.list_agents(view.tenant))
+    return [
+        *_of_runs(totals, view),
+        *_of_queues(counts, totals, view, now),
+        *_of_workers(store, every, now),
+        Family("workbell_agents", "gauge", "Agents that were heard of lately.", [Sample({}, agents)]),
+    ]
+
+
+def _of_runs(totals: Iterable[Tally], view: View) -> list[Family]:
+    """By job and queue. Of attempts that ended: one that is tried again is counted as retried, and timed."""
+    ends: dict[tuple[str, ...], int] = defaultdict(int)
+    taken: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
+    seconds: dict[tuple[str, ...], float] = defaultdict(float)
+    waits: dict[tuple[str, ...], float] = defaultdict(float)
+    deliveries: dict[str, int] = defaultdict(int)
+    names = (*(("tenant",) if view.by_tenant else ()), "job", "queue")
+    for one in totals:
+        place = (*((one.tenant,) if view.by_tenant else ()), one.job, one.queue)
+        ends[(*place, one.status)] += one.count
+        for bucket, count in enumerate(one.buckets):
+            taken[place][bucket] += count
+        seconds[place] += one.seconds
+        waits[place] += one.wait
+        if one.job == DELIVERY:
+            deliveries[one.status] += one.count
+
+    def labels(place: Sequence[str], *more: str) -> Labels:
+        return dict(zip((*names, *more), place, strict=True))
+
+    durations = [
+        sample
+        for place, counts in sorted(taken.items())
+        for sample in histogram(labels(place), BUCKETS, counts, seconds[place])
+    ]
+    waited = [
+        sample
+        for place, wait in sorted(waits.items())
+        for sample in (Sample(labels(place), wait, "_sum"), Sample(labels(place), sum(taken[place]), "_count"))
+    ]
+    ended = [Sample(labels(place, "status"), count) for place, count in sorted(ends.items())]
+    sent = [Sample({"status": status}, count) for status, count in sorted(deliveries.items())]
+    return [
+        Family("workbell_runs_total", "counter", "Attempts of runs that ended, by how.", ended),
+        Family("workbell_run_duration_seconds", "histogram", "From the call of the handler to its end.", durations),
+        Family("workbell_run_wait_seconds", "summary", "From when a run was due to the call of its handler.", waited),
+        Family("workbell_webhook_deliveries_total", "counter", "Tries to deliver a webhook, by how they ended.", sent),
+    ]
+
+
+def _of_queues(counts: Sequence[Counts], totals: Iterable[Tally], view: View, now: datetime) -> list[Family]:
+    """Also of queues that are empty now: a number that comes and goes is of no use."""
+
+    def place_of(tenant: str, queue: str) -> tuple[str, ...]:
+        return (tenant, queue) if view.by_tenant else (queue,)
+
+    names = ("tenant", "queue") if view.by_tenant else ("queue",)
+    known = {place_of(one.tenant, one.queue) for one in totals}
+    known |= {place_of(one.lane.tenant, one.lane.queue) for one in counts}
+    numbers: dict[tuple[str, ...], list[int]] = {place: [0, 0, 0] for place in known}
+    ages: dict[tuple[str, ...], float] = dict.fromkeys(known, 0.0)
+    for one in counts:
+        place = place_of(one.lane.tenant, one.lane.queue)
+        found = (one.scheduled, one.queued, one.running)
+        numbers[place] = [known + new for known, new in zip(numbers[place], found, strict=True)]
+        if one.due_since is not None:
+            ages[place] = max(ages[place], (now - one.due_since).total_seconds())
+    depth = [
+        Sample({**dict(zip(names, place, strict=True)), "status": status}, number)
+        for place, listed in sorted(numbers.items())
+        for status, number in zip(("scheduled", "queued", "running"), listed, strict=True)
+    ]
+    oldest = [Sample(dict(zip(names, place, strict=True)), age) for place, age in sorted(ages.items())]
+    return [
+        Family("workbell_queue_depth", "gauge", "Runs that wait or run, by status.", depth),
+        Family("workbell_queue_oldest_age_seconds", "gauge", "How long the first in the queue has been due.", oldest),
+    ]
+
+
+def _of_workers(store: Store, every: Iterable[Counts], now: datetime) -> list[Family]:
+    alive = [worker for worker in store.list_workers() if worker.is_alive(now)]
+    slots = sum(worker.concurrency for worker in alive)
+    busy = sum(one.running for one in every if one.lane.target is None)
+    next_look = store.next_look()
+    lag = 0.0 if next_look is None else max((now - next_look).total_seconds(), 0.0)
+    states = [Sample({"state": "busy"}, busy), Sample({"state": "free"}, max(slots - busy, 0))]
+    return [
+        Family("workbell_workers", "gauge", "Workers that were heard of lately.", [Sample({}, len(alive))]),
+        Family("workbell_worker_slots", "gauge", "How many runs they work on, and could besides.", states),
+        Family("workbell_schedule_lag_seconds", "gauge", "How late the scheduler is.", [Sample({}, lag)]),
+    ]
+
+
+def _of_server(measured: Measured, sockets: int) -> list[Family]:
+    """Of this process alone."""
+    requests = [
+        Sample({"method": method, "route": route, "status": str(status)}, count)
+        for (method, route, status), count in sorted(measured.requests.items())
+    ]
+    times = [
+        Sample({"method": method, "route": route}, seconds)
+        for (method, route), seconds in sorted(measured.seconds.items())
+    ]
+    build = {"version": __version__, "python": platform.python_version()}
+    return [
+        Family("workbell_http_requests_total", "counter", "Requests that this server answered.", requests),
+        Family("workbell_http_request_seconds_total", "counter", "How long their answers took, together.", times),
+        Family("workbell_sockets", "gauge", "WebSockets that are open here.", [Sample({}, sockets)]),
+        Family("workbell_build_info", "gauge", "Which Workbell this is.", [Sample(build, 1)]),
+    ]

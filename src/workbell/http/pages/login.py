@@ -1,0 +1,74 @@
+"""From a printed URL to a session: its token is good for once, and what it is changed for lives in a cookie."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from workbell.client import Client
+from workbell.errors import Unauthorized
+from workbell.http.service import COOKIE, Service
+from workbell.model.access import EVERY_TENANT, Scope, TokenKind
+
+GOOD_FOR = timedelta(hours=24)  # a URL that nobody has opened
+SESSION = timedelta(days=7)
+
+
+def login_url(client: Client, address: str) -> str:
+    """A URL that lets its first reader in, as an operator of everything."""
+    made = client.tokens.create(
+        "sign-in URL",
+        kind=TokenKind.LOGIN,
+        scopes=[Scope.ADMIN],
+        tenant=EVERY_TENANT,
+        user_id=0,
+        expires=GOOD_FOR,
+        created_by="workbell",
+    )
+    return f"{address}/?token={made.text}"
+
+
+async def log_in(service: Service, request: Request, text: str) -> Response:
+    """Use up the token of the URL, and send the browser on to the same page without it."""
+    await service.check_door(request)
+    used = await service.client.tokens.aredeem(text, TokenKind.LOGIN)
+    if used is None:
+        raise Unauthorized(
+            "This URL has been used, or its time is over; `workbell tokens url` makes another, and so does a new start "
+            "of `workbell dev`."
+        )
+    session = await service.client.tokens.acreate(
+        "browser session",
+        kind=TokenKind.SESSION,
+        scopes=used.scopes,
+        tenant=used.tenant,
+        user_id=used.user_id,
+        expires=SESSION,
+        created_by=f"token {used.id}",
+    )
+    root = request.scope.get("root_path", "")
+    answer = RedirectResponse(f"{root}/", status_code=303)
+    answer.set_cookie(
+        COOKIE,
+        session.text,
+        max_age=int(SESSION.total_seconds()),
+        path=f"{root}/",
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return answer
+
+
+async def log_out(service: Service, request: Request) -> Response:
+    """End the session of this browser."""
+    text = request.cookies.get(COOKIE)
+    token = None if text is None else await service.verified.acheck(text)
+    if token is not None:
+        await service.client.tokens.arevoke(token.id, tenant=token.tenant)
+    root = request.scope.get("root_path", "")
+    answer = Response(status_code=204)
+    answer.delete_cookie(COOKIE, path=f"{root}/")
+    return answer

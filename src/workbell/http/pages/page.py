@@ -1,0 +1,28 @@
+"""What every page has in common: its frame, its style, and what it may load."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+# Nothing but our own style: no script, no image, no frame, no form to elsewhere.
+POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+
+def page(request: Request, title: str, body: str, status: int = 200) -> Response:
+    """A page; `body` is HTML, its parts escaped by who made it."""
+    root = escape(request.scope.get("root_path", ""))
+    text = (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<link rel="stylesheet" href="{root}/page.css"></head><body><main>{body}</main></body></html>'
+    )
+    return HTMLResponse(text, status, headers={"Content-Security-Policy": POLICY})
+
+
+async def style(_request: Request) -> Response:
+    text = files("workbell.http.pages").joinpath("page.css").read_text("utf-8")
+    return Response(text, media_type="text/css", headers={"Cache-Control": "max-age=3600"})

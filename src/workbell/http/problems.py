@@ -1,0 +1,122 @@
+"""Errors as `application/problem+json`: every error of Workbell has its status; what is no error of ours says nothing.
+
+`type` names the error's class, so that a client can raise the same one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pydantic
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell import errors
+from workbell.http.answers import encode
+
+log = logging.getLogger("workbell.http")
+
+TYPE = "urn:workbell:error:"
+SHOWN = 20  # errors of fields in one answer
+
+STATUS: Mapping[type[errors.WorkbellError], int] = {
+    errors.Unauthorized: 401,
+    errors.Forbidden: 403,
+    errors.NotFound: 404,
+    errors.RunNotFound: 404,
+    errors.ScheduleNotFound: 404,
+    errors.TriggerNotFound: 404,
+    errors.EventNotFound: 404,
+    errors.EndpointNotFound: 404,
+    errors.StoredFileNotFound: 404,
+    errors.DuplicateRun: 409,
+    errors.TriggerExists: 409,
+    errors.RunNotFinished: 409,
+    errors.LeaseLost: 409,
+    errors.KeyReused: 409,
+    errors.PreconditionFailed: 412,
+    errors.TooLarge: 413,
+    errors.TooMany: 429,
+    errors.MissingPackage: 501,
+    errors.StoreUnavailable: 503,
+    errors.SchemaMismatch: 503,
+    errors.SecretSealed: 503,
+    errors.UnknownJob: 422,
+    errors.JobsError: 422,
+    errors.InvalidPayload: 422,
+    errors.InvalidOption: 422,
+    errors.InvalidEvent: 422,
+    errors.EndpointRefused: 422,
+    errors.WorkbellError: 400,
+}
+
+
+def status_of(error: errors.WorkbellError) -> int:
+    for kind in type(error).__mro__:
+        if kind in STATUS:
+            return STATUS[kind]
+        own = kind.__dict__.get("http_status")
+        if own is not None:
+            return int(own)
+    return 400
+
+
+def problem(
+    status: int, name: str, title: str, detail: str, headers: Mapping[str, str] | None = None, **more: Any
+) -> Response:
+    body = {"type": f"{TYPE}{name}", "title": title, "status": status, "detail": detail, **more}
+    return Response(encode(body), status_code=status, headers=headers, media_type="application/problem+json")
+
+
+def of_error(error: errors.WorkbellError) -> Response:
+    status = status_of(error)
+    headers: dict[str, str] = {}
+    if status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="workbell"'
+    if status in (429, 503):
+        headers["Retry-After"] = str(getattr(error, "retry_after", 1))
+    title = (type(error).__doc__ or "").strip().partition("\n")[0]
+    more = {"run_id": error.run_id} if isinstance(error, errors.DuplicateRun) else {}
+    return problem(status, type(error).__name__, title, str(error), headers or None, **more)
+
+
+def of_fields(found: Sequence[Any]) -> Response:
+    """What pydantic found: where, and what is wrong; never what was sent, which may be a secret."""
+    listed = [
+        {"where": ".".join(str(part) for part in one["loc"]), "what": str(one["msg"])} for one in list(found)[:SHOWN]
+    ]
+    detail = "; ".join(f"{one['where']}: {one['what']}" for one in listed[:3])
+    title = "The request does not have the form that the API asks for."
+    return problem(422, "InvalidRequest", title, f"{detail}.", errors=listed)
+
+
+async def on_workbell_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, errors.WorkbellError)
+    if status_of(error) >= 500:
+        log.error("%s: %s", type(error).__name__, error)
+    return of_error(error)
+
+
+async def on_invalid(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError | pydantic.ValidationError)
+    return of_fields(error.errors())
+
+
+async def on_http(_request: Request, error: Exception) -> Response:
+    """What the framework itself refuses: no such path or method, a body that is no JSON."""
+    assert isinstance(error, HTTPException)
+    names = {404: "NotFound", 405: "MethodNotAllowed", 400: "InvalidRequest", 415: "UnsupportedMediaType"}
+    titles = {404: "There is nothing here.", 405: "This path does not know the method."}
+    title = titles.get(error.status_code, "The request cannot be read.")
+    detail = str(error.detail) if error.detail else title
+    return problem(error.status_code, names.get(error.status_code, "InvalidRequest"), title, detail, error.headers)
+
+
+async def on_crash(request: Request, error: Exception) -> Response:
+    """An error in Workbell itself: the log has it, the caller does not."""
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return problem(500, "InternalError", "Something went wrong in Workbell.", "The server's log has the details.")

@@ -1,0 +1,216 @@
+"""Agents: pair them, look at them, change them; and what an agent itself does, known by its token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.agents.describe import describe_agent, describe_handed_out, describe_kept
+from workbell.agents.lines import Line
+from workbell.agents.reports import Report
+from workbell.agents.verbs import Agents
+from workbell.agents.working import HandedOut, Working
+from workbell.http.answers import Answer, nothing
+from workbell.http.call import Call, call_of
+from workbell.http.routing import Routes
+from workbell.http.schemas.agents import (
+    AgentChange,
+    AgentShown,
+    HandedRuns,
+    HeartbeatBody,
+    HeldRun,
+    KeptRuns,
+    NewPairing,
+    PairBody,
+    PairedShown,
+    PairingShown,
+    PollBody,
+    ProgressBody,
+    ResultBody,
+    TakenShown,
+)
+from workbell.http.schemas.base import Limit, Page
+from workbell.model.access import Scope
+from workbell.model.agent import Agent
+from workbell.stores.port import Held
+
+routes = Routes("agents")
+
+SLICE = 20.0  # seconds of a long wait after which it is asked again who the agent is, and noted that it is there
+QUIET = 1.0  # between two polls of an agent for which nothing but what it cannot take is queued
+SECRET = {"Cache-Control": "no-store"}
+
+
+def _agents(call: Call) -> Agents:
+    return Agents(call.client, call.service.settings.lease_span)
+
+
+def _shown(call: Call, agent: Agent, status: int = 200) -> Answer:
+    return Answer(describe_agent(agent, call.client.store.clock.now()), status)
+
+
+# The agent itself
+
+
+async def _self(call: Call) -> tuple[Working, Agent]:
+    working = _agents(call).working
+    return working, await call.client.hop(working.agent, call.access.agent)
+
+
+@routes.add("POST", "/agents/self/poll", needs=Scope.AGENT, answers=HandedRuns)
+async def poll(request: Request, asked: PollBody) -> Response:
+    """Take runs that are aimed at this agent, waiting for one if there is none; empty after the wait."""
+    call, loop = call_of(request), asyncio.get_running_loop()
+    end, woken = loop.time() + asked.wait, False
+    while True:
+        working, agent = await _self(call)
+        if await request.is_disconnected():
+            return Answer({"runs": []})  # nobody would hear of what is claimed now
+        runs = await call.client.hop(_poll, working, agent, asked)
+        left = end - loop.time()
+        if runs or left <= 0 or call.service.stopping.is_set():
+            return Answer({"runs": [describe_handed_out(handed) for handed in runs]})
+        quiet = QUIET if woken else 0.0
+        woken = await call.service.waiting_agents.wait(agent.tenant, agent.targets, min(left, SLICE), quiet)
+
+
+def _poll(working: Working, agent: Agent, asked: PollBody) -> Sequence[HandedOut]:
+    return working.poll(
+        agent,
+        asked.session,
+        jobs=asked.jobs,
+        capacity=asked.capacity,
+        lease=asked.lease,
+        holding=_held(asked.holding),
+    )
+
+
+def _held(holding: Sequence[HeldRun]) -> Sequence[Held]:
+    return [Held(one.id, one.token) for one in holding]
+
+
+@routes.add("POST", "/agents/self/heartbeat", needs=Scope.AGENT, answers=KeptRuns)
+async def heartbeat(request: Request, asked: HeartbeatBody) -> Response:
+    """Keep the leases of runs, and hear which are lost and whose end was asked for."""
+    call = call_of(request)
+    working, agent = await _self(call)
+    kept = await call.client.hop(
+        lambda: working.heartbeat(
+            agent, asked.session, holding=_held(asked.holding), lease=asked.lease, metrics=asked.metrics
+        )
+    )
+    return Answer({"runs": [describe_kept(one) for one in kept]})
+
+
+@routes.add("POST", "/agents/self/runs/{run_id}/progress", needs=Scope.AGENT, answers=TakenShown)
+async def progress(request: Request, run_id: str, asked: ProgressBody) -> Response:
+    """Tell how far a run is, and what it logged."""
+    call = call_of(request)
+    working, agent = await _self(call)
+    lines = [Line(message=one.message, level=one.level, line=one.line, at=one.at) for one in asked.logs]
+    taken = await call.client.hop(
+        lambda: working.progress(
+            agent,
+            run_id,
+            asked.token,
+            asked.session,
+            done=asked.done,
+            total=asked.total,
+            message=asked.message,
+            lines=lines,
+        )
+    )
+    return Answer({"taken": taken})
+
+
+@routes.add("POST", "/agents/self/runs/{run_id}/result", needs=Scope.AGENT, answers=TakenShown)
+async def result(request: Request, run_id: str, asked: ResultBody) -> Response:
+    """Tell what came of a run. To send it again does no harm: it is taken once."""
+    call = call_of(request)
+    working, agent = await _self(call)
+    report = Report(
+        status=asked.status,
+        result=asked.result,
+        error=asked.error,
+        reason=asked.reason,
+        kinds=tuple(asked.kinds),
+        retry_after=asked.retry_after,
+        final=asked.final,
+    )
+    taken = await call.client.hop(lambda: working.result(agent, run_id, asked.token, report, asked.session))
+    return Answer({"taken": taken})
+
+
+@routes.add("GET", "/agents/self", needs=Scope.AGENT, answers=AgentShown)
+async def me(request: Request) -> Response:
+    """Look at oneself, as an agent."""
+    call = call_of(request)
+    return _shown(call, (await _self(call))[1])
+
+
+# Pairing
+
+
+@routes.add("POST", "/agents/pair", needs=None, open=True, answers=PairedShown, status=201)
+async def pair(request: Request, asked: PairBody) -> Response:
+    """Become an agent: exchange a pairing token for one's own."""
+    call = call_of(request)
+    agent, text = await _agents(call).apair(
+        asked.token, name=asked.name, labels=asked.labels, host=asked.host, version=asked.version
+    )
+    shown = describe_agent(agent, call.client.store.clock.now())
+    return Answer({"agent": shown, "token": text}, 201, SECRET)
+
+
+@routes.add("POST", "/agents/pairings", needs=Scope.ADMIN, answers=PairingShown, status=201)
+async def allow(request: Request, asked: NewPairing) -> Response:
+    """Allow one machine to pair: make the token that it needs."""
+    call = call_of(request)
+    token, text = await _agents(call).apairing(
+        asked.name, labels=asked.labels, expires=asked.expires, created_by=call.access.actor
+    )
+    return Answer({"id": token.id, "token": text, "expires_at": token.expires_at}, 201, SECRET)
+
+
+# Look and change
+
+
+@routes.add("GET", "/agents", needs=Scope.READ, answers=Page[AgentShown])
+async def list(  # noqa: A001
+    request: Request,
+    after: Annotated[str, Query(description="The cursor: `next` of the page before.", max_length=200)] = "",
+    limit: Limit = 100,
+) -> Response:
+    """List agents by name."""
+    call = call_of(request)
+    found = [agent for agent in await _agents(call).alist() if agent.name > after]
+    now = call.client.store.clock.now()
+    following = found[limit - 1].name if len(found) > limit else None
+    return Answer({"items": [describe_agent(agent, now) for agent in found[:limit]], "next": following})
+
+
+@routes.add("GET", "/agents/{name}", needs=Scope.READ, answers=AgentShown)
+async def get(request: Request, name: str) -> Response:
+    """Look at an agent, by its name or id."""
+    call = call_of(request)
+    return _shown(call, await _agents(call).aget(name))
+
+
+@routes.add("PATCH", "/agents/{name}", needs=Scope.ADMIN, answers=AgentShown)
+async def change(request: Request, name: str, asked: AgentChange) -> Response:
+    """Give an agent other labels, or switch it off and on."""
+    call = call_of(request)
+    verbs = _agents(call)
+    return _shown(call, await call.client.hop(lambda: verbs.change(name, labels=asked.labels, enabled=asked.enabled)))
+
+
+@routes.add("DELETE", "/agents/{name}", needs=Scope.ADMIN, status=204)
+async def delete(request: Request, name: str) -> Response:
+    """Forget an agent; its token is valid no more."""
+    await _agents(call_of(request)).adelete(name)
+    return nothing()

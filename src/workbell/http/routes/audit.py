@@ -1,0 +1,37 @@
+"""The audit log: what operators did."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.access.describe import describe_entry
+from workbell.errors import Forbidden
+from workbell.http.answers import Answer
+from workbell.http.call import call_of
+from workbell.http.routing import Routes
+from workbell.http.schemas.audit import AuditShown
+from workbell.http.schemas.base import Limit, Page
+from workbell.model.access import EVERY_TENANT, Scope
+
+routes = Routes("audit")
+
+
+@routes.add("GET", "/audit", needs=Scope.ADMIN, answers=Page[AuditShown])
+async def list(  # noqa: A001
+    request: Request,
+    every_tenant: Annotated[bool, Query(description="Of all tenants; only with a token of all.")] = False,
+    before: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
+    limit: Limit = 100,
+) -> Response:
+    """List what operators did, newest first."""
+    call = call_of(request)
+    if every_tenant and call.access.tenant != EVERY_TENANT:
+        raise Forbidden("Only a token of all tenants may see what was done for all.")
+    whose = EVERY_TENANT if every_tenant else None
+    found = await call.client.audit.alist(before=before, limit=limit, tenant=whose)
+    following = found[-1].id if len(found) == limit else None
+    return Answer({"items": [describe_entry(entry) for entry in found], "next": following})

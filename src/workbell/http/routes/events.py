@@ -1,0 +1,127 @@
+"""Events: tell facts, look at them, and ask who hears of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.emitting import Fact, emit_all
+from workbell.http.answers import Answer
+from workbell.http.call import call_of
+from workbell.http.remembering import answer_once, key_at, key_of
+from workbell.http.routing import IDEMPOTENCY_KEY, Routes
+from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.events import CloudEvent, Events, EventShown, Hearers, MatchedShown, NewEvent, NewEvents
+from workbell.model.access import Scope
+
+routes = Routes("events")
+
+CLOUD_EVENTS = "application/cloudevents+json"
+
+
+@routes.add(
+    "POST",
+    "/events",
+    needs=Scope.ENQUEUE,
+    answers=EventShown,
+    status=201,
+    body={"application/json": NewEvent, CLOUD_EVENTS: CloudEvent},
+    parameters=[IDEMPOTENCY_KEY],
+)
+async def emit(request: Request) -> Response:
+    """Tell a fact: every trigger and endpoint that matches it hears of it.
+
+    The `Idempotency-Key` becomes the event's key: told again, it is the first one that is answered. If the event has
+    a key of its own, the answer is remembered instead. A CloudEvent is taken as it is, with its `id` as the key.
+    """
+    call = call_of(request)
+    key, body = key_of(request), await request.body()
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    fact = _of_cloud_event(CloudEvent.model_validate_json(body)) if kind == CLOUD_EVENTS else None
+    if fact is None:
+        fact = _fact(NewEvent.model_validate_json(body))
+    own = fact.key is not None
+    told = fact if own else fact._replace(key=key)
+
+    async def make(_request: Request) -> Response:
+        return Answer((await call.client.hop(emit_all, call.client, [told]))[0].as_dict(), 201)
+
+    return await (answer_once(call, make) if own and key is not None else make(request))
+
+
+@routes.add(
+    "POST",
+    "/events/batch",
+    needs=Scope.ENQUEUE,
+    answers=Events,
+    status=201,
+    body=NewEvents,
+    parameters=[IDEMPOTENCY_KEY],
+)
+async def emit_batch(request: Request) -> Response:
+    """Tell up to 1,000 facts in one transaction: all of them or none."""
+    call = call_of(request)
+    asked, key = NewEvents.model_validate_json(await request.body()), key_of(request)
+    facts = [_fact(one) for one in asked.events]
+    own = any(fact.key is not None for fact in facts)
+    keyed = facts if own else [fact._replace(key=key_at(key, place)) for place, fact in enumerate(facts)]
+
+    async def make(_request: Request) -> Response:
+        events = await call.client.hop(emit_all, call.client, keyed)
+        return Answer({"items": [event.as_dict() for event in events]}, 201)
+
+    return await (answer_once(call, make) if own and key is not None else make(request))
+
+
+def _fact(asked: NewEvent) -> Fact:
+    return Fact(asked.type, asked.data, asked.subject, asked.source, asked.key)
+
+
+def _of_cloud_event(asked: CloudEvent) -> Fact:
+    return Fact(asked.type, asked.data, asked.subject, asked.source, asked.id, asked.time)
+
+
+@routes.add("GET", "/events", needs=Scope.READ, answers=Page[EventShown])
+async def list(  # noqa: A001
+    request: Request,
+    wanted: Annotated[str | None, Query(alias="type", max_length=256, description="A type or a pattern.")] = None,
+    before: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
+    limit: Limit = 100,
+) -> Response:
+    """List events, newest first; those of a pattern among the 10,000 before the cursor."""
+    found = await call_of(request).client.events.alist(type=wanted, before=before, limit=limit)
+    following = found[-1].id if len(found) == limit else None
+    return Answer({"items": [event.as_dict() for event in found], "next": following})
+
+
+@routes.add("GET", "/events/match", needs=Scope.READ, answers=Hearers)
+async def match(
+    request: Request,
+    wanted: Annotated[str, Query(alias="type", min_length=1, max_length=256, examples=["posts.created"])],
+    system: Annotated[bool | None, Query(description="One of Workbell's own; left out, the type tells.")] = None,
+) -> Response:
+    """Ask which triggers and endpoints would hear of an event of a type; nothing is told."""
+    found = await call_of(request).client.events.amatch(wanted, system=system)
+    return Answer({"items": [hearer.as_dict() for hearer in found]})
+
+
+@routes.add("GET", "/events/{event_id}", needs=Scope.READ, answers=EventShown)
+async def get(request: Request, event_id: str) -> Response:
+    """Look at an event."""
+    return Answer((await call_of(request).client.events.aget(event_id)).as_dict())
+
+
+@routes.add("GET", "/events/{event_id}/matches", needs=Scope.READ, answers=Page[MatchedShown])
+async def matches(
+    request: Request,
+    event_id: str,
+    after: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
+    limit: Limit = 100,
+) -> Response:
+    """List what an event matched, and what came of it; nothing before it was fanned out."""
+    found = await call_of(request).client.events.amatches(event_id, after=after, limit=limit)
+    following = found[-1].subscriber if len(found) == limit else None
+    return Answer({"items": [one.as_dict() for one in found], "next": following})

@@ -1,0 +1,49 @@
+"""Executions: what events started, in the words of event jobs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.http.answers import Answer
+from workbell.http.call import call_of
+from workbell.http.routing import Routes
+from workbell.http.schemas.base import Limit, Name, Page
+from workbell.http.schemas.executions import ExecutionShown, Invocations
+from workbell.model.access import Scope
+from workbell.model.execution import ExecutionStatus
+
+routes = Routes("executions")
+
+
+@routes.add("GET", "/executions", needs=Scope.READ, answers=Page[ExecutionShown])
+async def list(  # noqa: A001
+    request: Request,
+    trigger: Annotated[Name | None, Query(description="The name or id of a trigger.")] = None,
+    event: Annotated[str | None, Query(max_length=100, description="The id of an event.")] = None,
+    status: Annotated[ExecutionStatus | None, Query()] = None,
+    before: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
+    limit: Limit = 100,
+) -> Response:
+    """List what events started, newest first; the last 10,000 are looked through."""
+    found = await call_of(request).client.aexecutions(
+        trigger=trigger, event=event, status=status, before=before, limit=limit
+    )
+    following = found[-1].id if len(found) == limit else None
+    return Answer({"items": [one.as_dict() for one in found], "next": following})
+
+
+@routes.add("GET", "/executions/{execution_id}", needs=Scope.READ, answers=ExecutionShown)
+async def get(request: Request, execution_id: str) -> Response:
+    """Look at an execution."""
+    return Answer((await call_of(request).client.aexecution(execution_id)).as_dict())
+
+
+@routes.add("GET", "/executions/{execution_id}/invocations", needs=Scope.READ, answers=Invocations)
+async def invocations(request: Request, execution_id: str) -> Response:
+    """List every attempt of an execution, oldest first."""
+    found = await call_of(request).client.ainvocations(execution_id)
+    return Answer({"items": [one.as_dict() for one in found]})

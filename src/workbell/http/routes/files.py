@@ -1,0 +1,124 @@
+"""Stored files: those that jobs see as `ctx.storage`. What is sent goes to the disk as it comes, and back as it is read.
+
+A file is handed out as an attachment of no particular type: a browser must not take it for a page of this service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from tempfile import SpooledTemporaryFile
+from typing import Annotated, Any, BinaryIO
+from urllib.parse import quote
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from workbell.errors import StoredFileNotFound
+from workbell.files import CHUNK, NAME_LIMIT, Storage, StoredFile
+from workbell.http.answers import Answer, nothing
+from workbell.http.call import Call, call_of
+from workbell.http.routing import Routes
+from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.files import FileShown
+from workbell.model.access import Scope
+
+routes = Routes("files")
+
+BYTES = "application/octet-stream"
+CONTENT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The bytes.", "content": {BYTES: {"schema": {"type": "string", "format": "binary"}}}}
+}
+
+
+def _storage(call: Call) -> Storage:
+    return Storage(call.client.registry.resources.storage, tenant=call.tenant, clock=call.client.store.clock)
+
+
+@routes.add(
+    "POST",
+    "/files",
+    needs=Scope.OPERATE,
+    answers=FileShown,
+    status=201,
+    creates=True,
+    body={BYTES: {"type": "string", "format": "binary"}},
+)
+async def put(
+    request: Request,
+    filename: Annotated[str, Query(min_length=1, max_length=NAME_LIMIT, description="Kept, and never used as a path.")],
+) -> Response:
+    """Store a file: the body is its content, and `Content-Type` what it is."""
+    call = call_of(request)
+    with SpooledTemporaryFile(CHUNK) as part:
+        waiting = bytearray()
+        async for chunk in request.stream():
+            waiting += chunk
+            if len(waiting) >= CHUNK:
+                await call.client.hop(part.write, bytes(waiting))
+                waiting.clear()
+        part.write(waiting)
+        part.seek(0)
+        kind = request.headers.get("content-type")
+        made = await call.client.hop(lambda: _storage(call).put(part, filename=filename, content_type=kind))
+    call.subject = made.id
+    return Answer(made, 201)
+
+
+@routes.add("GET", "/files", needs=Scope.READ, answers=Page[FileShown])
+async def list(  # noqa: A001
+    request: Request,
+    after: Annotated[str, Query(description="The cursor: `next` of the page before.", max_length=100)] = "",
+    limit: Limit = 100,
+) -> Response:
+    """List stored files, oldest first."""
+    call = call_of(request)
+    found = await call.client.hop(lambda: _storage(call).list(after=after, limit=limit))
+    return Answer({"items": found, "next": found[-1].id if len(found) == limit else None})
+
+
+@routes.add("GET", "/files/{file_id}", needs=Scope.READ, answers=FileShown)
+async def get(request: Request, file_id: str) -> Response:
+    """Look at what is known about a file."""
+    return Answer(await _find(call_of(request), file_id))
+
+
+@routes.add("GET", "/files/{file_id}/content", needs=Scope.READ, more=CONTENT)
+async def content(request: Request, file_id: str) -> Response:
+    """Get a file's content, as an attachment."""
+    call = call_of(request)
+    file = await _find(call, file_id)
+    opened = await call.client.hop(_storage(call).open, file_id)
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.filename, safe='')}",
+        "Content-Length": str(file.size),
+        "Content-Security-Policy": "sandbox",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return StreamingResponse(_chunks(call, opened), media_type=BYTES, headers=headers)
+
+
+async def _chunks(call: Call, opened: BinaryIO) -> AsyncIterator[bytes]:
+    with opened:
+        while chunk := await call.client.hop(opened.read, CHUNK):
+            yield chunk
+
+
+@routes.add("DELETE", "/files/{file_id}", needs=Scope.OPERATE, status=204)
+async def delete(request: Request, file_id: str) -> Response:
+    """Remove a file."""
+    call = call_of(request)
+    if not await call.client.hop(_storage(call).delete, file_id):
+        raise _unknown(file_id)
+    return nothing()
+
+
+async def _find(call: Call, file_id: str) -> StoredFile:
+    found = await call.client.hop(_storage(call).get, file_id)
+    if found is None:
+        raise _unknown(file_id)
+    return found
+
+
+def _unknown(file_id: str) -> StoredFileNotFound:
+    return StoredFileNotFound(f"There is no stored file {file_id[:40]!r}; it may have been deleted.")

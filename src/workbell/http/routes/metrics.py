@@ -1,0 +1,26 @@
+"""`/metrics`, for Prometheus: with a token that may read, unless the setting http_metrics_open says that none is
+needed. A token of one tenant sees the runs and queues of that tenant."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.http.exposition import CONTENT_TYPE
+from workbell.http.metrics import View
+from workbell.http.routing import Guard
+from workbell.http.service import service_of
+from workbell.model.access import EVERY_TENANT, Scope
+
+GUARD = Guard("metrics.get", Scope.READ)
+
+
+async def metrics(request: Request) -> Response:
+    service = service_of(request)
+    asked, tenant = request.query_params, None
+    if not service.settings.http_metrics_open:
+        call = await service.admit(request, GUARD)
+        if call.access.tenant != EVERY_TENANT or "tenant" in asked:
+            tenant = call.tenant
+    view = View(tenant, asked.get("by_tenant") in ("1", "true"))
+    return Response(await service.metrics.page(view), media_type=CONTENT_TYPE)

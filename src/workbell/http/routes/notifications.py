@@ -1,0 +1,61 @@
+"""Notifications: one's own to read, and telling others."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Body, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.errors import Forbidden, InvalidOption
+from workbell.http.answers import Answer
+from workbell.http.call import Call, call_of
+from workbell.http.routing import Routes
+from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.notifications import NewNotification, NotificationShown, ReadBody, WasRead
+from workbell.model.access import Scope
+
+routes = Routes("notifications")
+
+
+@routes.add("GET", "/notifications", needs=None, answers=Page[NotificationShown])
+async def list(  # noqa: A001
+    request: Request,
+    unread: Annotated[bool, Query(description="Only those that were not read yet.")] = False,
+    before: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
+    limit: Limit = 100,
+) -> Response:
+    """List what you were told, newest first: the token's user is you."""
+    call = call_of(request)
+    found = await call.client.notifications.alist(_person(call), unread=unread, before=before, limit=limit)
+    following = found[-1].id if len(found) == limit else None
+    return Answer({"items": [one.as_dict() for one in found], "next": following})
+
+
+@routes.add("POST", "/notifications/read", needs=None, answers=WasRead)
+async def mark_read(request: Request, asked: Annotated[ReadBody, Body()]) -> Response:
+    """Mark notifications as read: some by their ids, or all."""
+    call = call_of(request)
+    if (asked.ids is None) is not asked.all:
+        raise InvalidOption("ids: give the ids of those that were read, or `all`: true; not both.")
+    return Answer({"read": await call.client.notifications.amark_read(_person(call), asked.ids)})
+
+
+@routes.add("POST", "/notifications", needs=Scope.OPERATE, answers=NotificationShown, status=201, creates=True)
+async def tell(request: Request, asked: Annotated[NewNotification, Body()]) -> Response:
+    """Tell one person something, or everybody of the tenant."""
+    client = call_of(request).client
+    if asked.user_id is not None and asked.everybody:
+        raise InvalidOption("user_id: one person, or `everybody`; not both.")
+    if asked.user_id is not None:
+        return Answer((await client.anotify(asked.user_id, asked.data)).as_dict(), 201)
+    if not asked.everybody:
+        raise InvalidOption("user_id: say whom; for all of the tenant, `everybody`: true.")
+    return Answer((await client.abroadcast(asked.data)).as_dict(), 201)
+
+
+def _person(call: Call) -> int:
+    if call.access.user_id is None:
+        raise Forbidden("The token belongs to no person, and has no notifications; make one with a user_id.")
+    return call.access.user_id

@@ -1,0 +1,224 @@
+"""Runs: make, find, look at, watch, end and repeat them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import Body, Query
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from workbell.errors import InvalidOption, WaitTimeout
+from workbell.http.answers import Answer
+from workbell.http.call import Call, call_of
+from workbell.http.enqueueing import Order
+from workbell.http.remembering import KEPT, answer_once, key_at, key_of
+from workbell.http.routing import IDEMPOTENCY_KEY, Routes
+from workbell.http.run_filter import RunFilter, run_filter
+from workbell.http.run_stream import events_of
+from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.runs import (
+    Attempts,
+    CancelBody,
+    LogLineShown,
+    MadeRun,
+    MadeRuns,
+    NewRun,
+    NewRuns,
+    RetryBody,
+    RunShown,
+    WhyShown,
+)
+from workbell.model.access import Scope
+from workbell.model.clock import EPOCH
+from workbell.model.log_line import LogLine
+from workbell.model.retry import Retry
+from workbell.model.run import Run
+from workbell.steering import CANCELED
+
+routes = Routes("runs")
+
+LONGEST_WAIT = 60.0
+FULL = {
+    "name": "full",
+    "in": "query",
+    "required": False,
+    "description": "Answer with all that there is about the run, as when it is looked at.",
+    "schema": {"type": "boolean", "default": False},
+}
+
+
+@routes.add(
+    "POST", "/runs", needs=Scope.ENQUEUE, answers=MadeRun, status=201, body=NewRun, parameters=[IDEMPOTENCY_KEY, FULL]
+)
+async def enqueue(request: Request) -> Response:
+    """Enqueue a run: have a job run by a worker.
+
+    The `Idempotency-Key` becomes the run's key for 24 hours, in the transaction that makes the run. If the run has
+    a key of its own, the answer is remembered instead.
+    """
+    call = call_of(request)
+    asked = NewRun.model_validate_json(await request.body())
+    key = key_of(request)
+
+    async def make(_request: Request) -> Response:
+        run = (await call.service.enqueueing.put(call.client, [_order(asked, key)]))[0]
+        return Answer(_made(request, run), 201)
+
+    return await (make(request) if key is None or asked.key is None else answer_once(call, make))
+
+
+@routes.add(
+    "POST",
+    "/runs/batch",
+    needs=Scope.ENQUEUE,
+    answers=MadeRuns,
+    status=201,
+    body=NewRuns,
+    parameters=[IDEMPOTENCY_KEY, FULL],
+)
+async def enqueue_batch(request: Request) -> Response:
+    """Enqueue up to 1,000 runs in one transaction: all of them or none."""
+    call = call_of(request)
+    asked = NewRuns.model_validate_json(await request.body())
+    key = key_of(request)
+
+    async def make(_request: Request) -> Response:
+        orders = [_order(one, key_at(key, place)) for place, one in enumerate(asked.runs)]
+        runs = await call.service.enqueueing.put(call.client, orders)
+        return Answer({"items": [_made(request, run) for run in runs]}, 201)
+
+    own = key is not None and any(one.key is not None for one in asked.runs)
+    return await (answer_once(call, make) if own else make(request))
+
+
+def _made(request: Request, run: Run) -> Mapping[str, Any]:
+    """What is told of a new run: all of it costs more than most callers need."""
+    full = request.query_params.get("full", "false") if request.scope["query_string"] else "false"
+    if full not in ("true", "false"):
+        raise InvalidOption(f"full: {full[:40]!r} is neither true nor false.")
+    return run.as_dict() if full == "true" else {"id": run.id, "status": run.status}
+
+
+def _order(asked: NewRun, key: str | None) -> Order:
+    """What was asked for, in the words of `bell.enqueue`; what is null counts as not said."""
+    options: dict[str, Any] = {
+        name: value
+        for name in asked.model_fields_set
+        if name not in ("job", "input") and (value := getattr(asked, name)) is not None
+    }
+    if "retry" in options:
+        options["retry"] = _retry(options["retry"])
+    if key is not None and "key" not in options:
+        options |= {"key": key, "key_for": KEPT}
+    return Order(asked.job, asked.input, options)
+
+
+def _retry(asked: RetryBody) -> Retry:
+    return Retry(**asked.model_dump())
+
+
+@routes.add("GET", "/runs", needs=Scope.READ, answers=Page[RunShown])
+async def list(  # noqa: A001
+    request: Request,
+    wanted: Annotated[RunFilter, Query()],
+    before: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
+    limit: Limit = 100,
+) -> Response:
+    """List runs by filter, newest first."""
+    call = call_of(request)
+    page = await call.client.apage_of_runs(**run_filter(request, wanted), before=before, limit=limit)
+    return Answer({"items": [run.as_dict() for run in page.runs], "next": page.next})
+
+
+@routes.add("GET", "/runs/{run_id}", needs=Scope.READ, answers=RunShown)
+async def get(
+    request: Request,
+    run_id: str,
+    wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the run to end.")] = 0,
+) -> Response:
+    """Look at a run, or wait for up to a minute until it has ended."""
+    call = call_of(request)
+    run = await call.client.aget(run_id)
+    if wait and not run.status.final:
+        run = await _wait(call, run, wait)
+    return Answer(run.as_dict())
+
+
+async def _wait(call: Call, run: Run, wait: float) -> Run:
+    try:
+        return await call.service.unless_stopped(call.client.await_(run.id, timedelta(seconds=wait)), run)
+    except WaitTimeout:
+        return await call.client.aget(run.id)
+
+
+@routes.add("GET", "/runs/{run_id}/attempts", needs=Scope.READ, answers=Attempts)
+async def attempts(request: Request, run_id: str) -> Response:
+    """List every attempt of a run, oldest first."""
+    found = await call_of(request).client.aattempts(run_id)
+    return Answer({"items": [attempt_shown(one) for one in found]})
+
+
+def attempt_shown(one: Any) -> Mapping[str, Any]:
+    names = ("run", "number", "status", "started_at", "finished_at", "worker", "error", "result")
+    return {name: getattr(one, name) for name in names}
+
+
+@routes.add("GET", "/runs/{run_id}/logs", needs=Scope.READ, answers=Page[LogLineShown])
+async def logs(
+    request: Request,
+    run_id: str,
+    after: Annotated[str | None, Query(pattern=r"^\d{1,9}:\d{1,9}$", description="`attempt:line`, the cursor.")] = None,
+    limit: Limit = 100,
+) -> Response:
+    """Read what a run's handler logged, oldest first."""
+    call = call_of(request)
+    lines = await call.client.alogs(run_id, after=_place(run_id, after), limit=limit)
+    following = f"{lines[-1].attempt}:{lines[-1].line}" if len(lines) == limit else None
+    return Answer({"items": lines, "next": following})
+
+
+def _place(run_id: str, cursor: str | None) -> LogLine | None:
+    if cursor is None:
+        return None
+    attempt, line = cursor.split(":")
+    return LogLine(run_id, int(attempt), int(line), EPOCH, "", "")
+
+
+@routes.add("GET", "/runs/{run_id}/why", needs=Scope.READ, answers=WhyShown)
+async def why(request: Request, run_id: str) -> Response:
+    """Say why a run is not running, or how it ended."""
+    call = call_of(request)
+    run = await call.client.aget(run_id)
+    return Answer({"run": run.id, "status": run.status, "why": await call.client.awhy(run_id)})
+
+
+@routes.add("POST", "/runs/{run_id}/cancel", needs=Scope.OPERATE, answers=RunShown)
+async def cancel(request: Request, run_id: str, asked: Annotated[CancelBody | None, Body()] = None) -> Response:
+    """End a run: at once if it has not started, else its handler is asked to stop."""
+    reason = CANCELED if asked is None else asked.reason
+    return Answer((await call_of(request).client.acancel(run_id, reason)).as_dict())
+
+
+@routes.add("POST", "/runs/{run_id}/retry", needs=Scope.OPERATE, answers=RunShown, status=201, creates=True)
+async def retry(request: Request, run_id: str) -> Response:
+    """Run a finished run's job again with the same input: a new run, linked by `retry_of`."""
+    return Answer((await call_of(request).client.aretry(run_id)).as_dict(), 201)
+
+
+@routes.add(
+    "GET",
+    "/runs/{run_id}/stream",
+    needs=Scope.READ,
+    more={
+        200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    },
+)
+async def stream(request: Request, run_id: str) -> Response:
+    """Watch a run with curl: server-sent events `run` and `log`, until it has ended."""
+    call = call_of(request)
+    run = await call.client.aget(run_id)
+    lines: AsyncIterator[bytes] = events_of(call, run)
+    return StreamingResponse(lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

@@ -1,0 +1,175 @@
+"""Schedules: make, see, change, pause and try them out, and ask what became of their ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.http.answers import Answer, nothing
+from workbell.http.call import Call, call_of
+from workbell.http.etags import IF_MATCH, NOT_MODIFIED, answer_with, check_match, etag_of
+from workbell.http.routing import Routes
+from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.runs import RetryBody, RunShown
+from workbell.http.schemas.schedules import (
+    CronAsked,
+    CronShown,
+    RetryPolicy,
+    ScheduleBody,
+    ScheduleShown,
+    TickShown,
+    UpcomingTicks,
+)
+from workbell.model.access import Scope
+from workbell.model.request import EnqueueOptions
+from workbell.model.retry import Retry
+from workbell.model.schedule import Schedule
+from workbell.schedules import Declaration
+from workbell.scheduling.words import in_words
+from workbell.timing import Cron
+
+routes = Routes("schedules")
+
+# What somebody can change; all else changes by itself.
+DEFINITION = "name job kind expression timezone options enabled paused".split()
+
+
+def etag(schedule: Schedule | None) -> str | None:
+    return None if schedule is None else etag_of([getattr(schedule, name) for name in DEFINITION])
+
+
+def shown(schedule: Schedule) -> dict[str, Any]:
+    retry = schedule.options.retry
+    words = {"in_words": in_words(schedule), "retry": None if retry is None else _retry_shown(retry)}
+    return schedule.as_dict() | words
+
+
+def _retry_shown(retry: Retry) -> dict[str, Any]:
+    return {name: getattr(retry, name) for name in RetryBody.model_fields}
+
+
+@routes.add("GET", "/schedules", needs=Scope.READ, answers=Page[ScheduleShown])
+async def list(  # noqa: A001
+    request: Request, after: Annotated[str, Query(max_length=200)] = "", limit: Limit = 100
+) -> Response:
+    """List the schedules by name; `after` is the cursor."""
+    found = await call_of(request).client.schedules.alist(after=after, limit=limit)
+    following = found[-1].name if len(found) == limit else None
+    return Answer({"items": [shown(one) for one in found], "next": following})
+
+
+@routes.add("GET", "/schedules/{name}", needs=Scope.READ, answers=ScheduleShown, more=NOT_MODIFIED)
+async def get(request: Request, name: str) -> Response:
+    """Look at a schedule."""
+    found = await call_of(request).client.schedules.aget(name)
+    return answer_with(request, shown(found), etag(found) or "")
+
+
+@routes.add("PUT", "/schedules/{name}", needs=Scope.OPERATE, answers=ScheduleShown, parameters=[IF_MATCH])
+async def put(request: Request, name: str, asked: ScheduleBody) -> Response:
+    """Make or change a schedule: put again with the same settings, nothing changes.
+
+    With `If-Match` only if it is still as it was read; with `If-None-Match: *` only if there is none.
+    """
+    call = call_of(request)
+    found = await call.client.hop(_put, call, name, asked)
+    return answer_with(request, shown(found), etag(found) or "")
+
+
+def _put(call: Call, name: str, asked: ScheduleBody) -> Schedule:
+    settings = {
+        word: value for word in asked.model_fields_set if word != "job" and (value := getattr(asked, word)) is not None
+    }
+    retry = settings.get("retry")
+    if isinstance(retry, RetryBody):
+        settings["retry"] = Retry(**retry.model_dump())
+    elif isinstance(retry, RetryPolicy):
+        settings["retry"] = retry.model_dump()
+    declaration = Declaration(name, asked.job, settings)  # type: ignore[arg-type]  # its keys come from the schema
+    accept = lambda old: check_match(call.request, etag(old))  # noqa: E731
+    return call.client.schedules.put_all([declaration], source="api", accept=accept)[0]
+
+
+@routes.add("DELETE", "/schedules/{name}", needs=Scope.OPERATE, status=204, parameters=[IF_MATCH])
+async def delete(request: Request, name: str) -> Response:
+    """Remove a schedule; its runs stay."""
+    schedules = call_of(request).client.schedules
+    check_match(request, etag(await schedules.aget(name)))
+    await schedules.adelete(name)
+    return nothing()
+
+
+@routes.add("POST", "/schedules/{name}/pause", needs=Scope.OPERATE, answers=ScheduleShown)
+async def pause(request: Request, name: str) -> Response:
+    """Let no tick make a run until it is resumed."""
+    return Answer(shown(await call_of(request).client.schedules.apause(name)))
+
+
+@routes.add("POST", "/schedules/{name}/resume", needs=Scope.OPERATE, answers=ScheduleShown)
+async def resume(request: Request, name: str) -> Response:
+    """Go on from the next tick."""
+    return Answer(shown(await call_of(request).client.schedules.aresume(name)))
+
+
+@routes.add("POST", "/schedules/{name}/run", needs=Scope.OPERATE, answers=RunShown, status=201, creates=True)
+async def run(request: Request, name: str) -> Response:
+    """Run its job now, with its payload and settings; its ticks go on as before."""
+    call = call_of(request)
+    schedule = await call.client.schedules.aget(name)
+    return Answer((await call.client.aenqueue(schedule.job, schedule.payload, **_options(schedule))).as_dict(), 201)
+
+
+def _options(schedule: Schedule) -> EnqueueOptions:
+    own, options = schedule.options, EnqueueOptions(priority=schedule.options.priority)
+    if own.queue is not None:
+        options["queue"] = own.queue
+    if own.retry is not None:
+        options["retry"] = own.retry
+    if own.timeout is not None:
+        options["timeout"] = own.timeout
+    if own.target is not None:
+        options["target"] = own.target
+    return options
+
+
+@routes.add("GET", "/schedules/{name}/preview", needs=Scope.READ, answers=UpcomingTicks)
+async def preview(
+    request: Request,
+    name: str,
+    n: Annotated[int, Query(ge=1, le=1000)] = 5,
+    after: Annotated[datetime | None, Query()] = None,
+) -> Response:
+    """Say when the next runs will be due."""
+    schedules = call_of(request).client.schedules
+    zone = (await schedules.aget(name)).timezone
+    return Answer(_upcoming(await schedules.apreview(name, n, after=after), zone))
+
+
+def _upcoming(times: Sequence[datetime], zone: str) -> dict[str, Any]:
+    here = ZoneInfo(zone)
+    return {"timezone": zone, "items": times, "local": [time.astimezone(here).isoformat() for time in times]}
+
+
+@routes.add("GET", "/schedules/{name}/ticks", needs=Scope.READ, answers=Page[TickShown])
+async def ticks(
+    request: Request, name: str, before: Annotated[datetime | None, Query()] = None, limit: Limit = 100
+) -> Response:
+    """Say what became of a schedule's ticks, newest first; `before` is the cursor."""
+    found = await call_of(request).client.schedules.aticks(name, before=before, limit=limit)
+    following = found[-1].due.astimezone(UTC).isoformat() if len(found) == limit else None
+    return Answer({"items": found, "next": following})
+
+
+@routes.add("POST", "/cron/preview", needs=Scope.READ, answers=CronShown)
+async def try_cron(request: Request, asked: CronAsked) -> Response:
+    """Try a cron text: in words, and when it would tick next."""
+    call = call_of(request)
+    cron = await call.client.hop(Cron, asked.cron, asked.timezone)
+    found = await call.client.hop(cron.ticks, call.client.store.clock.now(), asked.n)
+    return Answer(_upcoming(found, cron.timezone) | {"in_words": cron.describe()})

@@ -1,0 +1,36 @@
+"""Tickets for the WebSocket `/ws`, and the way there."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+
+from workbell.http.answers import Answer
+from workbell.http.call import call_of
+from workbell.http.problems import problem
+from workbell.http.routing import Routes
+from workbell.http.schemas.notifications import TicketShown
+from workbell.http.sockets.endpoint import Sockets
+from workbell.http.sockets.tickets import make_ticket
+
+routes = Routes("sockets")
+
+
+@routes.add("POST", "/sockets/tickets", needs=None, answers=TicketShown, status=201)
+async def make(request: Request) -> Response:
+    """Make a ticket for the WebSocket: open `/ws?ticket=…` with it, once, within half a minute.
+
+    The connection may do what your token may, and ends when that is revoked.
+    """
+    call = call_of(request)
+    made = await make_ticket(call.client, call.access)
+    return Answer({"ticket": made.text, "expires_at": made.token.expires_at}, 201)
+
+
+async def _no_upgrade(_request: Request) -> Response:
+    detail = "Connect to it with ws:// or wss:// and a ticket, as `/ws?ticket=…`."
+    return problem(426, "UpgradeRequired", "This is a WebSocket.", detail, {"Upgrade": "websocket"})
+
+
+SOCKET_ROUTES: list[BaseRoute] = [WebSocketRoute("/ws", Sockets()), Route("/ws", _no_upgrade)]

@@ -1,0 +1,172 @@
+"""Webhooks: have events sent elsewhere. Endpoints are shown as `describe` tells them, without what is secret."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import Body, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.errors import RunNotFound
+from workbell.http.answers import Answer, nothing
+from workbell.http.call import Call, call_of
+from workbell.http.remembering import Told, answer_secret
+from workbell.http.routes.runs import attempt_shown
+from workbell.http.routing import IDEMPOTENCY_KEY, Routes
+from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.runs import Attempts
+from workbell.http.schemas.webhooks import (
+    Deliveries,
+    DeliveryShown,
+    DisableBody,
+    EndpointChange,
+    Endpoints,
+    EndpointShown,
+    MadeEndpoint,
+    NewEndpoint,
+    ReplayBody,
+    RotateBody,
+)
+from workbell.model.access import Scope
+from workbell.model.delivery import Delivery
+from workbell.model.job import DELIVERY
+from workbell.model.run import Status
+from workbell.webhooks.verbs import BY_HAND
+
+routes = Routes("webhooks")
+
+NEVER_NULL = ("url", "patterns", "description", "secret")
+
+
+def _settings(asked: EndpointChange) -> dict[str, Any]:
+    """In the words of `bell.webhooks`; where a setting cannot be none, null is as if it were not said."""
+    given = {
+        word: value
+        for word, value in asked.model_dump(exclude_unset=True).items()
+        if value is not None or word not in NEVER_NULL
+    }
+    if "retry_config" in given:
+        given["retry"] = given.pop("retry_config")
+    return given
+
+
+async def _shown(call: Call, endpoint_id: str) -> dict[str, Any]:
+    return await call.client.webhooks.adescribe(endpoint_id)
+
+
+@routes.add("POST", "/webhooks", needs=Scope.OPERATE, answers=MadeEndpoint, status=201, parameters=[IDEMPOTENCY_KEY])
+async def add(request: Request, asked: NewEndpoint) -> Response:
+    """Have events sent to a URL. The secret, which signs every delivery, is told this once."""
+    call = call_of(request)
+
+    async def make() -> Told:
+        endpoint, secret = await call.client.webhooks.aadd(**_settings(asked))
+        call.subject = endpoint.id
+        return Told(await _shown(call, endpoint.id), {"secret": secret})
+
+    return await answer_secret(call, make)
+
+
+@routes.add("GET", "/webhooks", needs=Scope.READ, answers=Endpoints)
+async def list(request: Request) -> Response:  # noqa: A001
+    """List all endpoints, oldest first."""
+    return Answer({"items": await call_of(request).client.webhooks.adescribe_all()})
+
+
+@routes.add("GET", "/webhooks/{endpoint_id}", needs=Scope.READ, answers=EndpointShown)
+async def get(request: Request, endpoint_id: str) -> Response:
+    """Look at an endpoint, and how deliveries to it go."""
+    return Answer(await _shown(call_of(request), endpoint_id))
+
+
+@routes.add("PATCH", "/webhooks/{endpoint_id}", needs=Scope.OPERATE, answers=EndpointShown)
+async def change(request: Request, endpoint_id: str, asked: EndpointChange) -> Response:
+    """Change what is named, and leave the rest."""
+    call = call_of(request)
+    await call.client.webhooks.aupdate(endpoint_id, **_settings(asked))
+    return Answer(await _shown(call, endpoint_id))
+
+
+@routes.add("DELETE", "/webhooks/{endpoint_id}", needs=Scope.OPERATE, status=204)
+async def delete(request: Request, endpoint_id: str) -> Response:
+    """Remove an endpoint; deliveries that are not sent yet are canceled."""
+    await call_of(request).client.webhooks.adelete(endpoint_id)
+    return nothing()
+
+
+@routes.add("POST", "/webhooks/{endpoint_id}/enable", needs=Scope.OPERATE, answers=EndpointShown)
+async def enable(request: Request, endpoint_id: str) -> Response:
+    """Send again, from now on."""
+    call = call_of(request)
+    await call.client.webhooks.aenable(endpoint_id)
+    return Answer(await _shown(call, endpoint_id))
+
+
+@routes.add("POST", "/webhooks/{endpoint_id}/disable", needs=Scope.OPERATE, answers=EndpointShown)
+async def disable(request: Request, endpoint_id: str, asked: Annotated[DisableBody | None, Body()] = None) -> Response:
+    """Send nothing more; what it would have heard of is noted, and can be replayed."""
+    call = call_of(request)
+    await call.client.webhooks.adisable(endpoint_id, BY_HAND if asked is None else asked.reason)
+    return Answer(await _shown(call, endpoint_id))
+
+
+@routes.add(
+    "POST",
+    "/webhooks/{endpoint_id}/rotate",
+    needs=Scope.OPERATE,
+    answers=MadeEndpoint,
+    parameters=[IDEMPOTENCY_KEY],
+)
+async def rotate(request: Request, endpoint_id: str, asked: Annotated[RotateBody | None, Body()] = None) -> Response:
+    """Give an endpoint another secret, which is told this once; for a day, or `overlap`, the old one signs as well."""
+    call = call_of(request)
+    given = {} if asked is None else asked.model_dump(exclude_unset=True)
+
+    async def make() -> Told:
+        endpoint, secret = await call.client.webhooks.arotate(endpoint_id, **given)
+        return Told(await _shown(call, endpoint.id), {"secret": secret})
+
+    return await answer_secret(call, make, 200)
+
+
+@routes.add(
+    "POST", "/webhooks/{endpoint_id}/test", needs=Scope.OPERATE, answers=DeliveryShown, status=202, creates=True
+)
+async def test(request: Request, endpoint_id: str) -> Response:
+    """Send a `webhook.ping` to this endpoint alone; the answer is the delivery, to be looked at later."""
+    return Answer((await call_of(request).client.webhooks.atest(endpoint_id)).as_dict(), 202)
+
+
+@routes.add("POST", "/webhooks/{endpoint_id}/replay", needs=Scope.OPERATE, answers=Deliveries, status=202, creates=True)
+async def replay(request: Request, endpoint_id: str, asked: ReplayBody) -> Response:
+    """Send again: one event, or all since a time that were not delivered."""
+    found = await call_of(request).client.webhooks.areplay(endpoint_id, event=asked.event, since=asked.since)
+    return Answer({"items": _told(found)}, 202)
+
+
+@routes.add("GET", "/webhooks/{endpoint_id}/deliveries", needs=Scope.READ, answers=Page[DeliveryShown])
+async def deliveries(
+    request: Request,
+    endpoint_id: str,
+    status: Annotated[Status | None, Query()] = None,
+    before: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
+    limit: Limit = 100,
+) -> Response:
+    """List what was and will be sent to an endpoint, newest first."""
+    found = await call_of(request).client.webhooks.adeliveries(endpoint_id, status=status, before=before, limit=limit)
+    return Answer({"items": _told(found), "next": found[-1].id if len(found) == limit else None})
+
+
+def _told(found: Sequence[Delivery]) -> Sequence[dict[str, Any]]:
+    return [one.as_dict() for one in found]
+
+
+@routes.add("GET", "/webhooks/deliveries/{delivery_id}/attempts", needs=Scope.READ, answers=Attempts)
+async def attempts(request: Request, delivery_id: str) -> Response:
+    """List every try of a delivery; the `result` of each has `status_code`, `duration_ms` and `answer`."""
+    client = call_of(request).client
+    if (await client.aget(delivery_id)).job != DELIVERY:
+        raise RunNotFound(f"run {delivery_id} is no delivery of a webhook.")
+    return Answer({"items": [attempt_shown(one) for one in await client.webhooks.aattempts(delivery_id)]})

@@ -1,0 +1,53 @@
+"""The filter of runs as it is written in a URL, turned into the words of `bell.runs`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+
+from workbell.http.schemas.base import Name
+from workbell.model.run import Status
+
+FIELD = "input."
+
+
+class RunFilter(BaseModel):
+    """Which runs. Fields of the payload are asked for as `input.customer.id=42`, by a JSON value or a plain text."""
+
+    status: list[Status] = Field(default_factory=list, description="One or more statuses.")
+    job: Name | None = None
+    queue: Name | None = None
+    tag: Name | None = None
+    schedule: Name | None = Field(None, description="The name or id of a schedule.")
+    user_id: int | None = Field(None, ge=0, lt=2**63)
+    target: Name | None = None
+    event: str | None = Field(None, max_length=40)
+    since: datetime | None = Field(None, description="Made at this time or later.")
+    until: datetime | None = Field(None, description="Made before this time.")
+
+
+def run_filter(request: Request, wanted: RunFilter) -> dict[str, Any]:
+    """As `bell.runs` takes it."""
+    found: dict[str, Any] = {
+        name: value for name in RunFilter.model_fields if (value := getattr(wanted, name)) not in (None, [])
+    }
+    fields = {
+        name.removeprefix(FIELD): _value(text)
+        for name, text in request.query_params.multi_items()
+        if name.startswith(FIELD) and len(name) > len(FIELD)
+    }
+    if fields:
+        found["input"] = fields
+    return found
+
+
+def _value(text: str) -> Any:
+    """A JSON value; what is none is a text, so that `input.to=a@b.c` needs no quotes."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text

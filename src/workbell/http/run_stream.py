@@ -1,0 +1,48 @@
+"""A run as server-sent events: how it is now, then whatever changes and is logged, until it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from workbell.http.answers import encode
+from workbell.http.call import Call
+from workbell.model.log_line import LogLine
+from workbell.model.run import Run
+
+PACE = 1.0  # seconds between two looks, if no hint comes
+GAP = 0.1  # seconds that must pass between two
+ALIVE = 15.0  # seconds after which a comment tells that the stream is still there
+
+
+async def events_of(call: Call, run: Run) -> AsyncIterator[bytes]:
+    """Ends with the run, or with the server."""
+    service, client = call.service, call.client
+    last: Run | None = None
+    line: LogLine | None = None
+    quiet = 0.0
+    while True:
+        lines = await client.alogs(run.id, after=line)
+        for line in lines:
+            yield _event("log", encode(line))
+            quiet = 0.0
+        now = msgspec.structs.replace(run, lease_until=None)  # renewed again and again, and no news
+        if now != last:
+            last = now
+            yield _event("run", encode(run.as_dict()))
+            quiet = 0.0
+        if run.status.final:
+            yield _event("end", b"{}")
+            return
+        if await service.pause(GAP) or await service.hint(PACE - GAP):
+            return
+        quiet += PACE
+        if quiet >= ALIVE:
+            yield b": still here\n\n"
+            quiet = 0.0
+        run = await client.aget(run.id)
+
+
+def _event(name: str, data: bytes) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"

@@ -1,0 +1,35 @@
+"""What all schemas have in common, and the small words that many of them use."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Item = TypeVar("Item")
+
+RUN_ID = "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"
+AT = "2026-11-16T09:00:00Z"
+
+
+class Shown(BaseModel):
+    """Something that the API answers."""
+
+
+class Asked(BaseModel):
+    """Something that the API is sent: a word that is misspelt is refused, not passed over."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Page(BaseModel, Generic[Item]):
+    """A page of a list; `next` is the cursor of the next page, none on the last one."""
+
+    items: list[Item]
+    next: str | None = None
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Limit = Annotated[int, Field(ge=1, le=1000)]
+Seconds = Annotated[float, Field(ge=0, le=10_000_000_000)]
+Json = Any

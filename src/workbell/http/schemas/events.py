@@ -1,0 +1,107 @@
+"""Events, what they matched, and who would hear of one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from workbell.http.schemas.base import AT, RUN_ID, Asked, Shown
+from workbell.model.event import MatchOutcome
+
+Text = str | None
+EVENT = {"type": "posts.created", "data": {"id": 7}, "subject": "7", "key": "post-7"}
+
+
+class NewEvent(Asked):
+    """A fact to be told. Of events with one source and key there is one."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EVENT]})
+
+    type: str = Field(min_length=1, max_length=256, description="Segments with dots between them.")
+    data: Any = None
+    subject: Text = Field(None, min_length=1, max_length=1024)
+    source: Text = Field(None, min_length=1, max_length=1024)
+    key: Text = Field(None, min_length=1, max_length=200, description="What you know it by.")
+
+
+class NewEvents(Asked):
+    """Many facts, told in one transaction: all of them or none."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"events": [EVENT]}]})
+
+    events: list[NewEvent] = Field(min_length=1, max_length=1000)
+
+
+class CloudEvent(Asked):
+    """A fact as CloudEvents 1.0 writes it in JSON; its `id` becomes the key. Extensions are passed over."""
+
+    model_config = ConfigDict(
+        extra="ignore",
+        json_schema_extra={
+            "examples": [
+                {"specversion": "1.0", "id": "post-7", "source": "/blog", "type": "posts.created", "data": {"id": 7}}
+            ]
+        },
+    )
+
+    specversion: Literal["1.0"]
+    id: str = Field(min_length=1, max_length=200)
+    source: str = Field(min_length=1, max_length=1024)
+    type: str = Field(min_length=1, max_length=256)
+    subject: Text = Field(None, min_length=1, max_length=1024)
+    time: datetime | None = None
+    data: Any = None
+    data_base64: None = Field(None, description="Data that is not JSON is not taken.")
+
+
+class EventShown(Shown):
+    """A fact that was told."""
+
+    id: str = Field(examples=[RUN_ID])
+    type: str = Field(examples=["posts.created"])
+    source: str = Field(examples=["/blog"])
+    subject: str | None
+    time: datetime = Field(examples=[AT])
+    data: Any = Field(examples=[{"id": 7}])
+    key: str | None
+    tenant: str
+    system: bool = Field(description="Told by Workbell itself.")
+    depth: int = Field(description="How many events lie behind it, each the cause of the next.")
+    cause: str | None = Field(description="The run that emitted it, or that it is about.")
+    created_at: datetime
+    fanned_out_at: datetime | None = Field(description="When it was held against all triggers and endpoints.")
+
+
+class Events(Shown):
+    items: list[EventShown]
+
+
+class MatchedShown(Shown):
+    """What an event matched, and what came of it."""
+
+    event: str
+    kind: Literal["trigger", "endpoint"] | None = Field(description="None once it was removed.")
+    subscriber: str = Field(description="The id of the trigger or endpoint.")
+    name: str | None = Field(description="Of an endpoint, its URL without the query.")
+    outcome: MatchOutcome
+    run: str | None
+    reason: str | None
+    created_at: datetime
+
+
+class HearerShown(Shown):
+    """A trigger or an endpoint that hears of a type; only if it is enabled does anything come of it."""
+
+    kind: Literal["trigger", "endpoint"]
+    id: str
+    name: str = Field(description="Of an endpoint, its URL without the query.")
+    patterns: list[str] = Field(description="Those of its patterns that match.")
+    enabled: bool
+    reason: str | None = Field(description="Why it is disabled, where that was noted.")
+    job: str | None = Field(description="What a trigger starts.")
+
+
+class Hearers(Shown):
+    items: list[HearerShown]

@@ -1,0 +1,65 @@
+"""Jobs as the API shows them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from workbell.http.schemas.base import Shown
+from workbell.http.schemas.runs import RetryBody
+
+
+class JobShown(Shown):
+    """What can be run: its defaults and limits, and the form of its input where its code is known here."""
+
+    name: str = Field(examples=["send"])
+    handler: str = Field(examples=["shop:send"])
+    file_path: str | None
+    here: bool = Field(description="Whether the server itself knows the code.")
+    description: str
+    queue: str
+    retry: RetryBody | None
+    timeout: float | None
+    concurrency: int | None
+    concurrency_key: str | None
+    rate: str | None
+    rate_key: str | None
+    processor: bool
+    paused: bool
+    schedule: str | None = Field(description="The cron text of its file or code.")
+    on: list[str] = Field(description="Patterns of the events that start it.")
+    alert_url: str | None
+    ping_url: str | None
+    input_schema: dict[str, Any] | None = Field(description="JSON Schema of its arguments.")
+
+
+class JobProblem(Shown):
+    """What is wrong with a job file; its last good version goes on."""
+
+    path: str
+    line: int | None
+    message: str
+
+
+class Jobs(Shown):
+    items: list[JobShown]
+    problems: list[JobProblem]
+
+
+class PauseShown(Shown):
+    """What is paused, and since when; none stands for all."""
+
+    tenant: str
+    queue: str | None
+    job: str | None
+    since: datetime
+
+
+class Pauses(Shown):
+    items: list[PauseShown]
+
+
+class Resumed(Shown):
+    ended: int = Field(description="How many pauses ended.")

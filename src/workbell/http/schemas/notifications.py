@@ -1,0 +1,51 @@
+"""Notifications, and tickets for the WebSocket that brings them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from workbell.http.schemas.base import AT, RUN_ID, Asked, Shown
+
+
+class NotificationShown(Shown):
+    """Something that a person was told, or everybody (`user_id` null)."""
+
+    id: str = Field(examples=[RUN_ID])
+    user_id: int | None
+    data: Any
+    created_at: datetime = Field(examples=[AT])
+    read: bool
+    read_at: datetime | None
+
+
+class NewNotification(Asked):
+    """Something to tell one person, or everybody of the tenant: `user_id` or `everybody`."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"user_id": 7, "data": {"text": "Your report is ready."}}]}
+    )
+
+    user_id: int | None = Field(None, ge=0, lt=2**63)
+    everybody: bool = False
+    data: Any
+
+
+class ReadBody(Asked):
+    """Which notifications were read: these, or all that there are."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": [RUN_ID]}, {"all": True}]})
+
+    ids: list[str] | None = Field(None, max_length=1000)
+    all: bool = False
+
+
+class WasRead(Shown):
+    read: int = Field(description="How many of them were unread.")
+
+
+class TicketShown(Shown):
+    ticket: str = Field(examples=["wb_…"])
+    expires_at: datetime = Field(examples=[AT])

@@ -1,0 +1,77 @@
+"""Triggers, and the retry policies of event jobs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import ConfigDict, Field
+
+from workbell.http.schemas.base import RUN_ID, Asked, Name, Shown
+
+Pattern = Field(min_length=1, max_length=256, examples=["posts.*"])
+LONGEST = 3_153_600_000_000  # a hundred years
+
+
+class RetryConfig(Asked):
+    """How often something is tried, and how long is waited in between; what is left out is as by default."""
+
+    max_attempts: int = Field(3, ge=1, le=1_000_000)
+    initial_delay_ms: float = Field(1000, ge=0, le=LONGEST)
+    backoff_multiplier: float = Field(2, ge=1, le=1000)
+    max_delay_ms: float = Field(60_000, ge=0, le=LONGEST)
+
+
+class NewTrigger(Asked):
+    """A job to be started on every event that matches."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "mails", "event_pattern": "posts.*", "processor_name": "mail"}]},
+    )
+
+    name: Name
+    event_pattern: str = Pattern
+    processor_name: Name = Field(description="A job that takes an event.")
+    description: str = Field("", max_length=2000)
+    enabled: bool = True
+    retry_config: RetryConfig | None = None
+
+
+class TriggerChange(Asked):
+    """What is to be otherwise. Null is as if it were not said; `retry_config` is taken away by it."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"event_pattern": "posts.**"}]})
+
+    name: Name | None = None
+    event_pattern: str | None = Field(None, min_length=1, max_length=256)
+    processor_name: Name | None = None
+    description: str | None = Field(None, max_length=2000)
+    enabled: bool | None = None
+    retry_config: RetryConfig | None = None
+
+
+class RetryConfigShown(Shown):
+    max_attempts: int
+    initial_delay_ms: float
+    backoff_multiplier: float
+    max_delay_ms: float
+
+
+class TriggerShown(Shown):
+    """Which events start which job."""
+
+    id: str = Field(examples=[RUN_ID])
+    name: str = Field(examples=["mails"])
+    description: str
+    event_pattern: str = Field(examples=["posts.*"])
+    processor_name: str = Field(examples=["mail"])
+    enabled: bool
+    retry_config: RetryConfigShown | None
+    source: str = Field(description="`api`, or the code that declares it.")
+    tenant: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class Triggers(Shown):
+    items: list[TriggerShown]

@@ -1,0 +1,33 @@
+"""Workers, and what they are doing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import Field
+
+from workbell.http.schemas.base import Shown
+from workbell.http.schemas.runs import RunShown
+
+
+class WorkerShown(Shown):
+    """One worker process. Its `runs` are those of the tenant; `busy` counts all that it holds."""
+
+    id: str
+    host: str = Field(examples=["box-1"])
+    pid: int
+    incarnation: str
+    version: str
+    queues: list[str] | None = Field(description="None: all of them.")
+    jobs: list[str]
+    concurrency: int
+    started_at: datetime
+    seen_at: datetime
+    stopping: bool
+    alive: bool = Field(description="Whether it was heard of lately.")
+    busy: int
+    runs: list[RunShown]
+
+
+class Workers(Shown):
+    items: list[WorkerShown]

@@ -1,0 +1,78 @@
+"""The web server around the application: where it listens, and how it stops at once although streams are open."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+
+from workbell.errors import SettingsError
+from workbell.http.app import make_app
+from workbell.http.binding import check_open
+from workbell.http.service import Service
+from workbell.http.sockets.protocol import SocketProtocol
+
+log = logging.getLogger("workbell.http")
+
+FRAME = 64 * 1024  # bytes of one message on a socket
+LAST_ANSWERS = 0.5  # seconds that requests have to end, when we are stopped
+
+
+class Server(uvicorn.Server):
+    """One that leaves the signals to us."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class Listening:
+    """A server that listens, on the event loop of whoever made it."""
+
+    def __init__(self, service: Service, sock: socket.socket) -> None:
+        check_open(service.settings, sock.getsockname()[0])  # the app may have other settings than who bound it
+        self.service = service
+        self.port: int = sock.getsockname()[1]
+        self._socket = sock
+        config = uvicorn.Config(
+            make_app(service),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            ws=SocketProtocol,
+            ws_max_size=FRAME,
+            ws_per_message_deflate=False,
+            timeout_graceful_shutdown=1,
+            lifespan="on",
+            proxy_headers=False,
+        )
+        self._server = Server(config)
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Until requests are answered."""
+        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        while not self._server.started:
+            if self._task.done():
+                self._task.result()
+                raise SettingsError("The HTTP server ended as it started; the log says why.")
+            await asyncio.sleep(0.005)
+
+    async def stop(self) -> None:
+        """No new requests; streams, sockets and long polls are told to end, and what does not is cut."""
+        if self._task is None:
+            return
+        self.service.stop()
+        self._server.should_exit = True
+        done, _ = await asyncio.wait({self._task}, timeout=LAST_ANSWERS)
+        if not done:
+            self._server.force_exit = True
+            await asyncio.wait({self._task}, timeout=LAST_ANSWERS)
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        await self.service.close()
+        self._socket.close()

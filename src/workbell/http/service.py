@@ -1,0 +1,229 @@
+"""The service: what all routes share, and who is let in."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from starlette.requests import HTTPConnection, Request
+
+from workbell.agents.waiting import Waiting
+from workbell.client import Client
+from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unauthorized
+from workbell.http.buckets import Buckets
+from workbell.http.call import Call
+from workbell.http.ear import Ear
+from workbell.http.enqueueing import Enqueueing
+from workbell.http.measured import Measured
+from workbell.http.metrics import Metrics
+from workbell.http.origins import allowed_hosts, host_is_allowed, origin_is_allowed
+from workbell.http.sockets.hub import Hub
+from workbell.jobs_engine import JobsEngine
+from workbell.model.access import EVERY_TENANT, Access, Scope, access_of
+from workbell.model.job import name as checked_name
+from workbell.notices.bus import Bus
+from workbell.settings import Settings
+
+if TYPE_CHECKING:
+    from workbell.http.routing import Guard
+
+T = TypeVar("T")
+
+AuthHook = Callable[[HTTPConnection], Access | Awaitable[Access | None] | None]
+
+COOKIE = "workbell_session"
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+MOST_CLIENTS = 10_000
+FAILURES = 10.0  # a second, of one address, that may come without a valid token; and 50 at once
+EVERYTHING = frozenset({Scope.ADMIN})
+
+
+class Service:
+    """What is served: the verbs of a Workbell, its settings, and what was made for serving them."""
+
+    def __init__(
+        self,
+        client: Client,
+        settings: Settings,
+        bus: Bus,
+        jobs: JobsEngine,
+        *,
+        auth: AuthHook | None = None,
+        listen: str | None = None,
+    ) -> None:
+        self.client = client
+        self.settings = settings
+        self.bus = bus
+        self.jobs = jobs
+        self.auth = auth
+        self.hosts = allowed_hosts(listen, settings.http_hosts)
+        self.stopping = asyncio.Event()
+        self.verified = client.verified
+        self.enqueueing = Enqueueing(client)
+        self.ear = Ear(client.store)
+        self.waiting_agents = Waiting(client.store, client.hop, self.ear.listen, self.stopping)
+        self.measured = Measured()
+        self.hub = Hub(self)
+        self.metrics = Metrics(client, self.measured, lambda: len(self.hub))
+        self._clients = {client.tenant: client}
+        self._failures = Buckets(FAILURES, 5 * FAILURES)
+        self._rates = Buckets(settings.http_rate, max(settings.http_rate, 1)) if settings.http_rate else None
+
+    # Who is let in
+
+    async def admit(self, request: Request, guard: Guard) -> Call:
+        """A request that may go on; else the error that says why not."""
+        if guard.open:
+            await self.check_door(request)
+            return Call(self, request, Access(actor="nobody"), self.client.tenant, self.client)
+        access = await self.access_of(request)
+        if guard.needs is not None and not access.may(guard.needs):
+            raise Forbidden(f"This needs the scope {guard.needs!s}, and {access.actor} has {_listed(access.scopes)}.")
+        if self._rates is not None:
+            wait = self._rates.take(access.token or access.actor, time.monotonic())
+            if wait:
+                raise _too_many(f"{access.actor} may ask {self.settings.http_rate:g} times a second.", wait)
+        tenant = self._tenant_of(request, access)
+        return Call(self, request, access, tenant, self.client_of(tenant))
+
+    async def access_of(self, connection: HTTPConnection) -> Access:
+        """Who asks, by token, by the cookie of a session or as the app's own hook says."""
+        headers = connection.headers
+        if self.hosts and not host_is_allowed(headers.get("host"), self.hosts):
+            raise Forbidden("The Host header names no host of this service; the setting http_hosts lists them.")
+        if self.auth is not None:
+            found = self.auth(connection)
+            access = await found if isinstance(found, Awaitable) else found
+            if access is not None:
+                self._check_origin(connection)
+                return access
+        text = _bearer(headers.get("authorization"))
+        if text is None:
+            text = connection.cookies.get(COOKIE) if "cookie" in headers else None
+            if text is not None or self.settings.http_auth == "none":
+                self._check_origin(connection)  # a browser sends these by itself, whoever's page asks for it
+        if text is None and self.settings.http_auth == "none":
+            return Access(tenant=EVERY_TENANT, scopes=EVERYTHING, actor="anybody", user_id=0)
+        if text is None:
+            raise Unauthorized("There is no token; send it as `Authorization: Bearer wb_…`.")
+        token = await self.verified.acheck(text)
+        if token is None:
+            self._count_failure(connection)
+            raise Unauthorized("The token is not valid; it may have expired or been revoked.")
+        return access_of(token)
+
+    async def check_door(self, connection: HTTPConnection) -> None:
+        """For who has no token: not too often."""
+        if self.hosts and not host_is_allowed(connection.headers.get("host"), self.hosts):
+            raise Forbidden("The Host header names no host of this service; the setting http_hosts lists them.")
+        self._count_failure(connection)
+
+    def _count_failure(self, connection: HTTPConnection) -> None:
+        address = connection.client.host if connection.client is not None else "nobody"
+        wait = self._failures.take(address, time.monotonic())
+        if wait:
+            raise _too_many("Too many requests without a valid token came from this address.", wait)
+
+    def _check_origin(self, connection: HTTPConnection) -> None:
+        if connection.scope.get("method", "GET") in SAFE and connection.scope["type"] == "http":
+            return
+        headers = connection.headers
+        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            raise Forbidden("A page of another site sent this; only this service's own pages may.")
+        if not origin_is_allowed(headers.get("origin"), headers.get("host"), self.hosts):
+            raise Forbidden("A page of another site sent this; only this service's own pages may.")
+
+    # Tenants
+
+    def _tenant_of(self, request: Request, access: Access) -> str:
+        named = request.query_params.get("tenant") if request.scope["query_string"] else None
+        own = self.client.tenant if access.tenant == EVERY_TENANT else access.tenant
+        if named is None or named == own:
+            return own
+        if named == EVERY_TENANT:
+            raise InvalidOption("tenant: `*` stands for all of them, and a call is for one; name it.")
+        if not access.may_act_for(named):
+            raise NotFound(f"There is no tenant {named[:40]!r} here.")
+        return checked_name("tenant", named, InvalidOption)
+
+    def client_of(self, tenant: str) -> Client:
+        """The verbs of a tenant."""
+        found = self._clients.get(tenant)
+        if found is None:
+            if len(self._clients) >= MOST_CLIENTS:
+                self._clients = {self.client.tenant: self.client}
+            found = self._clients[tenant] = self.client.for_tenant(tenant)
+        return found
+
+    # What was done
+
+    async def note(self, call: Call, action: str) -> None:
+        """An operator's action, for the audit log."""
+        request = call.request
+        subject = call.subject or "/".join(str(part) for part in request.path_params.values())
+        detail: dict[str, Any] = {"method": request.method, "path": request.url.path}
+        await call.client.hop(
+            lambda: call.client.audit.add(
+                action, subject, actor=call.access.actor, detail=detail, address=call.address, tenant=call.tenant
+            )
+        )
+
+    # Waiting, which ends with the server
+
+    async def pause(self, seconds: float) -> bool:
+        """Let time pass; whether the server stops."""
+        return await self._until_stopped(asyncio.sleep(seconds))
+
+    async def hint(self, seconds: float) -> bool:
+        """Until something may have changed in the store, or the time is over; whether the server stops."""
+        return await self._until_stopped(self.ear.wait(seconds))
+
+    async def _until_stopped(self, waiting: Coroutine[Any, Any, Any]) -> bool:
+        await self.unless_stopped(waiting, None)
+        return self.stopping.is_set()
+
+    async def unless_stopped(self, waiting: Coroutine[Any, Any, T], otherwise: T) -> T:
+        """What is waited for; as soon as the server stops, something else."""
+        work = asyncio.ensure_future(waiting)
+        stopped = asyncio.ensure_future(self.stopping.wait())
+        try:
+            await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            return work.result() if work.done() else otherwise
+        finally:
+            work.cancel()
+            stopped.cancel()
+
+    def stop(self) -> None:
+        """Streams and sockets end now."""
+        self.stopping.set()
+        self.ear.close()
+
+    async def close(self) -> None:
+        """After the last request."""
+        self.stop()
+        await asyncio.get_running_loop().run_in_executor(None, self.enqueueing.close)
+
+
+def service_of(connection: HTTPConnection) -> Service:
+    """The service behind the application that a request came to."""
+    found: Service = connection.scope["app"].state.service
+    return found
+
+
+def _bearer(header: str | None) -> str | None:
+    if header is None:
+        return None
+    kind, _, text = header.partition(" ")
+    return text.strip() if kind.lower() == "bearer" else None
+
+
+def _listed(scopes: frozenset[Scope]) -> str:
+    return ", ".join(sorted(scopes)) or "none"
+
+
+def _too_many(message: str, wait: float) -> TooMany:
+    error = TooMany(f"{message} Ask again in {wait:.1f} s.")
+    error.retry_after = max(1, round(wait))
+    return error

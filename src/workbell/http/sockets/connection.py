@@ -1,0 +1,186 @@
+"""One client: a task that hears it, one that tells it, and what it has subscribed to."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol
+
+from workbell.client import Client
+from workbell.errors import Forbidden, InvalidOption, TooMany, WorkbellError
+from workbell.http.sockets import frames
+from workbell.http.sockets.feed import UNREAD, Feed, PassedOn
+from workbell.http.sockets.frames import Ping, Read, Said, Subscribe, Topic, Unsubscribe
+from workbell.http.sockets.outbox import Outbox
+from workbell.http.sockets.topics import filter_of
+from workbell.http.sockets.views import Look
+from workbell.http.sockets.wire import TRY_AGAIN_LATER, Gone, Wire
+from workbell.model.access import Access, Scope
+
+if TYPE_CHECKING:
+    from workbell.http.sockets.hub import Hub
+
+MOST_SUBSCRIPTIONS = 20
+
+
+class Source(Protocol):
+    """Something that has messages for the client."""
+
+    def next(self) -> str | None: ...
+
+
+class Connection:
+    def __init__(self, hub: Hub, wire: Wire, access: Access, client: Client) -> None:
+        self.access = access
+        self.client = client
+        self.feed: Feed | None = None
+        self._hub = hub
+        self._wire = wire
+        self._answers = Outbox()
+        self._sources: dict[str, Source] = {}
+        self._turns: deque[str] = deque()  # whose message comes next
+        self._feed_name = ""
+        self._passed_on = PassedOn()
+        self._wake = asyncio.Event()
+        self._ended: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
+        self._saying_since: float | None = None
+
+    async def run(self) -> None:
+        """Until the client goes, or is sent away."""
+        self.tell(frames.CONNECTED)
+        tasks = [asyncio.create_task(self._hear_all()), asyncio.create_task(self._say_all())]
+        try:
+            ends: list[asyncio.Future[Any]] = [*tasks, self._ended]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+            for name in list(self._sources):
+                self._leave(name)
+        if self._ended.done():
+            await self._wire.end(*self._ended.result())
+        for outcome in outcomes:
+            if isinstance(outcome, Exception) and not isinstance(outcome, Gone):
+                raise outcome
+
+    def end(self, code: int, reason: str) -> None:
+        """Send the client away, without waiting for it."""
+        if not self._ended.done():
+            self._ended.set_result((code, reason))
+
+    def is_stuck(self, patience: float) -> bool:
+        """Whether it has not taken the last message for so long."""
+        return self._saying_since is not None and time.monotonic() - self._saying_since > patience
+
+    # To the client
+
+    def tell(self, text: str) -> None:
+        if not self._answers.put(text):
+            self._too_slow()
+        self._wake.set()
+
+    def _too_slow(self) -> None:
+        self.end(TRY_AGAIN_LATER, "you read too slowly; connect again")
+
+    async def _say_all(self) -> None:
+        while True:
+            text = self._next()
+            if text is None:
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            self._saying_since = time.monotonic()
+            await self._wire.say(text)
+            self._saying_since = None
+
+    def _next(self) -> str | None:
+        """Answers first, then what the subscriptions have, in turns."""
+        text = self._answers.take()
+        if text is not None:
+            return text
+        for _ in range(len(self._turns)):
+            name = self._turns[0]
+            self._turns.rotate(-1)
+            text = self._sources[name].next()
+            if text is not None:
+                return text
+        return None
+
+    # From the client
+
+    async def _hear_all(self) -> None:
+        while True:
+            heard = await self._wire.hear()
+            name = None
+            try:
+                said = frames.decode(heard)
+                name = said.id if isinstance(said, Subscribe | Unsubscribe) else None
+                await self._on(said)
+            except WorkbellError as error:
+                self.tell(frames.refused(type(error).__name__, str(error), name))
+
+    async def _on(self, said: Said) -> None:
+        match said:
+            case Ping():
+                self.tell(frames.PONG)
+            case Subscribe():
+                await self._subscribe(said)
+            case Unsubscribe(name):
+                if name not in self._sources:
+                    raise InvalidOption(f"id: there is no subscription {name!r}.")
+                self._leave(name)
+                self.tell(frames.unsubscribed(name))
+            case Read(ids):
+                count = await self.client.notifications.amark_read(self._person(), ids)
+                self.tell(frames.was_read(count))
+
+    async def _subscribe(self, asked: Subscribe) -> None:
+        if asked.id in self._sources:
+            raise InvalidOption(f"id: there is a subscription {asked.id!r} already; choose another name.")
+        if len(self._sources) >= MOST_SUBSCRIPTIONS:
+            raise TooMany(f"a connection may have {MOST_SUBSCRIPTIONS} subscriptions; end one of them.")
+        filter_of(asked)
+        if asked.topic is Topic.NOTIFICATIONS:
+            await self._subscribe_to_notifications(asked)
+            return
+        if not self.access.may(Scope.READ):
+            raise Forbidden(f"the topic {asked.topic} needs the scope read.")
+        look = await self._hub.views.look(self._hub.source_of(self.client), asked, self._wake.set)
+        self._add(asked.id, look)
+
+    async def _subscribe_to_notifications(self, asked: Subscribe) -> None:
+        person = self._person()
+        if self.feed is not None:
+            raise InvalidOption(f"id: the subscription {self._feed_name!r} has the notifications already.")
+        feed = self.feed = Feed(asked.id, self._passed_on, self._wake.set, self._too_slow)
+        self._feed_name = asked.id
+        try:
+            await self._hub.join_feed(self)  # from here on new ones come in; only then is read what was there before
+            unread = await self.client.notifications.alist(person, unread=True, limit=UNREAD)
+        except BaseException:
+            self.feed = None
+            self._hub.leave_feed(self)
+            raise
+        self._add(asked.id, feed)
+        feed.open(reversed(unread))
+
+    def _person(self) -> int:
+        if self.access.user_id is None:
+            raise Forbidden("the token belongs to no person, and has no notifications; make one with a user_id.")
+        return self.access.user_id
+
+    def _add(self, name: str, source: Source) -> None:
+        self._sources[name] = source
+        self._turns.append(name)
+        self.tell(frames.subscribed(name))
+
+    def _leave(self, name: str) -> None:
+        source = self._sources.pop(name)
+        self._turns.remove(name)
+        if isinstance(source, Look):
+            source.leave()
+        else:
+            self.feed = None
+            self._hub.leave_feed(self)

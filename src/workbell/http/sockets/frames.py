@@ -1,0 +1,112 @@
+"""What a client and the server say to each other over `/ws`: JSON, one object a frame."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+
+from workbell.errors import InvalidOption
+
+FRAME_LIMIT = 64 * 1024  # bytes of what a client may send at once
+CHUNK = 256 * 1024  # letters, above which what there is to tell is told in several frames
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+SubscriptionId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+
+
+class Topic(StrEnum):
+    RUNS = "runs"
+    RUN = "run"
+    JOBS = "jobs"
+    SCHEDULES = "schedules"
+    NOTIFICATIONS = "notifications"
+
+
+class Subscribe(
+    msgspec.Struct, frozen=True, tag_field="type", tag="subscribe", forbid_unknown_fields=True, kw_only=True
+):
+    """Tell me of this, under a name that I choose. The other words are the filter, as in GET /runs."""
+
+    id: SubscriptionId
+    topic: Topic
+    run: str | None = None  # for the topic `run`: which
+    status: str | list[str] | None = None
+    job: Name | None = None
+    queue: Name | None = None
+    tag: Name | None = None
+    schedule: Name | None = None
+    user_id: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | None = None
+    target: Name | None = None
+    event: Name | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    input: dict[str, str | int | float | bool | None] | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+
+
+class Unsubscribe(msgspec.Struct, frozen=True, tag_field="type", tag="unsubscribe", forbid_unknown_fields=True):
+    id: SubscriptionId
+
+
+class Read(msgspec.Struct, frozen=True, tag_field="type", tag="read", forbid_unknown_fields=True):
+    """I have read these notifications; without `ids`, all of them."""
+
+    ids: Annotated[list[str], msgspec.Meta(max_length=1000)] | None = None
+
+
+class Ping(msgspec.Struct, frozen=True, tag_field="type", tag="ping"):
+    """Are you there?"""
+
+
+Said = Subscribe | Unsubscribe | Read | Ping
+
+_decoder = msgspec.json.Decoder(Said)
+_encoder = msgspec.json.Encoder()
+
+
+def decode(text: str | bytes) -> Said:
+    """What a client said."""
+    try:
+        said: Said = _decoder.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise InvalidOption(f"this is not a message of the protocol: {error}.") from None
+    return said
+
+
+def encode(value: Any) -> str:
+    return _encoder.encode(value).decode()
+
+
+CONNECTED = encode({"type": "connected"})
+PONG = encode({"type": "pong"})
+
+
+def subscribed(name: str) -> str:
+    return encode({"type": "subscribed", "id": name})
+
+
+def unsubscribed(name: str) -> str:
+    return encode({"type": "unsubscribed", "id": name})
+
+
+def was_read(count: int) -> str:
+    return encode({"type": "read", "count": count})
+
+
+def refused(code: str, message: str, name: str | None = None) -> str:
+    about = {} if name is None else {"id": name}
+    return encode({"type": "error", **about, "code": code, "message": message})
+
+
+def beginning(name: str) -> str:
+    """How every `changes` of a subscription begins; the rest is the same for all that are told the same."""
+    return f'{{"type":"changes","id":{encode(name)},'
+
+
+def body(items: list[str], removed: list[str] | None = None, logs: list[str] | None = None) -> str:
+    """The rest of a `changes`, from what was encoded before: once, for all that are told of it."""
+    more = f',"logs":[{",".join(logs)}]' if logs else ""
+    return f'"items":[{",".join(items)}],"removed":{encode(removed or [])}{more}}}'

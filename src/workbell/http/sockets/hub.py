@@ -1,0 +1,162 @@
+"""The hub: every client that is connected here, how many there may be, and what is passed on to whom."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from workbell.client import Client
+from workbell.errors import WorkbellError
+from workbell.http.sockets import frames
+from workbell.http.sockets.connection import Connection
+from workbell.http.sockets.feed import body_of
+from workbell.http.sockets.notifier import Notifier
+from workbell.http.sockets.tickets import invalid_tokens
+from workbell.http.sockets.topics import Source
+from workbell.http.sockets.views import Views
+from workbell.http.sockets.wire import GOING_AWAY, REFUSED, TRY_AGAIN_LATER, Wire
+from workbell.model.access import Access
+from workbell.model.notification import Notification
+
+if TYPE_CHECKING:
+    from workbell.http.service import Service
+
+log = logging.getLogger("workbell.http")
+
+RECHECK = 4.0  # seconds between two looks whether tokens are still valid
+STUCK = 30.0  # seconds for which a client may not take a message
+
+Who = tuple[str, object]
+
+
+class Hub:
+    """Nothing here runs while nobody is connected."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self.connections: set[Connection] = set()
+        self._of_each: Counter[Who] = Counter()
+        self._feeds: dict[str, dict[int, set[Connection]]] = defaultdict(lambda: defaultdict(set))
+        self.listeners: set[Connection] = set()  # to notifications
+        self.views = Views()
+        self._notifier = Notifier(service.client, service.bus, self._pass_on)
+        self._duties: list[asyncio.Task[None]] = []
+        self._deafen: Callable[[], None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.connections)
+
+    async def serve(self, wire: Wire, access: Access, client: Client) -> None:
+        """A client that was let in, until it goes."""
+        who = (client.tenant, access.token or access.actor if access.user_id is None else access.user_id)
+        refusal = self._refusal(who)
+        if refusal is not None:  # a browser is told of it only once it is connected
+            await wire.say(frames.refused("TooMany", refusal))
+            await wire.end(TRY_AGAIN_LATER, refusal)
+            return
+        connection = Connection(self, wire, access, client)
+        self.connections.add(connection)
+        self._of_each[who] += 1
+        self._begin()
+        try:
+            await connection.run()
+        finally:
+            self.connections.discard(connection)
+            self._of_each[who] -= 1
+            if not self._of_each[who]:
+                del self._of_each[who]
+            if not self.connections:
+                self._cease()
+
+    def _refusal(self, who: Who) -> str | None:
+        settings = self._service.settings
+        if len(self.connections) >= settings.sockets:
+            return f"there are {settings.sockets:,} connections; try again later"
+        if self._of_each[who] >= settings.sockets_per_user:
+            return f"you have {settings.sockets_per_user:,} connections; close one of them"
+        return None
+
+    def source_of(self, client: Client) -> Source:
+        """Where the views of a tenant are read."""
+        return Source(client, self._service.jobs, self._service.client.tenant)
+
+    # While somebody is connected
+
+    def _begin(self) -> None:
+        if not self._duties:
+            self._duties = [asyncio.create_task(self._until_stopping()), asyncio.create_task(self._look_after())]
+            self._deafen = self._service.ear.listen(self._hint)
+
+    def _cease(self) -> None:
+        for duty in self._duties:
+            duty.cancel()
+        self._duties = []
+        if self._deafen is not None:
+            self._deafen()
+            self._deafen = None
+
+    def _hint(self) -> None:
+        self.views.hint()
+        self._notifier.hinted.set()
+
+    async def _until_stopping(self) -> None:
+        await self._service.stopping.wait()
+        for connection in list(self.connections):
+            connection.end(GOING_AWAY, "the server stops")
+
+    async def _look_after(self) -> None:
+        """Who was let in by a token that is valid no more goes; and who takes nothing."""
+        while True:
+            await asyncio.sleep(RECHECK)
+            for connection in list(self.connections):
+                if connection.is_stuck(STUCK):
+                    connection.end(TRY_AGAIN_LATER, "you read too slowly; connect again")
+            try:
+                await self._end_revoked()
+            except WorkbellError as error:
+                log.warning("the tokens of sockets were not checked: %s", error)
+
+    async def _end_revoked(self) -> None:
+        behind = {(one.client.tenant, one.access.token) for one in self.connections if one.access.token is not None}
+        if not behind:
+            return
+        client = self._service.client
+        invalid = await client.hop(invalid_tokens, client.store, behind)
+        for connection in list(self.connections):
+            if connection.access.token in invalid:
+                connection.end(REFUSED, "your token is not valid any more")
+
+    # Notifications
+
+    async def join_feed(self, connection: Connection) -> None:
+        """When this returns, whatever is told is passed on to it."""
+        assert connection.access.user_id is not None
+        self.listeners.add(connection)
+        self._feeds[connection.client.tenant][connection.access.user_id].add(connection)
+        await self._notifier.start()
+
+    def leave_feed(self, connection: Connection) -> None:
+        tenant, person = connection.client.tenant, connection.access.user_id
+        assert person is not None
+        people = self._feeds[tenant]
+        people[person].discard(connection)
+        if not people[person]:
+            del people[person]
+        if not people:
+            del self._feeds[tenant]
+        self.listeners.discard(connection)
+        if not self.listeners:
+            self._notifier.stop()
+
+    def _pass_on(self, new: Notification) -> None:
+        people = self._feeds.get(new.tenant)
+        if not people:
+            return
+        text = body_of(new)  # once, for all
+        for person in list(people) if new.user_id is None else [new.user_id]:
+            for connection in list(people.get(person, ())):
+                if connection.feed is not None:
+                    connection.feed.offer(new.id, text)

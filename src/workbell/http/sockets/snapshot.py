@@ -1,0 +1,53 @@
+"""What a view shows at one moment, and the way from one moment to a later one: what changed, and what is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from workbell.http.sockets.frames import CHUNK, body
+
+
+class Snapshot:
+    """Encoded items by their ids, and encoded lines of a log by their places. Never changed once it is made."""
+
+    __slots__ = ("items", "logs")
+
+    def __init__(self, items: Mapping[str, str], logs: Mapping[tuple[int, int], str] | None = None) -> None:
+        self.items = items
+        self.logs = logs or {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Snapshot) and self.items == other.items and self.logs == other.logs
+
+    __hash__ = object.__hash__
+
+
+NOTHING = Snapshot({})  # what a new subscriber has
+
+
+def way(before: Snapshot, now: Snapshot) -> list[str]:
+    """The bodies of the `changes` that lead from what was told to what is; for a new subscriber there is always one."""
+    removed = [name for name in before.items if name not in now.items]
+    items = [text for name, text in now.items.items() if before.items.get(name) != text]
+    logs = [text for place, text in now.logs.items() if place not in before.logs]
+    if not (removed or items or logs or before is NOTHING):
+        return []
+    parts = list(_chunks(items)) or [[]]
+    lines = list(_chunks(logs))
+    bodies = [body(part, removed if place == 0 else None) for place, part in enumerate(parts[:-1])]
+    last = body(parts[-1], removed if len(parts) == 1 else None, lines[0] if lines else None)
+    return [*bodies, last, *(body([], None, part) for part in lines[1:])]
+
+
+def _chunks(texts: list[str]) -> Iterator[list[str]]:
+    """As many at a time as make a frame of a decent size."""
+    part: list[str] = []
+    letters = 0
+    for text in texts:
+        if part and letters + len(text) > CHUNK:
+            yield part
+            part, letters = [], 0
+        part.append(text)
+        letters += len(text)
+    if part:
+        yield part

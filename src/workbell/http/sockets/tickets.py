@@ -1,0 +1,53 @@
+"""Tickets: what a WebSocket is opened with. No browser sends a header with it, and a token in a URL is logged.
+
+A ticket is good for half a minute and once, carries what its maker may do, and remembers the token behind it: should
+that be revoked, the connection ends.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import msgspec
+
+from workbell.access.secret_text import NewToken
+from workbell.client import Client
+from workbell.model.access import EVERY_TENANT, Access, TokenKind, access_of
+from workbell.stores.port import Store
+
+GOOD_FOR = 30.0  # seconds
+
+
+async def make_ticket(client: Client, access: Access) -> NewToken:
+    """For the tenant of these verbs, and as much as the caller may do."""
+    return await client.tokens.acreate(
+        access.actor,
+        scopes=access.scopes,
+        user_id=access.user_id,
+        expires=GOOD_FOR,
+        kind=TokenKind.TICKET,
+        created_by=access.token or "",
+    )
+
+
+async def use_ticket(client: Client, text: str) -> Access | None:
+    """What the ticket's maker may do; none, if it was used, is over, or never was."""
+    found = await client.tokens.aredeem(text, TokenKind.TICKET)
+    if found is None:
+        return None
+    return msgspec.structs.replace(access_of(found), token=found.created_by or None)
+
+
+def invalid_tokens(store: Store, behind: Iterable[tuple[str, str]]) -> set[str]:
+    """Which of these tokens, each with the tenant it is used for, are valid no more."""
+    asked: dict[str, set[str]] = defaultdict(set)
+    for tenant, token_id in behind:
+        asked[tenant].add(token_id)
+    now = store.clock.now()
+    anywhere = {token.id for token in store.list_tokens(EVERY_TENANT) if token.is_valid(now)}
+    invalid = set[str]()
+    for tenant, ids in asked.items():
+        if left := ids - anywhere:
+            invalid |= left - {token.id for token in store.list_tokens(tenant) if token.is_valid(now)}
+    return invalid

@@ -1,0 +1,122 @@
+"""What a live view shows: how each topic is read for a tenant and a filter, encoded once for all who look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from workbell.client import Client
+from workbell.errors import InvalidOption, RunNotFound
+from workbell.http.job_list import jobs_of
+from workbell.http.sockets.frames import Subscribe, Topic, encode
+from workbell.http.sockets.snapshot import NOTHING, Snapshot
+from workbell.jobs_engine import JobsEngine
+from workbell.model.log_line import LogLine
+
+_sorted = msgspec.json.Encoder(order="deterministic")
+
+NEVER = datetime.min.replace(tzinfo=UTC)
+LINES = 1000  # of a run's log, the newest
+PAGE = 1000
+
+RUN_WORDS = ("status", "job", "queue", "tag", "schedule", "user_id", "target", "event", "since", "until", "input")
+
+FILTERS = {
+    Topic.RUNS: frozenset(RUN_WORDS),
+    Topic.RUN: frozenset({"run"}),
+    Topic.JOBS: frozenset[str](),
+    Topic.SCHEDULES: frozenset[str](),
+    Topic.NOTIFICATIONS: frozenset[str](),
+}
+
+
+class Source(NamedTuple):
+    """Where a view is read: the verbs of a tenant, and what is known of the jobs of this program."""
+
+    client: Client
+    jobs: JobsEngine
+    own: str  # the tenant of the program
+
+
+Read = Callable[[Source, Subscribe, Snapshot], Snapshot]
+
+
+def filter_of(asked: Subscribe) -> tuple[Any, ...]:
+    """What tells two views apart; a word that the topic does not know is refused, lest it be taken for a filter."""
+    for word in ("run", *RUN_WORDS):
+        if getattr(asked, word) is not None and word not in FILTERS[asked.topic]:
+            known = ", ".join(sorted(FILTERS[asked.topic])) or "no filter"
+            raise InvalidOption(f"{word}: the topic {asked.topic} does not know it; it knows {known}.")
+    if asked.topic is Topic.RUN and asked.run is None:
+        raise InvalidOption("run: the topic run needs the id of a run.")
+    if asked.topic is not Topic.RUNS:
+        return (asked.run,)
+    words = wanted_of(asked)
+    if not isinstance(asked.status, str | None):
+        words["status"] = sorted(set(asked.status))
+    # As text: in a tuple, 1 and true would be the same.
+    return (_sorted.encode(words), asked.limit)
+
+
+def wanted_of(asked: Subscribe) -> dict[str, Any]:
+    """The filter in the words of `bell.runs`."""
+    return {word: value for word in RUN_WORDS if (value := getattr(asked, word)) is not None}
+
+
+def read_runs(source: Source, asked: Subscribe, _before: Snapshot) -> Snapshot:
+    found = source.client.page_of_runs(limit=asked.limit, **wanted_of(asked))
+    return Snapshot({run.id: encode(run.as_dict()) for run in found.runs})
+
+
+def read_run(source: Source, asked: Subscribe, before: Snapshot) -> Snapshot:
+    """A run with its progress, and the lines that it has logged since; it may be removed while somebody looks on."""
+    assert asked.run is not None
+    client = source.client
+    try:
+        run = client.get(asked.run)
+        logs = dict(before.logs)
+        after = _last_of(asked.run, logs)
+        while page := client.logs(run.id, after=after, limit=PAGE):
+            logs |= {(line.attempt, line.line): encode(line) for line in page}
+            after = page[-1]
+            if len(page) < PAGE:
+                break
+    except RunNotFound:
+        if before is NOTHING:
+            raise
+        return Snapshot({})
+    return Snapshot({run.id: encode(run.as_dict())}, dict(list(logs.items())[-LINES:]))
+
+
+def read_jobs(source: Source, _asked: Subscribe, _before: Snapshot) -> Snapshot:
+    return Snapshot({job["name"]: encode(job) for job in jobs_of(*source)})
+
+
+def read_schedules(source: Source, _asked: Subscribe, _before: Snapshot) -> Snapshot:
+    found = []
+    after = ""
+    while page := source.client.schedules.list(after=after, limit=PAGE):
+        found += page
+        after = page[-1].name
+        if len(page) < PAGE:
+            break
+    return Snapshot({schedule.name: encode(schedule.as_dict()) for schedule in found})
+
+
+READ: dict[Topic, Read] = {
+    Topic.RUNS: read_runs,
+    Topic.RUN: read_run,
+    Topic.JOBS: read_jobs,
+    Topic.SCHEDULES: read_schedules,
+}
+
+
+def _last_of(run_id: str, logs: dict[tuple[int, int], str]) -> LogLine | None:
+    """The place behind which there may be new lines."""
+    if not logs:
+        return None
+    attempt, line = next(reversed(logs))
+    return LogLine(run_id, attempt, line, NEVER, "", "")

@@ -1,0 +1,82 @@
+"""A WebSocket as ASGI has it: the words that go to the server beneath, and how one is refused or cut."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+CUT = "workbell.cut"  # offered by our own server, among the extensions of the scope
+GOODBYE = 1.0  # seconds for the last word, where the server cannot cut
+
+GOING_AWAY = 1001
+REFUSED = 1008
+TRY_AGAIN_LATER = 1013
+
+
+class Gone(Exception):
+    """The client is not there any more."""
+
+
+class Wire:
+    """The two directions of one WebSocket."""
+
+    __slots__ = ("_receive", "_scope", "_send")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+
+    @property
+    def request(self) -> HTTPConnection:
+        return HTTPConnection(self._scope)
+
+    async def refuse(self, response: Response) -> None:
+        """Answer the handshake with an error, where the server can; else it says 403 by itself."""
+        if "websocket.http.response" not in self._scope.get("extensions", {}):
+            await self._send({"type": "websocket.close", "code": REFUSED})
+            return
+        headers = response.raw_headers
+        start = {"type": "websocket.http.response.start", "status": response.status_code, "headers": headers}
+        await self._send(start)
+        await self._send({"type": "websocket.http.response.body", "body": bytes(response.body)})
+
+    async def accept(self) -> None:
+        message = await self._receive()
+        if message["type"] != "websocket.connect":
+            raise Gone
+        await self._send({"type": "websocket.accept"})
+
+    async def hear(self) -> str | bytes:
+        """What the client says next."""
+        message = await self._receive()
+        if message["type"] != "websocket.receive":
+            raise Gone
+        text = message.get("text")
+        found: str | bytes = message["bytes"] if text is None else text
+        return found
+
+    async def say(self, text: str) -> None:
+        """It takes as long as the client takes to make room."""
+        try:
+            await self._send({"type": "websocket.send", "text": text})
+        except OSError as error:
+            raise Gone from error
+
+    async def end(self, code: int, reason: str) -> None:
+        """The last word. It does not wait for a client that makes no room."""
+        cut: Callable[[int, str], None] | None = self._scope.get("extensions", {}).get(CUT)
+        if cut is not None:
+            cut(code, reason)
+            return
+        close: dict[str, Any] = {"type": "websocket.close", "code": code, "reason": reason}
+        try:
+            async with asyncio.timeout(GOODBYE):
+                await self._send(close)
+        except (OSError, RuntimeError, TimeoutError):
+            return

@@ -1,0 +1,42 @@
+"""What runs can be asked for by: the words that finding, counting and acting on many have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypedDict
+
+from workbell.errors import InvalidOption
+from workbell.model.payload_fields import Scalar
+
+
+class FilterOptions(TypedDict, total=False):
+    """Which runs: those of which all of this is so. What is None counts as not said."""
+
+    status: str | Sequence[str]
+    """One status, or several."""
+    job: str | None
+    queue: str | None
+    tag: str | None
+    schedule: str | None
+    """Made by this schedule: its name or its id."""
+    user_id: int | None
+    target: str | None
+    """For this agent, or this label of agents."""
+    event: str | None
+    """Made by the event with this id."""
+    since: datetime | None
+    """Made at this time or later, by the clock of whoever made them."""
+    until: datetime | None
+    """Made before this time."""
+    input: Mapping[str, Scalar] | None
+    """Fields of the payload, by dotted paths: `{"customer.id": 42}`."""
+
+
+NAMES = tuple(FilterOptions.__annotations__)
+
+
+def check_names(given: Mapping[str, Any]) -> None:
+    unknown = sorted(set(given) - set(NAMES))
+    if unknown:
+        raise InvalidOption(f"Unknown word {unknown[0]!r:.60} in a filter; the words are {', '.join(NAMES)}.")

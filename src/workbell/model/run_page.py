@@ -1,0 +1,26 @@
+"""What comes of asking for many runs: a page of them, or how many there are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from workbell.model.run import Run
+
+
+class RunPage(NamedTuple):
+    """Runs, newest first, and what to go on `before`; none: there are no more.
+
+    There may be fewer than asked for, or none at all, and yet a next page: a search ends after a while, found or not.
+    """
+
+    runs: list[Run]
+    next: str | None
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """How many there are; `capped`: there may be more, which were not counted."""
+
+    count: int
+    capped: bool

@@ -1,0 +1,30 @@
+"""What is set for tenants, as a queue knows it: read again every second, so that a claim costs no read for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from workbell.model.limit import Limit, limit_of_tenant
+from workbell.stores.port import Store
+
+FRESH = timedelta(seconds=1)
+
+
+class KnownTenants:
+    """The weights that are not 1, and the limits of those that have any."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._looked_at: datetime | None = None
+        self.weights: Mapping[str, int] = {}
+        self.limits: Mapping[str, Limit] = {}
+
+    def look(self, now: datetime) -> None:
+        if self._looked_at is not None and abs(now - self._looked_at) < FRESH:
+            return
+        self._looked_at = now
+        tenants = self._store.list_tenants()
+        self.weights = {tenant.name: tenant.weight for tenant in tenants if tenant.weight != 1}
+        found = ((one.name, limit_of_tenant(one.name, one.concurrency, one.rate)) for one in tenants)
+        self.limits = {name: limit for name, limit in found if limit is not None}

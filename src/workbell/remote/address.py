@@ -1,0 +1,71 @@
+"""Where a service is: its URL, checked before a token is ever sent there."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from workbell.errors import InvalidUrl
+
+PREFIX = "/api/v1"
+
+
+class Address(NamedTuple):
+    """`base` is what paths are put behind; `shown` is the same for people. There is no secret in either."""
+
+    base: str
+    shown: str
+    loopback: bool
+
+
+def address_of(url: object, *, insecure: bool = False) -> Address:
+    """The address that a URL names; raises InvalidUrl if nothing may be sent there."""
+    if not isinstance(url, str):
+        raise InvalidUrl(f"The service's URL must be a text, got {type(url).__name__}.")
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise InvalidUrl("The service's URL cannot be read; write it as https://workbell.example.com.") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise InvalidUrl(f"{_shown(url)!r} names no service; write it as https://workbell.example.com.")
+    if "@" in parts.netloc:
+        raise InvalidUrl(f"{host}: there is a name or a password in the URL; leave it out, and give token=.")
+    if parts.query or parts.fragment:
+        raise InvalidUrl(f"{host}: there is a query or a fragment in the URL; give only where the service is.")
+    loopback = _is_loopback(host)
+    if parts.scheme == "http" and not loopback and not insecure:
+        raise InvalidUrl(
+            f"{host}: over http:// everybody on the way could read the token; use https://, "
+            "or insecure=True if the network is your own."
+        )
+    path = parts.path.rstrip("/").removesuffix(PREFIX)
+    name = f"[{host}]" if ":" in host else host
+    shown = f"{parts.scheme}://{name}" + ("" if port is None else f":{port}") + path
+    return Address(shown + PREFIX, shown, loopback)
+
+
+def check_token(token: object) -> str | None:
+    """A token that can be put into a header. What is wrong with one is told without showing it."""
+    if token is None:
+        return None
+    if not isinstance(token, str):
+        raise InvalidUrl(f"The token must be a text, got {type(token).__name__}.")
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidUrl("The token cannot be used: it is empty, or has blanks or strange characters in it.")
+    return token
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _shown(url: str) -> str:
+    """As much of a URL as can be shown: what stands before an @ may be a password, and behind a ? a token."""
+    return url.rpartition("@")[2].partition("?")[0][:60]

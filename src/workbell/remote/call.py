@@ -1,0 +1,68 @@
+"""A call: one request to the service and how its answer is read; and plans, which are several calls in a row.
+
+Verbs only describe what they ask for. The line carries it out, for sync and for async code alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from datetime import datetime
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+T = TypeVar("T")
+
+Step: TypeAlias = "Call[Any] | float"
+"""What a plan wants next: an answer to a call, or to wait so many seconds."""
+Plan: TypeAlias = Generator[Step, Any, T]
+"""Yields steps, is sent what they gave, and returns what the verb answers."""
+
+
+def path(*parts: str) -> str:
+    """A path of names that may have anything in them."""
+    return "".join(f"/{quote(part, safe='')}" for part in parts)
+
+
+def as_plain(value: Any) -> Any:
+    """A value of a query as text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """One request. What is None in the query is left out."""
+
+    method: str
+    path: str
+    read: Callable[[bytes], T]
+    query: Mapping[str, Any] = {}
+    body: Any = None
+    patience: float = 0.0  # seconds that the service may wait before it answers, beyond the usual
+
+
+class Reply(NamedTuple):
+    """What came back."""
+
+    status: int
+    content_type: str
+    retry_after: str | None
+    content: bytes
+
+
+def get(where: str, read: Callable[[bytes], T], *, patience: float = 0.0, **query: Any) -> Call[T]:
+    return Call(method="GET", path=where, read=read, query=query, patience=patience)
+
+
+def post(where: str, read: Callable[[bytes], T], body: Any = None, **query: Any) -> Call[T]:
+    return Call(method="POST", path=where, read=read, body=body, query=query)
+
+
+def delete(where: str) -> Call[None]:
+    return Call(method="DELETE", path=where, read=ignore)
+
+
+def ignore(_content: bytes) -> None:
+    """The answer says nothing."""

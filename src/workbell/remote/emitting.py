@@ -1,0 +1,100 @@
+"""The verbs that tell: events to whoever listens, and notifications to people, over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from workbell.model.event import Event
+from workbell.model.notification import Notification
+from workbell.model.payload import encode
+from workbell.remote import service_words, words
+from workbell.remote.call import Call, path, post
+from workbell.remote.line import Line
+from workbell.remote.options import no_connection
+
+
+class Emitting:
+    """The part of a client that emits events."""
+
+    line: Line
+
+    def emit(
+        self,
+        type: str,  # noqa: A002
+        data: Any = None,
+        *,
+        subject: str | None = None,
+        source: str | None = None,
+        key: str | None = None,
+        connection: Any = None,
+    ) -> Event:
+        """Tell a fact: `client.emit("posts.created", {"id": 7})`; every trigger that matches it starts one run.
+
+        Of events with one `source` and `key` there is one: told again, it is the first one that you get.
+        """
+        return self.line.send(_emit(type, data, subject, source, key, connection))
+
+    async def aemit(
+        self,
+        type: str,  # noqa: A002
+        data: Any = None,
+        *,
+        subject: str | None = None,
+        source: str | None = None,
+        key: str | None = None,
+        connection: Any = None,
+    ) -> Event:
+        return await self.line.asend(_emit(type, data, subject, source, key, connection))
+
+    def notify(self, user_id: int, data: Any) -> Notification:
+        """Tell one person something: it reaches the connections that they have, and is there to be read later."""
+        return self.line.send(_notify(user_id, data))
+
+    async def anotify(self, user_id: int, data: Any) -> Notification:
+        return await self.line.asend(_notify(user_id, data))
+
+    def broadcast(self, data: Any) -> Notification:
+        """Tell everybody of this tenant something."""
+        return self.line.send(_broadcast(data))
+
+    async def abroadcast(self, data: Any) -> Notification:
+        return await self.line.asend(_broadcast(data))
+
+
+def _emit(
+    type: str,  # noqa: A002
+    data: Any,
+    subject: str | None,
+    source: str | None,
+    key: str | None,
+    connection: Any,
+) -> Call[Event]:
+    if connection is not None:
+        no_connection()
+    told = {"type": type, "data": _json(f"event {type}: its data", data)}
+    more = {"subject": subject, "source": source, "key": key}
+    return post(
+        path("events"), words.read_event, told | {word: value for word, value in more.items() if value is not None}
+    )
+
+
+def _notify(user_id: int, data: Any) -> Call[Notification]:
+    return post(
+        path("notifications"),
+        service_words.read_notification,
+        {"user_id": user_id, "data": _json("notify: its data", data)},
+    )
+
+
+def _broadcast(data: Any) -> Call[Notification]:
+    return post(
+        path("notifications"),
+        service_words.read_notification,
+        {"everybody": True, "data": _json("broadcast: its data", data)},
+    )
+
+
+def _json(what: str, data: Any) -> msgspec.Raw:
+    return msgspec.Raw(encode(what, data).encode())

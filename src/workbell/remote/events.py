@@ -1,0 +1,92 @@
+"""The verbs for looking at events, over HTTP: `client.events`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+
+from workbell.model.event import Event
+from workbell.model.hearing import Hearer, Matched
+from workbell.remote import readers, words
+from workbell.remote.call import Call, get, path
+from workbell.remote.line import Line
+from workbell.remote.tail import Tail
+
+PAGE = 1000
+POLL = 1.0  # seconds between two looks for new events
+
+_read_matches = readers.plain_items(Matched)
+_read_hearers = readers.plain_items(Hearer)
+
+
+class Events:
+    """The events of a tenant: `client.events`."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    def get(self, event_id: str) -> Event:
+        """An event by its id."""
+        return self._line.send(_get(event_id))
+
+    async def aget(self, event_id: str) -> Event:
+        return await self._line.asend(_get(event_id))
+
+    def list(self, *, type: str | None = None, before: str | None = None, limit: int = 100) -> list[Event]:  # noqa: A002
+        """Events, newest first, of a type or a pattern; `before` is the id of the last one of the page before."""
+        return self._line.send(_list(type, before, limit))
+
+    async def alist(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002
+        before: str | None = None,
+        limit: int = 100,
+    ) -> Sequence[Event]:
+        return await self._line.asend(_list(type, before, limit))
+
+    def matches(self, event_id: str, *, after: str | None = None, limit: int = PAGE) -> Sequence[Matched]:
+        """What an event matched, and what came of it; `after` is the `subscriber` of the last one of a page.
+
+        Nothing, as long as the event was not fanned out: its `fanned_out_at` says whether it was.
+        """
+        return self._line.send(_matches(event_id, after, limit))
+
+    async def amatches(self, event_id: str, *, after: str | None = None, limit: int = PAGE) -> Sequence[Matched]:
+        return await self._line.asend(_matches(event_id, after, limit))
+
+    def match(self, type: str, *, system: bool | None = None) -> Sequence[Hearer]:  # noqa: A002
+        """Which triggers and endpoints an event of this type would reach, enabled or not; nothing is emitted."""
+        return self._line.send(_match(type, system))
+
+    async def amatch(self, type: str, *, system: bool | None = None) -> Sequence[Hearer]:  # noqa: A002
+        return await self._line.asend(_match(type, system))
+
+    def tail(self, *, type: str | None = None) -> Generator[Event, None, None]:  # noqa: A002
+        """The events that come from now on, as they come, for as long as you ask for the next one.
+
+        `type` is a type or a pattern. The service is asked every second.
+        """
+        tail = Tail(lambda before, limit: self.list(type=type, before=before, limit=limit))
+        return self._new_ones(tail)
+
+    def _new_ones(self, tail: Tail) -> Generator[Event, None, None]:
+        while True:
+            yield from tail.look()
+            time.sleep(POLL)
+
+
+def _get(event_id: str) -> Call[Event]:
+    return get(path("events", event_id), words.read_event)
+
+
+def _list(type: str | None, before: str | None, limit: int) -> Call[list[Event]]:  # noqa: A002
+    return get(path("events"), words.read_events, type=type, before=before, limit=limit)
+
+
+def _matches(event_id: str, after: str | None, limit: int) -> Call[list[Matched]]:
+    return get(path("events", event_id, "matches"), _read_matches, after=after, limit=limit)
+
+
+def _match(type: str, system: bool | None) -> Call[list[Hearer]]:  # noqa: A002
+    return get(path("events", "match"), _read_hearers, type=type, system=system)

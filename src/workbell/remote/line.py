@@ -1,0 +1,131 @@
+"""The line to a service: carries out calls and plans, again where an answer was lost. For sync and for async code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from workbell.errors import WorkbellError
+from workbell.model.ids import new_id
+from workbell.remote.address import Address
+from workbell.remote.call import Call, Plan, Reply, Step, as_plain, ignore
+from workbell.remote.problems import read
+from workbell.remote.tries import Tries
+
+if TYPE_CHECKING:
+    from workbell.remote.pool import Pool, Sending
+
+T = TypeVar("T")
+
+NOT_FOUND = 404
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Line:
+    """Calls for one tenant; those of other tenants share its pool."""
+
+    def __init__(self, address: Address, pool: Pool, tenant: str | None = None) -> None:
+        self.address = address
+        self.tenant = tenant
+        self.pool = pool
+        self._randomness = Random(os.urandom(8))
+
+    def send(self, call: Call[T]) -> T:
+        from workbell.remote.pool import Broken
+
+        sending, tries = self._sending(call), Tries(self.address.shown, self._randomness)
+        while True:
+            try:
+                reply = self.pool.exchange(sending)
+            except Broken as error:
+                time.sleep(tries.after_trouble(str(error)))
+                continue
+            pause = tries.after_reply(reply)
+            if pause is None:
+                return self._answer(call, reply, tries)
+            time.sleep(pause)
+
+    async def asend(self, call: Call[T]) -> T:
+        from workbell.remote.pool import Broken
+
+        sending, tries = self._sending(call), Tries(self.address.shown, self._randomness)
+        while True:
+            try:
+                reply = await self.pool.aexchange(sending)
+            except Broken as error:
+                await asyncio.sleep(tries.after_trouble(str(error)))
+                continue
+            pause = tries.after_reply(reply)
+            if pause is None:
+                return self._answer(call, reply, tries)
+            await asyncio.sleep(pause)
+
+    def follow(self, plan: Plan[T]) -> T:
+        """Carry out a plan. What a call raises is raised in the plan, which may know what to do about it."""
+        step: Callable[[], Step] = partial(next, plan)
+        try:
+            while True:
+                wanted = step()
+                try:
+                    answer = _nap(wanted) if isinstance(wanted, float) else self.send(wanted)
+                except WorkbellError as error:
+                    step = partial(plan.throw, error)
+                else:
+                    step = partial(plan.send, answer)
+        except StopIteration as ended:
+            found: T = ended.value
+            return found
+
+    async def afollow(self, plan: Plan[T]) -> T:
+        step: Callable[[], Step] = partial(next, plan)
+        try:
+            while True:
+                wanted = step()
+                try:
+                    answer = await (asyncio.sleep(wanted) if isinstance(wanted, float) else self.asend(wanted))
+                except WorkbellError as error:
+                    step = partial(plan.throw, error)
+                else:
+                    step = partial(plan.send, answer)
+        except StopIteration as ended:
+            found: T = ended.value
+            return found
+
+    def _sending(self, call: Call[T]) -> Sending:
+        from workbell.remote.pool import Sending
+
+        query = {"tenant": self.tenant, **call.query}
+        headers = {}
+        content = None
+        if call.method == "POST":
+            headers["idempotency-key"] = new_id()
+        if call.body is not None:
+            content = _encode(call.body)
+            headers["content-type"] = "application/json"
+        return Sending(
+            call.method,
+            self.address.base + call.path,
+            {word: as_plain(value) for word, value in query.items() if value is not None},
+            headers,
+            content,
+            call.patience,
+        )
+
+    def _answer(self, call: Call[T], reply: Reply, tries: Tries) -> T:
+        # The answer to a deletion was lost; now it is gone, which is what was wanted.
+        if call.read is ignore and tries.lost and reply.status == NOT_FOUND:
+            return call.read(b"")
+        found: T = read(call, reply, self.address.shown)
+        return found
+
+
+def _nap(pause: float) -> Any:
+    time.sleep(pause)

@@ -1,0 +1,56 @@
+"""The verbs for reading notifications, over HTTP: `client.notifications`. They are those of the token's own person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from workbell.errors import InvalidOption
+from workbell.model.notification import Notification
+from workbell.remote import readers
+from workbell.remote import service_words as words
+from workbell.remote.call import Call, get, path, post
+from workbell.remote.line import Line
+
+
+class WasRead(msgspec.Struct, frozen=True):
+    """How many of them were unread."""
+
+    read: int
+
+
+_read_count = readers.plain(WasRead)
+
+
+class Notifications:
+    """What a person was told, and which of it they have read. A token says who that is: one made with a `user_id`."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    def list(self, *, unread: bool = False, before: str | None = None, limit: int = 100) -> list[Notification]:
+        """One's own and everybody's, newest first; `before` is the id of the last one of the page before."""
+        return self._line.send(_list(unread, before, limit))
+
+    async def alist(
+        self, *, unread: bool = False, before: str | None = None, limit: int = 100
+    ) -> Sequence[Notification]:
+        return await self._line.asend(_list(unread, before, limit))
+
+    def mark_read(self, ids: Sequence[str] | None = None) -> int:
+        """Note that these were read, or all that there are; how many of them were unread."""
+        return self._line.send(_mark_read(ids)).read
+
+    async def amark_read(self, ids: Sequence[str] | None = None) -> int:
+        return (await self._line.asend(_mark_read(ids))).read
+
+
+def _list(unread: bool, before: str | None, limit: int) -> Call[list[Notification]]:
+    return get(path("notifications"), words.read_notifications, unread=unread, before=before, limit=limit)
+
+
+def _mark_read(ids: Sequence[str] | None) -> Call[WasRead]:
+    if isinstance(ids, str):
+        raise InvalidOption("ids: give a list of the ids of notifications, or nothing for all of them.")
+    return post(path("notifications", "read"), _read_count, {"all": True} if ids is None else {"ids": [*ids]})

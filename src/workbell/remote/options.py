@@ -1,0 +1,103 @@
+"""What a caller says, as JSON: times with their zone, spans in seconds; refused here where it could not be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, NoReturn
+
+import msgspec
+
+from workbell.errors import InvalidOption, InvalidPayload
+from workbell.model.clock import aware, seconds
+from workbell.model.job import name
+from workbell.model.payload import encode
+from workbell.model.request import EnqueueOptions, check_names
+from workbell.model.retry import Retry
+
+SPANS = frozenset("delay expires key_for timeout auto_reschedule remove_delay every jitter".split())
+PAGE_RUNS, PAGE_BYTES = 1000, 4 * 1024 * 1024  # of one request: the service takes so many runs, and 8 MiB
+KEYED_RUNS, KEYED_BYTES = 100, 100 * 1024  # where there are keys, the service remembers its answer: up to 256 KiB
+
+
+class Request(NamedTuple):
+    """A run that is asked for, ready to be sent by `enqueue_many`. Only the service can tell whether it will do."""
+
+    body: msgspec.Raw
+    tenant: str | None = None
+    keyed: bool = False
+
+
+def request(job: object, payload: dict[str, Any] | None, options: EnqueueOptions) -> Request:
+    """A request for a run, checked as far as that is possible from here."""
+    check_names(options)
+    if options.get("connection") is not None:
+        no_connection()
+    job_name = name_of(job)
+    if payload is not None and not isinstance(payload, dict):
+        raise InvalidPayload(f"job {job_name}: the payload must be a dict of arguments, got {type(payload).__name__}.")
+    told: dict[str, Any] = {"job": job_name}
+    if payload:
+        told["input"] = msgspec.Raw(encode(f"job {job_name}: the payload", payload).encode())
+    for word, value in options.items():
+        if word not in ("tenant", "connection"):
+            told[word] = said(word, value)
+    tenant = options.get("tenant")
+    return Request(
+        msgspec.Raw(_encoded(f"job {job_name}: an option", told)),
+        None if tenant is None else name("tenant", tenant, InvalidOption),
+        options.get("key") is not None,
+    )
+
+
+def name_of(job: object) -> str:
+    """The name of a job: of one that is declared here as well, that of its function."""
+    return name("job", job if isinstance(job, str) else getattr(job, "name", job))
+
+
+def said(word: str, value: Any) -> Any:
+    """One option as JSON."""
+    if isinstance(value, datetime):
+        return aware(word, value)
+    if isinstance(value, timedelta) or (word in SPANS and value is not None):
+        return seconds(word, value)
+    if isinstance(value, Retry):
+        return msgspec.structs.asdict(value)
+    if word == "retry" and value is not None and not isinstance(value, Mapping):
+        raise InvalidOption(f"retry: expected a Retry, got {type(value).__name__}.")
+    return value
+
+
+def body(what: str, given: Mapping[str, Any]) -> msgspec.Raw:
+    """What is said about a thing, as JSON."""
+    return msgspec.Raw(_encoded(what, {word: said(word, value) for word, value in given.items()}))
+
+
+def pages(requests: Sequence[Request]) -> Iterator[Sequence[Request]]:
+    """Requests in pages that the service takes: of one tenant each, not too many, not too large."""
+    keyed = any(one.keyed for one in requests)
+    most, largest = (KEYED_RUNS, KEYED_BYTES) if keyed else (PAGE_RUNS, PAGE_BYTES)
+    start = size = 0
+    for place, one in enumerate(requests):
+        length = len(bytes(one.body)) + 1
+        full = place - start >= most or size + length > largest
+        if place > start and (full or one.tenant != requests[start].tenant):
+            yield requests[start:place]
+            start, size = place, 0
+        size += length
+    if start < len(requests):
+        yield requests[start:]
+
+
+def no_connection() -> NoReturn:
+    raise InvalidOption(
+        "connection: over HTTP the service writes, in a transaction of its own, and cannot share yours; use "
+        "Workbell(url) where the database can be reached, or a key= that makes it safe to ask again."
+    )
+
+
+def _encoded(what: str, value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
+        raise InvalidOption(f"{what} cannot be written as JSON: {error}.") from None

@@ -1,0 +1,67 @@
+"""Answers that are errors: raised here as the class that the service raised there, with the same words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from workbell import errors
+from workbell.errors import DuplicateRun, Forbidden, InvalidOption, ServiceUnavailable, Unauthorized, WorkbellError
+from workbell.model.payload import clean_text
+from workbell.remote.call import Call, Reply
+
+TYPE = "urn:workbell:error:"
+PROBLEM = "application/problem+json"
+BY_STATUS: dict[int, type[WorkbellError]] = {401: Unauthorized, 403: Forbidden, 400: InvalidOption, 422: InvalidOption}
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What the service tells of an error."""
+
+    type: str = ""
+    title: str = ""
+    detail: str = ""
+    run_id: str | None = None
+
+
+def error_of(reply: Reply, shown: str) -> WorkbellError:
+    """The error that an answer tells of."""
+    if reply.content_type.partition(";")[0].strip() != PROBLEM:
+        return stranger(reply, shown)
+    try:
+        told = msgspec.json.decode(reply.content, type=Problem)
+    except msgspec.MsgspecError:
+        return stranger(reply, shown)
+    kind = _kind(told.type.removeprefix(TYPE)) or BY_STATUS.get(reply.status, WorkbellError)
+    message = clean_text(told.detail or told.title or f"{shown}: the service answered with status {reply.status}.")
+    return DuplicateRun(message, told.run_id or "") if kind is DuplicateRun else kind(message)
+
+
+def read(call: Call[Any], reply: Reply, shown: str) -> Any:
+    """What a call is answered; raises what the service raised."""
+    if not 200 <= reply.status < 300:
+        raise error_of(reply, shown)
+    try:
+        return call.read(reply.content)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ServiceUnavailable(
+            f"{shown}: {call.method} {call.path} was answered with what this version cannot read "
+            f"({clean_text(str(error), 200)}); is it a Workbell, and of the same version?"
+        ) from None
+
+
+def stranger(reply: Reply, shown: str) -> ServiceUnavailable:
+    """Something answered that is not the service: a proxy, a login page, another program."""
+    what = reply.content_type.partition(";")[0].strip() or "nothing"
+    if 300 <= reply.status < 400:
+        return ServiceUnavailable(f"{shown}: the answer was a redirect; give the URL at which the service itself is.")
+    return ServiceUnavailable(
+        f"{shown}: status {reply.status} came with {what:.60}, which is no answer of Workbell; check the URL, "
+        "and what stands in between."
+    )
+
+
+def _kind(name: str) -> type[WorkbellError] | None:
+    found = getattr(errors, name, None) if name.isidentifier() else None
+    return found if isinstance(found, type) and issubclass(found, WorkbellError) else None

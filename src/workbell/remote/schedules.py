@@ -1,0 +1,119 @@
+"""The verbs about schedules, over HTTP: `client.schedules`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Unpack
+
+from workbell.model.clock import aware
+from workbell.model.schedule import Schedule, Tick
+from workbell.remote import readers, words
+from workbell.remote.call import Call, delete, get, path, post
+from workbell.remote.line import Line
+from workbell.remote.options import body, name_of
+
+if TYPE_CHECKING:
+    from workbell.scheduling.declare import ScheduleSettings
+
+PAGE = 1000
+
+_read_ticks = readers.plain_items(Tick)
+_read_times = readers.plain_items(datetime)
+
+
+class Schedules:
+    """The schedules of a tenant: `client.schedules`."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    def put(self, name: str, *, job: str, **settings: Unpack[ScheduleSettings]) -> Schedule:
+        """Make or change a schedule: `client.schedules.put("nightly", job="send", cron="0 3 * * *")`.
+
+        A schedule is known by its name. Put again with the same settings, nothing changes, and its next tick stays.
+        """
+        return self._line.send(_put(name, job, settings))
+
+    async def aput(self, name: str, *, job: str, **settings: Unpack[ScheduleSettings]) -> Schedule:
+        return await self._line.asend(_put(name, job, settings))
+
+    # Look
+
+    def get(self, name: str) -> Schedule:
+        """A schedule by its name."""
+        return self._line.send(_get(name))
+
+    async def aget(self, name: str) -> Schedule:
+        return await self._line.asend(_get(name))
+
+    def list(self, *, after: str = "", limit: int = PAGE) -> list[Schedule]:
+        """Schedules by name; `after` is the last name of the page before."""
+        return self._line.send(_list(after, limit))
+
+    async def alist(self, *, after: str = "", limit: int = PAGE) -> Sequence[Schedule]:
+        return await self._line.asend(_list(after, limit))
+
+    def preview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
+        """When the next runs will be due, as far as the rule and the window tell; in UTC."""
+        return self._line.send(_preview(name, n, after))
+
+    async def apreview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
+        return await self._line.asend(_preview(name, n, after))
+
+    def ticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
+        """What became of a schedule's ticks, newest first: fired, skipped (why), coalesced or deferred."""
+        return self._line.send(_ticks(name, before, limit))
+
+    async def aticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
+        return await self._line.asend(_ticks(name, before, limit))
+
+    # Steer
+
+    def pause(self, name: str) -> Schedule:
+        """No tick makes a run until `resume`; what is queued or running goes on."""
+        return self._line.send(_steer(name, "pause"))
+
+    async def apause(self, name: str) -> Schedule:
+        return await self._line.asend(_steer(name, "pause"))
+
+    def resume(self, name: str) -> Schedule:
+        """Go on from the next tick; those that passed meanwhile are in the ledger as skipped."""
+        return self._line.send(_steer(name, "resume"))
+
+    async def aresume(self, name: str) -> Schedule:
+        return await self._line.asend(_steer(name, "resume"))
+
+    def delete(self, name: str) -> None:
+        """Remove a schedule; its runs stay."""
+        self._line.send(delete(path("schedules", name)))
+
+    async def adelete(self, name: str) -> None:
+        await self._line.asend(delete(path("schedules", name)))
+
+
+def _put(name: str, job: object, settings: Any) -> Call[Schedule]:
+    told = body(f"schedule {name}", {"job": name_of(job), **settings})
+    return Call(method="PUT", path=path("schedules", name), read=words.read_schedule, body=told)
+
+
+def _get(name: str) -> Call[Schedule]:
+    return get(path("schedules", name), words.read_schedule)
+
+
+def _list(after: str, limit: int) -> Call[list[Schedule]]:
+    return get(path("schedules"), words.read_schedules, after=after or None, limit=limit)
+
+
+def _preview(name: str, n: int, after: datetime | None) -> Call[list[datetime]]:
+    since = None if after is None else aware("after", after)
+    return get(path("schedules", name, "preview"), _read_times, n=n, after=since)
+
+
+def _ticks(name: str, before: datetime | None, limit: int) -> Call[list[Tick]]:
+    upto = None if before is None else aware("before", before)
+    return get(path("schedules", name, "ticks"), _read_ticks, before=upto, limit=limit)
+
+
+def _steer(name: str, verb: str) -> Call[Schedule]:
+    return post(path("schedules", name, verb), words.read_schedule)

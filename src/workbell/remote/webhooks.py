@@ -1,0 +1,246 @@
+"""The verbs about webhooks, over HTTP: `client.webhooks`. Endpoints come as dicts; no secret is ever among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+from workbell.model.clock import aware, seconds
+from workbell.model.delivery import Delivery
+from workbell.model.endpoint import Health
+from workbell.model.run import Attempt
+from workbell.model.trigger import config_of, retry_from
+from workbell.remote import readers, words
+from workbell.remote.call import Call, Plan, delete, get, path, post
+from workbell.remote.line import Line
+from workbell.remote.options import body
+
+if TYPE_CHECKING:
+    from workbell.webhooks.endpoints import EndpointSettings
+
+BY_HAND = "disabled by hand"
+OVERLAP = timedelta(days=1)
+
+_read_endpoint = readers.plain(dict[str, Any])
+_read_endpoints = readers.plain_page(dict[str, Any])
+_read_delivery, _read_deliveries = readers.plain(Delivery), readers.plain_items(Delivery)
+
+
+class NewEndpoint(NamedTuple):
+    """An endpoint, and its secret: this once, and never again."""
+
+    endpoint: dict[str, Any]
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"NewEndpoint({self.endpoint.get('id')!r}, secret=…)"
+
+
+class Webhooks:
+    """The webhook endpoints of a tenant: `client.webhooks`."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    # Make and change
+
+    def add(self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]) -> NewEndpoint:
+        """Have events sent to a URL: `endpoint, secret = client.webhooks.add("https://…", patterns=["posts.*"])`.
+
+        The secret, made there if you give none, signs every delivery. It is told now, and never shown again.
+        """
+        return self._line.send(_add(url, secret, settings))
+
+    async def aadd(self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]) -> NewEndpoint:
+        return await self._line.asend(_add(url, secret, settings))
+
+    def update(
+        self, endpoint_id: str, *, url: str | None = None, **settings: Unpack[EndpointSettings]
+    ) -> dict[str, Any]:
+        """Change what is named; the rest stays."""
+        return self._line.send(_update(endpoint_id, url, settings))
+
+    async def aupdate(
+        self, endpoint_id: str, *, url: str | None = None, **settings: Unpack[EndpointSettings]
+    ) -> dict[str, Any]:
+        return await self._line.asend(_update(endpoint_id, url, settings))
+
+    def rotate(
+        self, endpoint_id: str, *, secret: str | None = None, overlap: float | timedelta = OVERLAP
+    ) -> NewEndpoint:
+        """Give an endpoint another secret. For `overlap` (a day) the old one signs as well, so that none is refused."""
+        return self._line.send(_rotate(endpoint_id, secret, overlap))
+
+    async def arotate(
+        self, endpoint_id: str, *, secret: str | None = None, overlap: float | timedelta = OVERLAP
+    ) -> NewEndpoint:
+        return await self._line.asend(_rotate(endpoint_id, secret, overlap))
+
+    def enable(self, endpoint_id: str) -> dict[str, Any]:
+        """Send again. What failed meanwhile is not sent by itself: see `replay`."""
+        return self._line.send(_enable(endpoint_id))
+
+    async def aenable(self, endpoint_id: str) -> dict[str, Any]:
+        return await self._line.asend(_enable(endpoint_id))
+
+    def disable(self, endpoint_id: str, reason: str = BY_HAND) -> dict[str, Any]:
+        """Send nothing more; what it would have heard of is recorded, and can be replayed."""
+        return self._line.send(_disable(endpoint_id, reason))
+
+    async def adisable(self, endpoint_id: str, reason: str = BY_HAND) -> dict[str, Any]:
+        return await self._line.asend(_disable(endpoint_id, reason))
+
+    def delete(self, endpoint_id: str) -> None:
+        """Remove an endpoint; its deliveries stay until their time is over, and those not sent yet are canceled."""
+        self._line.send(delete(path("webhooks", endpoint_id)))
+
+    async def adelete(self, endpoint_id: str) -> None:
+        await self._line.asend(delete(path("webhooks", endpoint_id)))
+
+    # Look
+
+    def get(self, endpoint_id: str) -> dict[str, Any]:
+        """An endpoint and how it goes, without its secrets and the values of its headers."""
+        return self._line.send(_get(endpoint_id))
+
+    async def aget(self, endpoint_id: str) -> dict[str, Any]:
+        return await self._line.asend(_get(endpoint_id))
+
+    def list(self) -> Sequence[dict[str, Any]]:
+        """All endpoints, oldest first."""
+        return self._line.follow(_list())
+
+    async def alist(self) -> Sequence[dict[str, Any]]:
+        return await self._line.afollow(_list())
+
+    def health(self, endpoint_id: str) -> Health:
+        """How deliveries to an endpoint go."""
+        return self._line.send(_health(endpoint_id))
+
+    async def ahealth(self, endpoint_id: str) -> Health:
+        return await self._line.asend(_health(endpoint_id))
+
+    def describe(self, endpoint_id: str) -> dict[str, Any]:
+        """The same as `get`: over HTTP that is all there is to see."""
+        return self.get(endpoint_id)
+
+    async def adescribe(self, endpoint_id: str) -> dict[str, Any]:
+        return await self.aget(endpoint_id)
+
+    def describe_all(self) -> Sequence[dict[str, Any]]:
+        """The same as `list`."""
+        return self.list()
+
+    async def adescribe_all(self) -> Sequence[dict[str, Any]]:
+        return await self.alist()
+
+    # Deliveries
+
+    def deliveries(
+        self, endpoint_id: str, *, status: str | None = None, before: str | None = None, limit: int = 100
+    ) -> Sequence[Delivery]:
+        """What was and will be sent to an endpoint, newest first; `attempts` says how each try of one went."""
+        return self._line.send(_deliveries(endpoint_id, status, before, limit))
+
+    async def adeliveries(
+        self, endpoint_id: str, *, status: str | None = None, before: str | None = None, limit: int = 100
+    ) -> Sequence[Delivery]:
+        return await self._line.asend(_deliveries(endpoint_id, status, before, limit))
+
+    def attempts(self, delivery_id: str) -> Sequence[Attempt]:
+        """Every try of a delivery; its `result` has `status_code`, `duration_ms` and the beginning of the `answer`."""
+        return self._line.send(_attempts(delivery_id))
+
+    async def aattempts(self, delivery_id: str) -> Sequence[Attempt]:
+        return await self._line.asend(_attempts(delivery_id))
+
+    def replay(
+        self, endpoint_id: str, *, event: str | None = None, since: datetime | None = None
+    ) -> Sequence[Delivery]:
+        """Send again: one event, whatever became of it, or all since a time that were not delivered."""
+        return self._line.send(_replay(endpoint_id, event, since))
+
+    async def areplay(
+        self, endpoint_id: str, *, event: str | None = None, since: datetime | None = None
+    ) -> Sequence[Delivery]:
+        return await self._line.asend(_replay(endpoint_id, event, since))
+
+    def test(self, endpoint_id: str) -> Delivery:
+        """Send a `webhook.ping` to this endpoint, and to no other; the answer is the delivery, to be waited for."""
+        return self._line.send(_test(endpoint_id))
+
+    async def atest(self, endpoint_id: str) -> Delivery:
+        return await self._line.asend(_test(endpoint_id))
+
+
+def _read_new(content: bytes) -> NewEndpoint:
+    told = _read_endpoint(content)
+    secret = told.pop("secret", "")
+    return NewEndpoint(told, secret)
+
+
+def _told(settings: Any) -> dict[str, Any]:
+    told = dict(settings)
+    if "retry" in told:
+        policy = retry_from(told.pop("retry"))
+        told["retry_config"] = None if policy is None else config_of(policy)
+    if isinstance(told.get("patterns"), str):
+        told["patterns"] = [told["patterns"]]
+    return told
+
+
+def _add(url: str, secret: str | None, settings: Any) -> Call[NewEndpoint]:
+    told = {"url": url, **_told(settings)} | ({} if secret is None else {"secret": secret})
+    return post(path("webhooks"), _read_new, body("endpoint", told))
+
+
+def _update(endpoint_id: str, url: str | None, settings: Any) -> Call[dict[str, Any]]:
+    told = _told(settings) | ({} if url is None else {"url": url})
+    where = path("webhooks", endpoint_id)
+    return Call(method="PATCH", path=where, read=_read_endpoint, body=body("endpoint", told))
+
+
+def _rotate(endpoint_id: str, secret: str | None, overlap: float | timedelta) -> Call[NewEndpoint]:
+    told: dict[str, Any] = {"overlap": seconds("overlap", overlap)}
+    return post(
+        path("webhooks", endpoint_id, "rotate"), _read_new, told if secret is None else told | {"secret": secret}
+    )
+
+
+def _enable(endpoint_id: str) -> Call[dict[str, Any]]:
+    return post(path("webhooks", endpoint_id, "enable"), _read_endpoint)
+
+
+def _disable(endpoint_id: str, reason: str) -> Call[dict[str, Any]]:
+    return post(path("webhooks", endpoint_id, "disable"), _read_endpoint, {"reason": reason})
+
+
+def _get(endpoint_id: str) -> Call[dict[str, Any]]:
+    return get(path("webhooks", endpoint_id), _read_endpoint)
+
+
+def _list() -> Plan[list[dict[str, Any]]]:
+    return readers.every(path("webhooks"), _read_endpoints)
+
+
+def _health(endpoint_id: str) -> Call[Health]:
+    return get(path("webhooks", endpoint_id), words.read_health)
+
+
+def _deliveries(endpoint_id: str, status: str | None, before: str | None, limit: int) -> Call[list[Delivery]]:
+    return get(path("webhooks", endpoint_id, "deliveries"), _read_deliveries, status=status, before=before, limit=limit)
+
+
+def _attempts(delivery_id: str) -> Call[list[Attempt]]:
+    return get(path("runs", delivery_id, "attempts"), words.read_attempts)
+
+
+def _replay(endpoint_id: str, event: str | None, since: datetime | None) -> Call[list[Delivery]]:
+    told = {"event": event, "since": None if since is None else aware("since", since)}
+    given = {word: value for word, value in told.items() if value is not None}
+    return post(path("webhooks", endpoint_id, "replay"), _read_deliveries, given)
+
+
+def _test(endpoint_id: str) -> Call[Delivery]:
+    return post(path("webhooks", endpoint_id, "test"), _read_delivery)

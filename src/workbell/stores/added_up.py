@@ -1,0 +1,43 @@
+"""Adding up tallies: the one place that knows how two of the same place become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import zip_longest
+
+from msgspec.structs import replace
+
+from workbell.model.clock import EPOCH
+from workbell.model.tally import Tally
+
+Place = tuple[datetime, str, str, str, str]
+
+
+def place_of(tally: Tally) -> Place:
+    return tally.minute, tally.tenant, tally.queue, tally.job, tally.status
+
+
+def add_up(tallies: Iterable[Tally]) -> dict[Place, Tally]:
+    """One for each place."""
+    sums: dict[Place, Tally] = {}
+    for tally in tallies:
+        place = place_of(tally)
+        sums[place] = _sum(sums[place], tally) if place in sums else tally
+    return sums
+
+
+def with_totals(tallies: Iterable[Tally]) -> dict[Place, Tally]:
+    """The same, and what they add to the totals, which stand at the beginning of time."""
+    listed = list(tallies)
+    return add_up([*listed, *(replace(tally, minute=EPOCH) for tally in listed)])
+
+
+def _sum(one: Tally, other: Tally) -> Tally:
+    return replace(
+        one,
+        count=one.count + other.count,
+        seconds=one.seconds + other.seconds,
+        wait=one.wait + other.wait,
+        buckets=tuple(a + b for a, b in zip_longest(one.buckets, other.buckets, fillvalue=0)),
+    )

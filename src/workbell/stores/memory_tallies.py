@@ -1,0 +1,44 @@
+"""Tallies in a dict: a part of the memory store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from workbell.model.clock import EPOCH
+from workbell.model.tally import Tally
+from workbell.stores.added_up import Place, add_up, place_of, with_totals
+from workbell.stores.sql_tallies import KEPT
+
+
+class MemoryTallies:
+    """What it shares with the rest of the store is named here and made there."""
+
+    _lock: threading.RLock
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tallies: dict[Place, Tally] = {}
+
+    def add_tallies(self, tallies: Sequence[Tally]) -> None:
+        with self._lock:
+            self._tallies = add_up([*self._tallies.values(), *with_totals(tallies).values()])
+
+    def list_tallies(self, *, tenant: str | None, since: datetime) -> list[Tally]:
+        with self._lock:
+            found = [one for one in self._tallies.values() if one.minute >= since and tenant in (None, one.tenant)]
+        return sorted((one for one in found if one.minute != EPOCH), key=place_of)
+
+    def total_tallies(self) -> list[Tally]:
+        with self._lock:
+            return sorted((one for one in self._tallies.values() if one.minute == EPOCH), key=place_of)
+
+    def _delete_tallies(self, now: datetime, limit: int) -> int:
+        over = sorted(place for place in self._tallies if EPOCH < place[0] <= now - KEPT)[:limit]
+        for place in over:
+            del self._tallies[place]
+        return len(over)
+
+    def _load_tallies(self, tallies: Iterable[Tally]) -> None:
+        self._tallies = {place_of(tally): tally for tally in tallies} | self._tallies

@@ -1,0 +1,98 @@
+-- The service the way of PostgreSQL: batches as arrays, SKIP LOCKED.
+
+-- revoke_tokens: these are valid no more, those of them that were; locked in one order for all
+UPDATE workbell_tokens SET revoked_at = :now
+WHERE id = ANY(ARRAY(SELECT id FROM workbell_tokens WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE))
+AND revoked_at IS NULL RETURNING id
+
+-- see_tokens: these were used; what another one has in hand is left to it
+UPDATE workbell_tokens SET last_used_at = :now
+WHERE id = ANY(ARRAY(SELECT id FROM workbell_tokens WHERE id = ANY(CAST(:ids AS uuid[])) FOR UPDATE SKIP LOCKED))
+AND (last_used_at IS NULL OR last_used_at < :now)
+
+-- delete_expired_tokens: a batch of what expired a while ago; what people made is shown for longer
+DELETE FROM workbell_tokens WHERE id = ANY(ARRAY(SELECT id FROM workbell_tokens WHERE expires_at <= :before
+    AND (kind NOT IN ('api', 'agent') OR expires_at <= :long_before)
+    ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING id
+
+-- delete_revoked_tokens: the same of what was revoked
+DELETE FROM workbell_tokens WHERE id = ANY(ARRAY(SELECT id FROM workbell_tokens WHERE revoked_at <= :before
+    AND (kind NOT IN ('api', 'agent') OR revoked_at <= :long_before)
+    ORDER BY revoked_at LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING id
+
+-- add_audit: many entries
+INSERT INTO workbell_audit ({audit_columns})
+SELECT * FROM unnest(CAST(:id AS uuid[]), CAST(:tenant AS text[]), CAST(:at AS timestamptz[]), CAST(:actor AS text[]),
+    CAST(:action AS text[]), CAST(:subject AS text[]), CAST(:detail AS text[]), CAST(:address AS text[]))
+ON CONFLICT DO NOTHING
+
+-- delete_audit: a batch whose time is over
+DELETE FROM workbell_audit WHERE id = ANY(ARRAY(SELECT id FROM workbell_audit WHERE at <= :before
+    ORDER BY at LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING id
+
+-- delete_answers: a batch whose time is over
+DELETE FROM workbell_answers WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_answers WHERE until <= :now
+    ORDER BY until LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING key
+
+-- add_notifications: many notifications
+INSERT INTO workbell_notifications ({notification_columns})
+SELECT * FROM unnest(CAST(:id AS uuid[]), CAST(:tenant AS text[]), CAST(:user_id AS bigint[]), CAST(:data AS text[]),
+    CAST(:created_at AS timestamptz[]))
+ON CONFLICT DO NOTHING
+
+-- read_some: a person has read these
+INSERT INTO workbell_reads ({read_columns})
+SELECT n.tenant, :user_id, n.id, :now FROM workbell_notifications n
+WHERE n.id = ANY(CAST(:ids AS uuid[])) AND n.tenant = :tenant AND (n.user_id = :user_id OR n.user_id IS NULL)
+ORDER BY n.id ON CONFLICT DO NOTHING RETURNING notification
+
+-- delete_notifications: a batch whose time is over, with who had read them
+WITH gone AS (
+    DELETE FROM workbell_notifications WHERE id = ANY(ARRAY(SELECT id FROM workbell_notifications
+        WHERE created_at <= :before ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING id
+), reads AS (
+    DELETE FROM workbell_reads WHERE notification = ANY(ARRAY(SELECT id FROM gone))
+)
+SELECT id FROM gone
+
+-- survey_targets: lanes that are aimed at one of these, and the ranks of what is queued there
+-- Lane by lane, each a step in the index of what is queued.
+WITH RECURSIVE head(lane, rank) AS (
+    SELECT l.id, (SELECT min(r.rank) FROM workbell_runs r WHERE r.status = 'queued' AND r.lane = l.id)
+    FROM workbell_lanes l WHERE l.tenant = :tenant AND l.target = ANY(CAST(:targets AS text[]))
+    UNION ALL
+    SELECT head.lane, (SELECT min(r.rank) FROM workbell_runs r
+        WHERE r.status = 'queued' AND r.lane = head.lane AND r.rank > head.rank)
+    FROM head WHERE head.rank IS NOT NULL
+)
+SELECT h.lane, h.rank, l.tenant, l.queue, l.job, l.target, l.key
+FROM head h CROSS JOIN LATERAL (SELECT * FROM workbell_lanes WHERE id = h.lane OFFSET 0) l
+WHERE h.rank IS NOT NULL AND (SELECT 1 FROM workbell_pauses p
+    WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
+ORDER BY h.rank, h.lane LIMIT :limit
+
+-- add_tallies: the first of their minute, in one order for all; those that are there already are left out
+INSERT INTO workbell_tallies ({tally_columns})
+SELECT * FROM unnest(CAST(:minute AS timestamptz[]), CAST(:tenant AS text[]), CAST(:queue AS text[]),
+    CAST(:job AS text[]), CAST(:status AS text[]), CAST(:count AS bigint[]), CAST(:seconds AS double precision[]),
+    CAST(:wait AS double precision[]), CAST(:buckets AS text[]))
+ON CONFLICT DO NOTHING RETURNING minute, tenant, queue, job, status
+
+-- lock_tallies: those that are there, held until the sums are written; in one order for all
+SELECT t.minute, t.tenant, t.queue, t.job, t.status, t.count, t.seconds, t.wait, t.buckets
+FROM unnest(CAST(:minute AS timestamptz[]), CAST(:tenant AS text[]), CAST(:queue AS text[]), CAST(:job AS text[]),
+    CAST(:status AS text[])) AS wanted(minute, tenant, queue, job, status)
+CROSS JOIN LATERAL (SELECT * FROM workbell_tallies t WHERE t.minute = wanted.minute AND t.tenant = wanted.tenant
+    AND t.queue = wanted.queue AND t.job = wanted.job AND t.status = wanted.status FOR UPDATE) t
+
+-- put_tallies: the sums
+INSERT INTO workbell_tallies ({tally_columns})
+SELECT * FROM unnest(CAST(:minute AS timestamptz[]), CAST(:tenant AS text[]), CAST(:queue AS text[]),
+    CAST(:job AS text[]), CAST(:status AS text[]), CAST(:count AS bigint[]), CAST(:seconds AS double precision[]),
+    CAST(:wait AS double precision[]), CAST(:buckets AS text[]))
+ON CONFLICT (minute, tenant, queue, job, status) DO UPDATE SET count = excluded.count, seconds = excluded.seconds,
+    wait = excluded.wait, buckets = excluded.buckets
+
+-- delete_tallies: a batch of minutes that are long over; the totals stay
+DELETE FROM workbell_tallies WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_tallies
+    WHERE minute > :total AND minute <= :before ORDER BY minute LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING minute

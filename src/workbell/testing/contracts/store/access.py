@@ -1,0 +1,265 @@
+"""Tokens, tenants, the audit log and idempotency keys: who may do what, what was done, and what was answered."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from msgspec.structs import replace
+
+from workbell.model.access import EVERY_TENANT, Scope, Token, TokenKind
+from workbell.model.audit import AuditEntry
+from workbell.model.ids import new_id
+from workbell.model.remembered import Remembered
+from workbell.model.tenant import Tenant
+from workbell.stores.port import Store
+from workbell.testing.contracts.making import KEEP, START, add, after, request
+from workbell.testing.contracts.store.sharing import THREADS, at_once
+from workbell.testing.contracts.store.texts import NASTY
+
+DAY = timedelta(days=1)
+SECOND = timedelta(seconds=1)
+ODD = "".join(text for name, text in NASTY.items() if name != "long")
+AUDIT_OVER = START + KEEP.audit
+
+
+def token(*, at: float = 0, **fields: Any) -> Token:
+    token_id = new_id()
+    given: dict[str, Any] = {"id": token_id, "hash": f"hash of {token_id}", "created_at": after(at)}
+    return Token(**(given | fields))
+
+
+def full_token() -> Token:
+    return token(
+        tenant="acme",
+        kind=TokenKind.AGENT,
+        name="the shop's",
+        scopes=(Scope.READ, Scope.AGENT),
+        user_id=2**53 + 1,
+        agent=new_id(),
+        created_by="ada",
+        expires_at=after(60),
+        revoked_at=after(1.5),
+        last_used_at=after(1),
+    )
+
+
+def added(store: Store, *tokens: Token) -> list[Token]:
+    for one in tokens:
+        store.add_token(one)
+    return list(tokens)
+
+
+def tenant(name: str = "acme", **fields: Any) -> Tenant:
+    given: dict[str, Any] = {"name": name, "created_at": START, "updated_at": START}
+    return Tenant(**(given | fields))
+
+
+def entry(*, at: float = 0, **fields: Any) -> AuditEntry:
+    given: dict[str, Any] = {
+        "id": new_id(),
+        "tenant": "default",
+        "at": after(at),
+        "actor": "ada",
+        "action": "runs.cancel",
+    }
+    return AuditEntry(**(given | fields))
+
+
+def full_entry() -> AuditEntry:
+    return entry(tenant="acme", subject=new_id(), detail_text='{"reason":"it\'s late"}', address="::1")
+
+
+def logged(store: Store, wanted: str | None = "default", before: str | None = None, limit: int = 100) -> list[str]:
+    return [one.id for one in store.list_audit(wanted, before=before, limit=limit)]
+
+
+def asked(key: str = "k", *, at: float = 0, fingerprint: str = "f", **fields: Any) -> Remembered:
+    given: dict[str, Any] = {"tenant": "default", "key": key, "fingerprint": fingerprint, "created_at": after(at)}
+    return Remembered(**(given | {"until": after(at + 60)} | fields))
+
+
+class AccessContract:
+    # Tokens
+
+    def test_a_token_is_found_by_its_hash(self, store: Store) -> None:
+        """Also one that has been revoked, by nobody else's hash, and with all that was said of it."""
+        plain, full = added(store, token(name=ODD), full_token())
+        assert store.find_token(plain.hash) == plain
+        assert store.find_token(full.hash) == full
+        assert store.find_token(plain.id) is None
+
+    def test_tokens_are_listed_by_age_and_tenant(self, store: Store) -> None:
+        late, early, other = added(store, token(at=2), token(at=1), token(at=0, tenant="acme"))
+        assert store.list_tokens("default") == [early, late]
+        assert store.list_tokens("acme") == [other]
+        assert store.list_tokens() == [other, early, late]
+
+    def test_a_token_is_redeemed_once(self, store: Store) -> None:
+        """For the one who redeems it, it is still valid."""
+        (ticket,) = added(store, token(kind=TokenKind.TICKET, expires_at=after(60)))
+        assert store.redeem_token(ticket.hash, after(5)) == replace(ticket, last_used_at=after(5))
+        assert store.redeem_token(ticket.hash, after(6)) is None
+        assert store.find_token(ticket.hash) == replace(ticket, last_used_at=after(5), revoked_at=after(5))
+
+    def test_only_a_valid_token_is_redeemed(self, store: Store) -> None:
+        expired, revoked, lasting = added(
+            store, token(expires_at=after(5)), token(revoked_at=after(1)), token(kind=TokenKind.PAIRING)
+        )
+        assert store.redeem_token(expired.hash, after(5)) is None
+        assert store.redeem_token(revoked.hash, after(5)) is None
+        assert store.redeem_token("unknown", after(5)) is None
+        assert store.list_tokens() == sorted([expired, revoked, lasting], key=lambda one: one.id)
+        assert store.redeem_token(lasting.hash, after(9999)) is not None
+
+    def test_of_many_who_redeem_at_once_one_does(self, store: Store) -> None:
+        tickets = added(store, *[token(kind=TokenKind.TICKET, expires_at=after(60)) for _ in range(5)])
+        found = at_once(lambda number: [store.redeem_token(ticket.hash, after(number)) for ticket in tickets])
+        for place, ticket in enumerate(tickets):
+            winners = [number for number in range(THREADS) if found[number][place] is not None]
+            assert len(winners) == 1
+            stored = store.find_token(ticket.hash)
+            assert stored is not None
+            assert stored.revoked_at == after(winners[0])
+
+    def test_tokens_are_revoked_once(self, store: Store) -> None:
+        one, other, kept = added(store, token(), token(), token())
+        assert store.revoke_tokens([one.id], after(1)) == {one.id}
+        assert store.revoke_tokens([one.id, other.id, new_id()], after(2)) == {other.id}
+        assert store.revoke_tokens([], after(3)) == set()
+        revoked = {found.id: found.revoked_at for found in store.list_tokens()}
+        assert revoked == {one.id: after(1), other.id: after(2), kept.id: None}
+
+    def test_the_last_use_of_a_token_never_goes_back(self, store: Store) -> None:
+        used, unused = added(store, token(), token())
+        store.see_tokens([used.id], after(5))
+        store.see_tokens([used.id], after(3))
+        store.see_tokens([], after(9))
+        assert store.find_token(used.hash) == replace(used, last_used_at=after(5))
+        assert store.find_token(unused.hash) == unused
+
+    def test_tokens_go_some_time_after_their_end(self, store: Store) -> None:
+        """Those that people made are shown for a month."""
+        ended: dict[str, Any] = {"expires_at": START, "revoked_at": None}
+        revoked: dict[str, Any] = {"expires_at": START + 99 * DAY, "revoked_at": START}
+        brief = [token(kind=kind, **end) for kind in set(TokenKind) for end in (ended, revoked)]
+        lasting = [one for one in brief if one.kind in (TokenKind.API, TokenKind.AGENT)]
+        (valid,) = added(store, token(kind=TokenKind.SESSION, expires_at=START + 99 * DAY), *brief)[:1]
+        assert store.delete_finished(START + DAY - SECOND, 100) == 0
+        assert store.delete_finished(START + DAY, 3) == 6
+        assert store.delete_finished(START + DAY, 3) == 2
+        assert {one.id for one in store.list_tokens()} == {valid.id, *(one.id for one in lasting)}
+        assert store.delete_finished(START + 30 * DAY - SECOND, 100) == 0
+        assert store.delete_finished(START + 30 * DAY, 100) == 4
+        assert store.list_tokens() == [valid]
+
+    # Tenants
+
+    def test_what_is_set_for_a_tenant(self, store: Store) -> None:
+        """Its beginning stays."""
+        store.put_tenant(tenant("b"))
+        store.put_tenant(tenant("a", description=ODD, weight=7, concurrency=3, rate="10/s"))
+        changed = tenant("b", created_at=after(9), updated_at=after(9), weight=2, rate="1/m")
+        store.put_tenant(changed)
+        full = tenant("a", description=ODD, weight=7, concurrency=3, rate="10/s")
+        assert store.list_tenants() == [full, replace(changed, created_at=START)]
+        assert store.delete_tenant("b")
+        assert not store.delete_tenant("b")
+        assert store.list_tenants() == [full]
+
+    def test_every_tenant_that_there_is_a_trace_of_is_known(self, store: Store) -> None:
+        """`*` is none."""
+        assert store.known_tenants() == []
+        add(store, request(tenant="runs"), request(tenant="runs", queue="x"), request(tenant="a", lane_key="7"))
+        added(store, token(tenant="tokens"), token(tenant=EVERY_TENANT), token(tenant="b", revoked_at=START))
+        store.put_tenant(tenant("set"))
+        store.put_tenant(tenant("runs"))
+        assert store.known_tenants() == ["a", "b", "runs", "set", "tokens"]
+
+    # The audit log
+
+    def test_the_audit_log_is_read_backwards(self, store: Store) -> None:
+        first, second, third, other = entries = [entry(), entry(actor=ODD), entry(), full_entry()]
+        store.add_audit(entries[:3])
+        store.add_audit([])
+        store.add_audit([other])
+        assert store.list_audit("default", before=None, limit=9) == [third, second, first]
+        assert store.list_audit("acme", before=None, limit=9) == [other]
+        assert logged(store, None) == [other.id, third.id, second.id, first.id]
+        assert logged(store, "default", limit=2) == [third.id, second.id]
+        assert logged(store, "default", before=second.id) == [first.id]
+        assert logged(store, None, before=third.id, limit=1) == [second.id]
+
+    def test_audit_entries_go_when_their_time_is_over(self, store: Store) -> None:
+        late, early, middle = entries = [entry(at=2), entry(at=0), entry(at=1)]
+        store.add_audit(entries)
+        assert store.delete_finished(AUDIT_OVER - SECOND, 9) == 0
+        assert store.delete_finished(AUDIT_OVER, 9) == 1
+        assert early.id not in logged(store)
+        assert store.delete_finished(AUDIT_OVER + 9 * SECOND, 1) == 1
+        assert logged(store) == [late.id]
+        assert middle.id not in logged(store)
+
+    # Idempotency keys
+
+    def test_a_key_is_taken_once(self, store: Store) -> None:
+        """Then everybody is told what stands there, also who asks for something else."""
+        mine = asked()
+        assert store.remember(mine) is None
+        assert store.remember(asked(at=1)) == mine
+        assert store.remember(asked(at=1, fingerprint="other")) == mine
+        assert store.remember(asked(at=1, tenant="acme")) is None
+        answered = replace(mine, status=201, body=ODD, until=after(900))
+        store.answer(answered)
+        assert store.remember(asked(at=60)) == answered
+
+    def test_an_answer_is_given_once_and_by_who_took_the_key(self, store: Store) -> None:
+        mine = asked()
+        store.answer(replace(mine, status=200))
+        assert store.remember(mine) is None
+        store.answer(replace(mine, fingerprint="other", status=200))
+        assert store.remember(mine) == mine
+        store.answer(replace(mine, status=201, body="1"))
+        store.answer(replace(mine, status=500, body="2"))
+        assert store.remember(mine) == replace(mine, status=201, body="1")
+
+    def test_a_key_without_an_answer_can_be_let_go(self, store: Store) -> None:
+        mine, done = asked(), asked("done")
+        store.remember(mine)
+        store.remember(done)
+        store.answer(replace(done, status=201))
+        for fingerprint in ("other", "f"):
+            assert store.remember(asked(at=1)) == mine
+            store.forget("default", "k", fingerprint)
+        store.forget("default", "done", "f")
+        store.forget("acme", "k", "f")
+        assert store.remember(asked(at=2)) is None
+        assert store.remember(done) == replace(done, status=201)
+
+    def test_a_key_is_free_again_when_its_time_is_over(self, store: Store) -> None:
+        """Whatever became of the first request: its answer, if it comes at last, is nobody's."""
+        first = asked()
+        store.remember(first)
+        store.answer(replace(first, status=201))
+        second = asked(at=60, fingerprint="other")
+        assert store.remember(asked(at=59.999999)) is not None
+        assert store.remember(second) is None
+        store.answer(replace(first, status=201))
+        assert store.remember(second) == second
+
+    def test_of_many_who_take_a_key_at_once_one_gets_it(self, store: Store) -> None:
+        """One that is new, and one whose time is over."""
+        store.remember(asked("old", at=-60, fingerprint="before"))
+        for key in ("new", "old"):
+            requests = [asked(key, fingerprint=str(number)) for number in range(THREADS)]
+            found = at_once(lambda number, requests=requests: store.remember(requests[number]))  # type: ignore[misc]
+            (winner,) = (number for number in range(THREADS) if found[number] is None)
+            assert {repr(answer) for answer in found} == {"None", repr(requests[winner])}
+
+    def test_answers_go_when_their_time_is_over(self, store: Store) -> None:
+        for number in range(3):
+            store.remember(asked(f"k{number}", at=number))
+        assert store.delete_finished(after(59), 9) == 0
+        assert store.delete_finished(after(61), 1) == 1
+        assert store.delete_finished(after(61), 9) == 1
+        assert store.remember(asked("k2", at=9)) == asked("k2", at=2)

@@ -1,0 +1,140 @@
+"""Agents: who is known by which name, and what waits for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from workbell.model.agent import Agent
+from workbell.model.ids import new_id
+from workbell.stores.port import Pick, Store
+from workbell.testing.contracts.making import START, add, after, claim_picks, ids, request
+from workbell.testing.contracts.store.access import ODD
+from workbell.testing.contracts.store.sharing import at_once
+
+
+def agent(name: str = "press", **fields: Any) -> Agent:
+    given: dict[str, Any] = {"id": new_id(), "name": name, "created_at": START}
+    return Agent(**(given | fields))
+
+
+def full_agent(name: str = "press") -> Agent:
+    return agent(
+        name,
+        tenant="acme",
+        labels=("gpu", ODD),
+        jobs=("cut", "print"),
+        version="1.2",
+        host="shop-7",
+        metrics_text='{"load":0.5}',
+        seen_at=after(1.5),
+        enabled=False,
+    )
+
+
+def aimed(store: Store, *targets: str, tenant: str = "default", limit: int = 100) -> list[tuple[str, int]]:
+    """The targets and ranks at which something waits."""
+    return [(str(head.lane.target), head.rank) for head in store.survey_targets(tenant, targets, limit)]
+
+
+class AgentsContract:
+    def test_an_agent_is_made_known_and_changed(self, store: Store) -> None:
+        """Its beginning stays."""
+        mine = agent("a")
+        assert store.put_agent(mine)
+        assert store.find_agent(mine.id) == mine
+        changed = replace(full_agent("a"), id=mine.id, tenant="default", created_at=after(9))
+        assert store.put_agent(changed)
+        assert store.find_agent(mine.id) == replace(changed, created_at=START)
+        renamed = replace(changed, name="b", jobs=())
+        assert store.put_agent(renamed)
+        assert store.list_agents() == [replace(renamed, created_at=START)]
+        assert store.find_agent(new_id()) is None
+
+    def test_a_name_is_one_agents(self, store: Store) -> None:
+        """In its tenant. Who is refused stays as it was."""
+        mine, other = agent("a"), agent("b")
+        assert store.put_agent(mine)
+        assert store.put_agent(other)
+        assert not store.put_agent(agent("a"))
+        assert not store.put_agent(replace(other, name="a", host="new"))
+        assert store.list_agents() == [mine, other]
+        assert store.put_agent(agent("a", tenant="acme"))
+
+    def test_of_many_who_take_a_name_at_once_one_gets_it(self, store: Store) -> None:
+        """Some are new, and some had another name."""
+        known = [agent(f"a{number}") for number in range(3)]
+        for one in known:
+            store.put_agent(one)
+        wanted = [*(replace(one, name="best") for one in known), *(agent("best") for _ in range(3))]
+        answers = at_once(lambda number: store.put_agent(wanted[number]))
+        assert sum(answers) == 1
+        expected = {one.id: one for one in known} | {wanted[answers.index(True)].id: wanted[answers.index(True)]}
+        assert {one.id: one for one in store.list_agents()} == expected
+
+    def test_agents_are_listed_by_name_and_tenant(self, store: Store) -> None:
+        later, first, elsewhere = agent("b"), agent("a"), full_agent("a1")
+        for one in (later, first, elsewhere):
+            store.put_agent(one)
+        assert store.list_agents() == [first, elsewhere, later]
+        assert store.list_agents("default") == [first, later]
+        assert store.list_agents("acme") == [elsewhere]
+
+    def test_an_agent_is_seen_and_removed(self, store: Store) -> None:
+        mine, other = agent("a"), agent("b")
+        store.put_agent(mine)
+        store.put_agent(other)
+        store.see_agent(mine.id, after(5))
+        store.see_agent(new_id(), after(6))
+        assert store.list_agents() == [replace(mine, seen_at=after(5)), other]
+        assert store.delete_agent(mine.id)
+        assert not store.delete_agent(mine.id)
+        assert store.list_agents() == [other]
+
+    def test_what_an_agent_tells_of_itself_changes_nothing_else(self, store: Store) -> None:
+        """What it does not tell stays, and so does what was changed about it meanwhile."""
+        mine = agent("a", labels=("gpu",), enabled=False)
+        store.put_agent(mine)
+        store.see_agent(mine.id, after(5), jobs=["cut", ODD], metrics_text='{"load":1}')
+        told = replace(mine, seen_at=after(5), jobs=("cut", ODD), metrics_text='{"load":1}')
+        assert store.find_agent(mine.id) == told
+        store.see_agent(mine.id, after(6))
+        assert store.find_agent(mine.id) == replace(told, seen_at=after(6))
+        store.see_agent(mine.id, after(7), jobs=[])
+        assert store.find_agent(mine.id) == replace(told, seen_at=after(7), jobs=())
+
+    # What waits for them
+
+    def test_what_waits_for_a_target_is_found(self, store: Store) -> None:
+        """By rank, of one tenant; with what it takes to claim it."""
+        wanted = [request(target="press"), request(target="press", priority=3), request(target="label:gpu")]
+        others = [request(), request(target="other"), request(target="press", delay=60)]
+        add(store, *wanted, request(target="press"), *others, request(target="press", tenant="acme"))
+        assert aimed(store, "press", "label:gpu")[0] == ("press", -3)
+        assert sorted(aimed(store, "press", "label:gpu")) == [("label:gpu", 0), ("press", -3), ("press", 0)]
+        assert aimed(store, "press", tenant="acme") == [("press", 0)]
+        assert aimed(store, "press", limit=1) == [("press", -3)]
+        assert aimed(store) == []
+        heads = store.survey_targets("default", ["press"], 9)
+        picks = [Pick(head.lane_id, head.rank, 1) for head in heads]
+        assert ids(claim_picks(store, picks, 9)) == [wanted[1].run.id, wanted[0].run.id]
+        assert [head.lane for head in heads] == [wanted[0].run.lane] * 2
+
+    def test_targets_that_something_waits_for(self, store: Store) -> None:
+        assert store.waiting_targets() == set()
+        add(store, request(target="press"), request(target="press", queue="x"), request(target="late", delay=60))
+        add(store, request(target="label:gpu", tenant="acme"), request())
+        assert store.waiting_targets() == {("default", "press"), ("acme", "label:gpu")}
+        (head,) = store.survey_targets("acme", ["label:gpu"], 9)
+        claim_picks(store, [Pick(head.lane_id, head.rank, 1)], 9)
+        assert store.waiting_targets() == {("default", "press")}
+        assert aimed(store, "label:gpu", tenant="acme") == []
+
+    def test_what_is_paused_is_not_found(self, store: Store) -> None:
+        add(store, request("cut", target="press"), request("print", target="press", queue="x"))
+        store.pause("default", None, "cut", after(5))
+        assert [head.lane.job for head in store.survey_targets("default", ["press"], 9)] == ["print"]
+        store.pause("default", "x", None, after(5))
+        assert aimed(store, "press") == []
+        assert store.waiting_targets() == set()

@@ -1,0 +1,187 @@
+"""Runs among many: by time, target, event and fields of the payload, in bounded looks; and how many there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from workbell.model import state
+from workbell.model.ids import first_id_at, new_id
+from workbell.model.payload_fields import Field, read_fields
+from workbell.model.run import NewRun, Run, Status
+from workbell.model.run_page import Counted
+from workbell.stores.port import Filter, Store
+from workbell.testing.contracts.making import KEEP, add, after, ids, request
+
+
+def made(number: int, **fields: Any) -> NewRun:
+    """A run whose id says that it was made so many seconds after the start."""
+    return request(id=first_id_at(after(number)), **fields)
+
+
+def payloads(store: Store, *values: Any) -> dict[str, Any]:
+    """Runs with these payloads; what each of them has, by its id."""
+    requests = [request(input_text=msgspec.json.encode(value).decode()) for value in values]
+    store.add(requests)
+    return {new.run.id: value for new, value in zip(requests, values, strict=True)}
+
+
+def by_fields(store: Store, **wanted: Any) -> list[Run]:
+    fields = read_fields({path.replace("__", "."): value for path, value in wanted.items()})
+    found = store.search_runs(Filter("default", fields=fields))
+    assert found.looked_to is None
+    assert store.count_runs(Filter("default", fields=fields)) == Counted(len(found.runs), False)
+    return found.runs
+
+
+def finish(store: Store, *runs: Run) -> None:
+    changes = [state.cancel(run, after(99), reason="-", keep=KEEP.other) for run in runs]
+    assert len(store.apply(changes)) == len(runs)
+
+
+class SearchingContract:
+    def test_runs_by_when_they_were_made(self, store: Store) -> None:
+        """The time is in the id, to the millisecond."""
+        runs = add(store, *[made(number) for number in range(5)])
+        finish(store, runs[1])
+        for wanted, places in (
+            (Filter("default", since=after(1)), [4, 3, 2, 1]),
+            (Filter("default", until=after(1)), [0]),
+            (Filter("default", since=after(1), until=after(3)), [2, 1]),
+            (Filter("default", since=after(1.001), until=after(3.001)), [3, 2]),
+            (Filter("default", since=after(1), until=after(4), before=runs[3].id), [2, 1]),
+            (Filter("default", since=after(9)), []),
+        ):
+            expected = [runs[place].id for place in places]
+            assert ids(store.list_runs(wanted)) == expected, wanted
+            assert ids(store.search_runs(wanted).runs) == expected, wanted
+            assert store.count_runs(wanted) == Counted(len(expected), False), wanted
+
+    def test_runs_by_target_and_event(self, store: Store) -> None:
+        event = new_id()
+        plain, aimed, caused, both, _foreign = add(
+            store,
+            request(),
+            request(target="press"),
+            request(event=event),
+            request(target="label:x", event=event),
+            request(target="press", event=event, tenant="b"),
+        )
+        finish(store, caused)
+        for wanted, runs in (
+            (Filter("default"), [both, caused, aimed, plain]),
+            (Filter("default", target="press"), [aimed]),
+            (Filter("default", target="nobody"), []),
+            (Filter("default", event=event), [both, caused]),
+            (Filter("default", event=event, status=[Status.CANCELED]), [caused]),
+            (Filter("default", event=event, target="label:x"), [both]),
+        ):
+            assert ids(store.list_runs(wanted)) == ids(runs), wanted
+            assert ids(store.search_runs(wanted).runs) == ids(runs), wanted
+            assert store.count_runs(wanted) == Counted(len(runs), False), wanted
+
+    def test_runs_by_fields_of_the_payload(self, store: Store) -> None:
+        has = payloads(
+            store,
+            {"n": 1},
+            {"n": 1.0},
+            {"n": True},
+            {"n": "1"},
+            {"n": None},
+            {"n": [1]},
+            {"n": {"0": 1}},
+            {"n": 2**60 + 1},
+            {"n": 2**60},
+            {"n": 0.1},
+            {"m": 1},
+            {"n": 'O\'Reilly "%s" :n \\u0000 é 👩'},
+        )
+        store.add([request(), request(tenant="b", input_text='{"n":1}')])
+
+        def values(**wanted: Any) -> list[Any]:
+            return [has[run.id]["n"] for run in reversed(by_fields(store, **wanted))]
+
+        assert values(n=1) == values(n=1.0) == [1, 1.0]
+        assert values(n=True) == [True]
+        assert values(n=False) == values(n=2) == values(nothing=None) == values(n="") == values(n__1=1) == []
+        assert values(n="1") == ["1"]
+        assert values(n=None) == [None]
+        assert values(n__0=1) == [{"0": 1}], "a path goes through objects, not into arrays"
+        assert values(n=2**60) == [2**60]
+        assert values(n=0.1) == [0.1]
+        assert values(n='O\'Reilly "%s" :n \\u0000 é 👩') == ['O\'Reilly "%s" :n \\u0000 é 👩']
+
+    def test_several_fields_and_deep_ones(self, store: Store) -> None:
+        first, second, *_ = payloads(
+            store,
+            {"customer": {"id": 42, "näme": {"a b": "x"}}, "paid": False},
+            {"customer": {"id": 42}, "paid": True},
+            {"customer": 42, "paid": True},
+            {"customers": [{"id": 42}], "id": 42},
+        )
+        finish(store, store.find_runs([first])[first])
+        assert ids(by_fields(store, customer__id=42)) == [second, first]
+        assert ids(by_fields(store, customer__id=42, paid=True)) == [second]
+        fields = read_fields({"customer.näme.a b": "x"})
+        assert ids(store.search_runs(Filter("default", fields=fields)).runs) == [first]
+        canceled = Filter("default", [Status.CANCELED], fields=read_fields({"customer.id": 42}))
+        assert ids(store.search_runs(canceled).runs) == [first]
+
+    def test_what_is_hard_to_read_is_passed_over(self, store: Store) -> None:
+        """A NUL in one payload must not keep the others from being found."""
+        has = payloads(store, {"a": "\x00", "n": 1}, {"a": "\ufffd", "n": 1}, {"a": "\\u0000", "n": 1}, {"\x00": 1})
+        assert len(by_fields(store, n=1)) == 3
+        found = store.search_runs(Filter("default", fields=[Field("a", "\ufffd")])).runs
+        assert [has[run.id]["a"] for run in found] == ["\ufffd"]
+        assert [has[run.id]["a"] for run in by_fields(store, a="\\u0000")] == ["\\u0000"]
+
+    def test_a_search_looks_at_no_more_than_it_may(self, store: Store) -> None:
+        """And says how far it has looked, so that the next one goes on from there."""
+        runs = add(
+            store, *[made(number, input_text=f'{{"n":{number % 7}}}', user_id=number % 3) for number in range(40)]
+        )
+        finish(store, *runs[::2])
+        for wanted, places in (
+            (Filter("default", fields=[Field("n", 3)]), [number for number in range(40) if number % 7 == 3]),
+            (Filter("default", fields=[Field("n", 3)], limit=2), [number for number in range(40) if number % 7 == 3]),
+            (Filter("default", user_id=1, limit=4), [number for number in range(40) if number % 3 == 1]),
+            (Filter("default", [Status.CANCELED], limit=7), list(range(0, 40, 2))),
+            (Filter("default", limit=13), list(range(40))),
+            (Filter("default", fields=[Field("n", 99)]), []),
+        ):
+            pages, before = [], None
+            while True:
+                found, looked_to = store.search_runs(wanted._replace(before=before), scan=10)
+                assert len(found) <= wanted.limit
+                assert all(looked_to is None or run.id >= looked_to for run in found)
+                pages.append(ids(found))
+                if looked_to is None:
+                    break
+                assert before is None or looked_to < before
+                before = looked_to
+            assert [run_id for page in pages for run_id in page] == [runs[place].id for place in reversed(places)]
+            if wanted.fields:
+                assert len(pages) >= 4, "of forty runs, ten at a time"
+
+    def test_the_last_page_has_nothing_behind_it(self, store: Store) -> None:
+        runs = add(store, *[made(number) for number in range(4)])
+        finish(store, runs[2])
+        first = store.search_runs(Filter("default", limit=2))
+        assert (ids(first.runs), first.looked_to) == ([runs[3].id, runs[2].id], runs[2].id)
+        second = store.search_runs(Filter("default", limit=2, before=first.looked_to))
+        assert (ids(second.runs), second.looked_to) == ([runs[1].id, runs[0].id], None)
+
+    def test_counting_ends_somewhere(self, store: Store) -> None:
+        requests = [made(number, input_text='{"n":1}') for number in range(30)]
+        runs = add(store, *requests, request(tenant="b"))
+        finish(store, *runs[:8])
+        everything = Filter("default")
+        assert store.count_runs(everything) == store.count_runs(everything, most=30) == Counted(30, False)
+        assert store.count_runs(everything, most=29) == Counted(29, True)
+        assert store.count_runs(Filter(None, [Status.QUEUED])) == Counted(23, False)
+        assert store.count_runs(Filter("default", [Status.CANCELED])) == Counted(8, False)
+        assert store.count_runs(Filter("nobody")) == Counted(0, False)
+        counted = store.count_runs(Filter("default", fields=[Field("n", 1)]), scan=10)
+        assert counted.capped
+        assert 5 <= counted.count <= 10

@@ -1,0 +1,172 @@
+"""Tallies: what ended, how long it took and had waited, added up by each process and written now and then."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.waiting import until
+from workbell import Context, Retry, Snooze, Workbell
+from workbell.engine.tallies import PACE, Sums, Tallies
+from workbell.errors import StoreUnavailable
+from workbell.model import state
+from workbell.model.clock import ManualClock
+from workbell.model.ids import new_id
+from workbell.model.run import Lane, Run, Status
+from workbell.model.state import Transition
+from workbell.model.tally import BUCKETS, Tally
+from workbell.settings import Settings
+from workbell.stores.memory import MemoryStore
+from workbell.stores.port import Store
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def store(clock: ManualClock) -> MemoryStore:
+    return MemoryStore(clock)
+
+
+@pytest.fixture
+def tallies(store: MemoryStore) -> Tallies:
+    return Tallies(store)
+
+
+def running(clock: ManualClock, job: str = "send", **fields: Any) -> Run:
+    now, lane = clock.now(), Lane("default", "mail", job)
+    return Run(new_id(), lane, Status.RUNNING, 0, now, now, now, attempt=1, token=1, started_at=now, **fields)
+
+
+def total(store: Store) -> dict[tuple[str, str], Tally]:
+    return {(one.job, one.status): one for one in store.total_tallies()}
+
+
+def test_what_is_told_of_an_end(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
+    run = running(clock)
+    clock.advance(2)
+    started = clock.now()
+    clock.advance(0.25)
+    tallies.add([(run, state.succeed(run, clock.now(), result=None, keep=DAY), started)])
+    clock.advance(40)
+    tallies.add([(run, state.succeed(run, clock.now(), result=None, keep=DAY), started)])
+    tallies.flush()
+    (one,) = store.total_tallies()
+    assert (one.tenant, one.queue, one.job, one.status, one.count) == ("default", "mail", "send", "succeeded", 2)
+    assert (one.seconds, one.wait) == (pytest.approx(40.5), pytest.approx(4))
+    took = dict(zip((*BUCKETS, None), one.buckets, strict=True))
+    assert {bound: count for bound, count in took.items() if count} == {0.25: 1, 60.0: 1}
+    minutes = store.list_tallies(tenant=None, since=clock.now() - DAY)
+    assert sum(minute.count for minute in minutes) == 2
+    assert all(minute.minute.second == minute.minute.microsecond == 0 for minute in minutes)
+
+
+def test_ways_to_end(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
+    run, now = running(clock), clock.now()
+    lost = state.lose(running(clock, alone=True, crashes=2), now, keep=DAY)
+    changes: list[Transition] = [
+        state.succeed(run, now, result=None, keep=DAY),
+        state.fail(run, now, error="E", reason="error", keep=DAY),
+        state.retry(run, now, error="E", reason="error", wait=DAY),
+        state.cancel(run, now, reason="r", keep=DAY),
+        lost,
+        state.lose(run, now, keep=DAY),
+        state.snooze(run, now, wait=DAY, reason=None),
+        state.release(run, now),
+    ]
+    assert lost.status is Status.FAILED
+    tallies.add((run, change, None) for change in changes)
+    tallies.flush()
+    found = {status: one.count for (_, status), one in total(store).items()}
+    assert found == {"succeeded": 1, "failed": 2, "retried": 1, "canceled": 1}
+    assert all((one.seconds, one.wait, sum(one.buckets)) == (0, 0, 0) for one in store.total_tallies())
+
+
+def test_a_lane_that_is_there_twice_is_one_sum(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
+    """In the memory store every run has a lane of its own."""
+    runs = [running(clock) for _ in range(3)]
+    tallies.add((run, state.succeed(run, clock.now(), result=None, keep=DAY), run.started_at) for run in runs)
+    tallies.flush()
+    assert [one.count for one in store.total_tallies()] == [3]
+
+
+def test_it_writes_only_if_there_is_something(
+    store: MemoryStore, tallies: Tallies, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes: list[int] = []
+    add = store.add_tallies
+    monkeypatch.setattr(store, "add_tallies", lambda new: writes.append(len(new)) or add(new))  # type: ignore[func-returns-value]
+    woken: list[int] = []
+    tallies.wake = lambda: woken.append(1)
+    assert tallies.step(clock.now()) is None
+    run = running(clock)
+    ended = (run, state.succeed(run, clock.now(), result=None, keep=DAY), clock.now())
+    tallies.add([(run, state.release(run, clock.now()), None)])
+    assert (tallies.step(clock.now()), woken) == (None, [])
+    tallies.add([ended])
+    clock.advance(1)
+    tallies.add([ended])
+    assert (tallies.step(clock.now()), woken) == (pytest.approx(PACE - 1), [1])
+    assert writes == []
+    clock.advance(PACE - 1)
+    assert tallies.step(clock.now()) is None
+    assert tallies.step(clock.now()) is None
+    assert (writes, total(store)["send", "succeeded"].count) == ([1], 2)
+
+
+def test_what_could_not_be_written_is_written_later(
+    store: MemoryStore, tallies: Tallies, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_new: object) -> None:
+        raise StoreUnavailable("gone")
+
+    run = running(clock)
+    ended = (run, state.succeed(run, clock.now(), result=None, keep=DAY), clock.now())
+    tallies.add([ended])
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "add_tallies", away)
+        with pytest.raises(StoreUnavailable):
+            tallies.flush()
+    assert tallies.step(clock.now()) is not None
+    tallies.add([ended])
+    tallies.flush()
+    assert total(store)["send", "succeeded"].count == 2
+
+
+def test_an_empty_sum_is_nothing() -> None:
+    assert (bool(Sums()), Sums().tallies()) == (False, [])
+
+
+@pytest.mark.anyio
+async def test_an_engine_counts_what_it_ends_and_verbs_do(sqlite_url: str) -> None:
+    """Written at the stop at the latest."""
+    bell = Workbell(settings=Settings(url=sqlite_url, poll=0.02))
+    failing = iter([True, False])
+
+    @bell.job(retry=Retry(attempts=2, delay=0.01), queue="mail")
+    async def tried(ctx: Context) -> Snooze | None:
+        if next(failing):
+            raise ValueError("bad")
+        return None
+
+    @bell.job(retry=Retry(attempts=1))
+    def broken() -> None:
+        raise ValueError("bad")
+
+    async with bell.running():
+        for run in (await tried.aenqueue(), await broken.aenqueue()):
+            await bell.await_(run.id, timeout=30)
+        await bell.acancel((await broken.options(delay=60).aenqueue()).id)
+    later = broken.options(delay=60).enqueue()
+    bell.cancel(later.id)  # in a process without an engine
+    await asyncio.to_thread(until, lambda: len(total(bell.store)) == 4, "all tallies")
+    assert {place: one.count for place, one in total(bell.store).items()} == {
+        ("tried", "retried"): 1,
+        ("tried", "succeeded"): 1,
+        ("broken", "failed"): 1,
+        ("broken", "canceled"): 2,
+    }
+    assert sum(total(bell.store)["tried", "succeeded"].buckets) == 1
+    bell.close()

@@ -1,0 +1,1 @@
+"""Tests of the HTTP API, called within this process."""

@@ -1,0 +1,230 @@
+"""Tokens, tenants and the audit log over HTTP: who may make, see and end what (E6)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+from pydantic import BaseModel
+
+from workbell import Workbell
+from workbell.access.secret_text import is_token
+from workbell.client import Client
+from workbell.http.schemas.audit import AuditShown
+from workbell.http.schemas.base import Page
+from workbell.http.schemas.tenants import TenantShown
+from workbell.http.schemas.tokens import MadeToken, SelfShown, TokenShown
+from workbell.model.clock import ManualClock
+from workbell.settings import Settings
+from workbell.stores.memory import MemoryStore
+
+pytestmark = pytest.mark.anyio
+
+
+class Caller:
+    """Calls with one token, and checks that each answer has the form that the API page says."""
+
+    def __init__(self, http: httpx2.AsyncClient, text: str) -> None:
+        self._http = http
+        self.text = text
+
+    async def call(self, method: str, path: str, wanted: int, body: Any = None, key: str | None = None) -> Any:
+        headers = {"Authorization": f"Bearer {self.text}"} | ({} if key is None else {"Idempotency-Key": key})
+        answer = await self._http.request(method, f"/api/v1{path}", json=body, headers=headers)
+        assert answer.status_code == wanted, answer.text
+        if wanted >= 400:
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert self.text not in answer.text
+        return answer.json() if answer.content else None
+
+    async def ask(self, path: str, form: type[BaseModel]) -> Any:
+        told = await self.call("GET", path, 200)
+        form.model_validate(told, strict=False)
+        return told
+
+
+class Scene:
+    """A service with three callers: an admin of everything, one of a tenant, and somebody who only reads."""
+
+    def __init__(self, bell: Workbell, http: httpx2.AsyncClient) -> None:
+        self.bell = bell
+        self.http = http
+        self.root = self.caller("root", ["admin"], "*")
+        self.acme = self.caller("acme's admin", ["admin"], "acme")
+        self.reader = self.caller("reader", ["read"], "acme")
+
+    def caller(self, name: str, scopes: Iterable[str], tenant: str | None = None, **more: Any) -> Caller:
+        return Caller(self.http, self.bell.tokens.create(name, scopes=scopes, tenant=tenant, **more).text)
+
+
+@pytest.fixture
+async def scene(clock: ManualClock) -> AsyncIterator[Scene]:
+    async with opened(clock) as scene:
+        yield scene
+
+
+@asynccontextmanager
+async def opened(clock: ManualClock) -> AsyncIterator[Scene]:
+    bell = Workbell(store=MemoryStore(clock), settings=Settings())
+    transport = httpx2.ASGITransport(app=bell.asgi())
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        yield Scene(bell, http)
+    Client.close(bell)
+
+
+async def test_a_token_from_its_making_to_its_end(scene: Scene, clock: ManualClock) -> None:
+    asked = {"name": "grafana", "scopes": ["read", "enqueue"], "expires": 60}
+    told = await scene.acme.call("POST", "/tokens", 201, asked)
+    MadeToken.model_validate(told)
+    text = told.pop("token")
+    assert is_token(text)
+    assert (told["tenant"], told["scopes"], told["created_by"]) == ("acme", ["read", "enqueue"], "acme's admin")
+    assert await scene.acme.ask(f"/tokens/{told['id']}", TokenShown) == told
+    made = Caller(scene.http, text)
+    myself = await made.ask("/tokens/self", SelfShown)
+    assert (myself["actor"], myself["tenant"], myself["may"]) == ("grafana", "acme", ["read", "enqueue"])
+    assert myself["token"]["id"] == told["id"]
+    listed = await scene.acme.ask("/tokens", Page[TokenShown])
+    assert [one["name"] for one in listed["items"]] == ["acme's admin", "reader", "grafana"]
+    revoked = await scene.acme.call("DELETE", f"/tokens/{told['id']}", 200)
+    assert revoked["revoked_at"] is not None
+    assert revoked["valid"] is False
+    await made.call("GET", "/tokens/self", 401)  # at once
+    names = [one["name"] for one in (await scene.acme.call("GET", "/tokens", 200))["items"]]
+    assert names == ["acme's admin", "reader"]
+    assert len((await scene.acme.call("GET", "/tokens?all=true", 200))["items"]) == 3
+    assert text not in str([told, listed, revoked, myself])
+
+
+async def test_nobody_hands_out_more_than_they_have(scene: Scene) -> None:
+    for refused in ({"every_tenant": True}, {"scopes": ["agent"]}):
+        await scene.acme.call("POST", "/tokens", 403, refused)
+    await scene.root.call("POST", "/tokens", 403, {"scopes": ["agent"]})
+    await scene.acme.call("POST", "/tokens?tenant=other", 404, {})
+    await scene.acme.call("POST", "/tokens", 422, {"tenant": "*"})
+    await scene.acme.call("POST", "/tokens", 422, {"scopes": []})
+    await scene.acme.call("POST", "/tokens", 422, {"expires": "2020-01-01T00:00:00Z"})
+    for wanted in ("/tokens", "/tokens?all=true", "/tenants", "/tenants/acme", "/audit"):
+        await scene.reader.call("GET", wanted, 403)
+    operator = scene.caller("operator", ["operate"], "acme")
+    await operator.call("POST", "/tokens", 403, {"scopes": ["read"]})
+    assert (await scene.root.call("POST", "/tokens", 201, {"every_tenant": True}))["tenant"] == "*"
+    assert (await scene.root.call("POST", "/tokens?tenant=acme", 201, {"scopes": ["admin"]}))["tenant"] == "acme"
+    assert (await scene.acme.call("POST", "/tokens", 201, {"scopes": [], "user_id": 3}))["user_id"] == 3
+
+
+async def test_whose_tokens_are_seen(scene: Scene) -> None:
+    other = scene.bell.tokens.create("other's", tenant="other").token
+    [root] = scene.bell.tokens.list(tenant="*")
+    for hidden in (other.id, root.id, "x"):
+        await scene.acme.call("GET", f"/tokens/{hidden}", 404)
+        await scene.acme.call("DELETE", f"/tokens/{hidden}", 404)
+    assert scene.bell.tokens.get(other.id, tenant="other").revoked_at is None
+    listed = await scene.root.call("GET", "/tokens?tenant=other", 200)
+    assert {one["id"] for one in listed["items"]} == {other.id, root.id}
+    await scene.root.call("GET", f"/tokens/{root.id}", 200)
+    await scene.root.call("GET", f"/tokens/{other.id}", 404)
+    await scene.root.call("DELETE", f"/tokens/{other.id}?tenant=other", 200)
+
+
+async def test_tokens_in_pages(scene: Scene) -> None:
+    seen: list[str] = []
+    path = "/tokens?limit=2"
+    while True:
+        page = await scene.root.ask(f"{path}&tenant=acme", Page[TokenShown])
+        seen += [one["name"] for one in page["items"]]
+        if page["next"] is None:
+            break
+        path = f"/tokens?limit=2&after={page['next']}"
+    assert seen == ["root", "acme's admin", "reader"]
+
+
+async def test_the_same_key_makes_one_token_and_stores_no_text(scene: Scene) -> None:
+    first = await scene.acme.call("POST", "/tokens", 201, {"name": "x"}, key="k1")
+    again = await scene.acme.call("POST", "/tokens", 201, {"name": "x"}, key="k1")
+    assert is_token(first["token"])
+    assert again == first | {"token": None}
+    assert len(scene.bell.tokens.list(tenant="acme")) == 3
+    await scene.acme.call("POST", "/tokens", 409, {"name": "y"}, key="k1")
+    store = scene.bell.store
+    assert isinstance(store, MemoryStore)
+    assert first["id"] in str(store._answers)
+    assert first["token"] not in str(vars(store))
+
+
+async def test_who_am_i_without_a_token(clock: ManualClock) -> None:
+    bell = Workbell(store=MemoryStore(clock), settings=Settings(http_auth="none"))
+    transport = httpx2.ASGITransport(app=bell.asgi())
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        told = (await http.get("/api/v1/tokens/self")).json()
+    SelfShown.model_validate(told)
+    assert told["token"] is None
+    assert told["may"] == ["read", "enqueue", "operate", "admin"]
+    Client.close(bell)
+
+
+async def test_tenants(scene: Scene) -> None:
+    told = await scene.root.call("PUT", "/tenants/acme", 200, {"weight": 3, "concurrency": 5, "rate": "9/s"})
+    TenantShown.model_validate(told)
+    changed = await scene.root.call("PUT", "/tenants/acme", 200, {"concurrency": None})
+    assert (changed["weight"], changed["concurrency"], changed["rate"]) == (3, None, "9/s")
+    scene.bell.tenants.put("other", weight=2)
+    everybody = await scene.root.ask("/tenants", Page[TenantShown])
+    assert [one["name"] for one in everybody["items"]] == ["acme", "other"]
+    first = await scene.root.ask("/tenants?limit=1", Page[TenantShown])
+    second = await scene.root.ask(f"/tenants?limit=1&after={first['next']}", Page[TenantShown])
+    assert [one["name"] for one in second["items"]] == ["other"]
+    assert second["next"] is None
+    await scene.root.call("GET", "/tenants/nobody", 404)
+    await scene.root.call("DELETE", "/tenants/acme", 204)
+    await scene.root.call("DELETE", "/tenants/acme", 404)
+    assert (await scene.root.ask("/tenants/acme", TenantShown))["updated_at"] is None
+    for wrong in ({"weight": 0}, {"weight": None}, {"rate": "often"}, {"height": 3}):
+        await scene.root.call("PUT", "/tenants/acme", 422, wrong)
+    await scene.root.call("PUT", "/tenants/*", 422, {})
+
+
+async def test_a_tenant_cannot_raise_its_own_limits(scene: Scene) -> None:
+    scene.bell.tenants.put("acme", concurrency=1)
+    scene.bell.tenants.put("other", concurrency=1)
+    own = await scene.acme.ask("/tenants", Page[TenantShown])
+    assert [one["name"] for one in own["items"]] == ["acme"]
+    assert (await scene.acme.ask("/tenants/acme", TenantShown))["concurrency"] == 1
+    for name, status in (("acme", 403), ("other", 404), ("nobody", 404)):
+        await scene.acme.call("PUT", f"/tenants/{name}", status, {"weight": 9})
+        await scene.acme.call("DELETE", f"/tenants/{name}", status)
+    await scene.acme.call("GET", "/tenants/other", 404)
+    assert [tenant.concurrency for tenant in scene.bell.tenants.list()] == [1, 1]
+
+
+async def test_what_was_done_is_noted(scene: Scene) -> None:
+    made = await scene.acme.call("POST", "/tokens", 201, {"name": "x"})
+    await scene.acme.call("DELETE", f"/tokens/{made['id']}", 200)
+    await scene.acme.call("DELETE", f"/tokens/{made['id'][:-1]}", 404)  # nothing was done
+    await scene.root.call("PUT", "/tenants/acme", 200, {"weight": 3})
+    await scene.root.call("PUT", "/tenants/other", 200, {"weight": 3})
+    told = await scene.acme.ask("/audit", Page[AuditShown])
+    assert [(one["actor"], one["action"], one["subject"]) for one in told["items"]] == [
+        ("root", "tenants.put", "acme"),
+        ("acme's admin", "tokens.revoke", made["id"]),
+        ("acme's admin", "tokens.create", made["id"]),
+    ]
+    assert made["token"] not in str(told)
+    page = await scene.acme.ask("/audit?limit=1", Page[AuditShown])
+    following = await scene.acme.ask(f"/audit?limit=2&before={page['next']}", Page[AuditShown])
+    assert page["items"] + following["items"] == told["items"]
+    await scene.acme.call("GET", "/audit?every_tenant=true", 403)
+    every = await scene.root.ask("/audit?every_tenant=true", Page[AuditShown])
+    assert [one["tenant"] for one in every["items"]] == ["other", "acme", "acme", "acme"]
+    await scene.acme.call("GET", "/audit?before=x", 422)
+
+
+async def test_a_token_that_is_over_is_refused(scene: Scene, clock: ManualClock) -> None:
+    short = scene.caller("short", ["read"], "acme", expires=5)
+    await short.call("GET", "/tokens/self", 200)
+    clock.advance(5)
+    await short.call("GET", "/tokens/self", 401)
+    await Caller(scene.http, short.text[:-1] + "!").call("GET", "/tokens/self", 401)

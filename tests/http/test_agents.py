@@ -1,0 +1,344 @@
+"""Agents over HTTP: the protocol with any client, long polls that share one look, and the program's own ways (E7)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any
+
+import httpx2
+import pytest
+from pydantic import BaseModel
+
+from workbell import Cancel, Context, Snooze, Workbell
+from workbell.agent.handlers import Handlers
+from workbell.agent.line import Line
+from workbell.agent.program import Program
+from workbell.client import Client
+from workbell.engine.recover import Recover
+from workbell.http.schemas.agents import AgentShown, HandedRuns, KeptRuns, PairedShown, PairingShown, TakenShown
+from workbell.http.schemas.base import Page
+from workbell.model.run import Run, Status
+from workbell.settings import Settings
+from workbell.stores.memory import MemoryStore
+from workbell.stores.port import Head, Store
+
+pytestmark = pytest.mark.anyio
+
+BASE = "http://127.0.0.1:8321"
+
+
+class Scene:
+    """A service in this process, with an admin and an agent."""
+
+    def __init__(self, bell: Workbell, app: Any) -> None:
+        self.bell = bell
+        self.app = app
+        self.service = app.state.service
+        self.admin = bell.tokens.create("admin", scopes=["admin"]).text
+        self.agent = bell.agents.pair(bell.agents.pairing("web-1", labels=["gpu"]).text).text
+
+    def client(self, token: str | None, transport: httpx2.AsyncBaseTransport | None = None) -> httpx2.AsyncClient:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        used = transport or httpx2.ASGITransport(app=self.app)
+        return httpx2.AsyncClient(transport=used, base_url=BASE, headers=headers)
+
+    async def ask(
+        self, method: str, path: str, wanted: int, body: Any = None, form: Any = None, token: str | None = ""
+    ) -> Any:
+        text = self.agent if token == "" else token
+        async with self.client(text) as http:
+            answer = await http.request(method, f"/api/v1{path}", json=body)
+        assert answer.status_code == wanted, answer.text
+        if form is not None:
+            assert issubclass(form, BaseModel)
+            form.model_validate(answer.json(), strict=False)
+        return answer.json() if answer.content else None
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[Scene]:
+    bell = Workbell(store=MemoryStore(), settings=Settings())
+    app = bell.asgi()
+    try:
+        yield Scene(bell, app)
+    finally:
+        await app.state.service.close()
+        Client.close(bell)
+
+
+async def until(condition: Callable[[], bool], what: str) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+async def test_the_whole_protocol() -> None:
+    async with opened() as scene:
+        body = {"name": "db-1", "labels": ["ssd"]}
+        made = await scene.ask("POST", "/agents/pairings", 201, body, PairingShown, scene.admin)
+        paired = await scene.ask("POST", "/agents/pair", 201, {"token": made["token"]}, PairedShown, None)
+        await scene.ask("POST", "/agents/pair", 401, {"token": made["token"]}, token=None)
+        scene.agent = paired["token"]
+        assert (await scene.ask("GET", "/agents/self", 200, form=AgentShown))["name"] == "db-1"
+        assert (await scene.ask("POST", "/agents/self/poll", 200, {}, HandedRuns)) == {"runs": []}
+
+        scene.bell.enqueue("backup", {"source": "x"}, target="label:ssd", timeout=60)
+        (run,) = (await scene.ask("POST", "/agents/self/poll", 200, {"session": "s"}, HandedRuns))["runs"]
+        assert (run["job"], run["input"], run["timeout"]) == ("backup", {"source": "x"}, 60)
+        held = {"id": run["id"], "token": run["token"]}
+        scene.bell.cancel(run["id"], "enough")
+        body = {"session": "s", "holding": [held, held | {"token": 7}], "metrics": {"load": 1}}
+        kept = await scene.ask("POST", "/agents/self/heartbeat", 200, body, KeptRuns)
+        assert [(one["held"], one["cancel"]) for one in kept["runs"]] == [(True, "enough"), (False, None)]
+        path = f"/agents/self/runs/{run['id']}"
+        told = {"token": 1, "session": "s", "done": 1, "logs": [{"message": "hello"}]}
+        assert await scene.ask("POST", f"{path}/progress", 200, told, TakenShown) == {"taken": True}
+        ended = {"token": 1, "session": "s", "status": "succeeded", "result": {"bytes": 7}}
+        await scene.ask("POST", f"{path}/result", 409, ended | {"session": "other"})
+        await scene.ask("POST", f"{path}/result", 422, ended | {"status": "done"})
+        assert await scene.ask("POST", f"{path}/result", 200, ended, TakenShown) == {"taken": True}
+        assert await scene.ask("POST", f"{path}/result", 200, ended, TakenShown) == {"taken": False}
+        assert await scene.ask("POST", f"{path}/progress", 200, told, TakenShown) == {"taken": False}
+        assert scene.bell.get(run["id"]).result == {"bytes": 7}
+
+        names = [one["name"] for one in (await scene.ask("GET", "/agents", 200, None, None, scene.admin))["items"]]
+        assert names == ["db-1", "web-1"]
+        page = await scene.ask("GET", "/agents?limit=1", 200, None, Page[AgentShown], scene.admin)
+        assert page["next"] == "db-1"
+        page = await scene.ask("GET", "/agents?limit=1&after=db-1", 200, None, Page[AgentShown], scene.admin)
+        assert ([one["name"] for one in page["items"]], page["next"]) == (["web-1"], None)
+        change = {"labels": ["hdd"], "enabled": False}
+        shown = await scene.ask("PATCH", "/agents/db-1", 200, change, AgentShown, scene.admin)
+        assert (shown["labels"], shown["enabled"]) == (["hdd"], False)
+        await scene.ask("DELETE", "/agents/db-1", 204, token=scene.admin)
+        await scene.ask("GET", "/agents/db-1", 404, token=scene.admin)
+        await scene.ask("POST", "/agents/self/poll", 401, {})
+
+
+async def test_an_agents_token_opens_nothing_else() -> None:
+    async with opened() as scene:
+        for method, path in (
+            ("GET", "/agents"),
+            ("GET", "/runs"),
+            ("POST", "/agents/pairings"),
+            ("DELETE", "/agents/x"),
+        ):
+            await scene.ask(method, path, 403, {} if method == "POST" else None)
+        for path in ("/agents/self/poll", "/agents/self/heartbeat"):
+            await scene.ask("POST", path, 403, {}, token=scene.admin)
+        bare = scene.bell.tokens.create("bare", scopes=["agent"]).text
+        await scene.ask("POST", "/agents/self/poll", 404, {}, token=bare)
+
+
+def surveys(store: Store) -> list[str]:
+    """From now on, each look at the lanes of an agent: as many as it polls."""
+    survey = store.survey_targets
+    seen: list[str] = []
+
+    def noted(tenant: str, targets: Sequence[str], limit: int) -> list[Head]:
+        seen.append(targets[0])
+        return survey(tenant, targets, limit)
+
+    store.survey_targets = noted  # type: ignore[method-assign]
+    return seen
+
+
+async def test_long_polls_share_one_look_and_only_the_right_one_is_woken() -> None:
+    async with opened() as scene:
+        agents = scene.bell.agents
+        texts = [agents.pair(agents.pairing(f"box-{n}").text).text for n in range(30)]
+        waiting = scene.service.waiting_agents
+        body = {"wait": 30, "session": "s"}
+        polls = [asyncio.create_task(scene.ask("POST", "/agents/self/poll", 200, body, token=text)) for text in texts]
+        await until(lambda: len(waiting._waiting) == 30, "all to wait")
+        before, polled = waiting.looks, surveys(scene.bell.store)
+        run = await scene.bell.aenqueue("backup", {}, target="box-7")
+        answer = await polls[7]
+        assert [one["id"] for one in answer["runs"]] == [run.id]
+        assert waiting.looks - before < 10, "one look for all, not one for each"
+        assert sum(poll.done() for poll in polls) == 1
+        assert len(polled) == 1, "only the one was woken, and polled"
+        scene.service.stop()
+        async with asyncio.timeout(5):
+            assert [await poll for n, poll in enumerate(polls) if n != 7] == [{"runs": []}] * 29
+
+
+async def test_a_poll_for_what_cannot_be_taken_waits_quietly() -> None:
+    async with opened() as scene:
+        scene.bell.enqueue("other", {}, target="web-1")
+        asked = surveys(scene.bell.store)
+        body = {"wait": 1.5, "jobs": ["backup"]}
+        assert await scene.ask("POST", "/agents/self/poll", 200, body) == {"runs": []}
+        assert len(asked) < 10
+
+
+# The program
+
+
+class LoopLine:
+    """Heartbeats over the same application: from their thread to the loop and back."""
+
+    def __init__(self, line: Line, loop: asyncio.AbstractEventLoop) -> None:
+        self._line = line
+        self._loop = loop
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(self._line.post(path, body), self._loop).result(10)
+
+    def close(self) -> None: ...
+
+
+class BadLine(httpx2.ASGITransport):
+    """Loses requests before they arrive, and answers on their way back."""
+
+    def __init__(self, app: Any, randomness: Random) -> None:
+        super().__init__(app=app)
+        self._random = randomness
+        self.lost = 0
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if self._random.random() < 0.25:
+            self.lost += 1
+            raise httpx2.ConnectError("no line")
+        response = await super().handle_async_request(request)
+        if self._random.random() < 0.25:
+            self.lost += 1
+            raise httpx2.ReadError("cut")
+        return response
+
+
+@asynccontextmanager
+async def working(scene: Scene, there: Workbell, transport: Any = None, **settings: Any) -> AsyncIterator[Program]:
+    line = Line(scene.client(scene.agent, transport))
+    program = Program(
+        line,
+        LoopLine(line, asyncio.get_running_loop()),  # type: ignore[arg-type]
+        handlers=Handlers(there.registry, 4),
+        first_wait=0.01,
+        grace=settings.pop("grace", 5),
+        lease=5,
+        wait=2,
+        **settings,
+    )
+    running = asyncio.create_task(program.run())
+    try:
+        yield program
+    finally:
+        program.stop()
+        async with asyncio.timeout(20):
+            await running
+
+
+async def ended(scene: Scene, *runs: Run) -> list[Run]:
+    await until(lambda: all(scene.bell.get(run.id).status.final for run in runs), "the runs to end")
+    return [scene.bell.get(run.id) for run in runs]
+
+
+async def test_handlers_and_what_they_can_do() -> None:
+    there = Workbell("memory://")
+
+    @there.job
+    def plain(ctx: Context, n: int) -> dict[str, Any]:
+        ctx.logger.warning("n is %d", n)
+        return {"n": n, "attempt": ctx.run.attempt}
+
+    @there.job
+    async def asks(ctx: Context) -> None:
+        ctx.enqueue("plain")
+
+    @there.job
+    def cancels() -> Cancel:
+        return Cancel("not today")
+
+    @there.job
+    def later() -> Snooze:
+        return Snooze(3600, "busy")
+
+    async with opened() as scene, working(scene, there):
+        runs = [scene.bell.enqueue(job, given, target="web-1") for job, given in (("plain", {"n": 1}), ("cancels", {}))]
+        found = await ended(scene, *runs)
+        assert [run.status for run in found] == [Status.SUCCEEDED, Status.CANCELED]
+        assert (found[0].result, found[1].reason) == ({"n": 1, "attempt": 1}, "not today")
+        assert [line.message for line in scene.bell.logs(runs[0].id)] == ["n is 1"]
+        wrong = scene.bell.enqueue("plain", {"m": 1}, target="web-1")
+        asked, snoozed = (scene.bell.enqueue(job, {}, target="web-1") for job in ("asks", "later"))
+        await until(lambda: scene.bell.get(wrong.id).failures == 1, "the payload to be refused")
+        await until(lambda: scene.bell.get(asked.id).failures == 1, "the context to refuse")
+        await until(lambda: scene.bell.get(snoozed.id).reason == "busy", "it to be snoozed")
+        assert "an agent has no store" in (scene.bell.get(asked.id).error or "")
+    there.close()
+
+
+async def test_its_end_is_asked_for_its_time_is_over_and_its_lease_is_lost() -> None:
+    there, gate = Workbell("memory://"), threading.Event()
+
+    @there.job
+    async def endless() -> None:
+        await asyncio.Event().wait()
+
+    @there.job
+    def slow(ctx: Context) -> None:
+        gate.wait(20)
+
+    async with opened() as scene, working(scene, there) as program:
+        run = scene.bell.enqueue("endless", {}, target="web-1")
+        late = scene.bell.enqueue("slow", {}, target="web-1", timeout=0.05)
+        await until(lambda: scene.bell.get(run.id).status is Status.RUNNING, "it to start")
+        scene.bell.cancel(run.id, "enough")
+        await asyncio.to_thread(program._heartbeat.beat)
+        (found,) = await ended(scene, run)
+        assert (found.status, found.reason) == (Status.CANCELED, "enough")
+        await until(lambda: scene.bell.get(late.id).reason == "timeout", "the time to be over")
+        gate.set()
+
+        lost = scene.bell.enqueue("endless", {}, target="web-1")
+        await until(lambda: scene.bell.get(lost.id).status is Status.RUNNING, "it to start")
+        until_then = scene.bell.get(lost.id).lease_until
+        assert until_then is not None
+        Recover(scene.bell.store, scene.bell.keep, lambda: None, 5).step(until_then)
+        await asyncio.to_thread(program._heartbeat.beat)
+        await until(lambda: scene.bell.get(lost.id).attempt == 2, "it to be taken again")
+        scene.bell.cancel(lost.id)
+        await asyncio.to_thread(program._heartbeat.beat)
+        await ended(scene, lost)
+        assert [one.status.value for one in scene.bell.attempts(lost.id)] == ["lost", "canceled"]
+    there.close()
+
+
+async def test_it_hands_back_what_does_not_end_when_it_is_stopped() -> None:
+    there = Workbell("memory://")
+
+    @there.job
+    async def endless() -> None:
+        await asyncio.Event().wait()
+
+    async with opened() as scene:
+        async with working(scene, there, grace=0.05):
+            run = scene.bell.enqueue("endless", {}, target="web-1")
+            await until(lambda: scene.bell.get(run.id).status is Status.RUNNING, "it to start")
+        assert scene.bell.get(run.id).status is Status.QUEUED
+        assert scene.bell.get(run.id).failures == 0
+    there.close()
+
+
+async def test_a_line_that_loses_requests_and_answers_loses_no_run() -> None:
+    there, calls = Workbell("memory://"), []
+
+    @there.job
+    async def count(n: int) -> int:
+        calls.append(n)
+        return n
+
+    async with opened() as scene:
+        bad = BadLine(scene.app, Random(3))
+        runs = [scene.bell.enqueue("count", {"n": n}, target="label:gpu") for n in range(60)]
+        async with working(scene, there, bad):
+            found = await ended(scene, *runs)
+        assert [run.result for run in found] == list(range(60))
+        assert sorted(calls) == list(range(60))
+        assert bad.lost > 20
+    there.close()

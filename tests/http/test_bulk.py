@@ -1,0 +1,89 @@
+"""Counting runs and acting on many over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from workbell import Status, Workbell
+from workbell.http.schemas.base import Page
+from workbell.http.schemas.runs import Counted, RunShown
+from workbell.settings import Settings
+from workbell.stores.memory import MemoryStore
+from workbell.testing import drain
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def bell() -> AsyncIterator[Workbell]:
+    with Workbell(store=MemoryStore(), settings=Settings(url="memory://", tenant="acme")) as made:
+
+        @made.job
+        def send(to: str, copies: int = 1) -> None: ...
+
+        yield made
+
+
+@pytest.fixture
+async def http(bell: Workbell) -> AsyncIterator[httpx2.AsyncClient]:
+    token = bell.tokens.create("operator", scopes=["operate"]).text
+    transport = httpx2.ASGITransport(app=bell.asgi())
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1/api/v1", headers=headers) as client:
+        yield client
+
+
+async def told(answer: httpx2.Response, status: int = 200) -> Any:
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+async def test_counting_and_finding_by_payload(bell: Workbell, http: httpx2.AsyncClient) -> None:
+    runs = [bell.enqueue("send", {"to": f"a{number % 2}", "copies": number}) for number in range(5)]
+    bell.for_tenant("b").enqueue("send", {"to": "a1"})
+    counted = await told(await http.get("/runs/count", params={"input.to": "a1", "status": "queued"}))
+    Counted.model_validate(counted)
+    assert counted == {"count": 2, "capped": False}
+    assert (await told(await http.get("/runs/count")))["count"] == 5
+    page = await told(await http.get("/runs", params={"input.to": '"a0"', "input.copies": "4.0"}))
+    Page[RunShown].model_validate(page)
+    assert [run["id"] for run in page["items"]] == [runs[4].id]
+    first = await told(await http.get("/runs", params={"limit": 3}))
+    second = await told(await http.get("/runs", params={"limit": 3, "before": first["next"]}))
+    assert [run["id"] for run in first["items"] + second["items"]] == [run.id for run in reversed(runs)]
+    assert second["next"] is None
+
+
+async def test_a_bulk_action_is_a_run(bell: Workbell, http: httpx2.AsyncClient) -> None:
+    run = bell.enqueue("send", {"to": "a"}, delay=60)
+    body = {"action": "cancel", "filter": {"job": "send", "input": {"to": "a"}, "since": "2020-01-01T00:00:00Z"}}
+    headers = {"Idempotency-Key": "once"}
+    made = await told(await http.post("/bulk", json=body, headers=headers), 202)
+    RunShown.model_validate(made)
+    assert await told(await http.post("/bulk", json=body, headers=headers), 202) == made
+    drain(bell)
+    ended = await told(await http.get(f"/runs/{made['id']}"))
+    assert ended["result"] == {"matched": 1, "done": 1, "skipped": 0, "errors": []}
+    assert bell.get(run.id).status is Status.CANCELED
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"action": "cancel"},
+        {"action": "remove", "filter": {}},
+        {"action": "retry", "filter": {"status": ["queued"]}},
+        {"action": "retry", "filter": {"colour": "red"}},
+        {"action": "retry", "filter": {"input": {"a": [1]}}},
+        {"action": "retry", "filter": {"input": {"": 1}}},
+        {"action": "retry", "filter": {"since": "2020-01-01T00:00:00"}},
+    ],
+)
+async def test_what_cannot_be_done_is_refused(http: httpx2.AsyncClient, body: dict[str, Any]) -> None:
+    answer = await http.post("/bulk", json=body)
+    assert answer.status_code in (400, 422), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"

@@ -1,0 +1,212 @@
+"""`/metrics`: read by the parser of Prometheus' own client, for who may see it, and no more than a second old."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import httpx2
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from workbell import Retry, Workbell
+from workbell.client import Client
+from workbell.engine.tallies import write_at_once
+from workbell.http.exposition import Family, Sample, written
+from workbell.http.measured import Measured
+from workbell.http.metrics import FRESH
+from workbell.model.agent import Agent
+from workbell.model.clock import ManualClock
+from workbell.model.ids import new_id
+from workbell.model.job import DELIVERY
+from workbell.model.run import Lane, Run, Status
+from workbell.model.state import fail, succeed
+from workbell.model.tally import BUCKETS
+from workbell.model.worker import Worker
+from workbell.settings import Settings
+from workbell.stores.memory import MemoryStore
+from workbell.version import __version__
+
+pytestmark = pytest.mark.anyio
+
+Numbers = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def read(text: str) -> Numbers:
+    """Every sample by its name and labels; and none is there twice."""
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    found = {(one.name, tuple(sorted(one.labels.items()))): one.value for one in samples}
+    assert len(found) == len(samples)
+    return found
+
+
+def of(numbers: Numbers, name: str, **labels: str) -> float:
+    return numbers[name, tuple(sorted(labels.items()))]
+
+
+class Scene:
+    def __init__(self, bell: Workbell, http: httpx2.AsyncClient) -> None:
+        self.bell = bell
+        self.http = http
+
+    def token(self, *scopes: str, tenant: str | None = "*") -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.bell.tokens.create('t', scopes=scopes, tenant=tenant).text}"}
+
+    async def numbers(self, headers: dict[str, str], query: str = "") -> Numbers:
+        answer = await self.http.get(f"/metrics{query}", headers=headers)
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+        return read(answer.text)
+
+    def end(self, took: float, *, failed: bool = False, lane: Lane | None = None) -> None:
+        """As a worker counts a run that had waited for a second."""
+        now = self.bell.store.clock.now()
+        due, started = now - timedelta(seconds=took + 1), now - timedelta(seconds=took)
+        run = Run(new_id(), lane or Lane("default", "mail", "send"), Status.RUNNING, 0, due, due, due, token=1)
+        keep = timedelta(days=1)
+        change = (
+            fail(run, now, error="E", reason="error", keep=keep)
+            if failed
+            else succeed(run, now, result=None, keep=keep)
+        )
+        write_at_once(self.bell.store, [(run, change, started)])
+
+
+@asynccontextmanager
+async def opened(clock: ManualClock, **settings: Any) -> AsyncIterator[Scene]:
+    bell = Workbell(store=MemoryStore(clock), settings=Settings(**settings))
+    bell.job(name="send", queue="mail", retry=Retry(attempts=1))(lambda: None)
+    transport = httpx2.ASGITransport(app=bell.asgi())
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        yield Scene(bell, http)
+    Client.close(bell)
+
+
+@pytest.fixture
+async def scene(clock: ManualClock) -> AsyncIterator[Scene]:
+    async with opened(clock) as scene:
+        yield scene
+
+
+async def test_runs_that_ended(scene: Scene) -> None:
+    for took in (0.01, 0.02, 0.3, 4000):
+        scene.end(took)
+    scene.end(0.3, failed=True)
+    scene.end(1, lane=Lane("acme", "webhooks", DELIVERY, None, "endpoint"))
+    numbers = await scene.numbers(scene.token("read"))
+    send = {"job": "send", "queue": "mail"}
+    assert of(numbers, "workbell_runs_total", status="succeeded", **send) == 4
+    assert of(numbers, "workbell_runs_total", status="failed", **send) == 1
+    assert of(numbers, "workbell_webhook_deliveries_total", status="succeeded") == 1
+    buckets = {
+        bound: of(numbers, "workbell_run_duration_seconds_bucket", le=str(bound), **send) for bound in (0.01, 0.05)
+    }
+    assert buckets == {0.01: 1, 0.05: 2}
+    assert of(numbers, "workbell_run_duration_seconds_bucket", le="3600", **send) == 4
+    assert of(numbers, "workbell_run_duration_seconds_bucket", le="+Inf", **send) == 5
+    assert of(numbers, "workbell_run_duration_seconds_count", **send) == 5
+    assert of(numbers, "workbell_run_duration_seconds_sum", **send) == pytest.approx(4000.63)
+    assert of(numbers, "workbell_run_wait_seconds_sum", **send) == pytest.approx(5)
+    assert of(numbers, "workbell_run_wait_seconds_count", **send) == 5
+    bounds = [key for key in numbers if key[0].endswith("_bucket") and ("job", "send") in key[1]]
+    assert len(bounds) == len(BUCKETS) + 1
+
+
+async def test_what_is_there_now(scene: Scene, clock: ManualClock) -> None:
+    bell, now = scene.bell, clock.now()
+    scene.end(1, lane=Lane("default", "idle", "other"))
+    for delay in (0, 0, 60):
+        bell.enqueue("send", delay=delay)
+    bell.schedules.put("often", job="send", every=60, anchor=now)
+    bell.store.put_agent(Agent(id=new_id(), name="box", created_at=now, seen_at=now))
+    for pid, seen_at in ((1, now + timedelta(seconds=90)), (2, now - timedelta(hours=1))):
+        known = {"incarnation": "i", "version": "1", "queues": None, "jobs": (), "concurrency": 4}
+        bell.store.put_worker(Worker(id=f"w{pid}", host="h", pid=pid, started_at=now, seen_at=seen_at, **known))
+    clock.advance(90)
+    numbers = await scene.numbers(scene.token("read"))
+    depth = {
+        (queue, status): of(numbers, "workbell_queue_depth", queue=queue, status=status)
+        for queue in ("mail", "idle")
+        for status in ("scheduled", "queued", "running")
+    }
+    assert {place: number for place, number in depth.items() if number} == {
+        ("mail", "queued"): 2,
+        ("mail", "scheduled"): 1,
+    }
+    assert of(numbers, "workbell_queue_oldest_age_seconds", queue="mail") == 90
+    assert of(numbers, "workbell_queue_oldest_age_seconds", queue="idle") == 0
+    assert of(numbers, "workbell_schedule_lag_seconds") == 30
+    assert of(numbers, "workbell_workers") == 1
+    assert of(numbers, "workbell_worker_slots", state="free") == 4
+    assert of(numbers, "workbell_worker_slots", state="busy") == 0
+    assert of(numbers, "workbell_agents") == 0  # not heard of for long
+    assert of(numbers, "workbell_sockets") == 0
+    builds = [labels for name, labels in numbers if name == "workbell_build_info"]
+    assert dict(builds[0])["version"] == __version__
+
+
+async def test_requests_are_counted_by_route_and_never_by_path(scene: Scene, clock: ManualClock) -> None:
+    headers = scene.token("read")
+    for path in ("/api/v1/jobs/send", "/api/v1/jobs/nothing", "/no/such/path", "/other/path"):
+        await scene.http.get(path, headers=headers)
+    numbers = await scene.numbers(headers)
+    counted = {key[1]: value for key, value in numbers.items() if key[0] == "workbell_http_requests_total"}
+    found = {(dict(labels)["route"], dict(labels)["status"]): count for labels, count in counted.items()}
+    assert found == {("/api/v1/jobs/{name}", "200"): 1, ("/api/v1/jobs/{name}", "404"): 1, ("", "404"): 2}
+
+
+def test_strangers_cannot_make_the_counters_grow() -> None:
+    measured = Measured()
+    for number in range(100):
+        measured.count(f"METHOD{number}", "", 404, 0.0)
+    assert dict(measured.requests) == {("other", "", 404): 100}
+
+
+async def test_it_is_as_old_as_a_second(scene: Scene, clock: ManualClock) -> None:
+    headers = scene.token("read")
+    scene.end(1)
+    labels = {"job": "send", "queue": "mail", "status": "succeeded"}
+    assert of(await scene.numbers(headers), "workbell_runs_total", **labels) == 1
+    scene.end(1)
+    assert of(await scene.numbers(headers), "workbell_runs_total", **labels) == 1
+    clock.advance(FRESH)
+    assert of(await scene.numbers(headers), "workbell_runs_total", **labels) == 2
+
+
+async def test_a_tenant_sees_its_own(scene: Scene) -> None:
+    scene.end(1)
+    scene.end(1, lane=Lane("acme", "secret-queue", "secret-job"))
+    theirs = await scene.numbers(scene.token("read", tenant="default"))
+    assert "secret" not in str(theirs)
+    assert of(theirs, "workbell_runs_total", job="send", queue="mail", status="succeeded") == 1
+    root = scene.token("read")
+    both = await scene.numbers(root, "?by_tenant=1")
+    assert (
+        of(both, "workbell_runs_total", tenant="acme", job="secret-job", queue="secret-queue", status="succeeded") == 1
+    )
+    assert of(both, "workbell_queue_depth", tenant="default", queue="mail", status="queued") == 0
+    one = await scene.numbers(root, "?tenant=acme")
+    assert ("job", "send") not in [label for _, labels in one for label in labels]
+
+
+@pytest.mark.parametrize(("scope", "wanted"), [("enqueue", 403), ("agent", 403), ("operate", 200)])
+async def test_it_needs_a_token_that_may_read(scene: Scene, scope: str, wanted: int) -> None:
+    headers = scene.token(scope)
+    assert (await scene.http.get("/metrics", headers=headers)).status_code == wanted
+    assert (await scene.http.get("/metrics")).status_code == 401
+
+
+async def test_it_may_be_open(clock: ManualClock) -> None:
+    async with opened(clock, http_metrics_open=True) as scene:
+        scene.end(1)
+        assert of(await scene.numbers({}), "workbell_runs_total", job="send", queue="mail", status="succeeded") == 1
+
+
+def test_names_of_people_are_written_as_they_are() -> None:
+    names = ['a"b', "a\\b", "a\\nb", "ß, {x}", "a\nb", '"} 1\nforged 2']
+    about = 'one\nline, with a \\ and a "'
+    text = written([Family("jobs", "gauge", about, [Sample({"job": name}, 1.5) for name in names])])
+    (family,) = text_string_to_metric_families(text)
+    assert [sample.labels["job"] for sample in family.samples] == names
+    assert family.documentation == about

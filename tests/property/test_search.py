@@ -1,0 +1,77 @@
+"""Any payload, any path: SQLite finds what the memory store finds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from workbell.model.ids import new_id
+from workbell.model.payload_fields import EXACT, read_fields
+from workbell.stores.memory import MemoryStore
+from workbell.stores.port import Filter, Store
+from workbell.stores.sqlite.store import SqliteStore
+from workbell.testing.contracts.making import ids, request
+
+EXAMPLES = 500 if os.environ.get("WORKBELL_SOAK") else 20
+names = st.sampled_from(["a", "b", "0", "é", "a b", "$", "[0]", "A", "'"])
+texts = st.sampled_from(["", "1", "true", "null", "a", "A", "é", "\ufffd", '"', "\\", "%", "\n", "👩"]) | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=5
+)
+numbers = (
+    st.sampled_from([0, 1, -1, 1.0, -0.0, 0.1, 1e15, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)])
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(-EXACT, EXACT, allow_nan=False, exclude_min=True, exclude_max=True)
+)
+scalars = st.none() | st.booleans() | texts | numbers
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(names, inner, max_size=3), max_leaves=6
+)
+payloads = st.lists(st.dictionaries(names, values, max_size=3), min_size=1, max_size=6)
+
+
+def paths_of(payload: Any, above: str = "") -> list[tuple[str, Any]]:
+    """Every path that leads to a scalar, with that: so that there is something to be found."""
+    found = []
+    for name, value in payload.items():
+        path = f"{above}.{name}" if above else name
+        if isinstance(value, dict):
+            found += paths_of(value, path)
+        elif not isinstance(value, list):
+            found.append((path, value))
+    return found
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+@given(given_payloads=payloads, extra=st.lists(st.tuples(names, scalars), max_size=2), data=st.data())
+def check(subject: Store, given_payloads: list[Any], extra: list[Any], data: st.DataObject) -> None:
+    oracle, tenant = MemoryStore(), new_id()
+    new = [
+        request(tenant=tenant, input_text=msgspec.json.encode(payload).decode(), user_id=place % 2)
+        for place, payload in enumerate(given_payloads)
+    ]
+    for store in (oracle, subject):
+        store.add(new)
+    there = [pair for payload in given_payloads for pair in paths_of(payload)]
+    others = [*extra, *((path, int(value)) for path, value in there if isinstance(value, bool))]
+    for place, (path, value) in enumerate([*there, *others]):
+        wanted = Filter(tenant, fields=read_fields({path: value}))
+        found = oracle.search_runs(wanted)
+        assert subject.search_runs(wanted) == found
+        assert subject.count_runs(wanted) == oracle.count_runs(wanted)
+        assert found.runs or place >= len(there)
+    if len(there) > 1:
+        some = data.draw(st.lists(st.sampled_from(there), min_size=2, max_size=3))
+        wanted = Filter(tenant, fields=read_fields(dict(some)), user_id=data.draw(st.sampled_from([None, 0])), limit=2)
+        assert ids(subject.search_runs(wanted).runs) == ids(oracle.search_runs(wanted).runs)
+
+
+def test_sqlite_finds_what_memory_finds(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "search.db")
+    store.check()
+    check(store)
+    store.close()

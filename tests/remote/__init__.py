@@ -1,0 +1,1 @@
+"""`workbell.Client`: the verbs of Workbell over HTTP."""

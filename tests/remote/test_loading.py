@@ -1,0 +1,38 @@
+"""The client is loaded when it is asked for, and says what it lacks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import workbell
+from workbell import MissingPackage
+
+NOTHING_OF_THE_WEB = """
+import sys, workbell
+web = {"httpx2", "httpcore2", "fastapi", "starlette", "uvicorn", "pydantic", "websockets"} & set(sys.modules)
+assert not web, web
+assert "Client" in workbell.__all__
+assert workbell.Client is workbell.Client
+assert "httpx2" not in sys.modules  # not before there is one
+try:
+    workbell.Clients
+except AttributeError as error:
+    assert "Clients" in str(error)
+else:
+    raise AssertionError
+"""
+
+
+def test_importing_workbell_loads_nothing_of_the_web() -> None:
+    done = subprocess.run([sys.executable, "-c", NOTHING_OF_THE_WEB], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_httpx2_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "workbell.remote.pool", raising=False)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(MissingPackage, match=r"pip install 'workbell\[client\]'"):
+        workbell.Client("https://bells.example.com", "wb_x")

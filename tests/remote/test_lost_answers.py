@@ -1,0 +1,115 @@
+"""Answers that are lost on the way back: what was asked for is asked for again, and made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.remote.conftest import Scene
+from workbell import Client
+from workbell.remote import options, tries
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tries, "FIRST_PAUSE", 0.0)
+
+
+class Losing(httpx2.BaseTransport):
+    """Every request arrives and is answered; of each, the first answers never come back."""
+
+    def __init__(self, lost: int) -> None:
+        self.lost = lost
+        self.asked: dict[str, int] = {}
+        self._below = httpx2.HTTPTransport()
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = self._below.handle_request(request)
+        which = f"{request.method} {request.url} {request.headers.get('idempotency-key')}"
+        self.asked[which] = self.asked.get(which, 0) + 1
+        if self.asked[which] <= self.lost:
+            response.read()
+            raise httpx2.ReadError("the line went dead")
+        return response
+
+    def close(self) -> None:
+        self._below.close()
+
+
+class LosingFirst(Losing):
+    """Only the very first answer does not come back."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            return super().handle_request(request)
+        finally:
+            self.lost = 0
+
+
+@pytest.fixture(params=[1, 2])
+def client(scene: Scene, request: pytest.FixtureRequest) -> Iterator[Client]:
+    """Of a tenant of its own, in which nothing is but what the test makes."""
+    transport = Losing(request.param)
+    tenant = f"{request.node.originalname}-{request.param}"
+    with Client(scene.url, scene.token, tenant=tenant, transport=transport) as client:
+        yield client
+    assert transport.asked
+    assert set(transport.asked.values()) == {request.param + 1}
+
+
+def made(scene: Scene, client: Client) -> Any:
+    """The Workbell's own view of the client's tenant."""
+    assert client.line.tenant is not None
+    return scene.bell.for_tenant(client.line.tenant)
+
+
+def test_one_run_is_made(scene: Scene, client: Client) -> None:
+    run = client.enqueue("send", {"to": "x"})
+    assert [one.id for one in made(scene, client).runs()] == [run.id]
+    other = client.enqueue("send", {"to": "x"})
+    assert [one.id for one in made(scene, client).runs()] == [other.id, run.id]
+
+
+@pytest.mark.parametrize("on_duplicate", ["return", "reject", "replace"])
+def test_one_run_is_made_also_if_it_has_a_key_of_its_own(scene: Scene, client: Client, on_duplicate: str) -> None:
+    run = client.enqueue("send", {"to": "x"}, key=on_duplicate, on_duplicate=on_duplicate)
+    found = [one for one in made(scene, client).runs() if one.key == on_duplicate]
+    assert [(one.id, one.status) for one in found] == [(run.id, "queued")]
+
+
+def test_many_runs_are_made_once(scene: Scene, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "PAGE_RUNS", 3)
+    runs = client.enqueue_many(("send", {"to": str(number)}) for number in range(7))
+    assert [one.id for one in made(scene, client).runs()] == [run.id for run in reversed(runs)]
+    mixed = [("send", {"to": "a"}), client.request("send", {"to": "b"}, key="b", on_duplicate="reject")]
+    runs += client.enqueue_many(mixed)
+    assert [one.id for one in made(scene, client).runs()] == [run.id for run in reversed(runs)]
+
+
+def test_one_retry_is_made(scene: Scene, client: Client) -> None:
+    run = made(scene, client).enqueue("send", {"to": "x"}, delay=3600)
+    assert client.cancel(run.id, "first").reason == "first"
+    again = client.retry(run.id)
+    assert [one.id for one in made(scene, client).runs()] == [again.id, run.id]
+
+
+def test_one_notification_is_made(scene: Scene, client: Client) -> None:
+    told = client.notify(7, {"text": "once"})
+    everybody = client.broadcast("to all")
+    found = made(scene, client).notifications.list(7)
+    assert [one.id for one in found] == [everybody.id, told.id]
+
+
+def test_a_token_whose_text_was_lost_is_revoked_and_the_next_one_works(scene: Scene) -> None:
+    """The text is told once, and not stored: the client has another one made."""
+    with Client(scene.url, scene.token, tenant="tokens", transport=LosingFirst()) as client:
+        token, text = client.tokens.create("lost", scopes=["read"])
+    tokens = scene.bell.for_tenant("tokens").tokens.list()
+    assert [(one.id == token.id, one.revoked_at is None) for one in tokens] == [(False, False), (True, True)]
+    assert Client(scene.url, text).runs() == []

@@ -1,0 +1,97 @@
+"""Schedules over HTTP: every verb gives what the Workbell itself gives."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.remote.conftest import Scene
+from workbell import InvalidOption, JobsError, Retry, ScheduleNotFound, UnknownJob
+from workbell.scheduling.declare import NAMES
+
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
+SETTINGS: list[dict[str, Any]] = [
+    {"cron": "*/5 9-17 * * MON-FRI", "timezone": "Europe/Paris", "window": ("09:00", "12:00"), "outside": "skip"},
+    {"every": timedelta(hours=6), "anchor": datetime(2026, 1, 1, tzinfo=UTC), "jitter": timedelta(minutes=1)},
+    {
+        "at": LATER,
+        "timezone": "UTC",
+        "overlap": "queue_one",
+        "catch_up": "all",
+        "catch_up_cap": 7,
+        "queue": "q",
+        "priority": 5,
+        "retry": Retry(attempts=2, give_up_on=["x.Y"]),
+        "timeout": timedelta(seconds=90),
+        "target": "label:gpu",
+        "description": "All of it.",
+        "created_by": "ada",
+        "enabled": False,
+        "payload": {"to": "ö"},
+        "alert_url": "https://alerts.example.com/secret",
+        "ping_url": "https://pings.example.com/secret",
+    },
+    {"cron": "0 3 * * *", "retry": {"max_retries": 2, "backoff_ms": 500, "backoff_type": "exponential"}},
+]
+
+
+def test_every_setting_is_tried_below() -> None:
+    assert {word for settings in SETTINGS for word in settings} == set(NAMES)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("ask", ["asked", "awaited"])
+def test_what_is_put_is_what_the_workbell_would_have_put(scene: Scene, ask: str, settings: dict[str, Any]) -> None:
+    given = {"job": "send", "payload": {"to": "x"}} | settings
+    made = getattr(scene, ask)("schedules.put", f"remote-{ask}", **given)
+    there = scene.bell.schedules.get(f"remote-{ask}")
+    assert scene.shown(made) == scene.shown(there)
+    local = scene.bell.schedules.put(f"local-{ask}", **given)
+    assert there.options == local.options
+    for word in ("kind", "timezone", "enabled"):
+        assert getattr(there, word) == getattr(local, word)
+    if "every" not in settings:
+        assert there.expression == local.expression
+    again = getattr(scene, ask)("schedules.put", f"remote-{ask}", **given)
+    assert scene.shown(again) == scene.shown(there)  # nothing changes
+
+
+def test_looking(scene: Scene) -> None:
+    schedules = scene.bell.schedules
+    schedules.put("look", job="send", payload={"to": "x"}, cron="0 3 * * *", timezone="Europe/Paris")
+    schedules.put("look-again", job="fail", payload={"reason": "x"}, every=60)
+    scene.same("schedules.get", "look")
+    scene.same("schedules.list", after="look", limit=1)
+    assert len(scene.same("schedules.list")) >= 2
+    assert len(scene.same("schedules.preview", "look", 3, after=LATER)) == 3
+    assert len(scene.same("schedules.preview", "look", after=LATER)) == 5
+    assert scene.same("runs", schedule="look") == []
+
+
+def test_pausing_makes_ticks_and_deleting_ends_it(scene: Scene) -> None:
+    schedules = scene.bell.schedules
+    for ask in (scene.asked, scene.awaited):
+        schedules.put("steered", job="send", payload={"to": "x"}, every=3600)
+        assert ask("schedules.pause", "steered").paused
+        assert scene.shown(ask("schedules.resume", "steered")) == scene.shown(schedules.get("steered"))
+        scene.same("schedules.ticks", "steered")
+        assert ask("schedules.delete", "steered") is None
+        for verb in ("get", "pause", "resume", "delete", "preview", "ticks"):
+            scene.raises(ScheduleNotFound, f"schedules.{verb}", "steered")
+
+
+def test_what_cannot_be_put_is_refused_in_the_same_words(scene: Scene) -> None:
+    for kind, settings in (
+        (JobsError, {}),
+        (JobsError, {"cron": "0 3 * *"}),
+        (JobsError, {"cron": "0 3 * * *", "every": 5}),
+        (JobsError, {"cron": "0 3 * * *", "timezone": "Europe/Atlantis"}),
+        (InvalidOption, {"at": datetime(2020, 1, 1, tzinfo=UTC)}),
+    ):
+        scene.raises(kind, "schedules.put", "bad", job="send", payload={"to": "x"}, **settings)
+    scene.raises(UnknownJob, "schedules.put", "bad", job="nobody-knows-it", every=60)
+    for unknown in ({"evry": 60}, {"every": 60, "overlap": "maybe"}, {"every": 60, "priority": 1000}):
+        with pytest.raises(InvalidOption):
+            scene.client.schedules.put("bad", job="send", payload={"to": "x"}, **unknown)  # type: ignore[arg-type]

@@ -1,0 +1,113 @@
+"""The HTTP service of a Workbell in a thread of its own, and clients of its WebSocket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+
+from workbell import Workbell
+from workbell.http.binding import bind
+from workbell.http.server import Listening
+from workbell.http.service import Service
+from workbell.model.access import TokenKind
+
+DEADLINE = 30.0
+
+
+class Served:
+    """A server that listens."""
+
+    def __init__(self, bell: Workbell, listening: Listening, loop: asyncio.AbstractEventLoop) -> None:
+        self.bell = bell
+        self.service: Service = listening.service
+        self.host = f"127.0.0.1:{listening.port}"
+        self.url = f"http://{self.host}"
+        self._listening = listening
+        self._loop = loop
+
+    def stop(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._listening.stop(), self._loop).result(DEADLINE)
+
+    def ticket(self, user_id: int | None = None, *, tenant: str | None = None, **options: Any) -> str:
+        """A ticket that has no token behind it."""
+        options = {"scopes": ["read"], "expires": DEADLINE} | options
+        return self.bell.tokens.create(user_id=user_id, tenant=tenant, kind=TokenKind.TICKET, **options).text
+
+    @asynccontextmanager
+    async def client(self, user_id: int | None = None, **options: Any) -> AsyncIterator[Talk]:
+        """One that is connected, and has been told so."""
+        async with self.open(self.ticket(user_id, **options)) as talk:
+            assert await talk.hear() == {"type": "connected"}
+            yield talk
+
+    @asynccontextmanager
+    async def open(self, ticket: str, **options: Any) -> AsyncIterator[Talk]:
+        url = f"ws://{self.host}/ws?ticket={ticket}"
+        async with connect(
+            url, open_timeout=DEADLINE, compression=None, proxy=None, max_size=None, max_queue=None, **options
+        ) as socket:
+            yield Talk(socket)
+
+
+class Talk:
+    """The client's end."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+
+    async def say(self, **message: Any) -> None:
+        await self.socket.send(json.dumps(message))
+
+    async def hear(self) -> Any:
+        async with asyncio.timeout(DEADLINE):
+            return json.loads(await self.socket.recv())
+
+    async def hear_all(self) -> None:
+        """Until the connection ends."""
+        while True:
+            await self.hear()
+
+    async def hear_of(self, name: str) -> Any:
+        """The next changes of a subscription."""
+        heard = await self.hear()
+        assert (heard["type"], heard.get("id")) == ("changes", name), heard
+        return heard
+
+    async def subscribe(self, topic: str, name: str = "a", **filter_words: Any) -> Any:
+        """The first changes."""
+        await self.say(type="subscribe", id=name, topic=topic, **filter_words)
+        assert await self.hear() == {"type": "subscribed", "id": name}
+        return await self.hear_of(name)
+
+
+@contextmanager
+def served(bell: Workbell) -> Iterator[Served]:
+    """Serve a Workbell until the block ends."""
+    bell.store.check()
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="served", daemon=True)
+    thread.start()
+
+    async def start() -> Listening:
+        service = Service(bell, bell.settings, bell.bus, bell.engine, listen="127.0.0.1")
+        listening = Listening(service, bind(bell.settings))
+        await listening.start()
+        return listening
+
+    try:
+        listening = asyncio.run_coroutine_threadsafe(start(), loop).result(DEADLINE)
+        made = Served(bell, listening, loop)
+        try:
+            yield made
+        finally:
+            made.stop()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(DEADLINE)
+        loop.close()

@@ -1,0 +1,1 @@
+"""Tests of tokens, tenants and the audit log, on a store in memory."""

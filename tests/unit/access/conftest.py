@@ -1,0 +1,32 @@
+"""Two Workbells on one store, as two processes would be, and a clock that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from workbell import Workbell
+from workbell.client import Client
+from workbell.model.clock import ManualClock
+from workbell.settings import Settings
+from workbell.stores.memory import MemoryStore
+
+
+@pytest.fixture
+def shared_store(clock: ManualClock) -> MemoryStore:
+    return MemoryStore(clock)
+
+
+@pytest.fixture
+def bell(shared_store: MemoryStore) -> Iterator[Workbell]:
+    made = Workbell(store=shared_store, settings=Settings())
+    yield made
+    Client.close(made)
+
+
+@pytest.fixture
+def elsewhere(shared_store: MemoryStore) -> Iterator[Workbell]:
+    made = Workbell(store=shared_store, settings=Settings())
+    yield made
+    Client.close(made)

@@ -1,0 +1,41 @@
+"""How often somebody may ask: never more than the rate and the burst allow, whenever the requests come."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbell.http.buckets import MOST, Buckets
+
+
+@given(st.lists(st.floats(0, 2, allow_nan=False), max_size=60), st.integers(1, 20), st.integers(1, 20))
+def test_no_more_than_the_rate_and_the_burst(gaps: list[float], rate: int, burst: int) -> None:
+    buckets = Buckets(rate, burst)
+    now, taken = 0.0, []
+    for gap in gaps:
+        now += gap
+        wait = buckets.take("a", now)
+        assert wait >= 0
+        if not wait:
+            taken.append(now)
+        else:
+            assert not Buckets(rate, burst).take("a", now)  # somebody else has a bucket of their own
+    for place, start in enumerate(taken):
+        for end in range(place, len(taken)):
+            assert end - place + 1 <= burst + rate * (taken[end] - start) + 1e-6
+
+
+def test_it_says_when_the_next_is_allowed() -> None:
+    buckets = Buckets(rate=2, burst=1)
+    assert buckets.take("a", 0) == 0
+    assert buckets.is_empty("a", 0)
+    wait = buckets.take("a", 0)
+    assert wait == 0.5
+    assert buckets.take("a", wait) == 0
+
+
+def test_many_names_do_not_fill_the_memory() -> None:
+    buckets = Buckets(rate=0.001, burst=1)
+    for number in range(2 * MOST):
+        buckets.take(str(number), 0)
+    assert len(buckets._levels) <= MOST

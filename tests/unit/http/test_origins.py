@@ -1,0 +1,77 @@
+"""Which Host and Origin may ask (S2, S8): pages of other sites, and names that were made to point here."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbell.errors import SettingsError
+from workbell.http.binding import address_of, bind, check_open
+from workbell.http.origins import allowed_hosts, host_is_allowed, is_loopback, origin_is_allowed
+from workbell.settings import Settings
+
+HERE = allowed_hosts("127.0.0.1", ())
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8321", "localhost", "LOCALHOST:1", "[::1]:8321"])
+def test_this_machine_is_answered_by_its_own_names(host: str) -> None:
+    assert host_is_allowed(host, HERE)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil", "", None, "[::2]:1"])
+def test_a_name_that_points_here_is_not_answered(host: str | None) -> None:
+    assert not host_is_allowed(host, HERE)
+
+
+def test_on_a_public_address_only_the_named_hosts_are_answered_if_any_are() -> None:
+    assert allowed_hosts("0.0.0.0", ()) == ()
+    assert host_is_allowed("jobs.example", ())
+    named = allowed_hosts("0.0.0.0", ("jobs.example",))
+    assert host_is_allowed("jobs.example:443", named)
+    assert not host_is_allowed("other.example", named)
+
+
+@pytest.mark.parametrize("origin", [None, "http://127.0.0.1:8321"])
+def test_the_own_page_and_programs_may_send(origin: str | None) -> None:
+    assert origin_is_allowed(origin, "127.0.0.1:8321", HERE)
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "http://127.0.0.1:9999", "http://localhost:8321", "null", "file://", "http://"]
+)
+def test_another_page_may_not(origin: str) -> None:
+    """Also not one of another program on this machine: it has another port."""
+    assert not origin_is_allowed(origin, "127.0.0.1:8321", HERE)
+
+
+def test_a_page_of_a_named_host_may() -> None:
+    assert origin_is_allowed("https://desk.example", "jobs.example", ("jobs.example", "desk.example"))
+
+
+@pytest.mark.parametrize(("host", "local"), [("127.0.0.1", True), ("::1", True), ("0.0.0.0", False), ("::", False)])
+def test_an_open_door_is_for_this_machine_alone(host: str, local: bool) -> None:
+    """Without tokens a public address is refused, before anything listens there."""
+    assert is_loopback(host) is local
+    settings = Settings(http_auth="none", http_host=host)
+    if local:
+        check_open(settings, host)
+    else:
+        with pytest.raises(SettingsError, match="lets everybody in"):
+            bind(settings)
+
+
+def test_the_default_asks_for_a_token_and_listens_here_alone() -> None:
+    assert (Settings().http_auth, Settings().http_host) == ("token", "127.0.0.1")
+
+
+def test_a_port_that_is_named_is_not_exchanged_for_another() -> None:
+    with bind(Settings(http_port=0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SettingsError, match=rf"port {port}: .* choose another with --port"):
+            bind(Settings(http_port=port))
+
+
+def test_without_a_port_the_next_free_one_is_taken() -> None:
+    with bind(Settings()) as first, bind(Settings()) as second:
+        assert first.getsockname()[1] != second.getsockname()[1]
+    assert address_of("0.0.0.0", 80) == "http://127.0.0.1:80"
+    assert address_of("::1", 80) == "http://[::1]:80"
