@@ -1,6 +1,6 @@
-"""Writes docs/reference/api.md from the code itself; `--check` only says whether the page is up to date.
+"""Writes docs/reference/api.md and http.md from the code itself; `--check` only says whether they are up to date.
 
-Everything on that page comes from signatures, docstrings and the command line's own help, in the order of the
+Everything on these pages comes from signatures, docstrings and the command line's own help, in the order of the
 source, so that two runs give the same text. The few words that the code does not carry (what a setting or a
 field of a run means) stand in words.py, and it is an error if one is missing or too many.
 """
@@ -18,23 +18,30 @@ from typing import Any
 import click
 import msgspec
 from words import (
+    ACCESS,
+    AGENT,
+    AUDIT,
     DELIVERY,
     EVENT,
     FOR_US,
     LOG_LINE,
+    NOTIFICATION,
     OTHER_OPTIONS,
     OTHER_WORDS,
     PAUSE,
     RUN,
     SCHEDULE,
     SETTINGS,
+    TENANT,
     TICK,
+    TOKEN,
     TRIGGER,
     WORKER,
 )
 
 import workbell
 from workbell import (
+    Access,
     Attempt,
     Cancel,
     Context,
@@ -50,28 +57,40 @@ from workbell import (
     Workbell,
     WorkbellError,
 )
+from workbell.access.audit import Audit
+from workbell.access.tenants import Tenants
+from workbell.access.tokens import Tokens
+from workbell.agents.verbs import Agents
+from workbell.bulk.verbs import Bulk
 from workbell.client import Client
 from workbell.declaring import Declaring
 from workbell.emitting import Emitting
 from workbell.events.looking import Events
 from workbell.executions import Executing
 from workbell.files import Storage, StoredFile
+from workbell.finding import Finding
 from workbell.handlers.job_function import Enqueuer, JobFunction
 from workbell.jobs_engine import JobRun, JobsEngine, RegisteredJob
 from workbell.model import request
+from workbell.model.access import Token
+from workbell.model.agent import Agent
+from workbell.model.audit import AuditEntry
 from workbell.model.delivery import Delivery
 from workbell.model.event import PUBLIC_FIELDS as EVENT_FIELDS
 from workbell.model.event import MatchOutcome
 from workbell.model.execution import Execution, Invocation
 from workbell.model.hearing import Hearer, Matched
 from workbell.model.log_line import LogLine
+from workbell.model.notification import Notification
 from workbell.model.pause import Pause
 from workbell.model.run import PUBLIC_FIELDS, AttemptStatus
 from workbell.model.schedule import OPTION_FIELDS, TickOutcome
 from workbell.model.schedule import PUBLIC_FIELDS as SCHEDULE_FIELDS
+from workbell.model.tenant import Tenant
 from workbell.model.trigger import Trigger
 from workbell.model.worker import SeenWorker, Worker
 from workbell.notices.lifecycle import LifecycleEvent
+from workbell.notifications import Notifications, Notifying
 from workbell.pausing import Pausing
 from workbell.reading import Reading
 from workbell.schedules import Schedules
@@ -83,7 +102,18 @@ from workbell.watching import Watching
 from workbell.webhooks import endpoints, signature
 from workbell.webhooks.verbs import Webhooks
 
-PAGE = Path(__file__).parent / "reference" / "api.md"
+FOLDER = Path(__file__).parent / "reference"
+
+# What is served beside the API itself.
+PAGES = [
+    ("GET /", "–", "The page of the service; with the token of a printed URL it signs a browser in."),
+    ("GET /docs", "–", "This table for people, with parameters and examples."),
+    ("GET /openapi.json", "–", "The same for programs."),
+    ("GET /healthz", "–", "Whether the process lives."),
+    ("GET /readyz", "–", "Whether the store answers, and the server is not stopping."),
+    ("GET /metrics", "`read`", "For Prometheus; with `http_metrics_open` without a token."),
+    ("GET /ws", "a ticket", "[The WebSocket](../how-to/notifications.md#the-websocket)."),
+]
 
 
 def page() -> str:
@@ -95,7 +125,7 @@ def page() -> str:
         *_class(
             "Workbell",
             Workbell,
-            [Workbell, Declaring, Client, Reading, Steering, Emitting, Executing, Watching, Pausing],
+            [Workbell, Declaring, Client, Finding, Reading, Steering, Bulk, Emitting, Executing, Watching, Pausing, Notifying],
         ),
         *_class("A job: what `@bell.job` makes", JobFunction, [JobFunction]),
         *_class("A job with options: what `job.options(…)` makes", Enqueuer, [Enqueuer]),
@@ -117,6 +147,18 @@ def page() -> str:
         *_settings_of_an_endpoint(),
         *_words("Delivery: what `bell.webhooks.deliveries` gives", Delivery, "DELIVERY", DELIVERY),
         *_verify(),
+        *_class("Notifications: `bell.notifications`", Notifications, [Notifications]),
+        *_words("Notification", Notification, "NOTIFICATION", NOTIFICATION),
+        *_class("Tokens: `bell.tokens`", Tokens, [Tokens]),
+        *_words("Token", Token, "TOKEN", TOKEN),
+        *_words("Access: what an `auth` hook answers", Access, "ACCESS", ACCESS),
+        *_class("Tenants: `bell.tenants`", Tenants, [Tenants]),
+        *_words("Tenant", Tenant, "TENANT", TENANT),
+        *_class("The audit log: `bell.audit`", Audit, [Audit]),
+        *_words("Entry of the audit log", AuditEntry, "AUDIT", AUDIT),
+        *_class("Agents: `bell.agents`", Agents, [Agents]),
+        *_words("Agent", Agent, "AGENT", AGENT),
+        *_remote(),
         *_class("The engine of a project: `bell.engine`", JobsEngine, [JobsEngine]),
         *_tuple("A job that runs by itself: what `bell.engine.list()` gives", RegisteredJob),
         *_tuple("A run that ended: what `bell.engine.get_runs(name)` gives", JobRun),
@@ -299,6 +341,16 @@ def _verify() -> Iterator[str]:
     yield _doc(signature.verify)
 
 
+def _remote() -> Iterator[str]:
+    """Not its verbs, which are those of a Workbell: only what is its own."""
+    from workbell.remote.client import Client as Remote
+
+    yield "## Client: the verbs over HTTP"
+    yield f"`Client{_signature(Remote.__init__)}`"
+    yield _doc(Remote)
+    yield "[Its page](../how-to/remote-client.md) says which verbs it has; they take and answer the same as here."
+
+
 def _run() -> Iterator[str]:
     _complete("RUN", RUN, PUBLIC_FIELDS)
     yield "## Run"
@@ -431,13 +483,40 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace(chr(10), ' ') for cell in line)} |" for line in lines)
 
 
+def http_page() -> str:
+    """Every route of the API, with the scope that it needs."""
+    from workbell.http.routes.all import ROUTES
+
+    parts = [
+        "# Routes of the HTTP API",
+        "This page is made from the code by `docs/generate.py`. Do not edit it by hand.",
+        "[The HTTP API](../how-to/http-api.md) says how they are used; parameters, bodies and answers are at `/docs` and "
+        "`/openapi.json` of the service. The scope is what a token must allow; – means none, and *any* that every valid "
+        "token will do. A ● takes an `Idempotency-Key`.",
+    ]
+    for routes in sorted(ROUTES, key=lambda one: one.resource):
+        rows = [_route(route) for route in routes.listed]
+        parts += [f"## {routes.resource.capitalize()}", _table(["Method and path", "Scope", "", "What it does"], rows)]
+    rows = [[f"`{path}`", scope, text] for path, scope, text in PAGES]
+    parts += ["## Beside the API", _table(["Method and path", "Scope", "What it does"], rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _route(route: Any) -> list[str]:
+    guard = route.endpoint.guard
+    scope = "–" if guard.open else "*any*" if guard.needs is None else f"`{guard.needs}`"
+    named = {one["name"] for one in (route.openapi_extra or {}).get("parameters", [])}
+    key = "●" if "Idempotency-Key" in named else ""
+    return [f"`{min(route.methods)} {route.path}`", scope, key, route.summary]
+
+
 def main() -> None:
-    text = page()
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(text, "utf-8")
-        return
-    if not PAGE.is_file() or PAGE.read_text("utf-8") != text:
-        raise SystemExit("docs/reference/api.md is not up to date; run `python docs/generate.py`.")
+    for name, text in (("api.md", page()), ("http.md", http_page())):
+        file = FOLDER / name
+        if "--check" not in sys.argv[1:]:
+            file.write_text(text, "utf-8")
+        elif not file.is_file() or file.read_text("utf-8") != text:
+            raise SystemExit(f"docs/reference/{name} is not up to date; run `python docs/generate.py`.")
 
 
 if __name__ == "__main__":

@@ -26,12 +26,26 @@ SETTINGS = {
     "keep_succeeded": "How long succeeded runs stay in history.",
     "keep_other": "How long failed and canceled runs stay in history.",
     "keep_events": "How long events are kept, with what they matched.",
+    "keep_audit": "How long entries of the audit log are kept.",
     "webhook_allow": "Places that webhooks may go to although they are not public: networks (`10.0.0.0/8`), names "
     "(`hooks.internal`, `*.internal`), each also with a port. In the environment with commas between them.",
     "webhook_disable_after": "A webhook endpoint that has failed for so long, and ten times in a row, is disabled. "
     "At least 60.",
     "secret_key": "The key that secrets of webhooks are encrypted with in the store; `workbell webhooks new-key` makes "
     "one. Several with commas between them: the first one seals, each of them opens.",
+    "http": "Whether `workbell dev`, `start` and `server` serve the HTTP API. It needs the extra `workbell[server]`.",
+    "http_host": "The address to listen on. `0.0.0.0` is every one of this machine.",
+    "http_port": "The port; None: 8321, or the next one that is free. 0: any.",
+    "http_auth": "`token`; or `none`, which lets everybody in and is refused unless only this machine can reach it.",
+    "http_hosts": "The names that requests may ask for (`Host`), and whose pages may send some (`Origin`). On this "
+    "machine's own address its own names besides; elsewhere, if none are listed, any. In the environment with commas "
+    "between them.",
+    "http_body_limit": "The longest body of a request, in bytes.",
+    "http_rate": "How many requests a second each token may make, in each process; 0: any number.",
+    "http_log": "`all`, or `problems`: requests that were refused or failed.",
+    "http_metrics_open": "Whether `/metrics` needs no token.",
+    "sockets": "How many WebSockets a process serves at once.",
+    "sockets_per_user": "How many of them one person, or one token, may have.",
 }
 
 RUN = {
@@ -57,7 +71,7 @@ RUN = {
     "tenant": "The tenant it belongs to.",
     "schedule": "The id of the schedule that made it.",
     "event": "The id of the event that made it.",
-    "target": "The agent that is to run it; no worker of this version takes a run with a target.",
+    "target": "The agent that is to run it, or `label:x`; no worker takes a run with a target.",
     "retry_of": "The finished run that this one repeats (`bell.retry`).",
     "rescheduled_from": "The failed run that this one follows (`auto_reschedule=`).",
     "persistent": "False: it ends if the process that enqueued it is restarted before it starts.",
@@ -98,7 +112,7 @@ SCHEDULE = {
     "priority": "The priority of its runs.",
     "retry": "The retry policy of its runs; None: the job's own.",
     "timeout": "The limit of an attempt in seconds; None: the job's own.",
-    "target": "The agent that is to run them; no worker of this version takes a run with a target.",
+    "target": "The agent that is to run them, or `label:x`; no worker takes a run with a target.",
     "window": "Two times of day between which runs may start, or None.",
     "outside": "A tick outside the window: `defer` or `skip`.",
     "overlap": "A tick while an earlier run lives: `skip`, `queue_one`, `allow` or `cancel_previous`.",
@@ -154,6 +168,75 @@ DELIVERY = {
     "error": "What went wrong last, or why it was canceled.",
     "next_attempt_at": "When it is tried again.",
     "finished_at": "When it ended.",
+}
+
+NOTIFICATION = {
+    "id": "Its id, a UUID of version 7.",
+    "tenant": "The tenant it belongs to.",
+    "user_id": "Who is told; None: everybody of the tenant.",
+    "text": "The JSON of `data`.",
+    "created_at": "When it was told.",
+    "read_at": "When the person it was asked for has read it.",
+}
+
+TOKEN = {
+    "id": "Its id; not its text.",
+    "hash": "The SHA-256 of its text.",
+    "created_at": "When it was made.",
+    "tenant": "The tenant it acts for; `*`: any.",
+    "kind": "`api`, `session`, `agent`; or `login`, `ticket`, `pairing`, which are good once.",
+    "name": "What it is called; the actor of the audit log.",
+    "scopes": "What it allows.",
+    "user_id": "Whose notifications it reads.",
+    "agent": "The id of the agent that it is of.",
+    "created_by": "Who made it.",
+    "expires_at": "When it ends by itself.",
+    "revoked_at": "When it was ended.",
+    "last_used_at": "When it was last used, to about a minute.",
+}
+
+ACCESS = {
+    "tenant": "The tenant it acts for; `*`: any.",
+    "scopes": "What it may do.",
+    "actor": "The name in the audit log.",
+    "user_id": "Whose notifications it reads.",
+    "agent": "The id of the agent that it is.",
+    "token": "The id of the token behind it.",
+}
+
+TENANT = {
+    "name": "Its name.",
+    "created_at": "When something was first set for it.",
+    "updated_at": "When that was last changed.",
+    "description": "Who it is.",
+    "weight": "Its share of the starts, from 1 to 1,000.",
+    "concurrency": "How many of its runs may be running at once.",
+    "rate": "How many may start: `100/m`.",
+}
+
+AUDIT = {
+    "id": "Its id, a UUID of version 7.",
+    "tenant": "For whom it was done.",
+    "at": "When.",
+    "actor": "By whom.",
+    "action": "What: `runs.cancel`.",
+    "subject": "To what.",
+    "detail_text": "More about it, as JSON.",
+    "address": "From where.",
+}
+
+AGENT = {
+    "id": "Its id.",
+    "name": "Its name, at which runs are aimed.",
+    "created_at": "When it was first paired.",
+    "tenant": "The tenant it belongs to.",
+    "labels": "Its labels; `label:x` aims at each agent with the label x.",
+    "jobs": "What it last said it can run; None: anything, or it has not asked yet.",
+    "version": "The version of its program.",
+    "host": "The machine it is on.",
+    "metrics_text": "What it told of itself with its last heartbeat, as JSON.",
+    "enabled": "False: it gets no more runs.",
+    "seen_at": "When it was last heard of.",
 }
 
 TICK = {

@@ -20,7 +20,7 @@ from workbell.engine.engine import Engine
 from workbell.engine.isolated.entry import entry
 from workbell.engine.role import Role
 from workbell.engine.tallies import write_at_once
-from workbell.errors import InvalidUrl, MissingPackage, StoreError, WorkbellError
+from workbell.errors import InvalidUrl, MissingPackage, SettingsError, StoreError, WorkbellError
 from workbell.events.lifecycle import QUIET
 from workbell.handlers.registry import Registry
 from workbell.handlers.resources import Resources
@@ -181,10 +181,14 @@ class Workbell(Declaring):
 
         self._end_run = stop.set
         with _signals(loop, on_signal) if started is None else contextlib.nullcontext():
+            listening = None if http is None else self._listen(http)  # first: it may be refused
             engine = self._start(loop, role)
-            listening = None if http is None else self._listen(http)
             if listening is not None:
-                await listening.start()
+                try:
+                    await listening.start()
+                except BaseException:
+                    await self._stop(engine, grace)
+                    raise
             if started is not None:
                 started(engine, lambda at_once: loop.call_soon_threadsafe(end, at_once))
             await stop.wait()
@@ -221,6 +225,11 @@ class Workbell(Declaring):
         except ImportError as error:
             raise MissingPackage("The HTTP API needs its packages: pip install 'workbell[server]'.") from error
 
+        if self.settings.http_auth == "none" and auth is None:
+            raise SettingsError(
+                "http_auth = 'none' lets everybody in, and an application may be reached from other machines; give "
+                "asgi an `auth` hook, or use tokens (http_auth = 'token')."
+            )
         service = self._service(auth=auth)
         self._services.append(service)
         return make_app(service)
@@ -232,6 +241,9 @@ class Workbell(Declaring):
         What `asgi` made ends with it, open streams and sockets too.
         """
         async with self.running():
+            for service in self._services:
+                if service.stopping.is_set():  # an application may be started again after its end
+                    service.begin_again()
             try:
                 yield
             finally:

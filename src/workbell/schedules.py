@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from workbell.errors import EndpointRefused, InvalidOption, JobsError, ScheduleNotFound, StoreError
-from workbell.handlers.alert_urls import checked_url
+from workbell.handlers.alert_urls import checked_url, meant_url
 from workbell.handlers.job_function import JobFunction
 from workbell.machine import timezone_name
 from workbell.model.alert import URLS
@@ -103,7 +103,7 @@ class Schedules:
         return gone
 
     def _declare(self, declaration: Declaration, source: str, now: datetime, old: Schedule | None) -> Schedule:
-        settings = declaration.settings
+        settings = self._with_urls(declaration, old)
         job, _queue, payload, _limits = self._client.resolve(
             declaration.job, settings.get("payload"), cast(ScheduleSettings, settings).get("target")
         )
@@ -114,7 +114,6 @@ class Schedules:
                 f"schedule {declaration.name}: at: {at.isoformat()} is past, so it would never fire; "
                 "choose a time to come, or enqueue the job now."
             )
-        self._check_urls(declaration.name, settings)
         if not isinstance(zone, str):
             raise JobsError(f"schedule {declaration.name}: timezone: expected a name such as 'Europe/Paris'.")
         return declare(
@@ -129,13 +128,18 @@ class Schedules:
             old=old,
         )
 
-    def _check_urls(self, name: str, settings: ScheduleSettings | TickSettings) -> None:
-        given, allow = dict(settings), self._client.registry.resources.webhook_allow
+    def _with_urls(self, declaration: Declaration, old: Schedule | None) -> ScheduleSettings | TickSettings:
+        """The settings, with their URLs checked; one that is given as it was shown is the one that is known."""
+        given, allow = dict(declaration.settings), self._client.registry.resources.webhook_allow
         for word in URLS:
+            if word not in given:
+                continue
+            known: str | None = None if old is None else getattr(old.options, word)
             try:
-                checked_url(word, given.get(word), allow)
+                given[word] = checked_url(word, meant_url(given[word], known), allow)
             except (EndpointRefused, InvalidOption) as error:
-                raise type(error)(f"schedule {name}: {error}") from None
+                raise type(error)(f"schedule {declaration.name}: {error}") from None
+        return cast("ScheduleSettings | TickSettings", given)
 
     def _write(
         self, names: Sequence[str], decide: Callable[[dict[str, Schedule], datetime], list[ScheduleChange | None]]

@@ -19,6 +19,7 @@ from workbell.model.state import Keep
 
 FILE = "workbell.toml"
 PREFIX = "WORKBELL_"
+YES_OR_NO = {"yes": True, "on": True, "true": True, "1": True, "no": False, "off": False, "false": False, "0": False}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -150,6 +151,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         for name in Settings.__struct_fields__
         if environment.get(PREFIX + name.upper())
     }
+    for name in ("http", "http_metrics_open"):
+        if name in given:
+            given[name] = YES_OR_NO.get(given[name].lower(), given[name])
     for name in ("webhook_allow", "http_hosts"):
         if name in given:
             given[name] = [entry.strip() for entry in given[name].split(",") if entry.strip()]

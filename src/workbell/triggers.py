@@ -142,7 +142,8 @@ class Triggers:
     def update(self, name_or_id: str, *, expected: int | None = None, **changes: Unpack[TriggerChanges]) -> Trigger:
         """Change what is named, and leave the rest: `bell.triggers.update("mails", pattern="posts.**")`.
 
-        With `expected`, only if it still has that `version`: nobody overwrites what somebody else has changed. Events are matched by what a trigger is at the moment of their fan-out; runs that exist keep their settings.
+        Events are matched by what a trigger is at the moment of their fan-out; runs that exist keep their settings.
+        With `expected`, only if it still has that `version`: nobody overwrites what somebody else has changed.
         """
         store = self._client.store
         for _ in range(TRIES):

@@ -127,6 +127,17 @@ class TestPut:
         assert (now.job, now.updated_at, now.next_run_at) == ("send", clock.now(), clock.now() + timedelta(minutes=10))
         assert fates(bell, "hourly") == [("skipped", 2)]
 
+    def test_a_url_that_is_put_back_as_it_was_shown_stays(self, bell: Workbell) -> None:
+        """Who reads a schedule, changes something and puts it must not lose where its failures are told."""
+        url, shown = "https://hooks.example.com/services/key", "https://hooks.example.com/…"
+        bell.schedules.put("a", job="tidy", **HOURLY, alert_url=url)
+        changed = bell.schedules.put("a", job="tidy", **HOURLY, alert_url=shown, description="new")
+        assert (changed.options.alert_url, changed.options.description) == (url, "new")
+        with pytest.raises(InvalidOption, match="schedule b: alert_url: .* is how a URL is shown"):
+            bell.schedules.put("b", job="tidy", **HOURLY, alert_url=shown)
+        with pytest.raises(InvalidOption, match="schedule a: ping_url: "):  # there is none that it could stand for
+            bell.schedules.put("a", job="tidy", **HOURLY, ping_url=shown)
+
     def test_switched_off_and_on(self, bell: Workbell, clock: ManualClock) -> None:
         off = bell.schedules.put("hourly", job="tidy", enabled=False, **HOURLY)
         assert (off.enabled, off.look_at, off.next_run_at) == (False, None, None)
@@ -248,13 +259,18 @@ BAD: list[tuple[dict[str, Any], type[WorkbellError], str]] = [
 ]
 
 
+def wanted(asked: dict[str, Any]) -> dict[str, Any]:
+    when = {} if asked == {} or {"cron", "every", "at"} & set(asked) else {"cron": "* * * * *"}
+    return {"job": "tidy"} | when | asked
+
+
+@pytest.mark.parametrize("store_url", ["memory"], indirect=True)  # all of it is said before a store is asked
 @pytest.mark.parametrize(("asked", "kind", "words"), BAD, ids=[str(asked)[:60] for asked, _, _ in BAD])
 def test_what_cannot_be_used_is_refused(
     bell: Workbell, asked: dict[str, Any], kind: type[WorkbellError], words: str
 ) -> None:
     """E5: when it is written, with the name, the reason and the remedy; and nothing is written."""
-    when = {} if asked == {} or {"cron", "every", "at"} & set(asked) else {"cron": "* * * * *"}
-    settings = {"job": "tidy"} | when | asked
+    settings = wanted(asked)
     with pytest.raises(kind, match=f"(?s){words}") as caught:
         bell.schedules.put("bad", **settings)
     assert "Traceback" not in str(caught.value)
@@ -263,6 +279,18 @@ def test_what_cannot_be_used_is_refused(
     with pytest.raises(kind):
         bell.schedules.put("bad", **settings)
     assert bell.schedules.get("bad").version == 0
+
+
+def test_what_is_refused_is_in_no_store(bell: Workbell) -> None:
+    for asked, kind, _ in BAD:
+        with pytest.raises(kind):
+            bell.schedules.put("bad", **wanted(asked))
+    assert bell.schedules.list() == []
+    kept = bell.schedules.put("bad", job="tidy", **HOURLY)
+    for asked, kind, _ in BAD:
+        with pytest.raises(kind):
+            bell.schedules.put("bad", **wanted(asked))
+    assert bell.schedules.list() == [kept]
 
 
 @pytest.mark.parametrize("name", ["", " x", "x" * 201, "a\x00b", "a\nb", "\ud800", 5, None], ids=repr)

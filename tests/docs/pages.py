@@ -12,7 +12,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 NO_RUN = "<!-- no-run -->"
 STEP = re.compile(
-    r"<!-- (?P<kind>file|shows|run|start|sees|stops)(?:: (?P<path>\S+))?(?: in (?P<folder>\S+))?"
+    r"<!-- (?P<kind>file|shows|run|start|sees|stops|shell)(?:: (?P<path>\S+))?(?: in (?P<folder>\S+))?"
     r"(?:, exit (?P<code>\d+))? -->"
 )
 TABLE_ROW = re.compile(r"^\| (.*) \|$", re.MULTILINE)

@@ -8,20 +8,17 @@ failure points into the page.
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import DOCS, ROOT, blocks, name_of, plain_environment, text_of
+from tests.support import warm
 
 RUNNABLE = [ROOT / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
-LIMIT = 60  # seconds for the examples of one page
-
 SCRIPT = "test_page.py"
-AS_PROGRAM = ["-c", f"import runpy; runpy.run_path({SCRIPT!r}, run_name='page')"]
-AS_TESTS = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "workbell.testing.plugin", SCRIPT]
+AS_PROGRAM = ["tests.support.page", SCRIPT]
+AS_TESTS = ["pytest", "-q", "-p", "no:cacheprovider", "-p", "workbell.testing.plugin", SCRIPT]
 
 
 def as_script(parts: list[tuple[int, str]]) -> str:
@@ -41,14 +38,8 @@ def holds_tests(script: str) -> bool:
 def test_examples_run(page: Path, tmp_path: Path) -> None:
     script = as_script(blocks(text_of(page), "python"))
     (tmp_path / SCRIPT).write_text(script, "utf-8")
-    done = subprocess.run(
-        [sys.executable, *(AS_TESTS if holds_tests(script) else AS_PROGRAM)],
-        cwd=tmp_path,
-        env=plain_environment(),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-    )
+    module, *arguments = AS_TESTS if holds_tests(script) else AS_PROGRAM
+    done = warm.run(module, *arguments, folder=tmp_path, environment=plain_environment())
     assert done.returncode == 0, f"{name_of(page)}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
 
 

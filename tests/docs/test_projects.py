@@ -2,8 +2,9 @@
 
 A comment before a block says what the block is: `<!-- file: jobs/x.py -->` is saved as that file, `<!-- shows: … -->`
 is what stands in one, `<!-- run -->` is called and must print these lines, `<!-- start -->` goes on in the background,
-`<!-- sees -->` are lines that it prints next, and `<!-- stops -->` what it says when Ctrl-C ends it. With ` in demo`
-this happens in a folder below; `, exit 1` is the exit code. Numbers, times and ids may differ.
+`<!-- sees -->` are lines that it prints next, and `<!-- stops -->` what it says when Ctrl-C ends it. What `<!-- shell -->`
+shows is typed into a shell, curl too, and the answers must have what the page shows of them. With ` in demo` this happens
+in a folder below; `, exit 1` is the exit code. Numbers, times, ids and tokens may differ.
 """
 
 from __future__ import annotations
@@ -20,9 +21,15 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import PAGES, STEP, Block, all_blocks, name_of, plain_environment, text_of
+from tests.docs.shell import Shell, commands, pairs
 from tests.support.waiting import until
 
 ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{8}\b")
+TIME = re.compile(r"\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b\w{3}, \d\d \w{3} \d{4} [\d:]+ GMT")
+TOKEN = re.compile(r"\bwb_(?:[\w-]{49}|…)")
+PERSON = re.compile(r"\bcli:[^\s\"]+")
+DOOR = re.compile(r"open +http://127\.0\.0\.1:(\d+)/")
+DIGEST = re.compile(r'"[0-9a-f]{24}"')
 NUMBER = re.compile(r"\d[\d,.:]*(?: (?:ms|s|min|h|d)\b)?")
 
 
@@ -36,7 +43,9 @@ WITH_STEPS = [page for page in PAGES if steps(page)]
 
 def normal(line: str) -> str:
     """A line without what differs from one call to the next."""
-    return re.sub(r"[\s─]+", " ", NUMBER.sub("#", ID.sub("#", line))).strip()
+    for varying in (ID, TIME, TOKEN, PERSON, DIGEST, NUMBER):
+        line = varying.sub("#", line)
+    return re.sub(r"[\s─]+", " ", line).strip()
 
 
 def wanted(lines: list[str]) -> list[str]:
@@ -44,7 +53,7 @@ def wanted(lines: list[str]) -> list[str]:
 
 
 class Terminal:
-    """A folder in which the steps of a page are done, and the command that goes on in the background."""
+    """A folder in which the steps of a page are done, and the commands that go on in the background."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,10 +61,12 @@ class Terminal:
             "PYTHONUTF8": "1",
             "PYTHONUNBUFFERED": "1",
             "WORKBELL_TIMEZONE": "UTC",
+            "WORKBELL_HTTP_PORT": "0",
         }
         self.output = folder / "output.txt"
-        self.background: subprocess.Popen[bytes] | None = None
-        self.seen = 0  # lines of the background's output
+        self.started: list[subprocess.Popen[bytes]] = []
+        self.seen = 0  # lines of the output of the one that was started last
+        self.opened: Shell | None = None
 
     def do(self, step: re.Match[str], block: Block) -> None:
         folder = self.folder / (step["folder"] or "")
@@ -63,7 +74,8 @@ class Terminal:
             case "file":
                 file = folder / step["path"]
                 file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(block.text + "\n", "utf-8")
+                text = block.text if self.opened is None else self.opened.here(block.text)
+                file.write_text(text + "\n", "utf-8")
             case "shows":
                 assert (folder / step["path"]).read_text("utf-8").strip() == block.text.strip()
             case "run":
@@ -72,6 +84,8 @@ class Terminal:
                 self.start(folder, block.text.splitlines())
             case "sees":
                 self.see(wanted(block.text.splitlines()))
+            case "shell":
+                self.type(block.text.splitlines())
             case _:
                 self.stop(wanted(block.text.splitlines()))
 
@@ -92,10 +106,30 @@ class Terminal:
 
     def start(self, folder: Path, lines: list[str]) -> None:
         last = [line for line in lines if line.startswith("$ ")][-1]
+        self.output, self.seen = self.folder / f"output{len(self.started)}.txt", 0
         with self.output.open("wb") as file:
-            self.background = subprocess.Popen(
-                arguments(last), cwd=folder, env=self.environment, stdout=file, stderr=subprocess.STDOUT
+            self.started.append(
+                subprocess.Popen(
+                    arguments(last), cwd=folder, env=self.environment, stdout=file, stderr=subprocess.STDOUT
+                )
             )
+
+    def type(self, lines: list[str]) -> None:
+        """Into a shell, which stays open; the service that was started first is there by then."""
+        for command, shown in commands(lines):
+            printed = self.shell().run(command)
+            has = " ".join(normal(part) for part in pairs(printed))
+            text = "\n".join(shown)
+            assert [pair for pair in map(normal, pairs(text)) if pair not in has] == [], printed
+            plain = [] if pairs(text) and text.lstrip().startswith("{") else wanted(shown)
+            seen = [normal(line) for line in printed.splitlines()]
+            assert [line for line in plain if line not in seen and not pairs(line)] == [], printed
+
+    def shell(self) -> Shell:
+        if self.opened is None:
+            found = until(lambda: DOOR.search((self.folder / "output0.txt").read_text("utf-8")), "the service")
+            self.opened = Shell(self.folder, self.environment, int(found[1]))
+        return self.opened
 
     def see(self, lines: list[str]) -> None:
         """These lines, in this order, after what was seen before."""
@@ -110,10 +144,17 @@ class Terminal:
         return True
 
     def stop(self, lines: list[str]) -> None:
-        assert self.background is not None
-        self.background.send_signal(signal.SIGINT)
-        assert self.background.wait(60) == 0
+        last = self.started[-1]
+        last.send_signal(signal.SIGINT)
+        assert last.wait(60) == 0
         self.see(lines)
+
+    def close(self) -> None:
+        if self.opened is not None:
+            self.opened.close()
+        for process in self.started:
+            process.kill()
+            process.wait()
 
 
 def arguments(line: str) -> list[str]:
@@ -128,9 +169,7 @@ def terminal(folder: Path) -> Iterator[Terminal]:
     try:
         yield opened
     finally:
-        if opened.background is not None:
-            opened.background.kill()
-            opened.background.wait()
+        opened.close()
 
 
 @pytest.mark.parametrize("page", WITH_STEPS, ids=name_of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 from tests.docs.pages import DOCS, ROOT, text_of
@@ -11,11 +12,16 @@ from tests.docs.pages import DOCS, ROOT, text_of
 NAMED = re.compile(r"`((?:tests|src)/[\w/]+\.py)::([\w:]+)`")
 
 
+@cache
+def body_of(file: Path) -> list[ast.stmt]:
+    return ast.parse(file.read_text("utf-8")).body
+
+
 def defines(file: Path, names: list[str]) -> bool:
     """Whether a file has this function, class, or class and method."""
     if not file.is_file():
         return False
-    body = ast.parse(file.read_text("utf-8")).body
+    body = body_of(file)
     for name in names:
         found = [node for node in body if name in names_of(node)]
         if not found:

@@ -19,6 +19,7 @@ from workbell.model import state
 from workbell.model.alert import AlertKind, Watched
 from workbell.model.job import ALERT
 from workbell.model.state import CRASH_LIMIT
+from workbell.scheduling.request import request_for
 from workbell.settings import Settings
 from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Filter, Store
@@ -73,6 +74,17 @@ class TestEnds:
         self.end(bench, "plain", ERROR)
         self.end(bench, "plain", Returned(None))
         assert told(bench.store) == []
+
+    def test_a_schedule_alone_may_ask_for_it(self, bench: Bench) -> None:
+        """Of a job that has no URLs itself."""
+        schedule = bench.bell.schedules.put("often", job="plain", every=60, ping_url=PINGS)
+        now = bench.clock.now()
+        new = request_for(schedule, "default", now, now)
+        bench.store.add([new])
+        (work,) = bench.claim()
+        bench.finish.put(work, Returned(None))
+        bench.finish.step(now)
+        assert told(bench.store) == [(new.run.id, "ping")]
 
     def test_a_retry_is_no_failure(self, bench: Bench) -> None:
         run = self.end(bench, "tried", ERROR)

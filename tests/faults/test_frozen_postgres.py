@@ -18,7 +18,7 @@ from workbell.model.run import LIVE
 
 LEASE = 2.0
 WORKERS = 2
-RUNS = 400
+RUNS = 200
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from workbell import Workbell
 from workbell.model.run import LIVE, AttemptStatus, Status
 
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
-RUNS, KILLS = (10_000, 300) if SOAK else (800, 5)
-ENQUEUER_KILLS = 60 if SOAK else 4
+RUNS, KILLS = (10_000, 300) if SOAK else (480, 4)
+ENQUEUER_KILLS = 60 if SOAK else 3
 LIMIT = 1800 if SOAK else 110
 
 

@@ -24,9 +24,9 @@ from workbell.stores.postgres import database as database_module
 
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
 RESTARTS = 50 if SOAK else 2
-STORMS = 100 if SOAK else 3
+STORMS = 100 if SOAK else 2
 LIMIT = 1800 if SOAK else 110
-EACH = 300  # runs enqueued before each fault
+EACH = 300 if SOAK else 120  # runs enqueued before each fault
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ from workbell.stores.sqlite.store import SqliteSession
 from workbell.stores.statements import Statement
 
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
-MANY, LOOKS = (1000, 2000) if SOAK else (100, 120)
+MANY, LOOKS = (1000, 2000) if SOAK else (60, 80)
 TURNS = 100 if SOAK else 6
 LIMIT = 1800 if SOAK else 110
 STEPS = [0.0, 0.0, 0.0, 0.0, 3600.0, -3600.0, 86_400.0, -86_400.0]  # how far a clock may be off

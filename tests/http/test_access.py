@@ -13,10 +13,13 @@ from pydantic import BaseModel
 from workbell import Workbell
 from workbell.access.secret_text import is_token
 from workbell.client import Client
+from workbell.errors import SettingsError
+from workbell.http.app import make_app
 from workbell.http.schemas.audit import AuditShown
 from workbell.http.schemas.base import Page
 from workbell.http.schemas.tenants import TenantShown
 from workbell.http.schemas.tokens import MadeToken, SelfShown, TokenShown
+from workbell.model.access import Access, Scope
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
 from workbell.stores.memory import MemoryStore
@@ -157,12 +160,24 @@ async def test_the_same_key_makes_one_token_and_stores_no_text(scene: Scene) -> 
 
 async def test_who_am_i_without_a_token(clock: ManualClock) -> None:
     bell = Workbell(store=MemoryStore(clock), settings=Settings(http_auth="none"))
-    transport = httpx2.ASGITransport(app=bell.asgi())
+    transport = httpx2.ASGITransport(app=make_app(bell._service(listen="127.0.0.1")))
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
         told = (await http.get("/api/v1/tokens/self")).json()
     SelfShown.model_validate(told)
     assert told["token"] is None
     assert told["may"] == ["read", "enqueue", "operate", "admin"]
+    Client.close(bell)
+
+
+async def test_without_tokens_a_mounted_application_lets_in_whom_its_hook_knows(clock: ManualClock) -> None:
+    bell = Workbell(store=MemoryStore(clock), settings=Settings(http_auth="none"))
+    with pytest.raises(SettingsError, match="auth"):
+        bell.asgi()
+    known = Access(scopes=frozenset({Scope.READ}), actor="ada")
+    transport = httpx2.ASGITransport(app=bell.asgi(auth=lambda asked: known if "x-ada" in asked.headers else None))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        assert (await http.get("/api/v1/runs")).status_code == 401
+        assert (await http.get("/api/v1/runs", headers={"X-Ada": "1"})).status_code == 200
     Client.close(bell)
 
 

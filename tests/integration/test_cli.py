@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from tests.support.command_line import assert_refused, call, command, environment
 from tests.support.waiting import until
 from workbell import Workbell, __version__
-from workbell.cli import events, jobs, queues, schedules, triggers, webhooks
+from workbell.cli import agents, events, jobs, queues, schedules, triggers, webhooks
 from workbell.cli.main import COMMANDS, workbell
 from workbell.stores.migrate import NEWEST
 
@@ -64,8 +64,8 @@ def test_every_command_has_help_of_its_own(name: str) -> None:
 
 @pytest.mark.parametrize(
     "group",
-    [jobs, queues, schedules, events, triggers, webhooks],
-    ids=["jobs", "queues", "schedules", "events", "triggers", "webhooks"],
+    [agents, jobs, queues, schedules, events, triggers, webhooks],
+    ids=["agents", "jobs", "queues", "schedules", "events", "triggers", "webhooks"],
 )
 def test_every_command_of_a_group_has_help_of_its_own(group: ModuleType) -> None:
     for name, lazy in group.COMMANDS.items():

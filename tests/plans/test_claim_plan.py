@@ -24,7 +24,7 @@ from workbell.testing.contracts.making import KEEP, START, after, held, request
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
 FEW = 1_000
-MANY = 1_000_000 if SOAK else 200_000
+MANY = 1_000_000 if SOAK else 50_000
 BATCH = 100
 LANES = [Lane("default", f"q{n}", "work") for n in range(4)]
 

@@ -22,7 +22,7 @@ from workbell.stores.postgres.store import PostgresStore
 from workbell.testing.contracts.making import START, after, request
 from workbell.testing.contracts.store.limiting import take
 
-MANY = 100_000 if os.environ.get("WORKBELL_SOAK") else 20_000
+MANY = 100_000 if os.environ.get("WORKBELL_SOAK") else 10_000
 BATCH = 50
 # The ids are not those that Workbell would give: nothing here asks for them by name.
 LANES = """

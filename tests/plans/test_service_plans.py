@@ -55,12 +55,13 @@ ROWS = """
 HALF = "80000000-0000-0000-0000-000000000000"
 LATER = after(60 * MANY // 2)
 ONE = dict(zip(PLACE, ([after(60)], ["t"], ["q"], ["j1"], ["succeeded"]), strict=True))
+OVER = {"shortly_before": LATER, "before": LATER, "long_before": START, "limit": LIMIT}
 # What each statement is asked, and the index that must serve it.
 WANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "find_token": ("workbell_tokens_hash_key", {"hash": "h7"}),
     "redeem_token": ("workbell_tokens_hash_key", {"hash": "h7", "now": START}),
-    "delete_expired_tokens": ("workbell_tokens_expiry", {"before": LATER, "long_before": START, "limit": LIMIT}),
-    "delete_revoked_tokens": ("workbell_tokens_revoked", {"before": LATER, "long_before": START, "limit": LIMIT}),
+    "delete_expired_tokens": ("workbell_tokens_expiry", OVER),
+    "delete_revoked_tokens": ("workbell_tokens_revoked", OVER),
     "list_audit": ("workbell_audit_tenant", {"tenant": "t1", "before": HALF, "limit": LIMIT}),
     "all_audit": ("workbell_audit_pkey", {"before": HALF, "limit": LIMIT}),
     "delete_audit": ("workbell_audit_at", {"before": LATER, "limit": LIMIT}),

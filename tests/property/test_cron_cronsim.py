@@ -121,7 +121,7 @@ def test_only_named_reasons_tell_us_apart(zone: str) -> None:
     dice = Random(zone)
     moments = changes(zone, 2015, 2035)
     asked = 0
-    while asked < (1000 if SOAK else 60):
+    while asked < (1000 if SOAK else 30):
         change = dice.choice(moments)
         shown = local_time(change - 1, ZoneInfo(zone))
         expression = make_expression(dice, special=False, near=shown.hour, day=shown.day)

@@ -65,7 +65,7 @@ def compare(cron: Cron, expected: list[int], scene: Scene, second: int) -> None:
 def test_changes_of_these_years(zone: str) -> None:
     moments = changes(zone, 2015, 2035)
     if not SOAK:
-        moments = Random(zone).sample(moments, min(2, len(moments)))
+        moments = Random(zone).sample(moments, 1)
     for moment in moments:
         assert judge(Scene(zone, moment), zone, EXPRESSIONS, f"{zone} {moment}") == EXPRESSIONS
 

@@ -101,8 +101,8 @@ def make_bell() -> Workbell:
         raise ValueError(reason)
 
     @bell.processor("count")
-    def count(event: Event) -> str:
-        return event.type
+    def count(event: Event) -> dict[str, str]:
+        return {"type": event.type}
 
     return bell
 

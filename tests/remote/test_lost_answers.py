@@ -99,6 +99,17 @@ def test_one_retry_is_made(scene: Scene, client: Client) -> None:
     assert [one.id for one in made(scene, client).runs()] == [again.id, run.id]
 
 
+def test_one_event_is_told(scene: Scene, client: Client) -> None:
+    plain = client.emit("posts.created", {"id": 7})
+    keyed = client.emit("posts.created", {"id": 8}, key="8", source="/blog")
+    assert [one.id for one in made(scene, client).events.list()] == [keyed.id, plain.id]
+
+
+def test_one_trigger_is_made(scene: Scene, client: Client) -> None:
+    trigger = client.triggers.add("once", pattern="a.*", processor="count")
+    assert [one.id for one in made(scene, client).triggers.list()] == [trigger.id]
+
+
 def test_one_notification_is_made(scene: Scene, client: Client) -> None:
     told = client.notify(7, {"text": "once"})
     everybody = client.broadcast("to all")
@@ -113,3 +124,16 @@ def test_a_token_whose_text_was_lost_is_revoked_and_the_next_one_works(scene: Sc
     tokens = scene.bell.for_tenant("tokens").tokens.list()
     assert [(one.id == token.id, one.revoked_at is None) for one in tokens] == [(False, False), (True, True)]
     assert Client(scene.url, text).runs() == []
+
+
+@pytest.mark.parametrize("given", [None, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"])
+def test_an_endpoint_whose_secret_was_lost_is_made_anew(scene: Scene, given: str | None) -> None:
+    tenant = f"hooks-{given is None}"
+    url = "https://hooks.example.com/in"
+    with Client(scene.url, scene.token, tenant=tenant, transport=LosingFirst()) as client:
+        endpoint, secret = client.webhooks.add(url, patterns="a", secret=given)
+    assert [one.id for one in scene.bell.for_tenant(tenant).webhooks.list()] == [endpoint["id"]]
+    assert secret.startswith("whsec_") if given is None else secret == given
+    with Client(scene.url, scene.token, tenant=tenant, transport=LosingFirst()) as client:
+        rotated = client.webhooks.rotate(endpoint["id"])
+    assert rotated.secret not in (secret, None)

@@ -12,6 +12,7 @@ from tests.remote.conftest import Scene, make_bell
 from workbell import (
     Client,
     DuplicateRun,
+    Forbidden,
     InvalidOption,
     InvalidPayload,
     Retry,
@@ -207,3 +208,26 @@ async def test_an_app_in_the_same_process_can_be_asked_without_a_network() -> No
             assert (await client.aget(run.id)) == run
             with pytest.raises(InvalidOption, match="async code only"):
                 client.get(run.id)
+
+
+def test_a_key_of_its_own_does_what_it_does_here(scene: Scene) -> None:
+    first = scene.client.enqueue("send", {"to": "first"}, key="own", delay=3600)
+    again = scene.client.enqueue("send", {"to": "second"}, key="own", delay=3600)
+    assert (again.id, again.input) == (first.id, {"to": "first"})
+    other = scene.client.enqueue_many([scene.client.request("send", {"to": "third"}, key="own", delay=3600)])
+    assert [run.id for run in other] == [first.id]
+
+
+@pytest.mark.parametrize("given", [{}, {"delay": 3600, "tag": "t", "priority": 3, "queue": "q", "persistent": False}])
+def test_who_may_make_runs_and_not_read_them_gets_what_it_asked_for(scene: Scene, given: dict[str, Any]) -> None:
+    with Client(scene.url, scene.bell.tokens.create("one", scopes=["enqueue"]).text) as client:
+        made = [client.enqueue("send", {"to": "x"}, **given)]
+        made += client.enqueue_many([client.request("send", {"to": "x"}, **given)])
+        with pytest.raises(Forbidden):
+            client.get(made[0].id)
+    for run in made:
+        told, there = run.as_dict(), scene.bell.get(run.id).as_dict()
+        for name in ("scheduled_for", "created_at", "updated_at"):
+            assert abs(told.pop(name) - there.pop(name)) < timedelta(minutes=1)
+        there.pop("key"), told.pop("key")
+        assert told == there

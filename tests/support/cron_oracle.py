@@ -163,14 +163,16 @@ def changes(zone: str, first_year: int, last_year: int) -> list[int]:
     found = []
     low = seconds_of(datetime(first_year, 1, 1, tzinfo=UTC))
     end = seconds_of(datetime(last_year + 1, 1, 1, tzinfo=UTC))
+    old = offset(low)
     while low < end:
         high = low + 86_400
-        if offset(high) != offset(low):
+        new = offset(high)
+        if new != old:
             before = low
             after = high
             while after - before > 1:
                 middle = (before + after) // 2
-                before, after = (middle, after) if offset(middle) == offset(low) else (before, middle)
+                before, after = (middle, after) if offset(middle) == old else (before, middle)
             found.append(after)
-        low = high
+        low, old = high, new
     return found

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 DEADLINE = 30.0
-PACE = 0.01
+PACE = 0.02
 
 
 def until(condition: Callable[[], T], what: str = "the condition", deadline: float = DEADLINE) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection
 from random import Random
 from typing import Any
@@ -12,7 +13,8 @@ from uuid import UUID
 
 import pytest
 
-from workbell.model.ids import IdSource, is_id, lane_id, new_id
+from workbell.model.clock import EPOCH
+from workbell.model.ids import IdSource, first_id_at, is_id, lane_id, new_id
 
 
 def test_an_id_is_a_uuid_of_version_7_with_its_time_in_front() -> None:
@@ -25,6 +27,17 @@ def test_an_id_is_a_uuid_of_version_7_with_its_time_in_front() -> None:
     assert value.variant == "specified in RFC 4122"
     # A burst of ids in this process may have borrowed from the milliseconds to come.
     assert before <= value.int >> 80 <= after + 1000
+
+
+@pytest.mark.parametrize("milliseconds", [1000, 1_760_000_000_123, 253_402_300_799_999])
+def test_the_first_id_of_a_time_parts_what_came_before_from_what_comes_after(milliseconds: int) -> None:
+    bound = first_id_at(EPOCH + timedelta(milliseconds=milliseconds, microseconds=999))
+    assert is_id(bound)
+    assert IdSource(Random(1)).make(milliseconds - 1) < bound <= IdSource(Random(1)).make(milliseconds)
+
+
+def test_there_is_no_id_before_1970() -> None:
+    assert first_id_at(datetime.min.replace(tzinfo=UTC)) == first_id_at(EPOCH) == "00000000-0000-7000-8000-000000000000"
 
 
 def test_ids_sort_in_the_order_they_were_made() -> None:

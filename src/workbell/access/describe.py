@@ -10,6 +10,7 @@ import msgspec
 from workbell.model.access import Token
 from workbell.model.audit import AuditEntry
 from workbell.model.clock import EPOCH
+from workbell.model.pairing import shown_name
 from workbell.model.payload import decode
 from workbell.model.tenant import Tenant
 
@@ -19,7 +20,7 @@ NEVER = EPOCH  # when a tenant was changed for which nothing was ever set
 def describe_token(token: Token, now: datetime) -> dict[str, Any]:
     told = msgspec.structs.asdict(token)
     del told["hash"]
-    return told | {"scopes": list(token.scopes), "valid": token.is_valid(now)}
+    return told | {"name": shown_name(token), "scopes": list(token.scopes), "valid": token.is_valid(now)}
 
 
 def describe_tenant(tenant: Tenant) -> dict[str, Any]:

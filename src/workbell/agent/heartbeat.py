@@ -35,20 +35,32 @@ class Heartbeat:
         self._lease = lease
         self._hands = hands
         self._ask = ask  # with a reason: its end is asked for; without: it is lost
-        self._ended = threading.Event()
+        self._woken = threading.Event()
+        self._ended = False
         self._thread = threading.Thread(target=self._run, name="workbell-heartbeat", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        self._ended.set()
+        self._ended = True
+        self._woken.set()
         self._thread.join(2)
         self._line.close()
 
+    def expect(self, asked_at: float) -> None:
+        """Something came to hand that was asked for at a time. After a long poll that is long ago, and its lease would
+        seem to be over as soon as the line breaks: then there is a heartbeat now."""
+        if time.monotonic() - asked_at > self._lease / 3:
+            self._woken.set()
+
     def _run(self) -> None:
         pause = self._lease / 3
-        while not self._ended.wait(pause):
+        while True:
+            self._woken.wait(pause)
+            self._woken.clear()
+            if self._ended:
+                return
             pause = self._lease / 3 if self.beat() else min(SOON, self._lease / 3)
 
     def beat(self) -> bool:

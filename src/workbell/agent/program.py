@@ -121,6 +121,8 @@ class Program:
             backoff.reset()
             for one in handed or ():
                 self._begin(one, asked_at)
+            if handed:
+                self._heartbeat.expect(asked_at)
 
     async def _poll(self, capacity: int, jobs: list[str], wait: float) -> list[Handed]:
         body = {

@@ -17,6 +17,7 @@ from workbell.queues.rooms import Rooms
 from workbell.stores.port import Head
 
 HEADS = 500  # lanes looked at for one poll
+WIDER = 20  # times as many, if none of them has something to take
 
 
 class Jobs:
@@ -63,9 +64,20 @@ def claim_for(
     known: Jobs,
 ) -> list[Run]:
     """Up to `most` runs that are aimed at an agent, each under a new lease; in the order to be worked on."""
+    look = HEADS
+    while True:
+        seen = client.store.survey_targets(client.tenant, agent.targets, look)
+        heads = [head for head in seen if jobs is None or head.lane.job in jobs]
+        claimed = _claim_from(client, heads, worker, most=most, lease=lease, turn=turn, known=known)
+        if claimed or len(seen) < look:
+            return claimed
+        look *= WIDER  # nothing of these is for the agent to take: it may be behind them
+
+
+def _claim_from(
+    client: Client, heads: Sequence[Head], worker: str, *, most: int, lease: timedelta, turn: int, known: Jobs
+) -> list[Run]:
     store = client.store
-    heads = store.survey_targets(client.tenant, agent.targets, HEADS)
-    heads = [head for head in heads if jobs is None or head.lane.job in jobs]
     limits: dict[int, Sequence[Limit]] = {}
     if heads:
         tenants = KnownTenants(store)

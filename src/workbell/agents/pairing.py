@@ -20,19 +20,13 @@ from workbell.model.access import Scope, Token, TokenKind
 from workbell.model.agent import Agent
 from workbell.model.clock import span
 from workbell.model.ids import new_id
+from workbell.model.pairing import Terms, terms_of
 from workbell.model.payload import clean_text
 from workbell.stores.port import Store
 
 EXPIRES = 900.0
 SHORTEST, LONGEST = timedelta(seconds=60), timedelta(days=7)
 USED = "The pairing token is not valid: it was used, has expired, or was never made; make a new one."
-
-
-class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a pairing fixes; kept, as JSON, as the name of its token."""
-
-    agent: str | None = None
-    labels: tuple[str, ...] | None = None
 
 
 class Paired(NamedTuple):
@@ -81,7 +75,7 @@ def pair(client: Client, text: str, name: str | None, labels: Sequence[str] | No
     known = store.find_token(hash_of(text)) if is_token(text) else None
     if known is None or known.kind is not TokenKind.PAIRING or not known.is_valid(now):
         raise Unauthorized(USED)
-    terms = msgspec.json.decode(known.name, type=Terms)
+    terms = terms_of(known)
     wanted = _wanted_name(terms, name)
     chosen = _wanted_labels(terms, labels)
     old = named(store, known.tenant, wanted)

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbell.bulk.acts import Acted, act
 from workbell.bulk.order import Action, as_options, narrowed, read_action
-from workbell.bulk.tally import Tally, tally_from
+from workbell.bulk.tally import OLDEST, Tally, tally_from
 from workbell.handlers.context import Context, client_of
 from workbell.handlers.job_function import JobFunction
-from workbell.model.clock import EPOCH
-from workbell.model.ids import first_id_at
 from workbell.model.job import BULK
 from workbell.model.retry import Retry
 from workbell.stores.port import Filter
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
 BULK_QUEUE = "bulk"  # of its own: a queue may be paused just to be cleared
 RETRY = Retry(attempts=5, delay=5, factor=4, cap=300)
-OLDEST = first_id_at(EPOCH)
 PAGE = 200  # runs that are acted on between two looks at whether it should stop
 
 

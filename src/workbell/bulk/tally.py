@@ -6,10 +6,13 @@ import re
 from typing import Any, NamedTuple
 
 from workbell.bulk.acts import Acted
+from workbell.model.clock import EPOCH
+from workbell.model.ids import first_id_at
 
 SHOWN = 20  # errors that are kept in words
+OLDEST = first_id_at(EPOCH)  # beyond which there is nothing
 
-_MESSAGE = re.compile(r"([\d,]+) done, ([\d,]+) skipped, ([\d,]+) failed; looked back to run ([0-9a-f-]{36})\Z")
+_MESSAGE = re.compile(r"([\d,]+) done, ([\d,]+) skipped, ([\d,]+) failed; (?:back to run ([0-9a-f-]{36})|at the end)\Z")
 
 
 class Tally(NamedTuple):
@@ -35,7 +38,8 @@ class Tally(NamedTuple):
 
     @property
     def message(self) -> str:
-        return f"{self.done:,} done, {self.skipped:,} skipped, {self.failed:,} failed; looked back to run {self.before}"
+        place = "at the end" if self.before == OLDEST else f"back to run {self.before}"
+        return f"{self.done:,} done, {self.skipped:,} skipped, {self.failed:,} failed; {place}"
 
     def result(self) -> dict[str, Any]:
         return {"matched": self.matched, "done": self.done, "skipped": self.skipped, "errors": list(self.errors)}
@@ -47,4 +51,4 @@ def tally_from(progress: dict[str, Any] | None, start: str) -> Tally:
     if progress is None or found is None:
         return Tally(start)
     done, skipped, failed = (int(number.replace(",", "")) for number in found.groups()[:3])
-    return Tally(found[4], int(progress["done"]), done, skipped, failed)
+    return Tally(found[4] or OLDEST, int(progress["done"]), done, skipped, failed)

@@ -19,6 +19,6 @@ def operator() -> str:
     return f"cli:{user}@{socket.gethostname()}"
 
 
-def note(bell: Client, action: str, subject: str, *, tenant: str | None = None, detail: Any = None) -> None:
+def note(bell: Client, action: str, subject: str = "", *, tenant: str | None = None, detail: Any = None) -> None:
     """Have an action stand in the audit log."""
     bell.audit.add(action, subject, actor=operator(), detail=detail, tenant=tenant)

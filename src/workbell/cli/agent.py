@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ import msgspec
 
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option
-from workbell.errors import SettingsError
+from workbell.errors import MissingPackage, SettingsError
 from workbell.handlers.registry import Registry
 from workbell.logs import set_up
 from workbell.settings import Settings, load
@@ -34,6 +36,7 @@ def agent(context: click.Context, file: str) -> None:
     context.obj = file
     if context.invoked_subcommand is not None:
         return
+    _need_packages()
     from workbell.agent.config import read_config
     from workbell.agent.start import run_agent
 
@@ -41,6 +44,12 @@ def agent(context: click.Context, file: str) -> None:
     set_up(settings.log_level, settings.log_format)
     place = read_config(Path(file))
     run_agent(place, _registry(place.config.app, place.config.jobs, place.folder))
+
+
+def _need_packages() -> None:
+    """Before anything else: who misses a package need not first write a configuration."""
+    if find_spec("httpx2") is None:
+        raise MissingPackage("`workbell agent` needs httpx2: pip install 'workbell[agent]'.")
 
 
 def _registry(app: str | None, jobs: str | None, folder: Path) -> Registry | None:
@@ -81,6 +90,7 @@ def pair(
     insecure: bool,
     as_json: bool,
 ) -> None:
+    _need_packages()
     from workbell.agent import start
     from workbell.agent.config import AgentConfig, Place, checked, read_config, write_token
 
@@ -92,7 +102,7 @@ def pair(
     given = {word: value for word, value in asked.items() if value is not None}
     config = checked(AgentConfig(**given) if known is None else msgspec.structs.replace(known.config, **given))
     place = Place(config, path.resolve().parent)
-    text = (token or sys.stdin.readline()).strip()
+    text = (token or _asked_for()).strip()
     called, own = start.pair(config, place, text)
     write_token(place.token_file, own)
     if known is None:
@@ -100,7 +110,16 @@ def pair(
     if as_json:
         print_json({"name": called, "config": str(path), "token_file": str(place.token_file)})
     else:
-        click.echo(f"Paired as {called}. The token is in {place.token_file}; say in {path} what may be run here.")
+        kept = os.path.relpath(place.token_file)
+        click.echo(f"Paired as {called}. The token is in {kept}; say in {path} what may be run here.")
+
+
+def _asked_for() -> str:
+    """The pairing token as it is piped here, or typed."""
+    if sys.stdin.isatty():
+        typed: str = click.prompt("The pairing token", hide_input=True, err=True)
+        return typed
+    return sys.stdin.readline()
 
 
 def _first_config(config: AgentConfig, name: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from workbell.cli.agent_findings import agent_findings
 from workbell.cli.event_findings import event_findings
 from workbell.cli.output import span
 from workbell.cli.project import missing_file, opened
@@ -121,6 +122,7 @@ def _runs(store: Store, numbers: dict[str, Any]) -> Iterator[Finding]:
     workers = store.list_workers()
     yield from (Finding(*told) for told in unserved_findings(store, workers, lanes))
     yield from (Finding(*told) for told in worker_findings(store, workers, numbers))
+    yield from (Finding(*told) for told in agent_findings(store, lanes, numbers))
     now = store.clock.now()
     due = store.next_due()
     if due is not None and now - due > OVERDUE:

@@ -17,6 +17,8 @@ def checked_url(word: str, url: object, allow: Sequence[str]) -> str | None:
         return None
     if not isinstance(url, str):
         raise InvalidOption(f"{word}: expected a text such as https://…, got {type(url).__name__}.")
+    if url == shown_url(url):
+        raise InvalidOption(f"{word}: {url:.80} is how a URL is shown, and not the whole of it; give it in full.")
     from workbell.outgoing.allow import AllowList  # only where there is one
     from workbell.outgoing.permit import check_url
 
@@ -27,6 +29,11 @@ def checked_url(word: str, url: object, allow: Sequence[str]) -> str | None:
     except EndpointRefused as error:
         raise EndpointRefused(f"{word}: {without_url(str(error), url)}") from None
     return url
+
+
+def meant_url(url: object, known: str | None) -> object:
+    """What is put back as it was shown stands for the URL that it was read from: nobody else could give that."""
+    return known if known is not None and url == shown_url(known) else url
 
 
 def pinged_url(url: str, run_id: str, *, failed: bool) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable
 
 from workbell.stores.port import Store, Watch
 
+log = logging.getLogger("workbell.http")
+
 PATIENCE = 60.0
+AGAIN = 5.0
 GAP = 0.02  # seconds between two hints, however much is written
 
 
@@ -54,6 +58,15 @@ class Ear:
             stop()
 
     def _run(self) -> None:
+        while not self._closed:
+            try:
+                self._listen()
+            except Exception:
+                # Whoever waits also polls, so that nothing is lost; but without hints everything is late.
+                log.exception("the store gives no hints; it is tried again in %g s", AGAIN)
+                time.sleep(AGAIN)
+
+    def _listen(self) -> None:
         watch = self._store.watch()
         with self._lock:
             self._watch = watch

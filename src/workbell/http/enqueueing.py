@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from workbell.client import Client
-from workbell.errors import DuplicateRun
+from workbell.errors import ServiceUnavailable, StoreUnavailable
 from workbell.model.request import Request
 from workbell.model.run import Run
 
@@ -55,9 +55,12 @@ class Enqueueing:
         loop = asyncio.get_running_loop()
         while self._waiting:
             batch = self._next()
-            for waiting, result in zip(
-                batch, await loop.run_in_executor(self._thread, self._write, batch), strict=True
-            ):
+            results: Sequence[list[Run] | BaseException]
+            try:
+                results = await loop.run_in_executor(self._thread, self._write, batch)
+            except RuntimeError:  # its thread has ended; whoever waits must hear of it
+                results = [ServiceUnavailable("The server stops; ask again in a moment.")] * len(batch)
+            for waiting, result in zip(batch, results, strict=True):
                 if waiting.answer.done():  # the caller has gone
                     continue
                 if isinstance(result, BaseException):
@@ -86,12 +89,12 @@ class Enqueueing:
             runs = iter(self._client.enqueue_requests([request for _, requests in good for request in requests]))
             for place, requests in good:
                 answers[place] = [next(runs) for _ in requests]
-        except DuplicateRun:  # one that is to be rejected, and with it all that shared its transaction
-            for place, requests in good:
-                answers[place] = self._write_alone(requests)
-        except Exception as error:  # noqa: BLE001
+        except StoreUnavailable as error:  # it may have been written all the same: not to be tried again here
             for place, _ in good:
                 answers[place] = error
+        except Exception:  # noqa: BLE001  of one, and with it nothing was written of all that shared its transaction
+            for place, requests in good:
+                answers[place] = self._write_alone(requests)
         return answers
 
     def _write_alone(self, requests: Sequence[Request]) -> list[Run] | BaseException:
@@ -100,5 +103,5 @@ class Enqueueing:
         except Exception as error:  # noqa: BLE001
             return error
 
-    def close(self) -> None:
-        self._thread.shutdown(wait=True)
+    def close(self, wait: bool = True) -> None:
+        self._thread.shutdown(wait=wait)

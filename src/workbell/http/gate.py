@@ -36,6 +36,10 @@ class Gate:
         self._logs_all = service.settings.http_log == "all"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        self._service.be_here()
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

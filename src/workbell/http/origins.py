@@ -52,5 +52,5 @@ def origin_is_allowed(origin: str | None, host: str | None, allowed: Sequence[st
 def allowed_hosts(listen: str | None, named: Sequence[str]) -> tuple[str, ...]:
     """The names to answer to: those of the setting, and this machine's where nothing else can reach us."""
     if listen is not None and is_loopback(listen):
-        return (*LOOPBACK, *named)
+        return (*LOOPBACK, *([] if listen in LOOPBACK or ":" in listen else [listen]), *named)
     return tuple(named)

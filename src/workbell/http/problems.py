@@ -42,8 +42,9 @@ STATUS: Mapping[type[errors.WorkbellError], int] = {
     errors.TooLarge: 413,
     errors.TooMany: 429,
     errors.MissingPackage: 501,
-    errors.StoreUnavailable: 503,
-    errors.SchemaMismatch: 503,
+    errors.StoreError: 503,  # the caller has done nothing wrong, and may ask again
+    errors.DatabaseUnavailable: 503,
+    errors.ServiceUnavailable: 503,
     errors.SecretSealed: 503,
     errors.UnknownJob: 422,
     errors.JobsError: 422,

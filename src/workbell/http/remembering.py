@@ -16,15 +16,16 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.errors import InvalidOption, KeyReused
+from workbell.errors import InvalidOption, KeyReused, StoreUnavailable
 from workbell.http.answers import Answer
 from workbell.http.call import Call
 from workbell.model.remembered import Remembered
 
 KEPT = timedelta(hours=24)
 UNSURE = timedelta(seconds=60)
-LONGEST = 200
-MOST_KEPT = 256 * 1024  # of an answer
+LONGEST = 180
+MOST_KEPT = 1024 * 1024  # of an answer: a run with the largest input and result fits
+REPLAYED = "Idempotent-Replayed"
 NOT_KEPT = {"Cache-Control": "no-store"}
 
 
@@ -70,7 +71,9 @@ async def answer_once(call: Call, handle: Callable[[Request], Awaitable[Response
         return _again(known, asked)
     try:
         response = await handle(request)
-    except BaseException:
+    except StoreUnavailable:  # nor is it known whether that was written; and of who is cancelled, it may yet be
+        raise
+    except Exception:
         await call.client.hop(store.forget, call.tenant, key, asked.fingerprint)
         raise
     if response.status_code >= 400 or len(response.body) > MOST_KEPT:
@@ -104,7 +107,7 @@ def _again(known: Remembered, asked: Remembered) -> Response:
             f"Idempotency-Key {asked.key!r}: the first request with it is being worked on, or its server died at it; "
             f"ask again in {UNSURE.total_seconds():g} s."
         )
-    headers = {"Idempotent-Replayed": "true"}
+    headers = {REPLAYED: "true"}
     if not known.body:
         return Response(status_code=known.status, headers=headers)
     return Response(known.body.encode(), known.status, headers, media_type="application/json")
@@ -112,5 +115,6 @@ def _again(known: Remembered, asked: Remembered) -> Response:
 
 async def _fingerprint(call: Call) -> str:
     request = call.request
-    parts = [request.method.encode(), request.url.path.encode(), call.access.actor.encode(), await request.body()]
+    query: bytes = request.scope["query_string"]
+    parts = [request.method.encode(), request.url.path.encode(), query, call.access.actor.encode(), await request.body()]
     return hashlib.sha256(b"\x00".join(parts)).hexdigest()

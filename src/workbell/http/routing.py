@@ -7,7 +7,7 @@ creates something, the idempotency key; afterwards an operator's action goes int
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from http import HTTPStatus
 from inspect import signature
 from typing import Any, NamedTuple, TypeVar
@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as ConnectionScope
 
 from workbell.errors import InvalidOption, NotFound
-from workbell.http.remembering import answer_once
+from workbell.http.remembering import LONGEST, REPLAYED, answer_once
 from workbell.http.schemas.problem import Problem
 from workbell.http.service import service_of
 from workbell.model.access import Scope
@@ -28,6 +28,7 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Response]])
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 PREFIX = "/api/v1"
+JSON, FORM = b"application/json", b"application/x-www-form-urlencoded"
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 REFUSALS = (400, 401, 403, 404, 409, 412, 413, 422, 429, 503)
 PROBLEMS: Mapping[int | str, dict[str, Any]] = {
@@ -72,7 +73,11 @@ class Guarded(APIRoute):
         handle = self.endpoint if _takes_request_alone(self.endpoint) else super().get_route_handler()
         guard: Guard = self.endpoint.guard  # type: ignore[attr-defined]
 
+        takes_json = self.body_field is not None
+
         async def guarded(request: Request) -> Response:
+            if takes_json:
+                _as_json(request.scope)
             service = service_of(request)
             call = await service.admit(request, guard)
             _check_characters(request)
@@ -81,7 +86,8 @@ class Guarded(APIRoute):
                 response = await answer_once(call, handle)
             else:
                 response = await handle(request)
-            if guard.audited and response.status_code < 400:
+            repeated = REPLAYED in response.headers  # then nothing was done
+            if guard.audited and response.status_code < 400 and not repeated:
                 await service.note(call, guard.operation)
             return response
 
@@ -95,6 +101,17 @@ def _check_characters(request: Request) -> None:
         raise NotFound("There is nothing here: no name has control characters.")
     if b"%00" in query or b"\x00" in query:
         raise InvalidOption("The query has a NUL character (%00); leave it out.")
+
+
+def _as_json(scope: MutableMapping[str, Any]) -> None:
+    """What `curl -d` sends is called a form by it, and is meant as JSON: no route here takes a form.
+
+    Nothing is won by refusing it. A page of another site, which could send a form, is refused by its Origin.
+    """
+    scope["headers"] = [
+        (name, JSON if name == b"content-type" and value.startswith(FORM) else value)
+        for name, value in scope["headers"]
+    ]
 
 
 def _takes_request_alone(endpoint: Callable[..., Any]) -> bool:
@@ -178,7 +195,7 @@ IDEMPOTENCY_KEY = {
     "in": "header",
     "required": False,
     "description": "The same key within 24 hours gets the same answer, and makes nothing twice.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": "^[!-~]+$"},
 }
 
 

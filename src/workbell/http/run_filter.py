@@ -49,5 +49,5 @@ def _value(text: str) -> Any:
     """A JSON value; what is none is a text, so that `input.to=a@b.c` needs no quotes."""
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):  # the latter of one that is nested too deeply
         return text

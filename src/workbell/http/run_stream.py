@@ -13,6 +13,7 @@ from workbell.model.run import Run
 
 PACE = 1.0  # seconds between two looks, if no hint comes
 GAP = 0.1  # seconds that must pass between two
+PAGE = 1000  # lines of a log, read at once
 ALIVE = 15.0  # seconds after which a comment tells that the stream is still there
 
 
@@ -23,10 +24,12 @@ async def events_of(call: Call, run: Run) -> AsyncIterator[bytes]:
     line: LogLine | None = None
     quiet = 0.0
     while True:
-        lines = await client.alogs(run.id, after=line)
-        for line in lines:
-            yield _event("log", encode(line))
+        while lines := await client.alogs(run.id, after=line, limit=PAGE):
+            for line in lines:
+                yield _event("log", encode(line))
             quiet = 0.0
+            if len(lines) < PAGE or service.stopping.is_set():
+                break
         now = msgspec.structs.replace(run, lease_until=None)  # renewed again and again, and no news
         if now != last:
             last = now

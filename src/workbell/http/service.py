@@ -58,18 +58,38 @@ class Service:
         self.bus = bus
         self.jobs = jobs
         self.auth = auth
+        self._for_all = settings.http_auth == "none" and auth is None  # whom a hook does not know needs a token
         self.hosts = allowed_hosts(listen, settings.http_hosts)
-        self.stopping = asyncio.Event()
         self.verified = client.verified
-        self.enqueueing = Enqueueing(client)
-        self.ear = Ear(client.store)
-        self.waiting_agents = Waiting(client.store, client.hop, self.ear.listen, self.stopping)
         self.measured = Measured()
-        self.hub = Hub(self)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._begin()
         self.metrics = Metrics(client, self.measured, lambda: len(self.hub))
         self._clients = {client.tenant: client}
         self._failures = Buckets(FAILURES, 5 * FAILURES)
         self._rates = Buckets(settings.http_rate, max(settings.http_rate, 1)) if settings.http_rate else None
+
+    def _begin(self) -> None:
+        self.stopping = asyncio.Event()
+        self.enqueueing = Enqueueing(self.client)
+        self.ear = Ear(self.client.store)
+        self.waiting_agents = Waiting(self.client.store, self.client.hop, self.ear.listen, self.stopping)
+        self.hub = Hub(self)
+
+    def be_here(self) -> None:
+        """Serve on this event loop. An application may be started again on another one, as every test client does; then
+        all that waits, which belongs to the loop before, is made anew."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            if self._loop is not None:
+                self.begin_again()
+            self._loop = loop
+
+    def begin_again(self) -> None:
+        """After the end, or on another event loop."""
+        self.ear.close()
+        self.enqueueing.close(wait=False)
+        self._begin()
 
     # Who is let in
 
@@ -102,9 +122,9 @@ class Service:
         text = _bearer(headers.get("authorization"))
         if text is None:
             text = connection.cookies.get(COOKIE) if "cookie" in headers else None
-            if text is not None or self.settings.http_auth == "none":
+            if text is not None or self._for_all:
                 self._check_origin(connection)  # a browser sends these by itself, whoever's page asks for it
-        if text is None and self.settings.http_auth == "none":
+        if text is None and self._for_all:
             return Access(tenant=EVERY_TENANT, scopes=EVERYTHING, actor="anybody", user_id=0)
         if text is None:
             raise Unauthorized("There is no token; send it as `Authorization: Bearer wb_…`.")

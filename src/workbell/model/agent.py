@@ -48,7 +48,7 @@ def out_of_reach(agents: Sequence[Agent], target: str, job: str, now: datetime) 
     label = target.removeprefix(LABEL) if target.startswith(LABEL) else None
     who = f"agent {target!r}" if label is None else f"agent with the label {label!r}"
     if not agents:
-        return f"There is no {who}; pair one: `workbell agent pair`."
+        return f"There is no {who}; pair one: `workbell agents pair`."
     enabled = [agent for agent in agents if agent.enabled]
     if not enabled:
         return f"The {who} is disabled; enable it." if len(agents) == 1 else f"Every {who} is disabled; enable one."

@@ -12,7 +12,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
     tenant: str
     key: str
-    fingerprint: str  # of the method, the path and the body: the key must not be used for something else
+    fingerprint: str  # of the method, the path, the query and the body: the key must not be used for something else
     created_at: datetime
     until: datetime
     status: int | None = None

@@ -11,7 +11,7 @@ from workbell.model.clock import seconds
 from workbell.model.job import name
 from workbell.model.request import EnqueueOptions
 from workbell.model.run import Run
-from workbell.remote import words
+from workbell.remote import made
 from workbell.remote.access import Audit, Tenants, Tokens
 from workbell.remote.address import address_of, check_token
 from workbell.remote.agents import Agents
@@ -96,10 +96,10 @@ class Client(Steering, Pausing, Emitting, Executing):
 
     def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
         """Have a job run by a worker, by its name: `client.enqueue("send", {"to": "a@b.c"}, delay=60)`."""
-        return self.line.send(_enqueue(request(job, payload, options)))
+        return self.line.send(_enqueue(request(job, payload, options), self.line.tenant))
 
     async def aenqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
-        return await self.line.asend(_enqueue(request(job, payload, options)))
+        return await self.line.asend(_enqueue(request(job, payload, options), self.line.tenant))
 
     def enqueue_many(self, requests: Iterable[Requested]) -> list[Run]:
         """Enqueue many runs: `client.enqueue_many(("send", {"to": a}) for a in addresses)`.
@@ -107,10 +107,10 @@ class Client(Steering, Pausing, Emitting, Executing):
         Each thousand (each hundred, where there are keys) is one request and one transaction; should a later one fail,
         the earlier ones are there.
         """
-        return self.line.follow(_enqueue_many([_as_request(one) for one in requests]))
+        return self.line.follow(_enqueue_many([_as_request(one) for one in requests], self.line.tenant))
 
     async def aenqueue_many(self, requests: Iterable[Requested]) -> list[Run]:
-        return await self.line.afollow(_enqueue_many([_as_request(one) for one in requests]))
+        return await self.line.afollow(_enqueue_many([_as_request(one) for one in requests], self.line.tenant))
 
     # End
 
@@ -157,16 +157,17 @@ def _as_request(one: Requested) -> Request:
     return request(one[0], one[1] if len(one) == 2 else None, {})
 
 
-def _enqueue(asked: Request) -> Call[Run]:
-    return post(path("runs"), words.read_run, asked.body, full=True, **_tenant(asked))
+def _enqueue(asked: Request, tenant: str | None) -> Call[Run]:
+    return post(path("runs"), made.reader(asked, tenant), asked.body, full=True, **_tenant(asked))
 
 
-def _enqueue_many(asked: Sequence[Request]) -> Plan[list[Run]]:
-    made: list[Run] = []
+def _enqueue_many(asked: Sequence[Request], tenant: str | None) -> Plan[list[Run]]:
+    runs: list[Run] = []
     for page in pages(asked):
         body = {"runs": [one.body for one in page]}
-        made += yield post(path("runs", "batch"), words.read_runs, body, full=True, **_tenant(page[0]))
-    return made
+        read = made.readers(page, tenant)
+        runs += yield post(path("runs", "batch"), read, body, full=True, **_tenant(page[0]))
+    return runs
 
 
 def _tenant(asked: Request) -> dict[str, str]:

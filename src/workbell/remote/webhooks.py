@@ -50,10 +50,10 @@ class Webhooks:
 
         The secret, made there if you give none, signs every delivery. It is told now, and never shown again.
         """
-        return self._line.send(_add(url, secret, settings))
+        return self._line.follow(_add(url, secret, settings))
 
     async def aadd(self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]) -> NewEndpoint:
-        return await self._line.asend(_add(url, secret, settings))
+        return await self._line.afollow(_add(url, secret, settings))
 
     def update(
         self, endpoint_id: str, *, url: str | None = None, **settings: Unpack[EndpointSettings]
@@ -70,12 +70,12 @@ class Webhooks:
         self, endpoint_id: str, *, secret: str | None = None, overlap: float | timedelta = OVERLAP
     ) -> NewEndpoint:
         """Give an endpoint another secret. For `overlap` (a day) the old one signs as well, so that none is refused."""
-        return self._line.send(_rotate(endpoint_id, secret, overlap))
+        return self._line.follow(_rotate(endpoint_id, secret, overlap))
 
     async def arotate(
         self, endpoint_id: str, *, secret: str | None = None, overlap: float | timedelta = OVERLAP
     ) -> NewEndpoint:
-        return await self._line.asend(_rotate(endpoint_id, secret, overlap))
+        return await self._line.afollow(_rotate(endpoint_id, secret, overlap))
 
     def enable(self, endpoint_id: str) -> dict[str, Any]:
         """Send again. What failed meanwhile is not sent by itself: see `replay`."""
@@ -174,12 +174,6 @@ class Webhooks:
         return await self._line.asend(_test(endpoint_id))
 
 
-def _read_new(content: bytes) -> NewEndpoint:
-    told = _read_endpoint(content)
-    secret = told.pop("secret", "")
-    return NewEndpoint(told, secret)
-
-
 def _told(settings: Any) -> dict[str, Any]:
     told = dict(settings)
     if "retry" in told:
@@ -190,9 +184,15 @@ def _told(settings: Any) -> dict[str, Any]:
     return told
 
 
-def _add(url: str, secret: str | None, settings: Any) -> Call[NewEndpoint]:
+def _add(url: str, secret: str | None, settings: Any) -> Plan[NewEndpoint]:
     told = {"url": url, **_told(settings)} | ({} if secret is None else {"secret": secret})
-    return post(path("webhooks"), _read_new, body("endpoint", told))
+    while True:
+        made: dict[str, Any] = yield post(path("webhooks"), _read_endpoint, body("endpoint", told))
+        text = made.pop("secret", None) or secret
+        if text is not None:
+            return NewEndpoint(made, text)
+        # The answer was lost, and with it the secret that was made there: nobody could verify what it signs.
+        yield delete(path("webhooks", made["id"]))
 
 
 def _update(endpoint_id: str, url: str | None, settings: Any) -> Call[dict[str, Any]]:
@@ -201,11 +201,14 @@ def _update(endpoint_id: str, url: str | None, settings: Any) -> Call[dict[str, 
     return Call(method="PATCH", path=where, read=_read_endpoint, body=body("endpoint", told))
 
 
-def _rotate(endpoint_id: str, secret: str | None, overlap: float | timedelta) -> Call[NewEndpoint]:
-    told: dict[str, Any] = {"overlap": seconds("overlap", overlap)}
-    return post(
-        path("webhooks", endpoint_id, "rotate"), _read_new, told if secret is None else told | {"secret": secret}
-    )
+def _rotate(endpoint_id: str, secret: str | None, overlap: float | timedelta) -> Plan[NewEndpoint]:
+    told = {"overlap": seconds("overlap", overlap)} | ({} if secret is None else {"secret": secret})
+    while True:
+        made: dict[str, Any] = yield post(path("webhooks", endpoint_id, "rotate"), _read_endpoint, told)
+        text = made.pop("secret", None) or secret
+        if text is not None:
+            return NewEndpoint(made, text)
+        # The answer was lost, and with it the secret: have another one made.
 
 
 def _enable(endpoint_id: str) -> Call[dict[str, Any]]:

@@ -15,7 +15,7 @@ from workbell.model.run import Lane
 from workbell.model.state import Keep
 from workbell.model.tenant import Tenant
 from workbell.stores.port import Batch
-from workbell.stores.sql_access import KEPT, KEPT_LONG
+from workbell.stores.sql_access import KEPT, KEPT_LONG, KEPT_SHORT
 
 
 class MemoryAccess:
@@ -150,4 +150,5 @@ class MemoryAccess:
 
 def _is_over(token: Token, end: datetime | None, now: datetime) -> bool:
     kept = KEPT_LONG if token.kind in (TokenKind.API, TokenKind.AGENT) else KEPT
+    kept = KEPT_SHORT if token.kind is TokenKind.TICKET else kept
     return end is not None and end <= now - kept

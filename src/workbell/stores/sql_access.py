@@ -21,7 +21,8 @@ from workbell.stores.sql_events import LAST_ID
 
 T = TypeVar("T")
 
-KEPT = timedelta(days=1)  # how long a session, or what is redeemed, is kept after its end
+KEPT_SHORT = timedelta(minutes=1)  # how long a ticket is kept after its end: there are as many as people connect
+KEPT = timedelta(days=1)  # the same of a session, and of all else that is redeemed
 KEPT_LONG = timedelta(days=30)  # the same of what people make and look for in a list
 
 
@@ -123,7 +124,7 @@ class SqlAccess(ABC):
 
     def delete_access_in(self, session: Session, now: datetime, limit: int) -> int:
         """Tokens, audit entries and answers whose time is over."""
-        spans = {"before": now - KEPT, "long_before": now - KEPT_LONG}
+        spans = {"shortly_before": now - KEPT_SHORT, "before": now - KEPT, "long_before": now - KEPT_LONG}
         gone = session.rows("delete_expired_tokens", limit=limit, **spans)
         gone += session.rows("delete_revoked_tokens", limit=limit, **spans)
         gone += session.rows("delete_audit", before=now - self.keep.audit, limit=limit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_here, opened_store
 from workbell.cli.jobs.known import find_job
 from workbell.cli.output import print_json
@@ -22,6 +23,7 @@ def pause(name: str, app: str | None, url: str | None, tenant: str | None, as_js
     with opened_here(project, url, to_look=False) as here:
         find_job(here, name)  # a name that is misspelt would pause nothing
         made = here.bell.pause(job=name)
+        note(here.bell, "jobs.pause", name)
     if as_json:
         print_json(made)
     else:
@@ -37,6 +39,7 @@ def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         ended = bell.resume(job=name)
         left = bell.pauses()
+        note(bell, "jobs.resume", name, detail={"resumed": ended})
     if as_json:
         print_json({"queue": None, "job": name, "resumed": ended})
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.pausing import paused, resumed
@@ -19,6 +20,7 @@ from workbell.cli.project import json_option, open_project, tenant_option, url_o
 def pause(name: str, job: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=False) as bell:
         made = bell.pause(queue=name, job=job)
+        note(bell, "queues.pause", name, detail={"job": job})
     if as_json:
         print_json(made)
     else:
@@ -35,6 +37,7 @@ def resume(name: str, job: str | None, url: str | None, tenant: str | None, as_j
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         ended = bell.resume(queue=name, job=job)
         left = bell.pauses()
+        note(bell, "queues.resume", name, detail={"job": job, "resumed": ended})
     what = f"queue {name}" if job is None else f"job {job} in queue {name}"
     if as_json:
         print_json({"queue": name, "job": job, "resumed": ended})

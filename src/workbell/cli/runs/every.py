@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from workbell.bulk.order import narrowed, read_action
+from workbell.cli.acting import note
 from workbell.cli.output import print_json
 from workbell.cli.runs.filters import NAMES, filter_from, filter_options
 from workbell.cli.runs.find import short
@@ -68,6 +69,7 @@ def order(bell: Client, action: str, asked: Asked, as_json: bool) -> None:
     if not asked.yes:
         click.confirm(f"{action.capitalize()} {number} of tenant {bell.tenant}?", abort=True, err=True)
     run = bell.bulk(action, **asked.wanted)
+    note(bell, "bulk.act", run.id, detail={"action": action, **asked.wanted})
     if as_json:
         print_json(run.as_dict())
     else:

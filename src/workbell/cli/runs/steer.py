@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
@@ -29,6 +30,7 @@ def cancel(asked: Asked, reason: str, url: str | None, tenant: str | None, as_js
             return
         before = find_run(bell, asked.run_id)
         run = bell.cancel(before.id, reason)
+        note(bell, "runs.cancel", run.id, detail={"job": run.job, "reason": reason})
     if as_json:
         print_json(run.as_dict())
     elif before.status.final:
@@ -52,7 +54,9 @@ def retry(asked: Asked, url: str | None, tenant: str | None, as_json: bool) -> N
         if asked.run_id is None:
             order(bell, "retry", asked, as_json)
             return
-        run = bell.retry(find_run(bell, asked.run_id).id)
+        ended = find_run(bell, asked.run_id)
+        run = bell.retry(ended.id)
+        note(bell, "runs.retry", ended.id, detail={"job": run.job, "run": run.id})
     if as_json:
         print_json(run.as_dict())
     else:

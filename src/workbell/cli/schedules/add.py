@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
@@ -80,6 +81,7 @@ def add(
             raise InvalidOption(f"There is a schedule {name!r} already; --replace changes it.")
         schedule = bell.schedules.put(name, job=job, **settings)
         make_known(bell, job)
+        note(bell, "schedules.put", name, detail={"job": job, "when": in_words(schedule)})
     if as_json:
         print_json(as_dict(schedule))
         return

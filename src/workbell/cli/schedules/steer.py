@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
@@ -21,7 +22,7 @@ from workbell.schedules import Schedules
 @tenant_option
 @json_option
 def pause(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    schedule = _steer(url, tenant, lambda schedules: schedules.pause(name))
+    schedule = _steer(url, tenant, "schedules.pause", lambda schedules: schedules.pause(name))
     if as_json:
         print_json(as_dict(schedule))
     else:
@@ -34,16 +35,18 @@ def pause(name: str, url: str | None, tenant: str | None, as_json: bool) -> None
 @tenant_option
 @json_option
 def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    schedule = _steer(url, tenant, lambda schedules: schedules.resume(name))
+    schedule = _steer(url, tenant, "schedules.resume", lambda schedules: schedules.resume(name))
     if as_json:
         print_json(as_dict(schedule))
     else:
         click.echo(f"{name} goes on; next {next_in_words(schedule, here_now())}.")
 
 
-def _steer(url: str | None, tenant: str | None, verb: Callable[[Schedules], Schedule]) -> Schedule:
+def _steer(url: str | None, tenant: str | None, action: str, verb: Callable[[Schedules], Schedule]) -> Schedule:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
-        return verb(bell.schedules)
+        schedule = verb(bell.schedules)
+        note(bell, action, schedule.name)
+        return schedule
 
 
 @click.command(help="Remove a schedule; its runs stay.")
@@ -58,6 +61,7 @@ def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: b
         if not yes:
             click.confirm(f"Remove the schedule {name}?", abort=True, err=True)
         bell.schedules.delete(name)
+        note(bell, "schedules.delete", name, detail={"job": schedule.job})
     if as_json:
         print_json({"name": name, "removed": True})
         return

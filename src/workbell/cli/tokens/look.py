@@ -14,7 +14,8 @@ from workbell.cli.project import json_option, open_project, tenant_option, url_o
 from workbell.cli.runs.find import short
 from workbell.cli.tokens.find import usable_here
 from workbell.cli.words import ago, due_in
-from workbell.model.access import EVERY_TENANT, Token
+from workbell.model.access import EVERY_TENANT, REDEEMED, Token
+from workbell.model.pairing import shown_name
 
 
 @click.command("list", help="List the tokens that are valid, and when they were last used.")
@@ -53,7 +54,7 @@ def _show(found: Sequence[Token], now: datetime) -> None:
             Text(word, style),
             Text(ago(token.last_used_at, now) or "never", "dim"),
         ]
-        rows.append(Row(cells, Text(one_line(token.name))))
+        rows.append(Row(cells, Text(one_line(shown_name(token)))))
     print_rows(console, ("token", "scopes", "tenant", "valid", "used"), "name", rows)
 
 
@@ -65,7 +66,8 @@ def allows(token: Token) -> str:
 def state_of(token: Token, now: datetime) -> tuple[str, str]:
     """Until when it is valid, in a few words, and the style to show them in."""
     if token.revoked_at is not None:
-        return f"revoked {ago(token.revoked_at, now)}", "red"
+        word = "used or revoked" if token.kind in REDEEMED else "revoked"
+        return f"{word} {ago(token.revoked_at, now)}", "red"
     if token.expires_at is None:
         return "until revoked", "green"
     if token.expires_at <= now:

@@ -11,6 +11,7 @@ from workbell.cli.output import one_line, print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
 from workbell.cli.tokens.every import whose
 from workbell.cli.tokens.find import find_token
+from workbell.model.pairing import shown_name
 
 
 @click.command(help="Let a token be valid no more, from now on: servers refuse it within a second.")
@@ -23,10 +24,10 @@ def revoke(token_id: str, url: str | None, tenant: str | None, as_json: bool) ->
     with opened_store(open_project(url=url, tenant=own), to_look=True) as bell:
         found = find_token(bell, token_id)
         token = bell.tokens.revoke(found.id, tenant=found.tenant)
-        note(bell, "tokens.revoke", token.id, tenant=token.tenant, detail={"name": token.name})
+        note(bell, "tokens.revoke", token.id, tenant=token.tenant, detail={"name": shown_name(token)})
         told = describe_token(token, bell.store.clock.now())
     if as_json:
         print_json(told)
         return
-    name = f" ({one_line(token.name)})" if token.name else ""
+    name = f" ({one_line(shown_name(token))})" if token.name else ""
     click.echo(f"Token {token.id}{name} {'is' if found.revoked_at is None else 'was already'} revoked.")

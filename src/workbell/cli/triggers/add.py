@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
@@ -48,6 +49,7 @@ def add(
             retry_config=retry or None,
         )
         make_known(bell, processor)
+        note(bell, "triggers.add", made.id, detail={"name": name, "pattern": pattern, "processor": processor})
     if as_json:
         print_json(made.as_dict())
         return

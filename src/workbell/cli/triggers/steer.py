@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
@@ -18,6 +19,7 @@ from workbell.cli.triggers.look import source_in_words
 def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         trigger = bell.triggers.enable(name)
+        note(bell, "triggers.enable", trigger.id, detail={"name": trigger.name})
     if as_json:
         print_json(trigger.as_dict())
     else:
@@ -32,6 +34,7 @@ def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
 def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         trigger = bell.triggers.disable(name)
+        note(bell, "triggers.disable", trigger.id, detail={"name": trigger.name})
     if as_json:
         print_json(trigger.as_dict())
     else:
@@ -50,6 +53,7 @@ def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: b
         if not yes:
             click.confirm(f"Remove the trigger {trigger.name}?", abort=True, err=True)
         bell.triggers.delete(trigger.id)
+        note(bell, "triggers.delete", trigger.id, detail={"name": trigger.name, "processor": trigger.job})
     if as_json:
         print_json({"id": trigger.id, "name": trigger.name, "removed": True})
         return

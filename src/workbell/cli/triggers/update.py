@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
@@ -53,6 +54,7 @@ def update(
             said["retry"] = None
         changed = bell.triggers.update(old.id, **cast(TriggerChanges, said))
         make_known(bell, changed.job)
+        note(bell, "triggers.change", changed.id, detail={"name": old.name, "changed": sorted(said)})
     if as_json:
         print_json(changed.as_dict())
     else:

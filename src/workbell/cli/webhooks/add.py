@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
@@ -25,6 +26,7 @@ def add(target: str, secret: str | None, url: str | None, tenant: str | None, as
         raise click.UsageError("Say which events are sent there: --pattern 'posts.*'.")
     with opened_store(open_project(url=url, tenant=tenant), to_look=False) as bell:
         endpoint, text = bell.webhooks.add(target, secret=read_secret(secret), **settings)
+        note(bell, "webhooks.add", endpoint.id, detail={"to": endpoint.shown_url, "patterns": endpoint.patterns})
         told = bell.webhooks.describe(endpoint.id)
     if as_json:
         print_json(told | {"secret": text})

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
@@ -43,6 +44,7 @@ def test(
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
         ping = bell.webhooks.test(endpoint.id)
+        note(bell, "webhooks.test", endpoint.id, detail={"to": endpoint.shown_url, "delivery": ping.id})
         run = _tried(bell, ping.id, PATIENCE if timeout is None else timeout)
         why = "" if _is_tried(run) else bell.why(run.id)
     delivery = delivery_of(run)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.events.find import find_event
 from workbell.cli.output import print_json
@@ -49,6 +50,8 @@ def replay(
         after = bell.store.clock.now() - since if isinstance(since, timedelta) else since
         one = None if event is None else find_event(bell, event).id
         made = bell.webhooks.replay(endpoint.id, event=one, since=after)
+        detail = {"to": endpoint.shown_url, "event": one, "since": after, "sent": len(made)}
+        note(bell, "webhooks.replay", endpoint.id, detail=detail)
     if as_json:
         print_json([delivery.as_dict() for delivery in made])
     elif not made:

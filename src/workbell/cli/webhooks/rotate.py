@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json, span
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
@@ -29,6 +30,7 @@ def rotate(
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         found = find_endpoint(bell, endpoint_id)
         endpoint, text = bell.webhooks.rotate(found.id, secret=read_secret(secret), overlap=both)
+        note(bell, "webhooks.rotate", endpoint.id, detail={"to": endpoint.shown_url, "overlap": both.total_seconds()})
         told = bell.webhooks.describe(endpoint.id)
     if as_json:
         print_json(told | {"secret": text})

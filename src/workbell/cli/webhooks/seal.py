@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
@@ -16,6 +17,7 @@ from workbell.cli.project import json_option, open_project, tenant_option, url_o
 def seal(url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(for_people=not as_json, url=url, tenant=tenant), to_look=True) as bell:
         count = bell.webhooks.seal()
+        note(bell, "webhooks.seal", detail={"sealed": count})
     if as_json:
         print_json({"sealed": count})
         return

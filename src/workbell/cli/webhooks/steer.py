@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
@@ -20,6 +21,7 @@ from workbell.webhooks.verbs import BY_HAND
 def enable(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         endpoint = bell.webhooks.enable(find_endpoint(bell, endpoint_id).id)
+        note(bell, "webhooks.enable", endpoint.id, detail={"to": endpoint.shown_url})
         told = bell.webhooks.describe(endpoint.id)
     if as_json:
         print_json(told)
@@ -37,6 +39,7 @@ def enable(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool)
 def disable(endpoint_id: str, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(for_people=not as_json, url=url, tenant=tenant), to_look=True) as bell:
         endpoint = bell.webhooks.disable(find_endpoint(bell, endpoint_id).id, reason)
+        note(bell, "webhooks.disable", endpoint.id, detail={"to": endpoint.shown_url, "reason": reason})
         told = bell.webhooks.describe(endpoint.id)
     if as_json:
         print_json(told)
@@ -58,6 +61,7 @@ def remove(endpoint_id: str, yes: bool, url: str | None, tenant: str | None, as_
         if not yes:
             click.confirm(f"Remove the endpoint {endpoint.id} ({endpoint.shown_url})?", abort=True, err=True)
         bell.webhooks.delete(endpoint.id)
+        note(bell, "webhooks.delete", endpoint.id, detail={"to": endpoint.shown_url})
     if as_json:
         print_json({"id": endpoint.id, "removed": True})
     else:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import click
 
+from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
@@ -42,6 +43,8 @@ def update(
             before = config_of(old.retry) if old.retry is not None else {}
             settings["retry"] = cast(RetryConfig, {**before, **cast(RetryConfig, settings["retry"])})
         endpoint = bell.webhooks.update(old.id, url=target, **settings)
+        changed = sorted([*settings, *([] if target is None else ["url"])])  # without values: headers can be secrets
+        note(bell, "webhooks.change", endpoint.id, detail={"to": endpoint.shown_url, "changed": changed})
         told = bell.webhooks.describe(endpoint.id)
     if as_json:
         print_json(told)

@@ -24,7 +24,7 @@ async def front(request: Request) -> Response:
     service, root = service_of(request), escape(request.scope.get("root_path", ""))
     text = request.query_params.get("token")
     try:
-        if text is not None:
+        if text is not None and request.method == "GET":  # who only looks whether there is a page uses nothing up
             return await log_in(service, request, text)
         access = await service.access_of(request)
         scopes = ", ".join(sorted(access.scopes)) or "no scopes"

@@ -174,6 +174,8 @@ async def allow(request: Request, asked: NewPairing) -> Response:
     token, text = await _agents(call).apairing(
         asked.name, labels=asked.labels, expires=asked.expires, created_by=call.access.actor
     )
+    call.subject = token.id
+    call.subject = token.id
     return Answer({"id": token.id, "token": text, "expires_at": token.expires_at}, 201, SECRET)
 
 

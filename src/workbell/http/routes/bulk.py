@@ -35,5 +35,7 @@ async def act(request: Request, asked: BulkBody) -> Response:
     It acts on runs that were made before it. Its result has `matched`, `done`, `skipped` and the first `errors`.
     """
     words = asked.filter.model_dump(exclude_none=True)
-    run = await call_of(request).client.abulk(asked.action, dry_run=asked.dry_run, **words)
+    call = call_of(request)
+    run = await call.client.abulk(asked.action, dry_run=asked.dry_run, **words)
+    call.subject = run.id
     return Answer(run.as_dict(), 202)

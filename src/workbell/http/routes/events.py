@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.emitting import Fact, emit_all
+from workbell.errors import KeyReused
 from workbell.http.answers import Answer
-from workbell.http.call import call_of
+from workbell.http.call import Call, call_of
 from workbell.http.remembering import answer_once, key_at, key_of
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.schemas.base import Limit, Page
 from workbell.http.schemas.events import CloudEvent, Events, EventShown, Hearers, MatchedShown, NewEvent, NewEvents
 from workbell.model.access import Scope
+from workbell.model.event import Event
 
 routes = Routes("events")
 
@@ -37,19 +40,13 @@ async def emit(request: Request) -> Response:
     The `Idempotency-Key` becomes the event's key: told again, it is the first one that is answered. If the event has
     a key of its own, the answer is remembered instead. A CloudEvent is taken as it is, with its `id` as the key.
     """
-    call = call_of(request)
-    key, body = key_of(request), await request.body()
+    call, body = call_of(request), await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    fact = _of_cloud_event(CloudEvent.model_validate_json(body)) if kind == CLOUD_EVENTS else None
-    if fact is None:
+    if kind == CLOUD_EVENTS:
+        fact = _of_cloud_event(CloudEvent.model_validate_json(body))
+    else:
         fact = _fact(NewEvent.model_validate_json(body))
-    own = fact.key is not None
-    told = fact if own else fact._replace(key=key)
-
-    async def make(_request: Request) -> Response:
-        return Answer((await call.client.hop(emit_all, call.client, [told]))[0].as_dict(), 201)
-
-    return await (answer_once(call, make) if own and key is not None else make(request))
+    return await _make(call, [fact], lambda told: told[0])
 
 
 @routes.add(
@@ -64,16 +61,41 @@ async def emit(request: Request) -> Response:
 async def emit_batch(request: Request) -> Response:
     """Tell up to 1,000 facts in one transaction: all of them or none."""
     call = call_of(request)
-    asked, key = NewEvents.model_validate_json(await request.body()), key_of(request)
-    facts = [_fact(one) for one in asked.events]
+    facts = [_fact(one) for one in NewEvents.model_validate_json(await request.body()).events]
+    return await _make(call, facts, lambda told: {"items": told})
+
+
+async def _make(call: Call, facts: Sequence[Fact], answer: Callable[[Sequence[Any]], Any]) -> Response:
+    """Tell facts. The idempotency key is written with them; where they have keys of their own, the answer is kept."""
+    key = key_of(call.request)
     own = any(fact.key is not None for fact in facts)
-    keyed = facts if own else [fact._replace(key=key_at(key, place)) for place, fact in enumerate(facts)]
+    many = len(facts) > 1
+    keyed = [
+        fact if own else fact._replace(key=key_at(key, place) if many else key) for place, fact in enumerate(facts)
+    ]
 
     async def make(_request: Request) -> Response:
         events = await call.client.hop(emit_all, call.client, keyed)
-        return Answer({"items": [event.as_dict() for event in events]}, 201)
+        if key is not None and not own:
+            _check_same(facts, events, key)
+        return Answer(answer([_told(call, *both) for both in zip(facts, events, strict=True)]), 201)
 
-    return await (answer_once(call, make) if own and key is not None else make(request))
+    return await (answer_once(call, make) if own and key is not None else make(call.request))
+
+
+def _check_same(facts: Sequence[Fact], events: Sequence[Event], key: str) -> None:
+    """A key that stands for other events was used for another request."""
+    for fact, event in zip(facts, events, strict=True):
+        if (event.type, event.data, event.subject) != (fact.type, fact.data, fact.subject):
+            raise KeyReused(
+                f"Idempotency-Key {key!r} was used for another request (event {event.id}); choose a new one."
+            )
+
+
+def _told(call: Call, fact: Fact, event: Event) -> dict[str, Any]:
+    """Who may not read gets back what it said itself, also where somebody else was the first to say it."""
+    told = event.as_dict()
+    return told if call.access.may(Scope.READ) else told | {"data": fact.data, "subject": fact.subject, "cause": None}
 
 
 def _fact(asked: NewEvent) -> Fact:

@@ -1,4 +1,4 @@
-"""Stored files: those that jobs see as `ctx.storage`. What is sent goes to the disk as it comes, and back as it is read.
+"""Stored files, which jobs see as `ctx.storage`. What is sent goes to the disk as it comes, and back as it is read.
 
 A file is handed out as an attachment of no particular type: a browser must not take it for a page of this service.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from tempfile import SpooledTemporaryFile
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, cast
 from urllib.parse import quote
 
 from fastapi import Query
@@ -59,10 +59,13 @@ async def put(
                 waiting.clear()
         part.write(waiting)
         part.seek(0)
-        kind = request.headers.get("content-type")
-        made = await call.client.hop(lambda: _storage(call).put(part, filename=filename, content_type=kind))
+        made = await call.client.hop(_put, call, cast(BinaryIO, part), filename)
     call.subject = made.id
     return Answer(made, 201)
+
+
+def _put(call: Call, content: BinaryIO, filename: str) -> StoredFile:
+    return _storage(call).put(content, filename=filename, content_type=call.request.headers.get("content-type"))
 
 
 @routes.add("GET", "/files", needs=Scope.READ, answers=Page[FileShown])

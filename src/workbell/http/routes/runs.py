@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ from fastapi import Body, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from workbell.errors import InvalidOption, WaitTimeout
+from workbell.errors import InvalidOption, KeyReused, WaitTimeout
 from workbell.http.answers import Answer
 from workbell.http.call import Call, call_of
 from workbell.http.enqueueing import Order
@@ -41,6 +41,7 @@ from workbell.steering import CANCELED
 routes = Routes("runs")
 
 LONGEST_WAIT = 60.0
+OURS = "http:"  # keeps the keys of requests apart from those that runs are given
 FULL = {
     "name": "full",
     "in": "query",
@@ -61,13 +62,7 @@ async def enqueue(request: Request) -> Response:
     """
     call = call_of(request)
     asked = NewRun.model_validate_json(await request.body())
-    key = key_of(request)
-
-    async def make(_request: Request) -> Response:
-        run = (await call.service.enqueueing.put(call.client, [_order(asked, key)]))[0]
-        return Answer(_made(request, run), 201)
-
-    return await (make(request) if key is None or asked.key is None else answer_once(call, make))
+    return await _make(call, [asked], lambda runs: _made(call, runs[0]))
 
 
 @routes.add(
@@ -83,23 +78,32 @@ async def enqueue_batch(request: Request) -> Response:
     """Enqueue up to 1,000 runs in one transaction: all of them or none."""
     call = call_of(request)
     asked = NewRuns.model_validate_json(await request.body())
-    key = key_of(request)
+    return await _make(call, asked.runs, lambda runs: {"items": [_made(call, run) for run in runs]})
+
+
+async def _make(call: Call, asked: Sequence[NewRun], answer: Callable[[Sequence[Run]], Any]) -> Response:
+    """Make runs. The idempotency key is written with them; where they have keys of their own, the answer is kept."""
+    key = key_of(call.request)
 
     async def make(_request: Request) -> Response:
-        orders = [_order(one, key_at(key, place)) for place, one in enumerate(asked.runs)]
+        orders = [_order(one, key_at(key, place)) for place, one in enumerate(asked)]
         runs = await call.service.enqueueing.put(call.client, orders)
-        return Answer({"items": [_made(request, run) for run in runs]}, 201)
+        if key is not None:
+            _check_same(asked, runs, key)
+        return Answer(answer(runs), 201)
 
-    own = key is not None and any(one.key is not None for one in asked.runs)
-    return await (answer_once(call, make) if own else make(request))
+    if key is not None and any(one.key is not None for one in asked):
+        return await answer_once(call, make)
+    return await make(call.request)
 
 
-def _made(request: Request, run: Run) -> Mapping[str, Any]:
-    """What is told of a new run: all of it costs more than most callers need."""
+def _made(call: Call, run: Run) -> Mapping[str, Any]:
+    """What is told of a new run: all of it costs more than most callers need, and is for those who may read."""
+    request = call.request
     full = request.query_params.get("full", "false") if request.scope["query_string"] else "false"
     if full not in ("true", "false"):
         raise InvalidOption(f"full: {full[:40]!r} is neither true nor false.")
-    return run.as_dict() if full == "true" else {"id": run.id, "status": run.status}
+    return run.as_dict() if full == "true" and call.access.may(Scope.READ) else {"id": run.id, "status": run.status}
 
 
 def _order(asked: NewRun, key: str | None) -> Order:
@@ -112,8 +116,15 @@ def _order(asked: NewRun, key: str | None) -> Order:
     if "retry" in options:
         options["retry"] = _retry(options["retry"])
     if key is not None and "key" not in options:
-        options |= {"key": key, "key_for": KEPT}
+        options |= {"key": f"{OURS}{key}", "key_for": KEPT}
     return Order(asked.job, asked.input, options)
+
+
+def _check_same(asked: Sequence[NewRun], runs: Sequence[Run], key: str) -> None:
+    """A key that stands for other runs was used for another request."""
+    for one, run in zip(asked, runs, strict=True):
+        if one.key is None and (run.job, run.input) != (one.job, one.input):
+            raise KeyReused(f"Idempotency-Key {key!r} was used for another request (run {run.id}); choose a new one.")
 
 
 def _retry(asked: RetryBody) -> Retry:
@@ -212,9 +223,7 @@ async def retry(request: Request, run_id: str) -> Response:
     "GET",
     "/runs/{run_id}/stream",
     needs=Scope.READ,
-    more={
-        200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
-    },
+    more={200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {}}}}},
 )
 async def stream(request: Request, run_id: str) -> Response:
     """Watch a run with curl: server-sent events `run` and `log`, until it has ended."""

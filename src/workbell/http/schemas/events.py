@@ -11,7 +11,7 @@ from workbell.http.schemas.base import AT, RUN_ID, Asked, Shown
 from workbell.model.event import MatchOutcome
 
 Text = str | None
-EVENT = {"type": "posts.created", "data": {"id": 7}, "subject": "7", "key": "post-7"}
+EVENT: dict[str, Any] = {"type": "posts.created", "data": {"id": 7}, "subject": "7", "key": "post-7"}
 
 
 class NewEvent(Asked):

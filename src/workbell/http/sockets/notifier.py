@@ -60,11 +60,13 @@ class Notifier:
             self._deafen = self._bus.on_message(lambda message: self._hear(loop, message))
             self._task = asyncio.create_task(self._run(), name="workbell-notifier")
         finally:
-            self._starting = None
+            if self._starting is asyncio.current_task():
+                self._starting = None
 
     def stop(self) -> None:
         if self._starting is not None:
             self._starting.cancel()
+            self._starting = None  # who comes now begins anew, and does not wait for what was given up
         if self._task is not None:
             self._task.cancel()
             self._task = None

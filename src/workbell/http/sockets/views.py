@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from workbell.errors import TooMany, WorkbellError
@@ -21,6 +22,7 @@ log = logging.getLogger("workbell.http")
 PACE = 0.25  # seconds between two looks at the least
 POLL = 2.0  # and at the most
 MOST_VIEWS = 1000
+READERS = 4  # of the threads that all requests share; and of one tenant one
 
 Key = tuple[Any, ...]
 
@@ -102,9 +104,10 @@ class View:
                 pass
 
     async def _read(self) -> None:
-        read = READ[self._asked.topic]
+        read, client = READ[self._asked.topic], self._source.client
         try:
-            found = await self._source.client.hop(read, self._source, self._asked, self.now)
+            async with self._views.turn_of(client.tenant):
+                found = await client.hop(read, self._source, self._asked, self.now)
         except Exception as error:  # whoever waits for the first look must hear of it, and the view goes on
             if not self.ready.done():
                 self.ready.set_exception(error)
@@ -132,6 +135,8 @@ class Views:
 
     def __init__(self) -> None:
         self._views: dict[Key, View] = {}
+        self._reading = asyncio.Semaphore(READERS)
+        self._turns: dict[str, asyncio.Lock] = {}
 
     def __len__(self) -> int:
         return len(self._views)
@@ -153,6 +158,12 @@ class Views:
             raise
         return look
 
+    @asynccontextmanager
+    async def turn_of(self, tenant: str) -> AsyncIterator[None]:
+        """Views are read in turn: however many one tenant looks at, requests and other tenants do not wait for them."""
+        async with self._turns.setdefault(tenant, asyncio.Lock()), self._reading:
+            yield
+
     def hint(self) -> None:
         for view in self._views.values():
             view.hinted.set()
@@ -160,3 +171,5 @@ class Views:
     def forget(self, key: Key, view: View) -> None:
         if self._views.get(key) is view:
             del self._views[key]
+        if not self._views:
+            self._turns.clear()

@@ -18,6 +18,7 @@ from workbell.model.schedule import ScheduleChange
 from workbell.model.state import MOVES, Keep, Move
 from workbell.stores import migrate
 from workbell.stores.callers import Request, Spelled
+from workbell.stores.filters import AMONG_LANES, OF_LANES
 from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.postgres import fields
 from workbell.stores.postgres.arrays import array_text
@@ -76,7 +77,8 @@ class PostgresSession(Session):
             copy.write(lines)
 
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        text = sql.replace("{lanes}", "r.lane = ANY(CAST(:lanes AS bigint[]))")
+        among = "r.lane = ANY(CAST(:lanes AS bigint[]))"
+        text = sql.replace(OF_LANES, among).replace(AMONG_LANES, among)
         return self._fetch(spell_postgres(place_columns(text)) if values else sql, values)
 
 

@@ -18,6 +18,7 @@ from workbell.model.run import Added, Lane, NewRun, Run
 from workbell.model.state import MOVES, Keep, Move, Transition
 from workbell.stores import event_rows, migrate, service_rows
 from workbell.stores.callers import Request, Spelled
+from workbell.stores.filters import AMONG_LANES, OF_LANES
 from workbell.stores.port import Held, Pick, Renewed, Watch
 from workbell.stores.queries import queries
 from workbell.stores.rows import (
@@ -138,7 +139,9 @@ class SqliteSession(Session):
         self._connection.executemany(*spelled)
 
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        text = place_columns(sql.replace("{lanes}", "r.lane IN (SELECT value FROM json_each(:lanes))"))
+        among = "r.lane IN (SELECT value FROM json_each(:lanes))"
+        # With a plus before it, a column leads to no index.
+        text = place_columns(sql.replace(OF_LANES, among).replace(AMONG_LANES, f"+{among}"))
         return self._connection.execute(text, {name: _value(value) for name, value in values.items()}).fetchall()
 
 

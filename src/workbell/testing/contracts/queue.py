@@ -17,7 +17,7 @@ from workbell.stores.port import Store
 from workbell.testing.contracts.making import after, find, ids, request
 
 SOON = 12  # claims within which something new must be seen though there is a backlog
-LANES = 620  # more than any queue looks at in one go
+LANES = 520  # more than any queue looks at in one go
 
 
 def everything(_lane: Lane) -> bool:

@@ -11,12 +11,14 @@ WHERE id = ANY(ARRAY(SELECT id FROM workbell_tokens WHERE id = ANY(CAST(:ids AS 
 AND (last_used_at IS NULL OR last_used_at < :now)
 
 -- delete_expired_tokens: a batch of what expired a while ago; what people made is shown for longer
-DELETE FROM workbell_tokens WHERE id = ANY(ARRAY(SELECT id FROM workbell_tokens WHERE expires_at <= :before
+DELETE FROM workbell_tokens WHERE id = ANY(ARRAY(SELECT id FROM workbell_tokens WHERE expires_at <= :shortly_before
+    AND (kind = 'ticket' OR expires_at <= :before)
     AND (kind NOT IN ('api', 'agent') OR expires_at <= :long_before)
     ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING id
 
 -- delete_revoked_tokens: the same of what was revoked
-DELETE FROM workbell_tokens WHERE id = ANY(ARRAY(SELECT id FROM workbell_tokens WHERE revoked_at <= :before
+DELETE FROM workbell_tokens WHERE id = ANY(ARRAY(SELECT id FROM workbell_tokens WHERE revoked_at <= :shortly_before
+    AND (kind = 'ticket' OR revoked_at <= :before)
     AND (kind NOT IN ('api', 'agent') OR revoked_at <= :long_before)
     ORDER BY revoked_at LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING id
 

@@ -58,7 +58,7 @@ class TalliesContract:
         assert store.list_tallies(tenant="default", since=after(61)) == [tally(2)]
 
     def test_many_add_at_once(self, store: Store) -> None:
-        """Whatever their order, nothing is lost and nobody waits for another one crosswise."""
+        """In whatever order they come, nothing is lost."""
         places = [tally(minute, job=f"j{number}") for number in range(5) for minute in (0, 1)]
 
         def work(number: int) -> None:

@@ -1,0 +1,46 @@
+"""What `workbell doctor` finds out about agents: who is heard of, and which runs none of them takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from workbell.model.agent import Agent, out_of_reach
+from workbell.stores.port import Counts, Store
+
+MOST = 20  # are told one by one
+
+Told = tuple[str, str, str]  # level, what, text
+
+
+def agent_findings(store: Store, lanes: Sequence[Counts], numbers: dict[str, Any]) -> Iterator[Told]:
+    now = store.clock.now()
+    agents = store.list_agents(None)
+    alive = sum(agent.enabled and agent.is_alive(now) for agent in agents)
+    disabled = sum(not agent.enabled for agent in agents)
+    numbers["agents"] = {"alive": alive, "lost": len(agents) - alive - disabled, "disabled": disabled}
+    if agents:
+        counted = ", ".join(f"{count:,} {word}" for word, count in numbers["agents"].items() if count)
+        yield "ok", "agents", counted
+    yield from _unserved(store, agents, lanes)
+
+
+def _unserved(store: Store, agents: Sequence[Agent], lanes: Sequence[Counts]) -> Iterator[Told]:
+    """Queued runs that are aimed at nobody who would take them; lanes that differ by a key alone are one line."""
+    now = store.clock.now()
+    queued: Counter[tuple[str, str, str]] = Counter()
+    for counts in lanes:
+        if counts.queued and not counts.paused and counts.lane.target is not None:
+            queued[counts.lane.tenant, counts.lane.target, counts.lane.job] += counts.queued
+    told = []
+    for (tenant, target, job), count in queued.most_common():
+        meant = [agent for agent in agents if agent.tenant == tenant and target in agent.targets]
+        reason = out_of_reach(meant, target, job, now)
+        if reason is not None:
+            name = f"target {target}, job {job}" + (f", tenant {tenant}" if tenant != "default" else "")
+            told.append(f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and no agent takes them. {reason}")
+    for text in told[:MOST]:
+        yield "risk", "unserved", text
+    if len(told) > MOST:
+        yield "risk", "unserved", f"and {len(told) - MOST:,} more."

@@ -1,0 +1,92 @@
+"""`workbell agents label`, `enable`, `disable` and `remove`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from workbell.agents.describe import describe_agent
+from workbell.cli.acting import note
+from workbell.cli.bell import opened_store
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.model.agent import Agent
+
+
+@click.command(help="Give an agent these labels instead of those it has. From its next poll on it gets their runs.")
+@click.argument("name")
+@click.argument("labels", nargs=-1)
+@click.option("--none", "none_at_all", is_flag=True, help="Leave it without labels.")
+@url_option
+@tenant_option
+@json_option
+def label(
+    name: str, labels: tuple[str, ...], none_at_all: bool, url: str | None, tenant: str | None, as_json: bool
+) -> None:
+    if bool(labels) == none_at_all:
+        raise click.UsageError("Give one or more labels, or --none; one of the two.")
+    agent = _change(name, url, tenant, as_json, labels=labels)
+    if not as_json:
+        said = ", ".join(f"label:{word}" for word in agent.labels)
+        click.echo(f"{agent.name} takes what is aimed at {said or 'its name alone'}.")
+
+
+@click.command(help="Let an agent have runs again.")
+@click.argument("name")
+@url_option
+@tenant_option
+@json_option
+def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    agent = _change(name, url, tenant, as_json, enabled=True)
+    if not as_json:
+        click.echo(f"{agent.name} is enabled.")
+
+
+@click.command(help="Let an agent have no more runs; those that it has, it may end.")
+@click.argument("name")
+@url_option
+@tenant_option
+@json_option
+def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    agent = _change(name, url, tenant, as_json, enabled=False)
+    if not as_json:
+        click.echo(f"{agent.name} is disabled; `workbell agents enable {agent.name}` lets it go on.")
+
+
+def _change(
+    name: str,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+    *,
+    labels: Sequence[str] | None = None,
+    enabled: bool | None = None,
+) -> Agent:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        agent = bell.agents.change(name, labels=labels, enabled=enabled)
+        detail = {"labels": agent.labels} if enabled is None else {"enabled": enabled}
+        note(bell, "agents.change", agent.name, detail=detail)
+        now = bell.store.clock.now()
+    if as_json:
+        print_json(describe_agent(agent, now))
+    return agent
+
+
+@click.command(help="Forget an agent; its token is valid no more. What is aimed at it waits for another of its name.")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@url_option
+@tenant_option
+@json_option
+def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        agent = bell.agents.get(name)
+        if not yes:
+            click.confirm(f"Forget the agent {agent.name}, and end its token?", abort=True, err=True)
+        bell.agents.delete(agent.id)
+        note(bell, "agents.delete", agent.name)
+    if as_json:
+        print_json({"id": agent.id, "name": agent.name, "removed": True})
+    else:
+        click.echo(f"{agent.name} is removed, and its token valid no more.")

@@ -1,0 +1,64 @@
+"""`workbell agents pair`."""
+
+from __future__ import annotations
+
+import shlex
+import socket
+from datetime import timedelta
+
+import click
+
+from workbell.agents.pairing import EXPIRES
+from workbell.cli.acting import note, operator
+from workbell.cli.bell import opened_store
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.values import SPAN
+from workbell.cli.words import local
+from workbell.model.pairing import terms_of
+
+
+@click.command(help="Let one machine become an agent; the token for it is shown this once. It is good for once.")
+@click.option("--name", metavar="NAME", help="What the agent is called; otherwise it says so. One that exists moves.")
+@click.option("--label", "labels", multiple=True, metavar="WORD", help="A label of the agent; may be repeated.")
+@click.option("--expires", type=SPAN, metavar="SPAN", help="How long the token is good: 5m, 2h. Otherwise: 15m.")
+@click.option("--at", metavar="URL", help="Where the service is reached from there; only to be told in the command.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the token, and nothing else.")
+@url_option
+@tenant_option
+@json_option
+def pair(
+    name: str | None,
+    labels: tuple[str, ...],
+    expires: timedelta | None,
+    at: str | None,
+    quiet: bool,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=False) as bell:
+        span = EXPIRES if expires is None else expires
+        token, text = bell.agents.pairing(name, labels=labels, expires=span, created_by=operator())
+        terms = terms_of(token)
+        kept = {"name": terms.agent, "labels": terms.labels or ()}
+        note(bell, "agents.allow", token.id, detail=kept | {"expires_at": token.expires_at})
+        moves = any(agent.name == terms.agent for agent in bell.agents.list())
+    there = _command(at or f"https://{socket.gethostname()}", name)
+    if as_json:
+        print_json({"id": token.id, **kept, "expires_at": token.expires_at, "token": text, "command": there})
+        return
+    if not quiet:
+        until = local(token.expires_at)
+        click.echo(f"Pairing of {terms}, good for once, until {until}. On the other machine:", err=True)
+        click.echo(f"    {there}", err=True)
+        where = "" if at is not None else "with the URL by which it reaches this service. "
+        click.echo(f"{where}It asks for the token, which is shown this once:", err=True)
+        if moves:
+            click.echo(f"(The agent {name} exists: it moves there, and what it has now is valid no more.)", err=True)
+    click.echo(text)  # alone on stdout, so that it can be piped to the other machine
+
+
+def _command(address: str, name: str | None) -> str:
+    """Without the token: a command line can be read by others, and is kept in a history."""
+    return f"workbell agent pair --url {shlex.quote(address)}" + ("" if name is not None else " --name NAME")

@@ -1,0 +1,33 @@
+"""What a pairing of an agent fixes, and how its token is called where tokens are shown."""
+
+from __future__ import annotations
+
+import msgspec
+
+from workbell.model.access import Token, TokenKind
+
+
+class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A name or labels that the agent cannot choose for itself; kept, as JSON, as the name of its token."""
+
+    agent: str | None = None
+    labels: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        """`web-1 (gpu, ssd)`."""
+        labels = f" ({', '.join(self.labels)})" if self.labels else ""
+        return f"{self.agent or 'a new agent'}{labels}"
+
+
+def terms_of(token: Token) -> Terms:
+    return msgspec.json.decode(token.name, type=Terms)
+
+
+def shown_name(token: Token) -> str:
+    """What a token is called; that of a pairing after what it is for."""
+    if token.kind is not TokenKind.PAIRING:
+        return token.name
+    try:
+        return f"pairing of {terms_of(token)}"
+    except msgspec.DecodeError:  # of another version of Workbell
+        return "pairing"

@@ -1,0 +1,154 @@
+"""Every door of the API: nobody without a token, nobody without the scope, nothing of another tenant (E6).
+
+Made from the routes of the application, so that a new one is asked too; without an example in `things.py` it fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from starlette.routing import BaseRoute
+
+from tests.http.conftest import Api, Caller
+from tests.http.things import PREFIX, Things, things_of
+from workbell.http.routing import Guard, Guarded
+from workbell.http.service import COOKIE
+from workbell.model.access import INCLUDED, Scope
+
+pytestmark = pytest.mark.anyio
+
+# They need no scope; the metrics, the socket and the pages look at the token themselves.
+OUTSIDE = {"/healthz", "/readyz", "/metrics", "/openapi.json", "/api/v1/openapi.json", "/ws", "/", "/docs", "/page.css"}
+OUTSIDE |= {"/login", "/logout"}
+# Names that every tenant has for itself: whoever asks for them asks for its own.
+OWN_NAMES = {
+    ("GET", "/jobs/{name}"),
+    ("POST", "/jobs/{name}/pause"),
+    ("POST", "/jobs/{name}/resume"),
+    ("POST", "/queues/{name}/pause"),
+    ("POST", "/queues/{name}/resume"),
+    ("PUT", "/schedules/{name}"),
+}
+ROOT = {("PUT", "/tenants/{name}"), ("DELETE", "/tenants/{name}")}  # a tenant must not raise its own limits
+WRONG = {
+    Scope.READ: "enqueue",
+    Scope.ENQUEUE: "read",
+    Scope.OPERATE: "read",
+    Scope.ADMIN: "operate",
+    Scope.AGENT: "admin",
+}
+
+
+class Door:
+    def __init__(self, route: Guarded) -> None:
+        self.route = route
+        self.guard: Guard = route.endpoint.guard  # type: ignore[attr-defined]
+        [self.method] = route.methods
+        self.path = route.path
+        self.name = (self.method, self.path.removeprefix(PREFIX))
+
+    async def open(self, caller: Caller, things: Things, **headers: str) -> int:
+        body = things.body(self.method, self.path)
+        options: dict[str, Any] = {} if body is None else {"json": body}
+        answer = await caller.send(self.method, things.path(self.path), headers=headers, **options)
+        return answer.status_code
+
+
+def doors(routes: Sequence[BaseRoute]) -> Iterator[Door]:
+    """Those that take something away come last."""
+    found = [Door(route) for route in routes if isinstance(route, Guarded)]
+    return iter(sorted(found, key=lambda door: (door.method == "DELETE", door.path.count("/"), door.path)))
+
+
+@pytest.fixture
+def things(api: Api) -> Things:
+    return Things(api.bell, "a")
+
+
+async def test_every_route_has_a_guard(api: Api) -> None:
+    for route in api.app.routes:
+        if isinstance(route, Guarded):
+            guard: Guard = route.endpoint.guard  # type: ignore[attr-defined]
+            assert route.path.startswith(PREFIX)
+            assert guard.open is (route.path == f"{PREFIX}/agents/pair")
+            changes = {"POST", "PUT", "PATCH", "DELETE"} & set(route.methods)
+            assert guard.audited is bool(changes and guard.needs in (Scope.OPERATE, Scope.ADMIN))
+            if guard.needs is Scope.READ:
+                assert not changes or guard.operation == "schedules.try_cron"
+        else:
+            assert getattr(route, "path", "") in OUTSIDE
+
+
+async def test_the_wrong_scope_is_wrong() -> None:
+    assert all(scope not in INCLUDED[Scope(wrong)] for scope, wrong in WRONG.items())
+    assert set(WRONG) == set(Scope)
+
+
+async def test_nobody_without_a_token(api: Api, things: Things) -> None:
+    before = things_of(api.a)
+    forged = Caller(api.http, f"{api.admin.text}x")
+    for door in doors(api.app.routes):
+        if not door.guard.open:
+            assert (door.name, await door.open(api.nobody, things)) == (door.name, 401)
+    assert (await forged.send("GET", "/runs")).status_code == 401
+    assert things_of(api.a) == before
+
+
+async def test_nobody_with_the_wrong_scope(api: Api, things: Things) -> None:
+    callers = {scope: api.caller(word) for scope, word in WRONG.items()}
+    none = api.caller()
+    before = things_of(api.a)
+    for door in doors(api.app.routes):
+        if door.guard.needs is None:
+            continue
+        for caller in (callers[door.guard.needs], none):
+            assert (door.name, await door.open(caller, things)) == (door.name, 403)
+    assert things_of(api.a) == before
+
+
+async def test_nothing_of_another_tenant(api: Api, things: Things) -> None:
+    stranger = Caller(api.http, Things(api.bell, "b").agent_token)
+    before = things_of(api.a)
+    asked = 0
+    for door in doors(api.app.routes):
+        if "{" not in door.path or door.name in OWN_NAMES:
+            continue
+        caller = stranger if door.guard.needs is Scope.AGENT else api.stranger
+        assert (door.name, await door.open(caller, things)) == (door.name, 404)
+        asked += 1
+    assert asked > 40
+    for door in doors(api.app.routes):  # nor by naming the tenant
+        if not door.guard.open and door.guard.needs is not Scope.AGENT:
+            query = "&tenant=a" if "?" in things.path(door.path) else "?tenant=a"
+            answer = await api.stranger.send(door.method, things.path(door.path) + query)
+            assert (door.name, answer.status_code) == (door.name, 404)
+    assert things_of(api.a) == before
+
+
+async def test_the_right_ones_get_in(api: Api, things: Things) -> None:
+    agent = Caller(api.http, things.agent_token)
+    callers = {scope: api.caller(scope) for scope in Scope} | {Scope.AGENT: agent}
+    for door in doors(api.app.routes):
+        if door.guard.open or door.path.endswith("/stream"):
+            continue  # a pairing token is needed; and the stream of a run that waits does not end
+        caller = api.caller() if door.guard.needs is None else callers[door.guard.needs]
+        status = await door.open(api.root if door.name in ROOT else caller, things)
+        assert (door.name, status) == (door.name, door.route.status_code)
+    answer = await api.reader.send("GET", f"/runs/{things.ended.id}/stream")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+
+
+async def test_a_page_of_another_site_changes_nothing(api: Api, things: Things) -> None:
+    browser = Caller(api.http, None)
+    cookie = f"{COOKIE}={api.session()}"
+    before = things_of(api.a)
+    for door in doors(api.app.routes):
+        if door.method == "GET" or door.guard.open:
+            continue
+        for foreign in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+            assert (door.name, await door.open(browser, things, Cookie=cookie, **foreign)) == (door.name, 403)
+    assert things_of(api.a) == before
+    own = await browser.send("POST", "/queues/q/pause", headers={"Cookie": cookie, "Origin": "http://localhost"})
+    assert own.status_code == 200

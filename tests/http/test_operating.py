@@ -1,0 +1,163 @@
+"""Queues, pauses, workers and stored files over HTTP; and what no route may be asked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.client.conftest import take
+from tests.http.conftest import Api
+from workbell.errors import InvalidOption
+from workbell.files import Storage
+from workbell.http.schemas.base import Page
+from workbell.http.schemas.files import FileShown
+from workbell.http.schemas.jobs import Pauses, PauseShown, Resumed
+from workbell.http.schemas.queues import Queues
+from workbell.http.schemas.workers import Workers
+from workbell.model.ids import new_id
+from workbell.model.worker import Worker
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_queues_and_pauses(api: Api) -> None:
+    for _ in range(2):
+        api.a.enqueue("send", {"to": "x"})
+    api.a.enqueue("rest", delay=60)
+    api.bell.enqueue("send", {"to": "x"}, queue="hidden")
+    pause = await api.operator.ask("POST", "/queues/default/pause", 200)
+    PauseShown.model_validate(pause)
+    await api.operator.ask("POST", "/queues/slow/pause", 200, {"job": "rest"})
+    told = await api.reader.ask("GET", "/queues")
+    Queues.model_validate(told)
+    found = {one["name"]: one for one in told["items"]}
+    assert set(found) == {"default", "slow"}
+    assert (found["default"]["queued"], found["default"]["paused"], found["slow"]["scheduled"]) == (2, True, 1)
+    assert found["default"]["oldest_wait_seconds"] > 0
+    assert (found["slow"]["paused"], [one["job"] for one in found["slow"]["paused_jobs"]]) == (False, ["rest"])
+    listed = await api.reader.ask("GET", "/pauses")
+    Pauses.model_validate(listed)
+    assert {(one["queue"], one["job"]) for one in listed["items"]} == {("default", None), ("slow", "rest")}
+    assert (await api.stranger.ask("GET", "/pauses"))["items"] == []
+    assert await api.stranger.ask("POST", "/queues/default/resume", 200) == {"ended": 0}
+    ended = await api.operator.ask("POST", "/queues/slow/resume", 200, {"job": "rest"})
+    Resumed.model_validate(ended)
+    assert ended == {"ended": 1}
+    assert await api.operator.ask("POST", "/queues/default/resume", 200, {}) == {"ended": 1}
+    assert not any(one["queued"] for one in (await api.stranger.ask("GET", "/queues"))["items"])
+
+
+async def test_workers_and_whose_runs_are_seen(api: Api) -> None:
+    store, now = api.bell.store, api.bell.store.clock.now()
+    known = {"incarnation": "i", "version": "1", "jobs": ("send",), "concurrency": 4, "started_at": now}
+    store.put_worker(Worker(id="w1", host="h", pid=1, queues=None, seen_at=now, **known))
+    store.put_worker(Worker(id="w2", host="h", pid=2, queues=("a",), seen_at=now - timedelta(hours=1), **known))
+    for client in (api.a, api.bell):
+        client.enqueue("send", {"to": "x"})
+    assert len(take(api.bell)) == 2
+    told = await api.reader.ask("GET", "/workers")
+    Workers.model_validate(told)
+    [first, second] = told["items"]
+    assert (first["busy"], [run["tenant"] for run in first["runs"]], first["alive"]) == (2, ["a"], True)
+    assert (second["busy"], second["alive"], second["queues"]) == (0, False, ["a"])
+    seen = (await api.stranger.ask("GET", "/workers"))["items"][0]
+    assert (seen["busy"], seen["runs"]) == (2, [])
+
+
+async def upload(api: Api, content: bytes, name: str, **headers: str) -> Any:
+    sent = {"Content-Type": "text/html"} | {word.replace("_", "-"): value for word, value in headers.items()}
+    answer = await api.operator.send("POST", f"/files?filename={quote(name)}", content=content, headers=sent)
+    assert answer.status_code == 201, answer.text
+    FileShown.model_validate(answer.json())
+    return answer.json()
+
+
+async def test_a_file_there_and_back(api: Api, tmp_path: Path) -> None:
+    content = bytes(range(256)) * 10_000
+    made = await upload(api, content, 'Bericht "ä".html')
+    assert (made["filename"], made["content_type"], made["size"]) == ('Bericht "ä".html', "text/html", len(content))
+    path = f"/files/{made['id']}"
+    assert await api.reader.ask("GET", path) == made
+    answer = await api.reader.send("GET", f"{path}/content")
+    assert answer.content == content
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''Bericht%20%22%C3%A4%22.html"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    with Storage(tmp_path / "storage", tenant="a").open(made["id"]) as opened:  # as a job sees it
+        assert opened.read() == content
+    for method, end in (("GET", ""), ("GET", "/content"), ("DELETE", "")):
+        await api.stranger.ask(method, path + end, 404)
+    assert (await api.stranger.ask("GET", "/files"))["items"] == []
+    await api.operator.ask("DELETE", path, 204)
+    for method, end in (("GET", ""), ("GET", "/content"), ("DELETE", "")):
+        await api.operator.ask(method, path + end, 404)
+    entries = (await api.admin.ask("GET", "/audit"))["items"]
+    assert [entry["subject"] for entry in entries if entry["action"] == "files.put"] == [made["id"]]
+
+
+async def test_files_in_pages_and_made_once(api: Api) -> None:
+    first = await upload(api, b"1", "a", Idempotency_Key="k")
+    assert await upload(api, b"1", "a", Idempotency_Key="k") == first
+    files = [first, await upload(api, b"", "b"), await upload(api, b"3", "c")]
+    page = await api.reader.ask("GET", "/files?limit=2")
+    Page[FileShown].model_validate(page)
+    rest = await api.reader.ask("GET", f"/files?limit=2&after={page['next']}")
+    assert page["items"] + rest["items"] == files
+    assert rest["next"] is None
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "x" * 256, "a\nb"])
+async def test_file_names_that_are_refused(api: Api, name: str) -> None:
+    answer = await api.operator.send("POST", f"/files?filename={quote(name)}", content=b"x")
+    assert answer.status_code == 422
+    assert (await api.operator.send("POST", "/files", content=b"x")).status_code == 422
+    assert (await api.reader.ask("GET", "/files"))["items"] == []
+
+
+async def test_a_file_that_is_too_large(api: Api) -> None:
+    async def chunks() -> Any:
+        for _ in range(9):
+            yield b"x" * 1024 * 1024
+
+    for content in (b"x" * (9 * 1024 * 1024), chunks()):
+        answer = await api.operator.send("POST", "/files?filename=a", content=content)
+        assert answer.status_code == 413
+    assert (await api.reader.ask("GET", "/files"))["items"] == []
+
+
+STRANGE = [
+    "\x00",
+    "a\x00b",
+    "\n",
+    "\x7f",
+    "x" * 5000,
+    "Ünïcödé",
+    "\U0001f514",
+    "\u2028",
+    "..",
+    "%00",
+    "'\"--",
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize("name", STRANGE)
+async def test_strange_names_are_not_found(api: Api, name: str) -> None:
+    text = quote(name.encode("utf-8", "surrogatepass"), safe="")
+    for path in ("runs", "events", "triggers", "webhooks", "files", "executions", "jobs", "schedules", "agents"):
+        assert (await api.reader.send("GET", f"/{path}/{text}")).status_code == 404
+    answer = await api.reader.send("GET", f"/runs?tag={text}&event={text}&input.a={text}")
+    assert answer.status_code in (200, 422)
+
+
+async def test_all_tenants_are_no_tenant(api: Api) -> None:
+    for caller in (api.root, api.admin):
+        await caller.ask("GET", "/runs?tenant=*", 422)
+    assert (await api.root.send("GET", "/runs?tenant=a")).status_code == 200
+    with pytest.raises(InvalidOption, match="stands for all tenants"):
+        api.bell.for_tenant("*")
+    assert (await api.root.send("GET", f"/runs/{new_id()}?tenant=b")).status_code == 404

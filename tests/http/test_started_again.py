@@ -1,0 +1,60 @@
+"""An application that is started, ended and started again, each time on an event loop of its own, as test clients do."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from workbell import Workbell
+from workbell.engine.role import Role
+from workbell.errors import ServiceUnavailable, SettingsError
+from workbell.http.enqueueing import Order
+from workbell.settings import Settings
+
+
+def test_a_mounted_application_can_be_started_again() -> None:
+    bell = Workbell(settings=Settings(url="memory://"))
+
+    @bell.job
+    def work() -> None: ...
+
+    app = FastAPI(lifespan=bell.lifespan)
+    app.mount("/jobs", bell.asgi())
+    headers = {"Authorization": f"Bearer {bell.tokens.create(scopes=['operate']).text}"}
+    for _ in range(2):
+        with TestClient(app, headers=headers) as http:
+            assert http.get("/jobs/readyz").status_code == 200
+            made = http.post("/jobs/api/v1/runs", json={"job": "work"}).json()
+            assert http.get(f"/jobs/api/v1/runs/{made['id']}?wait=30").json()["status"] == "succeeded"
+            assert "event: end" in http.get(f"/jobs/api/v1/runs/{made['id']}/stream").text
+    bell.close()
+
+
+def test_what_comes_after_the_end_is_answered() -> None:
+    bell = Workbell(settings=Settings(url="memory://"))
+
+    @bell.job
+    def work() -> None: ...
+
+    async def late() -> None:
+        service = bell._service()
+        await service.close()
+        with pytest.raises(ServiceUnavailable):
+            await asyncio.wait_for(service.enqueueing.put(bell, [Order("work", None, {})]), 30)
+
+    asyncio.run(late())
+    bell.close()
+
+
+def test_nothing_is_worked_on_where_the_api_is_refused() -> None:
+    bell = Workbell(settings=Settings(url="memory://", http_auth="none"))
+    with socket.socket() as anywhere:
+        anywhere.bind(("0.0.0.0", 0))
+        with pytest.raises(SettingsError, match="http_auth"):
+            asyncio.run(bell.serve(Role(None, None), http=anywhere))
+    assert bell._engine is None
+    bell.close()

@@ -1,0 +1,72 @@
+"""Idempotency keys where nobody knows whether the work was done, and errors of the store that are not the caller's."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from typing import Any
+
+import pytest
+
+from tests.http.conftest import Api
+from workbell.client import Client
+from workbell.errors import StoreError, StoreUnavailable
+from workbell.http.enqueueing import Order
+from workbell.http.problems import status_of
+from workbell.model.notification import Notification
+from workbell.model.request import Request
+from workbell.model.run import Run
+
+pytestmark = pytest.mark.anyio
+
+TELL: dict[str, Any] = {"user_id": 7, "data": {"x": 1}}
+
+
+async def test_a_key_is_not_free_while_it_is_unknown_what_was_written(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Client.notify
+
+    def torn(client: Client, user_id: int, data: Any) -> Notification:
+        told(client, user_id, data)
+        raise StoreUnavailable("The connection broke at the commit.")
+
+    monkeypatch.setattr(Client, "notify", torn)
+    await api.operator.ask("POST", "/notifications", 503, TELL, key="k")
+    monkeypatch.undo()
+    await api.operator.ask("POST", "/notifications", 409, TELL, key="k")
+    assert len(api.a.notifications.list(7)) == 1
+
+
+async def test_a_key_is_for_one_query(api: Api) -> None:
+    await api.operator.ask("POST", "/files?filename=a.txt", 201, {}, key="k")
+    await api.operator.ask("POST", "/files?filename=b.txt", 409, {}, key="k")
+
+
+async def test_an_order_that_cannot_be_stored_does_not_touch_those_that_came_with_it(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The orders of all tenants share a transaction."""
+    good, bad = api.a.request("send", {"to": "a"}), api.a.request("send", {"to": "bad"})
+    written = Client.enqueue_requests
+
+    def refuse(client: Client, requests: list[Request]) -> list[Run]:
+        if bad in requests:
+            raise StoreError("It cannot be stored.")
+        return written(client, requests)
+
+    monkeypatch.setattr(Client, "enqueue_requests", refuse)
+    monkeypatch.setattr(Client, "request", lambda _client, _job, payload, **_: bad if payload["to"] == "bad" else good)
+    enqueueing = api.app.state.service.enqueueing
+    first, second = await gather(
+        enqueueing.put(api.a, [Order("send", {"to": "a"}, {})]),
+        enqueueing.put(api.a, [Order("send", {"to": "bad"}, {})]),
+        return_exceptions=True,
+    )
+    assert first[0].id == good.new.run.id
+    assert isinstance(second, StoreError)
+
+
+async def test_a_filter_that_is_nested_too_deeply_is_refused(api: Api) -> None:
+    await api.reader.ask("GET", f"/runs?input.to={'[' * 3000}", 422)
+
+
+def test_an_error_of_the_store_is_not_the_callers() -> None:
+    assert status_of(StoreError("deadlock")) == 503

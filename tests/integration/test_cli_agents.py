@@ -1,0 +1,162 @@
+"""`workbell agents`, and what tokens and the doctor say of agents (E7)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from tests.integration.conftest import Folder
+from tests.support.command_line import assert_refused
+from workbell import Workbell
+from workbell.access.secret_text import is_token
+from workbell.cli.findings import examine
+from workbell.model.access import Token, TokenKind
+from workbell.model.agent import LOST_AFTER, Agent
+from workbell.model.pairing import shown_name
+
+
+@pytest.fixture
+def bell(folder: Folder) -> Iterator[Workbell]:
+    folder.write("workbell.toml", 'url = "sqlite:///own.db"\n')
+    with Workbell() as bell:
+        yield bell
+
+
+def paired(bell: Workbell, name: str = "web-1", *labels: str) -> Agent:
+    return bell.agents.pair(bell.agents.pairing(name, labels=labels).text, host="there", version="1.2").agent
+
+
+def test_the_token_alone_is_what_a_pipe_gets(folder: Folder, bell: Workbell) -> None:
+    made = folder.call("agents", "pair", "--name", "web-1", "--label", "gpu", "--at", "https://bell.example.com")
+    text = made.out.removesuffix("\n")
+    assert is_token(text)
+    assert "Pairing of web-1 (gpu), good for once, until" in made.error
+    assert "\n    workbell agent pair --url https://bell.example.com\n" in made.error
+    assert "moves" not in made.error
+    assert text not in made.error + folder.call("audit", "--json").out
+    agent = bell.agents.pair(text).agent
+    assert (agent.name, agent.labels) == ("web-1", ("gpu",))
+    again = folder.call("agents", "pair", "--name", "web-1")
+    assert "The agent web-1 exists: it moves there" in again.error
+    quiet = folder.call("agents", "pair", "--quiet")
+    assert is_token(quiet.out.removesuffix("\n"))
+    assert quiet.error == ""
+
+
+def test_pairing_for_programs(folder: Folder, bell: Workbell) -> None:
+    told = folder.ask("agents", "pair", "--label", "b", "--label", "a", "--expires", "2h", "--tenant", "acme")
+    token = bell.tokens.get(told["id"], tenant="acme")
+    assert token.expires_at == token.created_at + timedelta(hours=2)
+    assert (told["name"], told["labels"]) == (None, ["a", "b"])
+    assert told["command"].endswith(" --name NAME")
+    assert bell.agents.pair(told["token"], name="db-1").agent.tenant == "acme"
+    assert_refused(folder.call("agents", "pair", "--expires", "10s"), 1, "expires", "1 minute")
+    assert_refused(folder.call("agents", "pair", "--name", "a/b"), 1, "a/b")
+
+
+def test_look(folder: Folder, bell: Workbell) -> None:
+    assert "`workbell agents pair` lets a machine" in folder.call("agents", "list").out
+    agent = paired(bell, "web-1", "gpu")
+    paired(bell, "db-1")
+    bell.agents.disable("db-1")
+    bell.store.put_agent(
+        msgspec.structs.replace(paired(bell, "old"), seen_at=agent.created_at - LOST_AFTER, jobs=("backup", "tidy"))
+    )
+    for _ in range(2):
+        bell.enqueue("backup", {}, target="label:gpu")
+    assert [one["name"] for one in folder.ask("agents", "list")] == ["db-1", "old", "web-1"]
+    disabled, lost, alive = folder.call("agents", "list").out.splitlines()[1:]
+    assert "db-1 (disabled)" in disabled
+    assert "old (lost)" in lost
+    assert "backup, tidy" in lost
+    for part in ("web-1 ", "gpu", "there", "1.2", "it has not said"):
+        assert part in alive
+    shown = folder.ask("agents", "show", "web-1")
+    assert (shown["id"], shown["alive"], shown["queued"], shown["running"]) == (agent.id, True, 2, 0)
+    said = folder.call("agents", "show", agent.id).out
+    assert "2 queued and 0 running are aimed at web-1, label:gpu" in said
+    assert_refused(folder.call("agents", "show", "nobody"), 4, "'nobody'")
+
+
+def test_change(folder: Folder, bell: Workbell) -> None:
+    paired(bell)
+    assert folder.call("agents", "label", "web-1", "ssd", "gpu").out == (
+        "web-1 takes what is aimed at label:gpu, label:ssd.\n"
+    )
+    assert bell.agents.get("web-1").labels == ("gpu", "ssd")
+    assert folder.call("agents", "label", "web-1").code == 2
+    assert bell.agents.get("web-1").labels == ("gpu", "ssd")
+    assert folder.ask("agents", "label", "web-1", "--none")["labels"] == []
+    assert "`workbell agents enable web-1` lets it go on" in folder.call("agents", "disable", "web-1").out
+    assert not bell.agents.get("web-1").enabled
+    assert folder.ask("agents", "enable", "web-1")["enabled"] is True
+    assert folder.call("agents", "remove", "web-1", typed="n\n").code == 130
+    assert folder.call("agents", "remove", "web-1", "--yes").out == "web-1 is removed, and its token valid no more.\n"
+    assert_refused(folder.call("agents", "remove", "web-1", "--yes"), 4, "'web-1'")
+    told = [(one["action"], one["subject"], one["detail"]) for one in reversed(folder.ask("audit"))]
+    assert told == [
+        ("agents.change", "web-1", {"labels": ["gpu", "ssd"]}),
+        ("agents.change", "web-1", {"labels": []}),
+        ("agents.change", "web-1", {"enabled": False}),
+        ("agents.change", "web-1", {"enabled": True}),
+        ("agents.delete", "web-1", None),
+    ]
+
+
+def test_a_pairing_among_the_tokens(folder: Folder, bell: Workbell) -> None:
+    token, text = bell.agents.pairing("web-1", labels=["gpu"])
+    listed = folder.call("tokens", "list").out
+    assert "pairing of web-1 (gpu)" in listed
+    assert "{" not in listed
+    assert folder.ask("tokens", "list")[0]["name"] == "pairing of web-1 (gpu)"
+    bell.agents.pair(text)
+    assert "used or revoked" in folder.call("tokens", "list", "--all").out
+    assert folder.call("tokens", "revoke", token.id).out == (
+        f"Token {token.id} (pairing of web-1 (gpu)) was already revoked.\n"
+    )
+    assert "{" not in folder.call("audit").out
+    now = token.created_at
+    assert shown_name(Token(id="x", hash="x", created_at=now, kind=TokenKind.PAIRING, name="{}")) == (
+        "pairing of a new agent"
+    )
+    assert shown_name(Token(id="x", hash="x", created_at=now, kind=TokenKind.PAIRING, name="?")) == "pairing"
+
+
+def test_the_doctor_sees_what_no_agent_takes(folder: Folder, bell: Workbell) -> None:
+    def unserved() -> list[str]:
+        return [
+            one.text for one in examine(bell.settings.url).findings if (one.level, one.what) == ("risk", "unserved")
+        ]
+
+    agent = paired(bell)
+    bell.enqueue("backup", {}, target="web-1")
+    assert unserved() == []
+    findings = examine(bell.settings.url).findings
+    assert [one.text for one in findings if one.what == "agents"] == ["1 alive"]
+    bell.store.put_agent(msgspec.structs.replace(agent, seen_at=agent.created_at - timedelta(hours=1)))
+    bell.enqueue("backup", {}, target="label:gpu", tenant="acme")
+    first, second = unserved()
+    assert first.startswith(
+        "target web-1, job backup: 1 queued run, and no agent takes them. No agent 'web-1' was heard"
+    )
+    assert second.startswith("target label:gpu, job backup, tenant acme: 1 queued run, ")
+    assert "There is no agent with the label 'gpu'; pair one: `workbell agents pair`." in second
+
+
+def test_an_agent_needs_its_package(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    for arguments in (["agent"], ["agent", "pair", "--url", "http://127.0.0.1:1"]):
+        assert_refused(folder.call(*arguments), 78, "httpx2", "pip install 'workbell[agent]'")
+
+
+def test_what_an_agent_refuses(folder: Folder) -> None:
+    assert_refused(folder.call("agent"), 78, "workbell agent pair")
+    asked = folder.call("agent", "pair", "--url", "http://example.com", typed="x\n")
+    assert_refused(asked, 78, "no TLS", "insecure")
+    folder.write("agent.toml", 'url = "http://127.0.0.1:1"\n[commands.show]\ncommand = ["/usr/bin/true"]\n')
+    folder.write("agent.token", "wb_x").chmod(0o644)
+    assert_refused(folder.call("agent"), 78, "others can read it", "chmod 600")
