@@ -104,15 +104,15 @@ def in_process(url: str) -> float:
         return done / (time.perf_counter() - began)
 
 
-async def wait_for(port: int) -> None:
+async def wait_for(port: int, path: str, token: str, body: bytes) -> None:
+    """Until it answers: the sockets listen before the programs behind them have loaded."""
     for _ in range(200):
         try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.close()
+            await ask(port, path, token, body, 0.2, 4)
             return
         except OSError:
             await asyncio.sleep(0.05)
-    raise SystemExit(f"nothing listens on {port}")
+    raise SystemExit(f"nothing answers on {port}")
 
 
 def measure(name: str, url: str) -> None:
@@ -127,8 +127,8 @@ def measure(name: str, url: str) -> None:
         server.start()
     try:
         token = hears.recv()
-        asyncio.run(wait_for(noop_port))
-        asyncio.run(wait_for(port))
+        asyncio.run(wait_for(noop_port, "/noop", token, b"{}"))
+        asyncio.run(wait_for(port, "/api/v1/runs", token, BODY))
         batch = b'{"runs":[' + b",".join([BODY] * BATCH) + b"]}"
         found: dict[str, list[float]] = {"noop": [], "enqueue": [], "bulk": [], "in process": []}
         for _ in range(ROUNDS):
@@ -155,10 +155,13 @@ def main() -> None:
     if "--sqlite" in sys.argv:
         return
     sys.path.insert(0, str(Path(__file__).parent.parent))
-    from tests.support.postgres import running_postgres
+    from tests.support.postgres import PostgresServer
 
-    with running_postgres() as url:
-        measure("PostgreSQL", url)
+    server = PostgresServer().start()
+    try:
+        measure("PostgreSQL", server.create_database())
+    finally:
+        server.remove()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from enum import Enum
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -125,7 +126,20 @@ def page() -> str:
         *_class(
             "Workbell",
             Workbell,
-            [Workbell, Declaring, Client, Finding, Reading, Steering, Bulk, Emitting, Executing, Watching, Pausing, Notifying],
+            [
+                Workbell,
+                Declaring,
+                Client,
+                Finding,
+                Reading,
+                Steering,
+                Bulk,
+                Emitting,
+                Executing,
+                Watching,
+                Pausing,
+                Notifying,
+            ],
         ),
         *_class("A job: what `@bell.job` makes", JobFunction, [JobFunction]),
         *_class("A job with options: what `job.options(…)` makes", Enqueuer, [Enqueuer]),
@@ -236,7 +250,8 @@ def _signature(value: Callable[..., Any] | property) -> str:
         # As Python writes it: `*args`, `**options`.
         text = str(parameter.replace(annotation=parameter.empty, default=parameter.empty))
         if parameter.default is not parameter.empty:
-            text += f"={parameter.default!r}"
+            default = parameter.default
+            text += f"={default.value if isinstance(default, Enum) else default!r}"
         shown.append(text)
     return f"({', '.join(shown)})"
 

@@ -309,5 +309,9 @@ FOR_US = {
     "Schedules.check",
     "Schedules.disable_others",
     "Schedules.put_all",
+    "Workbell.by_and_by",
+    "Workbell.cancel_pending",
+    "Workbell.filter_of",
+    "Workbell.retry_matched",
     "Workbell.serve",
 }

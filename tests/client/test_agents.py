@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from workbell import Retry, Workbell
+from workbell.agents import lanes
 from workbell.agents.lines import Line
 from workbell.agents.pairing import Paired
 from workbell.agents.reports import Report
@@ -193,6 +194,18 @@ def test_an_agent_gets_what_it_can_run_and_no_more_than_it_can_take(
     assert working.poll(agent, "s2", jobs=[]) == []
     assert bell.agents.get("web-1").jobs == ()
     assert sorted(one.run.job for one in working.poll(agent, "s3", capacity=100)) == ["a", "a", "a", "b"]
+
+
+def test_what_an_agent_can_run_is_found_behind_any_number_of_other_jobs(
+    bell: Workbell, agent: Agent, working: Working, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each job is a lane, and so is each value of a limit's key: there may be thousands before the one that counts."""
+    monkeypatch.setattr(lanes, "HEADS", 2)
+    monkeypatch.setattr(lanes, "WIDER", 2)
+    jobs = [f"job-{number}" for number in range(9)]
+    for job in jobs:
+        bell.enqueue(job, {}, target="web-1")
+    assert [working.poll(agent, jobs=[job])[0].run.job for job in jobs] == jobs
 
 
 def test_an_agent_of_another_tenant_gets_nothing(bell: Workbell, working: Working) -> None:

@@ -12,7 +12,8 @@ from workbell.bulk import job as bulk_job
 from workbell.client import Client
 from workbell.engine.consume import serves
 from workbell.model import state
-from workbell.model.job import BULK
+from workbell.model.job import ALERT, BULK, DELIVERY
+from workbell.model.request import plain_request
 from workbell.model.run import Lane
 from workbell.settings import Settings
 from workbell.testing import drain
@@ -197,6 +198,22 @@ def test_others_of_its_kind_are_left_alone_unless_they_are_named(bell: Workbell,
     drain(bell)
     assert bell.get(named.id).result["done"] == 1
     assert bell.get(first.id).cancel_requested
+
+
+@pytest.mark.parametrize("job", [ALERT, DELIVERY])
+def test_what_workbell_sends_is_left_alone_unless_it_is_named(bell: Workbell, send: Any, job: str) -> None:
+    """Who ends all runs of a bad night must still hear of those that failed."""
+    own = plain_request(Lane(bell.tenant, "elsewhere", job), "{}", bell.store.clock.now())
+    bell.store.add([own])
+    run = send.enqueue("x")
+    bell.pause(queue="elsewhere")
+    bulk = bell.bulk("cancel")
+    drain(bell)
+    assert of(bell, run, own.run, bulk) == [Status.CANCELED, Status.QUEUED, Status.SUCCEEDED]
+    assert bell.get(bulk.id).result["matched"] == 1
+    bell.bulk("cancel", job=job)
+    drain(bell)
+    assert of(bell, own.run) == [Status.CANCELED]
 
 
 def test_any_worker_takes_it() -> None:

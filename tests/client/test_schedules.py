@@ -133,7 +133,7 @@ class TestPut:
         bell.schedules.put("a", job="tidy", **HOURLY, alert_url=url)
         changed = bell.schedules.put("a", job="tidy", **HOURLY, alert_url=shown, description="new")
         assert (changed.options.alert_url, changed.options.description) == (url, "new")
-        with pytest.raises(InvalidOption, match="schedule b: alert_url: .* is how a URL is shown"):
+        with pytest.raises(InvalidOption, match=r"schedule b: alert_url: .* is how a URL is shown"):
             bell.schedules.put("b", job="tidy", **HOURLY, alert_url=shown)
         with pytest.raises(InvalidOption, match="schedule a: ping_url: "):  # there is none that it could stand for
             bell.schedules.put("a", job="tidy", **HOURLY, ping_url=shown)

@@ -14,14 +14,16 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import PAGES, STEP, Block, all_blocks, name_of, plain_environment, text_of
-from tests.docs.shell import Shell, commands, pairs
+from tests.docs.shell import SHIM, Shell, commands, pairs
 from tests.support.waiting import until
 
 ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{8}\b")
@@ -186,6 +188,8 @@ def test_pages_with_commands_are_there() -> None:
     """Without any marker the test above would say nothing."""
     names = {name_of(page) for page in WITH_STEPS}
     assert {"README.md", "docs/tutorial.md", "docs/how-to/schedules.md", "docs/how-to/job-files.md"} <= names
+    typed = {name_of(page) for page in WITH_STEPS if any(step["kind"] == "shell" for step, _ in steps(page))}
+    assert {"docs/how-to/http-api.md", "docs/how-to/agents.md", "docs/agent-protocol.md"} <= typed
 
 
 def test_a_wrong_line_is_found(tmp_path: Path) -> None:
@@ -195,3 +199,51 @@ def test_a_wrong_line_is_found(tmp_path: Path) -> None:
             with pytest.raises(AssertionError):
                 opened.run(tmp_path, text.splitlines(), code)
         opened.run(tmp_path, ["$ workbell --version", "workbell 9.9.9"], 0)
+
+
+SPEAK = "printf"  # stands in for curl
+
+
+def test_a_wrong_answer_is_found(tmp_path: Path) -> None:
+    """The same for what is typed into a shell: a field that is not so, a line that is missing."""
+    with terminal(tmp_path) as opened:
+        opened.opened = Shell(tmp_path, opened.environment, 1)
+        opened.type([f'$ {SPEAK} \'{{"status":"queued","id":7}}\'', '{"id":8,"status":"queued",…}'])
+        opened.type(["$ NAME=Ada", f"$ {SPEAK} \\", "    $NAME", "Ada"])
+        for shown in ('{"status":"failed",…}', '{"missing":null}', "Hello"):
+            with pytest.raises(AssertionError):
+                opened.type([f'$ {SPEAK} \'{{"status":"queued"}}\'', shown])
+
+
+def test_where_there_is_no_curl(tmp_path: Path) -> None:
+    """Ours does what the pages ask of it."""
+    heard: list[tuple[str, str, str | None, bytes]] = []
+
+    class Server(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            heard.append((self.command, self.path, self.headers["authorization"], body))
+            self.send_response(201)
+            self.send_header("etag", "x")
+            self.end_headers()
+            self.wfile.write(b"made")
+
+        do_PUT = do_POST
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Server) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}/runs"
+            options = ["-s", "-i", "-X", "PUT", "-H", "Authorization: x", "-d", "{}", "-w", "%{http_code}"]
+            done = subprocess.run(
+                [sys.executable, str(SHIM), url, *options], capture_output=True, text=True, timeout=60
+            )
+        finally:
+            server.shutdown()
+            thread.join()
+    assert heard == [("PUT", "/runs", "x", b"{}")], done.stderr
+    assert done.stdout.startswith("HTTP/1.1 201 Created\n") and "\netag: x\n" in done.stdout
+    assert done.stdout.endswith("\n\nmade201")

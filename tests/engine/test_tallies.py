@@ -63,6 +63,15 @@ def test_what_is_told_of_an_end(store: MemoryStore, tallies: Tallies, clock: Man
     assert all(minute.minute.second == minute.minute.microsecond == 0 for minute in minutes)
 
 
+def test_no_sum_ever_shrinks(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
+    """Also if the store's time is set back between a start and its end: counters that fall are taken for a restart."""
+    run, ended = running(clock), clock.now()
+    tallies.add([(run, state.succeed(run, ended, result=None, keep=DAY), ended + timedelta(seconds=3))])
+    tallies.flush()
+    (one,) = store.total_tallies()
+    assert (one.count, one.seconds, one.buckets[0]) == (1, 0.0, 1)
+
+
 def test_ways_to_end(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
     run, now = running(clock), clock.now()
     lost = state.lose(running(clock, alone=True, crashes=2), now, keep=DAY)

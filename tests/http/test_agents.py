@@ -19,6 +19,7 @@ from workbell.agent.line import Line
 from workbell.agent.program import Program
 from workbell.client import Client
 from workbell.engine.recover import Recover
+from workbell.http import run_stream
 from workbell.http.routes import agents
 from workbell.http.schemas.agents import AgentShown, HandedRuns, KeptRuns, PairedShown, PairingShown, TakenShown
 from workbell.http.schemas.base import Page
@@ -118,6 +119,54 @@ async def test_the_whole_protocol() -> None:
         await scene.ask("DELETE", "/agents/db-1", 204, token=scene.admin)
         await scene.ask("GET", "/agents/db-1", 404, token=scene.admin)
         await scene.ask("POST", "/agents/self/poll", 401, {})
+
+
+async def test_a_run_that_was_taken_for_who_has_gone_meanwhile_is_handed_back() -> None:
+    """Without a session nothing is handed out twice, and it would wait until its lease is over."""
+    async with opened() as scene:
+        run = scene.bell.enqueue("backup", target="web-1")
+        read = False
+
+        async def receive() -> dict[str, Any]:
+            nonlocal read
+            if not read:
+                read = True
+                return {"type": "http.request", "body": b"{}", "more_body": False}
+            if scene.bell.get(run.id).status is not Status.RUNNING:
+                await asyncio.Event().wait()  # it is there, and says nothing
+            return {"type": "http.disconnect"}
+
+        told: list[Any] = []
+
+        async def send(message: Any) -> None:
+            told.append(message)
+
+        headers = {"host": "localhost", "authorization": f"Bearer {scene.agent}", "content-type": "application/json"}
+        connection = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "POST",
+            "path": "/api/v1/agents/self/poll",
+            "query_string": b"",
+            "headers": [(name.encode(), value.encode()) for name, value in {**headers, "content-length": "2"}.items()],
+        }
+        await scene.app(connection, receive, send)
+        assert (told[0]["status"], told[1]["body"]) == (200, b'{"runs":[]}')
+        found = scene.bell.get(run.id)
+        assert (found.status, found.failures) == (Status.QUEUED, 0)
+
+
+async def test_a_stream_has_every_line_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_stream, "PAGE", 2)
+    async with opened() as scene:
+        run = scene.bell.enqueue("backup", target="web-1")
+        await scene.ask("POST", "/agents/self/poll", 200, {"session": "s"})
+        path, told = f"/agents/self/runs/{run.id}", {"token": 1, "session": "s"}
+        await scene.ask("POST", f"{path}/progress", 200, told | {"logs": [{"message": str(line)} for line in range(5)]})
+        await scene.ask("POST", f"{path}/result", 200, told | {"status": "succeeded"})
+        async with scene.client(scene.admin) as http:
+            streamed = (await http.get(f"/api/v1/runs/{run.id}/stream")).text
+        assert streamed.count("event: log\n") == 5
 
 
 async def test_an_agents_token_opens_nothing_else() -> None:

@@ -1,4 +1,4 @@
-"""An application that is started, ended and started again, each time on an event loop of its own, as test clients do."""
+"""An application that is started again after its end, each time on an event loop of its own, as test clients do."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ pytestmark = pytest.mark.anyio
 TELL: dict[str, Any] = {"user_id": 7, "data": {"x": 1}}
 
 
-async def test_a_key_is_not_free_while_it_is_unknown_what_was_written(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_is_not_free_while_it_is_unknown_what_was_written(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = Client.notify
 
     def torn(client: Client, user_id: int, data: Any) -> Notification:

@@ -13,7 +13,7 @@ from workbell.bulk.order import Action, as_options, narrowed, read_action
 from workbell.bulk.tally import OLDEST, Tally, tally_from
 from workbell.handlers.context import Context, client_of
 from workbell.handlers.job_function import JobFunction
-from workbell.model.job import BULK
+from workbell.model.job import BUILT_IN, BULK
 from workbell.model.retry import Retry
 from workbell.stores.port import Filter
 
@@ -53,7 +53,8 @@ def _walk(ctx: Context, action: Action, words: dict[str, Any], dry_run: bool) ->
         if ctx.canceled:
             raise Stopped
         found, looked_to = client.store.search_runs(wanted._replace(before=tally.before, limit=PAGE))
-        runs = [run for run in found if run.job != BULK or wanted.job == BULK]  # others like it only if they are named
+        # What Workbell does itself is meant only by its name: to end all runs must not silence their alerts.
+        runs = [run for run in found if run.job not in BUILT_IN or run.job == wanted.job]
         acted = Acted(0, 0, []) if dry_run else act(client, action, runs, ctx.run.id)
         tally = tally.plus(len(runs), acted, looked_to or OLDEST)
         _tell(ctx, tally, total)

@@ -66,6 +66,8 @@ class Sums:
             cell.count += 1
             if started_at is not None:
                 taken = (change.updated_at - started_at).total_seconds()
+                if taken < 0:  # the store's time was set right in between; sums only grow
+                    taken = 0.0
                 cell.seconds += taken
                 cell.buckets[bisect_left(BUCKETS, taken)] += 1
                 wait = (started_at - run.scheduled_for).total_seconds()

@@ -116,5 +116,11 @@ def _again(known: Remembered, asked: Remembered) -> Response:
 async def _fingerprint(call: Call) -> str:
     request = call.request
     query: bytes = request.scope["query_string"]
-    parts = [request.method.encode(), request.url.path.encode(), query, call.access.actor.encode(), await request.body()]
+    parts = [
+        request.method.encode(),
+        request.url.path.encode(),
+        query,
+        call.access.actor.encode(),
+        await request.body(),
+    ]
     return hashlib.sha256(b"\x00".join(parts)).hexdigest()

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple, TypeVar
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as ConnectionScope
 
 from workbell.errors import InvalidOption, NotFound
+from workbell.http.path_names import whole_name, with_whole_names
 from workbell.http.remembering import LONGEST, REPLAYED, answer_once
 from workbell.http.schemas.problem import Problem
 from workbell.http.service import service_of
@@ -68,6 +70,15 @@ class Guarded(APIRoute):
         super().__init__(path, endpoint, **settings)
         if _takes_request_alone(endpoint):
             self.app = _direct(self.get_route_handler())
+
+    def matches(self, scope: ConnectionScope) -> tuple[Match, ConnectionScope]:
+        whole = with_whole_names(scope)
+        if whole is None:
+            return super().matches(scope)
+        match, found = super().matches(whole)
+        if "path_params" in found:
+            found["path_params"] = {name: whole_name(value) for name, value in found["path_params"].items()}
+        return match, found
 
     def get_route_handler(self) -> Handler:
         handle = self.endpoint if _takes_request_alone(self.endpoint) else super().get_route_handler()

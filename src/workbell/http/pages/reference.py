@@ -11,12 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.http.pages.page import page
+from workbell.http.service import service_of
 
 DEEPEST = 4  # schemas within schemas
 
 
 async def reference(request: Request) -> Response:
-    description = request.app.openapi()
+    description = await service_of(request).client.hop(request.app.openapi)  # the first time it takes a second
     return page(request, "The API of Workbell", _body(description))
 
 

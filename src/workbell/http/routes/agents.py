@@ -72,6 +72,10 @@ async def poll(request: Request, asked: PollBody) -> Response:
         if await request.is_disconnected():
             return Answer({"runs": []})  # nobody would hear of what is claimed now
         runs = await call.client.hop(_poll, working, agent, asked)
+        if runs and asked.session is None and await request.is_disconnected():
+            # With a session they are handed out again at its next poll, which may be under way.
+            await call.client.hop(_hand_back, working, agent, runs)
+            return Answer({"runs": []})
         left = end - loop.time()
         if runs or left <= 0 or call.service.stopping.is_set():
             return Answer({"runs": [describe_handed_out(handed) for handed in runs]})
@@ -88,6 +92,11 @@ def _poll(working: Working, agent: Agent, asked: PollBody) -> Sequence[HandedOut
         lease=asked.lease,
         holding=_held(asked.holding),
     )
+
+
+def _hand_back(working: Working, agent: Agent, runs: Sequence[HandedOut]) -> None:
+    for run, *_ in runs:
+        working.result(agent, run.id, run.token, Report(status="released"))
 
 
 def _held(holding: Sequence[HeldRun]) -> Sequence[Held]:
@@ -174,7 +183,6 @@ async def allow(request: Request, asked: NewPairing) -> Response:
     token, text = await _agents(call).apairing(
         asked.name, labels=asked.labels, expires=asked.expires, created_by=call.access.actor
     )
-    call.subject = token.id
     call.subject = token.id
     return Answer({"id": token.id, "token": text, "expires_at": token.expires_at}, 201, SECRET)
 

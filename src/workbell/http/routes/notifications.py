@@ -45,14 +45,17 @@ async def mark_read(request: Request, asked: Annotated[ReadBody, Body()]) -> Res
 @routes.add("POST", "/notifications", needs=Scope.OPERATE, answers=NotificationShown, status=201, creates=True)
 async def tell(request: Request, asked: Annotated[NewNotification, Body()]) -> Response:
     """Tell one person something, or everybody of the tenant."""
-    client = call_of(request).client
+    call = call_of(request)
     if asked.user_id is not None and asked.everybody:
         raise InvalidOption("user_id: one person, or `everybody`; not both.")
     if asked.user_id is not None:
-        return Answer((await client.anotify(asked.user_id, asked.data)).as_dict(), 201)
-    if not asked.everybody:
+        told = await call.client.anotify(asked.user_id, asked.data)
+    elif asked.everybody:
+        told = await call.client.abroadcast(asked.data)
+    else:
         raise InvalidOption("user_id: say whom; for all of the tenant, `everybody`: true.")
-    return Answer((await client.abroadcast(asked.data)).as_dict(), 201)
+    call.subject = told.id
+    return Answer(told.as_dict(), 201)
 
 
 def _person(call: Call) -> int:

@@ -138,6 +138,13 @@ WHERE l.tenant = :tenant AND l.job = :job AND l.key IS NULL AND r.status = 'runn
 SELECT count(*) FROM workbell_runs r CROSS JOIN workbell_lanes l
 WHERE r.status = 'running' AND l.id = r.lane AND l.tenant = :tenant AND l.job = :job
 
+-- counts: live runs by lane and status, and when the first was due; one part for each of the partial indexes
+SELECT lane, 'queued', count(*), min(scheduled_for) FROM workbell_runs WHERE status = 'queued' GROUP BY lane
+UNION ALL
+SELECT lane, 'scheduled', count(*), min(scheduled_for) FROM workbell_runs WHERE status = 'scheduled' GROUP BY lane
+UNION ALL
+SELECT lane, 'running', count(*), min(scheduled_for) FROM workbell_runs WHERE status = 'running' GROUP BY lane
+
 -- running_of_tenant: how many runs of a tenant are running, whatever their job: from what is running
 SELECT count(*) FROM workbell_runs r CROSS JOIN workbell_lanes l
 WHERE r.status = 'running' AND l.id = r.lane AND l.tenant = :tenant AND :job = ''
