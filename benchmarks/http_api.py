@@ -19,7 +19,7 @@ from typing import Any
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 SECONDS = float(os.environ.get("SECONDS", "2"))
-IN_THE_AIR = 64
+IN_THE_AIR = 256
 BATCH = 1000
 BODY = b'{"job":"work","input":{"to":"a@b.c"}}'
 

@@ -505,9 +505,9 @@ def http_page() -> str:
     parts = [
         "# Routes of the HTTP API",
         "This page is made from the code by `docs/generate.py`. Do not edit it by hand.",
-        "[The HTTP API](../how-to/http-api.md) says how they are used; parameters, bodies and answers are at `/docs` and "
-        "`/openapi.json` of the service. The scope is what a token must allow; – means none, and *any* that every valid "
-        "token will do. A ● takes an `Idempotency-Key`.",
+        "[The HTTP API](../how-to/http-api.md) says how they are used; parameters, bodies and answers are at `/docs` "
+        "and `/openapi.json` of the service. The scope is what a token must allow; – means none, and *any* that every "
+        "valid token will do. A ● takes an `Idempotency-Key`.",
     ]
     for routes in sorted(ROUTES, key=lambda one: one.resource):
         rows = [_route(route) for route in routes.listed]

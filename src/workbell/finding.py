@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import ParamSpec, TypeVar, Unpack
 
 from workbell.errors import InvalidOption
@@ -21,6 +21,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 PAGE = 1000
+PAGE_TEXT = 4 * 1024 * 1024  # letters of payloads, results and errors: whoever sends a page is busy with nothing else
 
 
 class Finding(ABC):
@@ -54,9 +55,10 @@ class Finding(ABC):
         return await self.hop(lambda: self.runs(before=before, limit=limit, **wanted))
 
     def page_of_runs(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> RunPage:
-        """The same in bounded time, for a server: a page may have fewer, or none; go on `before` its `next`."""
+        """The same in bounded time and size: a page may have fewer, or none; go on `before` its `next`."""
         runs, looked_to = self.store.search_runs(self.filter_of(wanted, before, limit))
-        return RunPage(runs, looked_to)
+        most = _fitting(runs)
+        return RunPage(runs, looked_to) if most == len(runs) else RunPage(runs[:most], runs[most - 1].id)
 
     async def apage_of_runs(
         self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]
@@ -81,7 +83,8 @@ class Finding(ABC):
                 raise InvalidOption(f"{word}: {value!r:.60} is no id of {kind}.")
         since, until = given.get("since"), given.get("until")
         user_id = given.get("user_id")
-        if user_id is not None and (not isinstance(user_id, int) or not 0 <= user_id < 2**63):
+        whole = isinstance(user_id, int) and not isinstance(user_id, bool)
+        if user_id is not None and not (whole and 0 <= user_id < 2**63):
             raise InvalidOption(f"user_id: {user_id!r:.60} is not a whole number from 0.")
         fields = given.get("input")
         checked = Filter(
@@ -104,6 +107,16 @@ class Finding(ABC):
         if schedule is not None and not is_id(schedule):
             schedule = self.schedules.get(schedule).id
         return checked._replace(schedule=schedule)
+
+
+def _fitting(runs: Sequence[Run]) -> int:
+    """How many of these make a page that is not too large; one at least."""
+    size = 0
+    for place, run in enumerate(runs):
+        size += sum(len(text) for text in (run.input_text, run.result_text, run.error) if text is not None)
+        if size > PAGE_TEXT and place:
+            return place
+    return len(runs)
 
 
 def _name(given: FilterOptions, kind: str) -> str | None:

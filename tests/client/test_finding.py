@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from tests.client.conftest import finish, take
-from workbell import InvalidOption, ScheduleNotFound, Status, Workbell
+from workbell import InvalidOption, ScheduleNotFound, Status, Workbell, finding
 from workbell.model.ids import new_id
 from workbell.model.run_page import Counted
+from workbell.stores.filters import LaneChoice
 from workbell.stores.port import Filter
+from workbell.stores.session import Session
+from workbell.stores.sql_store import SqlStore
+from workbell.testing.contracts.making import add, ids, request
 
 
 def test_runs_by_payload_and_time(bell: Workbell, send: Any) -> None:
@@ -95,3 +100,39 @@ def test_a_filter_that_cannot_be_used(wanted: dict[str, Any], says: str) -> None
 def test_a_schedule_that_is_not_there() -> None:
     with Workbell("memory://") as bell, pytest.raises(ScheduleNotFound):
         bell.count_runs(schedule="nightly", status=Status.FAILED)
+
+
+def test_a_page_is_not_too_large(bell: Workbell, send: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that spells a thousand runs with the largest payloads would answer nobody else for seconds."""
+    made = [run.id for run in bell.enqueue_many(send.request("a" * 1000) for _ in range(5))]
+    monkeypatch.setattr(finding, "PAGE_TEXT", 2500)
+    found: list[str] = []
+    before, sizes = None, []
+    while len(sizes) < 9:
+        page = bell.page_of_runs(before=before)
+        found += [run.id for run in page.runs]
+        sizes.append(len(page.runs))
+        before = page.next
+        if before is None:
+            break
+    assert (found, sizes) == (made[::-1], [2, 2, 1])
+    monkeypatch.setattr(finding, "PAGE_TEXT", 1)
+    assert [run.id for run in bell.page_of_runs().runs] == made[-1:]
+
+
+def test_a_tenant_that_comes_meanwhile_is_not_shown(sql_store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E1: that all lanes are one tenant's may be over by the time its runs are read."""
+    (mine,) = add(sql_store, request(tenant="a"))
+    choose = sql_store.choose_lanes
+
+    def choose_and_be_late(session: Session, wanted: Filter) -> LaneChoice:
+        chosen = choose(session, wanted)
+        other = Thread(target=add, args=[sql_store, request(tenant="b")])
+        other.start()
+        other.join()
+        return chosen
+
+    monkeypatch.setattr(sql_store, "choose_lanes", choose_and_be_late)
+    assert ids(sql_store.list_runs(Filter("a"))) == [mine.id]
+    monkeypatch.undo()
+    assert len(sql_store.list_runs(Filter(None))) == 2

@@ -62,7 +62,8 @@ class Shell:
         return text.replace(PORT, self._port)
 
     def run(self, command: str) -> str:
-        assert self._shell.stdin is not None and self._shell.stdout is not None
+        assert self._shell.stdin is not None
+        assert self._shell.stdout is not None
         self._shell.stdin.write(f"{self.here(command)}\necho; echo {shlex.quote(END)}\n")
         self._shell.stdin.flush()
         printed = []

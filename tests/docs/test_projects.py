@@ -2,9 +2,9 @@
 
 A comment before a block says what the block is: `<!-- file: jobs/x.py -->` is saved as that file, `<!-- shows: … -->`
 is what stands in one, `<!-- run -->` is called and must print these lines, `<!-- start -->` goes on in the background,
-`<!-- sees -->` are lines that it prints next, and `<!-- stops -->` what it says when Ctrl-C ends it. What `<!-- shell -->`
-shows is typed into a shell, curl too, and the answers must have what the page shows of them. With ` in demo` this happens
-in a folder below; `, exit 1` is the exit code. Numbers, times, ids and tokens may differ.
+`<!-- sees -->` are lines that it prints next, and `<!-- stops -->` what it says when Ctrl-C ends it. What
+`<!-- shell -->` shows is typed into a shell, curl too, and the answers must have what the page shows of them. With
+` in demo` this happens in a folder below; `, exit 1` is the exit code. Numbers, times, ids and tokens may differ.
 """
 
 from __future__ import annotations
@@ -130,6 +130,7 @@ class Terminal:
     def shell(self) -> Shell:
         if self.opened is None:
             found = until(lambda: DOOR.search((self.folder / "output0.txt").read_text("utf-8")), "the service")
+            assert found is not None
             self.opened = Shell(self.folder, self.environment, int(found[1]))
         return self.opened
 
@@ -228,7 +229,7 @@ def test_where_there_is_no_curl(tmp_path: Path) -> None:
             self.end_headers()
             self.wfile.write(b"made")
 
-        do_PUT = do_POST
+        do_PUT = do_POST  # noqa: N815  its name is not ours
 
         def log_message(self, *_: object) -> None: ...
 
@@ -245,5 +246,6 @@ def test_where_there_is_no_curl(tmp_path: Path) -> None:
             server.shutdown()
             thread.join()
     assert heard == [("PUT", "/runs", "x", b"{}")], done.stderr
-    assert done.stdout.startswith("HTTP/1.1 201 Created\n") and "\netag: x\n" in done.stdout
+    assert done.stdout.startswith("HTTP/1.1 201 Created\n")
+    assert "\netag: x\n" in done.stdout
     assert done.stdout.endswith("\n\nmade201")

@@ -17,7 +17,7 @@ from workbell.model.request import Request, plain_request
 from workbell.model.run import Lane
 from workbell.model.state import Move
 from workbell.notices.bus import Notice
-from workbell.queues.in_store import InStoreQueue
+from workbell.queues.in_store import HEADS, InStoreQueue
 from workbell.queues.port import Claimant
 from workbell.settings import Settings
 
@@ -89,6 +89,21 @@ async def test_starts_follow_the_weights_and_a_limit_holds(bell: Workbell) -> No
         await asyncio.to_thread(until, bell.workers, "a worker to be registered")
         why = await bell.for_tenant("heavy").awhy(waiting.id)
     assert "of tenant heavy started" in why
+
+
+def test_a_tenant_with_very_many_lanes_hides_nobody(bell: Workbell) -> None:
+    """More lanes than one look shows, almost all of them one tenant's; a single place, and one of many lanes."""
+    bell.store.check()
+    now = bell.store.clock.now()
+    lanes = [Lane("large", "default", "work", None, str(number)) for number in range(2 * HEADS)]
+    bell.enqueue_requests([Request(plain_request(lane, None, now)) for lane in lanes])
+    fill(bell, "small", 50)
+    for places in (1, 10):
+        queue, order = InStoreQueue(bell.store), []
+        claimant = Claimant("one", timedelta(seconds=30), lambda lane: True)
+        while len(order) < 40:
+            order += [run.tenant for run in queue.claim(claimant, places, bell.store.clock.now())]
+        assert Counter(order)["small"] >= 18, Counter(order)
 
 
 def test_no_more_than_its_concurrency_runs_of_a_tenant_are_claimed(bell: Workbell) -> None:

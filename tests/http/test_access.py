@@ -15,6 +15,7 @@ from workbell.access.secret_text import is_token
 from workbell.client import Client
 from workbell.errors import SettingsError
 from workbell.http.app import make_app
+from workbell.http.pages.login import login_url
 from workbell.http.schemas.audit import AuditShown
 from workbell.http.schemas.base import Page
 from workbell.http.schemas.tenants import TenantShown
@@ -243,3 +244,13 @@ async def test_a_token_that_is_over_is_refused(scene: Scene, clock: ManualClock)
     clock.advance(5)
     await short.call("GET", "/tokens/self", 401)
     await Caller(scene.http, short.text[:-1] + "!").call("GET", "/tokens/self", 401)
+
+
+async def test_who_only_looks_whether_there_is_a_page_does_not_use_up_a_sign_in_url(scene: Scene) -> None:
+    url = login_url(scene.bell, "http://localhost")
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=scene.bell.asgi()), base_url="http://localhost"
+    ) as http:
+        await http.head(url)
+        assert (await http.get(url)).status_code == 303
+        assert (await http.get(url)).status_code == 401

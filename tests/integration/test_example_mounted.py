@@ -41,7 +41,8 @@ async def walk() -> None:
 
         assert (await browser.get("/api/v1/runs", headers=ADA)).status_code == 404
         page = await browser.get("/jobs/", headers=ADA)
-        assert 'href="/jobs/docs"' in page.text and "You are signed in: ada" in page.text
+        assert 'href="/jobs/docs"' in page.text
+        assert "You are signed in: ada" in page.text
 
 
 def test_an_order_is_confirmed_and_its_run_is_seen() -> None:

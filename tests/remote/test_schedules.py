@@ -41,6 +41,16 @@ def test_every_setting_is_tried_below() -> None:
     assert {word for settings in SETTINGS for word in settings} == set(NAMES)
 
 
+def test_a_slash_in_a_name(scene: Scene) -> None:
+    """What can be listed can be reached."""
+    made = scene.client.schedules.put("reports/daily", job="send", payload={"to": "x"}, every=3600)
+    assert made.name == "reports/daily"
+    assert scene.client.schedules.pause("reports/daily").paused
+    assert scene.same("schedules.get", "reports/daily").paused
+    scene.client.schedules.delete("reports/daily")
+    assert "reports/daily" not in [one.name for one in scene.bell.schedules.list()]
+
+
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("ask", ["asked", "awaited"])
 def test_what_is_put_is_what_the_workbell_would_have_put(scene: Scene, ask: str, settings: dict[str, Any]) -> None:

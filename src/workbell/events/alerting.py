@@ -21,6 +21,7 @@ from workbell.model.state import Transition
 from workbell.stores.port import Store
 
 FRESH = 10.0  # seconds that what the store says of a job is good for
+MOST_KNOWN = 1000  # jobs: a run for an agent may name any
 
 TELLS = {Status.SUCCEEDED: (AlertKind.PING,), Status.FAILED: (AlertKind.ALERT, AlertKind.PING)}
 
@@ -53,7 +54,10 @@ class Alerting:
         self._known: dict[tuple[str, str], tuple[float, Watched]] = {}
 
     def of(self, run: Run, change: Transition) -> Transition:
-        return with_alerts(run, change, self._watched(run)) if change.status in TELLS else change
+        if change.status not in TELLS:
+            return change
+        watched = self._watched(run)
+        return change if watched == UNWATCHED else with_alerts(run, change, watched)
 
     def _watched(self, run: Run) -> Watched:
         function = None if self._registry is None else self._registry.find(run.job)
@@ -71,6 +75,8 @@ class Alerting:
         at, watched = self._known.get(place, (-FRESH, UNWATCHED))
         if moment - at >= FRESH:
             watched = watched_by(stored_job(store, run.tenant, run.job, self._tenant))
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
             self._known[place] = (moment, watched)
         return watched
 

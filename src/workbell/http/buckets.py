@@ -24,11 +24,6 @@ class Buckets:
         self._levels[name] = (left - 1, now)
         return 0.0
 
-    def is_empty(self, name: str, now: float) -> bool:
-        """Whether there would be none to take."""
-        left, at = self._levels.get(name, (self._burst, now))
-        return left + (now - at) * self._rate < 1
-
     def _forget(self, now: float) -> None:
         """Those that are full again; if that does not help, half of them: better too lenient than out of memory."""
         full = [name for name, (left, at) in self._levels.items() if left + (now - at) * self._rate >= self._burst]

@@ -93,11 +93,13 @@ def _of_runs(totals: Iterable[Tally], view: View) -> list[Family]:
     durations = [
         sample
         for place, counts in sorted(taken.items())
+        if any(counts)  # of what only ended before it began there is nothing to time, in seventeen lines
         for sample in histogram(labels(place), BUCKETS, counts, seconds[place])
     ]
     waited = [
         sample
         for place, wait in sorted(waits.items())
+        if any(taken[place])
         for sample in (Sample(labels(place), wait, "_sum"), Sample(labels(place), sum(taken[place]), "_count"))
     ]
     ended = [Sample(labels(place, "status"), count) for place, count in sorted(ends.items())]

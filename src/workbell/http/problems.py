@@ -110,6 +110,8 @@ async def on_invalid(_request: Request, error: Exception) -> Response:
 async def on_http(_request: Request, error: Exception) -> Response:
     """What the framework itself refuses: no such path or method, a body that is no JSON."""
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, errors.WorkbellError):  # such as a body that turned out to be too large
+        return of_error(error.__cause__)
     names = {404: "NotFound", 405: "MethodNotAllowed", 400: "InvalidRequest", 415: "UnsupportedMediaType"}
     titles = {404: "There is nothing here.", 405: "This path does not know the method."}
     title = titles.get(error.status_code, "The request cannot be read.")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
-import msgspec
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 
-from workbell.http.schemas.base import Name
+from workbell.http.schemas.base import Name, When
+from workbell.model.payload_fields import value_from
 from workbell.model.run import Status
 
 FIELD = "input."
@@ -26,8 +25,8 @@ class RunFilter(BaseModel):
     user_id: int | None = Field(None, ge=0, lt=2**63)
     target: Name | None = None
     event: str | None = Field(None, max_length=40)
-    since: datetime | None = Field(None, description="Made at this time or later.")
-    until: datetime | None = Field(None, description="Made before this time.")
+    since: When | None = Field(None, description="Made at this time or later.")
+    until: When | None = Field(None, description="Made before this time.")
 
 
 def run_filter(request: Request, wanted: RunFilter) -> dict[str, Any]:
@@ -36,18 +35,10 @@ def run_filter(request: Request, wanted: RunFilter) -> dict[str, Any]:
         name: value for name in RunFilter.model_fields if (value := getattr(wanted, name)) not in (None, [])
     }
     fields = {
-        name.removeprefix(FIELD): _value(text)
+        name.removeprefix(FIELD): value_from(text)
         for name, text in request.query_params.multi_items()
         if name.startswith(FIELD) and len(name) > len(FIELD)
     }
     if fields:
         found["input"] = fields
     return found
-
-
-def _value(text: str) -> Any:
-    """A JSON value; what is none is a text, so that `input.to=a@b.c` needs no quotes."""
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):  # the latter of one that is nested too deeply
-        return text

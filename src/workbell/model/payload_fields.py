@@ -44,6 +44,14 @@ def read_fields(given: Mapping[str, Any]) -> tuple[Field, ...]:
     return tuple(Field(_path(path), _value(path, value)) for path, value in sorted(given.items(), key=str))
 
 
+def value_from(text: str) -> Any:
+    """A value as people write it: JSON; what is none is a text, so that `to=a@b.c` needs no quotes."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):  # the last of one that is nested too deeply
+        return text
+
+
 def _path(path: Any) -> str:
     if not isinstance(path, str) or len(path) > LONGEST or not _PATH.match(path) or not path.isprintable():
         raise InvalidOption(f"input: {path!r:.80} is no path; write names with dots between them, such as customer.id.")

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run
+from workbell.queues.crowd import Crowd
 from workbell.queues.known_tenants import KnownTenants
 from workbell.queues.lanes import choose, interleave
 from workbell.queues.port import Claimant, no_limits
@@ -32,6 +33,7 @@ class InStoreQueue:
         self._rooms = Rooms(store)
         self._shares = Shares()
         self._tenants = KnownTenants(store)
+        self._crowd = Crowd(store)
         self._looked_at: datetime | None = None
         self._after = -1
         self._turn = 0
@@ -109,7 +111,10 @@ class InStoreQueue:
         self._heads = self._store.survey(self._after, HEADS)
         if self._after >= 0 and not self._heads:
             self._heads = self._store.survey(-1, HEADS)
-        self._after = self._heads[-1].lane_id if len(self._heads) >= HEADS else -1
+        self._after = -1
+        if len(self._heads) >= HEADS:
+            self._after = self._heads[-1].lane_id
+            self._heads += self._crowd.beside(self._heads, now)
         self._claims = 0
         self._looked_at = now
         self._tenants.look(now)

@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from workbell.errors import NotFound
+
 T = TypeVar("T")
 
 Step: TypeAlias = "Call[Any] | float"
@@ -21,7 +23,11 @@ Plan: TypeAlias = Generator[Step, Any, T]
 
 
 def path(*parts: str) -> str:
-    """A path of names that may have anything in them."""
+    """A path of names that may have anything in them. Of the three that mean a place in a path nothing is sent: they
+    would lead to something else than what they name."""
+    for part in parts:
+        if part in ("", ".", ".."):
+            raise NotFound(f"{part!r}: nothing of that name can be reached over HTTP.")
     return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 

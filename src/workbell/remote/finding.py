@@ -39,7 +39,7 @@ class Finding:
         return await self.line.afollow(_runs(before, limit, wanted))
 
     def page_of_runs(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> RunPage:
-        """The same in bounded time: a page may have fewer, or none; go on `before` its `next`."""
+        """The same in bounded time and size: a page may have fewer, or none; go on `before` its `next`."""
         return self.line.send(_page(before, limit, wanted))
 
     async def apage_of_runs(

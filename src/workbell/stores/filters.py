@@ -112,8 +112,8 @@ def parts_of(wanted: Filter, lanes: LaneChoice) -> Iterator[Parts]:
             continue
         parts = Parts(table, columns, list(served), list(scanned), values)
         if len(chosen) < len(statuses):
-            # Literals from the enum, so that the partial indexes can be used. SQLite does so for `=` only, and would also
-            # where it then has to sort: so it is said only of statuses that few runs have, or that come sorted.
+            # Literals from the enum, so that the partial indexes can be used. SQLite does so for `=` only, and would
+            # also where it then has to sort: so it is said only of statuses that few runs have, or that come sorted.
             literals = ", ".join(f"'{status.value}'" for status in chosen)
             by_index = len(chosen) == 1 and chosen[0] in (Status.FAILED, Status.RUNNING)
             condition = f"r.status = {literals}" if by_index else f"r.status IN ({literals})"

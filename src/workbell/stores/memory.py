@@ -135,6 +135,13 @@ class MemoryStore(
             heads = sorted(pair for pair in queued if pair[0] > after and not self._is_paused(self._lanes[pair[0]]))
             return [Head(lane, rank, self._lanes[lane]) for lane, rank in heads[:limit]]
 
+    def survey_tenant(self, tenant: str, limit: int) -> list[Head]:
+        best: dict[int, Head] = {}
+        for head in self.survey(-1, len(self._live) + 1):
+            if head.lane.tenant == tenant:
+                best.setdefault(head.lane_id, head)
+        return [*best.values()][:limit]
+
     def claim(
         self,
         picks: Sequence[Pick],

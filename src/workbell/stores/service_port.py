@@ -112,6 +112,9 @@ class ServiceStore(Protocol):
     def waiting_targets(self) -> set[tuple[str, str]]:
         """Tenants and targets for which something is queued: so that many who wait need one look."""
 
+    def survey_tenant(self, tenant: str, limit: int) -> list[Head]:
+        """Some lanes of a tenant that have queued runs and are not paused, each with its best rank."""
+
     # Tallies
     def add_tallies(self, tallies: Sequence[Tally]) -> None:
         """Add to what is there for the minute, tenant, queue, job and status."""

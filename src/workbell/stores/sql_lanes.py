@@ -15,7 +15,7 @@ from typing import TypeVar
 from workbell.model.clock import SystemClock
 from workbell.model.run import Lane, NewRun
 from workbell.stores.filters import MANY, LaneChoice, lanes_beside, lanes_wanted
-from workbell.stores.port import Filter
+from workbell.stores.port import Filter, Head
 from workbell.stores.session import Row, Session
 
 T = TypeVar("T")
@@ -97,6 +97,10 @@ class SqlLanes(ABC):
             return LaneChoice((), many=True)
         others = session.text_rows(*lanes_beside(wanted)) if chosen else []
         return LaneChoice(chosen, every=bool(chosen) and not others)
+
+    def survey_tenant(self, tenant: str, limit: int) -> list[Head]:
+        found = self.read(lambda session: session.rows("survey_tenant", tenant=tenant, limit=limit))
+        return [Head(row[0], row[1], self._lane(row[0], row[2:])) for row in found]
 
     # Those that nothing is left of
 

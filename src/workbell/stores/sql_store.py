@@ -15,6 +15,7 @@ from workbell.model.state import MOVES, Keep, Move, Transition
 from workbell.stores import rows, sql_copy, sql_service_copy
 from workbell.stores.filters import list_query
 from workbell.stores.group_commit import GroupCommit
+from workbell.stores.matching import matches
 from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed
 from workbell.stores.session import Row, Session
 from workbell.stores.sql_access import SqlAccess
@@ -290,7 +291,9 @@ class SqlStore(
         def work(session: Session) -> list[Run]:
             found: dict[str, Run] = {}
             for sql, values in list_query(wanted, self.choose_lanes(session, wanted)):
-                found |= {run.id: run for run in self._runs(session, session.text_rows(sql, values))}
+                listed = self._runs(session, session.text_rows(sql, values))
+                # Compared once more: a tenant may have come since it was found that all lanes are this one's.
+                found |= {run.id: run for run in listed if matches(run, wanted)}
             return sorted(found.values(), key=lambda run: run.id, reverse=True)[: wanted.limit]
 
         return self.read(work)

@@ -28,7 +28,6 @@ def test_no_more_than_the_rate_and_the_burst(gaps: list[float], rate: int, burst
 def test_it_says_when_the_next_is_allowed() -> None:
     buckets = Buckets(rate=2, burst=1)
     assert buckets.take("a", 0) == 0
-    assert buckets.is_empty("a", 0)
     wait = buckets.take("a", 0)
     assert wait == 0.5
     assert buckets.take("a", wait) == 0

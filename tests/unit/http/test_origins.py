@@ -75,3 +75,8 @@ def test_without_a_port_the_next_free_one_is_taken() -> None:
         assert first.getsockname()[1] != second.getsockname()[1]
     assert address_of("0.0.0.0", 80) == "http://127.0.0.1:80"
     assert address_of("::1", 80) == "http://[::1]:80"
+
+
+def test_an_address_of_this_machine_that_is_listened_at_is_answered() -> None:
+    assert host_is_allowed("127.0.0.2:8321", allowed_hosts("127.0.0.2", ()))
+    assert not host_is_allowed("127.0.0.3", allowed_hosts("127.0.0.2", ()))

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
-import msgspec
 
 from workbell.cli.values import INSTANT, Kind
 from workbell.model.filter_options import FilterOptions
+from workbell.model.payload_fields import value_from
 from workbell.model.run import Status
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -26,10 +26,7 @@ class PayloadField(Kind):
         path, equals, text = str(value).partition("=")
         if not equals:
             self.fail(f"{value!r} is no field with its value; write one such as customer.id=42.", param, ctx)
-        try:
-            return path.strip(), msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeEncodeError):
-            return path.strip(), text
+        return path.strip(), value_from(text)
 
 
 OPTIONS = (

@@ -15,7 +15,7 @@ from workbell.http.answers import Answer, nothing
 from workbell.http.call import Call, call_of
 from workbell.http.etags import IF_MATCH, NOT_MODIFIED, answer_with, check_match, etag_of
 from workbell.http.routing import Routes
-from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.base import Limit, Page, When
 from workbell.http.schemas.runs import RetryBody, RunShown
 from workbell.http.schemas.schedules import (
     CronAsked,
@@ -143,7 +143,7 @@ async def preview(
     request: Request,
     name: str,
     n: Annotated[int, Query(ge=1, le=1000)] = 5,
-    after: Annotated[datetime | None, Query()] = None,
+    after: Annotated[When | None, Query()] = None,
 ) -> Response:
     """Say when the next runs will be due."""
     schedules = call_of(request).client.schedules
@@ -158,7 +158,7 @@ def _upcoming(times: Sequence[datetime], zone: str) -> dict[str, Any]:
 
 @routes.add("GET", "/schedules/{name}/ticks", needs=Scope.READ, answers=Page[TickShown])
 async def ticks(
-    request: Request, name: str, before: Annotated[datetime | None, Query()] = None, limit: Limit = 100
+    request: Request, name: str, before: Annotated[When | None, Query()] = None, limit: Limit = 100
 ) -> Response:
     """Say what became of a schedule's ticks, newest first; `before` is the cursor."""
     found = await call_of(request).client.schedules.aticks(name, before=before, limit=limit)

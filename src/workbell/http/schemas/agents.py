@@ -10,7 +10,7 @@ from pydantic import Field
 from workbell.agents.naming import MOST_LABELS, SESSION_LIMIT
 from workbell.agents.reports import Ending
 from workbell.agents.working import CAPACITY, MOST_HELD, MOST_JOBS
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Name, Seconds, Shown
+from workbell.http.schemas.base import AT, RUN_ID, Asked, Name, Seconds, Shown, When
 
 Session = Annotated[str, Field(min_length=1, max_length=SESSION_LIMIT, pattern=r"^[A-Za-z0-9._:-]+$")]
 Lease = Annotated[float, Field(ge=5, le=3600)]
@@ -155,7 +155,7 @@ class LineBody(Asked):
     message: str = Field(max_length=100_000)
     level: str = Field("INFO", max_length=20)
     line: int | None = Field(None, ge=0, lt=2**31)
-    at: datetime | None = None
+    at: When | None = None
 
 
 class ProgressBody(Asked):

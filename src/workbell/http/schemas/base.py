@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Item = TypeVar("Item")
 
@@ -29,6 +31,15 @@ class Page(BaseModel, Generic[Item]):
     next: str | None = None
 
 
+def _no_number(value: Any) -> Any:
+    """A bare number would be taken for seconds since 1970, also `2026`, which is meant as a year."""
+    if isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value.strip())):
+        raise ValueError("write a time as RFC 3339 does, such as 2026-11-16T09:00:00Z")
+    return value
+
+
+_NUMBER = re.compile(r"[-+]?\d*\.?\d+")
+When = Annotated[datetime, BeforeValidator(_no_number)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Limit = Annotated[int, Field(ge=1, le=1000)]
 Seconds = Annotated[float, Field(ge=0, le=10_000_000_000)]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Shown
+from workbell.http.schemas.base import AT, RUN_ID, Asked, Shown, When
 from workbell.model.event import MatchOutcome
 
 Text = str | None
@@ -51,7 +51,7 @@ class CloudEvent(Asked):
     source: str = Field(min_length=1, max_length=1024)
     type: str = Field(min_length=1, max_length=256)
     subject: Text = Field(None, min_length=1, max_length=1024)
-    time: datetime | None = None
+    time: When | None = None
     data: Any = None
     data_base64: None = Field(None, description="Data that is not JSON is not taken.")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Name, Seconds, Shown
+from workbell.http.schemas.base import AT, RUN_ID, Asked, Name, Seconds, Shown, When
 from workbell.model.run import AttemptStatus, OnDuplicate, Status
 
 
@@ -32,9 +32,9 @@ class NewRun(Asked):
 
     job: Name
     input: dict[str, Any] = Field(default_factory=dict)
-    run_at: datetime | None = Field(None, description="Not before this time, with its zone.")
+    run_at: When | None = Field(None, description="Not before this time, with its zone.")
     delay: Seconds | None = Field(None, description="Not before this many seconds from now.")
-    expires: Seconds | datetime | None = Field(None, description="Canceled if it has not started by then.")
+    expires: Seconds | When | None = Field(None, description="Canceled if it has not started by then.")
     key: Name | None = Field(None, description="Of runs with one key there is one at a time.")
     on_duplicate: OnDuplicate | None = None
     key_for: Seconds | None = Field(None, description="How long the key is taken; else while the run is live.")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, Asked, Name, Seconds, Shown
+from workbell.http.schemas.base import AT, Asked, Name, Seconds, Shown, When
 from workbell.http.schemas.runs import RetryBody
 from workbell.model.schedule import CatchUp, FireStatus, Outside, Overlap, ScheduleKind, TickOutcome
 
@@ -43,8 +43,8 @@ class ScheduleBody(Asked):
     job: Name
     cron: str | None = Field(None, max_length=200, description="Five fields, or six with seconds first.")
     every: Seconds | None = Field(None, description="An interval in seconds.")
-    anchor: datetime | None = None
-    at: datetime | None = Field(None, description="Once, at this time.")
+    anchor: When | None = None
+    at: When | None = Field(None, description="Once, at this time.")
     timezone: str | None = Field(None, max_length=100)
     payload: dict[str, Any] | None = None
     window: tuple[Clock, Clock] | None = None

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Seconds, Shown
+from workbell.http.schemas.base import AT, RUN_ID, Asked, Seconds, Shown, When
 from workbell.model.access import Scope, TokenKind
 
 TEXT = "wb_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh84O7WPJ"
@@ -40,7 +40,7 @@ class NewToken(Asked):
     name: str = Field("", max_length=200)
     scopes: list[Scope] = Field(default_factory=lambda: [Scope.READ], max_length=len(Scope))
     user_id: int | None = Field(None, ge=0, lt=2**63, description="Whose notifications it may read.")
-    expires: Seconds | datetime | None = Field(None, description="In so many seconds, or at a time with its zone.")
+    expires: Seconds | When | None = Field(None, description="In so many seconds, or at a time with its zone.")
     every_tenant: bool = Field(False, description="For all tenants; only a token of all tenants may ask for that.")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Seconds, Shown
+from workbell.http.schemas.base import AT, RUN_ID, Asked, Seconds, Shown, When
 from workbell.http.schemas.triggers import RetryConfig, RetryConfigShown
 from workbell.model.run import Status
 
@@ -62,7 +62,7 @@ class ReplayBody(Asked):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"since": AT}]})
 
     event: str | None = Field(None, max_length=100)
-    since: datetime | None = None
+    since: When | None = None
 
 
 class SecretShown(Shown):

@@ -98,3 +98,13 @@ ON CONFLICT (minute, tenant, queue, job, status) DO UPDATE SET count = excluded.
 -- delete_tallies: a batch of minutes that are long over; the totals stay
 DELETE FROM workbell_tallies WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_tallies
     WHERE minute > :total AND minute <= :before ORDER BY minute LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING minute
+
+-- survey_tenant: some lanes of a tenant that have queued runs, with the best rank of each; ends as soon as it has enough
+-- LATERAL with a LIMIT, and a scalar subquery: asked lane by lane, as a join all queued runs would be read for it.
+SELECT l.id, head.rank, l.tenant, l.queue, l.job, l.target, l.key
+FROM workbell_lanes l
+CROSS JOIN LATERAL (SELECT r.rank FROM workbell_runs r WHERE r.status = 'queued' AND r.lane = l.id
+    ORDER BY r.rank LIMIT 1) head
+WHERE l.tenant = :tenant AND (SELECT 1 FROM workbell_pauses p
+    WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
+LIMIT :limit

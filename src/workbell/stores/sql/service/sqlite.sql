@@ -88,3 +88,12 @@ ON CONFLICT (minute, tenant, queue, job, status) DO UPDATE SET count = excluded.
 DELETE FROM workbell_tallies WHERE (minute, tenant, queue, job, status) IN (
     SELECT minute, tenant, queue, job, status FROM workbell_tallies WHERE minute > :total AND minute <= :before
     ORDER BY minute LIMIT :limit) RETURNING minute
+
+-- survey_tenant: some lanes of a tenant that have queued runs, with the best rank of each; ends as soon as it has enough
+SELECT l.id, (SELECT min(r.rank) FROM workbell_runs r WHERE r.status = 'queued' AND r.lane = l.id) AS rank,
+    l.tenant, l.queue, l.job, l.target, l.key
+FROM workbell_lanes l
+WHERE l.tenant = :tenant AND EXISTS (SELECT 1 FROM workbell_runs r WHERE r.status = 'queued' AND r.lane = l.id)
+AND NOT EXISTS (SELECT 1 FROM workbell_pauses p
+    WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job))
+LIMIT :limit

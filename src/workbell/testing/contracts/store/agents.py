@@ -121,6 +121,17 @@ class AgentsContract:
         assert ids(claim_picks(store, picks, 9)) == [wanted[1].run.id, wanted[0].run.id]
         assert [head.lane for head in heads] == [wanted[0].run.lane] * 2
 
+    def test_some_lanes_of_a_tenant(self, store: Store) -> None:
+        """Each once, with its best rank; nothing of other tenants, and nothing that waits or is paused."""
+        first = add(store, request(), request(priority=3), request("cut", queue="x"))[0].lane
+        add(store, request(tenant="acme"), request("late", delay=60), request("off"))
+        store.pause("default", None, "off", after(5))
+        heads = store.survey_tenant("default", 9)
+        assert sorted((head.lane.job, head.rank) for head in heads) == sorted([(first.job, -3), ("cut", 0)])
+        assert {head.lane_id for head in heads} == {head.lane.id for head in heads}
+        assert len(store.survey_tenant("default", 1)) == 1
+        assert store.survey_tenant("nobody", 9) == []
+
     def test_targets_that_something_waits_for(self, store: Store) -> None:
         assert store.waiting_targets() == set()
         add(store, request(target="press"), request(target="press", queue="x"), request(target="late", delay=60))

@@ -1,0 +1,66 @@
+"""Orders of requests that come at the same time: what is wrong with one touches no other, and tenants come in turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from workbell import DuplicateRun, UnknownJob, Workbell
+from workbell.client import Client
+from workbell.http.enqueueing import MOST, Enqueueing, Order, Waiting
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def bell() -> Iterator[Workbell]:
+    with Workbell("memory://") as bell:
+
+        @bell.job
+        def work(number: int = 0) -> None: ...
+
+        yield bell
+
+
+def orders(count: int, **options: object) -> list[Order]:
+    return [Order("work", {"number": number}, options) for number in range(count)]
+
+
+async def test_each_gets_its_own_answer(bell: Workbell) -> None:
+    enqueueing = Enqueueing(bell)
+    held = await bell.aenqueue("work", key="taken")
+    rejecting = [Order("work", None, {"key": "taken", "on_duplicate": "reject"})]
+    answers = await asyncio.gather(
+        enqueueing.put(bell, orders(3)),
+        enqueueing.put(bell, [Order("nothing", None, {})]),
+        enqueueing.put(bell, rejecting),
+        enqueueing.put(bell.for_tenant("other"), orders(1)),
+        return_exceptions=True,
+    )
+    made, unknown, refused, other = answers
+    assert isinstance(made, list)
+    assert [run.input["number"] for run in made] == [0, 1, 2]
+    assert isinstance(unknown, UnknownJob)
+    assert isinstance(refused, DuplicateRun)
+    assert refused.run_id == held.id
+    assert isinstance(other, list)
+    assert other[0].tenant == "other"
+    assert len(bell.runs()) == 4
+    enqueueing.close()
+
+
+async def test_a_flood_of_one_tenant_delays_no_other(bell: Workbell) -> None:
+    enqueueing, loop = Enqueueing(bell), asyncio.get_running_loop()
+
+    def waiting(client: Client, count: int) -> Waiting:
+        return Waiting(client, orders(count), loop.create_future())
+
+    small = bell.for_tenant("small")
+    enqueueing._waiting = [waiting(bell, MOST // 2) for _ in range(5)] + [waiting(small, 1), waiting(small, 1)]
+    first = enqueueing._next()
+    assert [one.client.tenant for one in first] == ["default", "small", "small"]
+    assert sum(len(one.orders) for one in first) <= MOST
+    assert len(enqueueing._waiting) == 4
+    enqueueing.close()
