@@ -19,7 +19,7 @@ from typing import Any
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 SECONDS = float(os.environ.get("SECONDS", "2"))
-IN_THE_AIR = 256
+IN_THE_AIR = 128
 BATCH = 1000
 BODY = b'{"job":"work","input":{"to":"a@b.c"}}'
 
@@ -60,7 +60,7 @@ def free_port() -> int:
 
 
 async def ask(port: int, path: str, token: str, body: bytes, seconds: float, width: int) -> float:
-    """Requests a second, over connections that stay open; written by hand, so that the client is not what is measured."""
+    """Requests a second, over connections that stay open; by hand, so that not the client is measured."""
     head = (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
