@@ -6,6 +6,7 @@ before the workers, which are told its port, and otherwise when the first test a
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ pytest.register_assert_rewrite("workbell.testing.contracts", "tests.support")
 from tests.support.databases import Databases  # noqa: E402
 from tests.support.postgres import PostgresServer, RunningServer  # noqa: E402
 from tests.support.recorder import Recorder  # noqa: E402
+from tests.support.sqlite_files import SqliteFiles  # noqa: E402
 from workbell.app import open_store  # noqa: E402
 from workbell.model.clock import ManualClock  # noqa: E402
 from workbell.stores.port import Store  # noqa: E402
@@ -41,6 +43,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     server = config.stash.get(SERVER, None)
     if server is not None:
         server.remove()
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests that stay to the end: the collector of garbage need not look through them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -67,8 +75,10 @@ def postgres_server(request: pytest.FixtureRequest) -> PostgresServer:
 
 
 @pytest.fixture(scope="session")
-def databases(postgres_server: PostgresServer) -> Databases:
-    return Databases(postgres_server, TEMPLATE)
+def databases(postgres_server: PostgresServer) -> Iterator[Databases]:
+    databases = Databases(postgres_server, TEMPLATE)
+    yield databases
+    databases.close()
 
 
 @pytest.fixture
@@ -87,8 +97,19 @@ def empty_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     postgres_server.drop_database(url)
 
 
+@pytest.fixture(scope="session")
+def sqlite_files(tmp_path_factory: pytest.TempPathFactory) -> SqliteFiles:
+    return SqliteFiles(tmp_path_factory.mktemp("sqlite"))
+
+
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
+def sqlite_url(tmp_path: Path, sqlite_files: SqliteFiles) -> str:
+    """A fresh SQLite file with Workbell's tables."""
+    return sqlite_files.make(tmp_path / "workbell.db")
+
+
+@pytest.fixture
+def empty_sqlite_url(tmp_path: Path) -> str:
     """A file that is not there yet, in a folder that is."""
     return f"sqlite:///{tmp_path / 'workbell.db'}"
 

@@ -155,8 +155,10 @@ async def test_the_event_loop_is_not_held_up_by_a_slow_store(
 
 
 @pytest.mark.anyio
-async def test_the_first_use_makes_the_tables_on_a_thread(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Workbell(sqlite_url, settings=Settings(url=sqlite_url)) as bell:
+async def test_the_first_use_makes_the_tables_on_a_thread(
+    empty_sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Workbell(empty_sqlite_url, settings=Settings(url=empty_sqlite_url)) as bell:
         threads: list[int] = []
         for verb in ("read", "write"):
             real = getattr(bell.store, verb)

@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.support.sqlite_files import SqliteFiles
 from tests.support.waiting import until
 from workbell import Cancel, Context, Retry, Run, Snooze, Status, Workbell
 from workbell.engine.execute import call_async, call_plain
@@ -55,7 +56,8 @@ class Application:
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[Application]:
+def app(tmp_path: Path, sqlite_files: SqliteFiles) -> Iterator[Application]:
+    sqlite_files.make(tmp_path / "workbell.db")
     app = Application(tmp_path)
     with app.bell:
         yield app

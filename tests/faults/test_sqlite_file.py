@@ -70,9 +70,9 @@ class TestManyWriters:
             withdrawn = [event["runs"][0] for event in events if event["kind"] == "withdrawn"]
             assert bell.store.find_runs(withdrawn) == {}
 
-    def test_opened_for_the_first_time_by_many(self, tmp_path: Path, path: Path, sqlite_url: str) -> None:
+    def test_opened_for_the_first_time_by_many(self, tmp_path: Path, path: Path, empty_sqlite_url: str) -> None:
         """The file and its tables are made once, whoever comes first."""
-        with Site(tmp_path, sqlite_url) as site:
+        with Site(tmp_path, empty_sqlite_url) as site:
             site.open_gate("begin")
             site.open_gate("end")
             processes = [site.start("stores", program="file_writers") for _ in range(4)]

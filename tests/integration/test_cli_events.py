@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused, command, environment
+from tests.support.sqlite_files import SqliteFiles
 from workbell import Retry, Workbell
 from workbell.cli.events.remedy import remedy
 from workbell.model.event import Event
@@ -22,10 +23,10 @@ URL = "sqlite:///own.db"
 
 
 @pytest.fixture
-def bell(folder: Folder) -> Iterator[Workbell]:
+def bell(folder: Folder, sqlite_files: SqliteFiles) -> Iterator[Workbell]:
     """The store of the folder, with two processors and three triggers."""
     folder.write("workbell.toml", f'url = "{URL}"\nproject = "shop"\n')
-    with Workbell(f"sqlite:///{folder.path}/own.db") as bell:
+    with Workbell(sqlite_files.make(folder.path / "own.db")) as bell:
 
         @bell.processor("mail")
         def mail(event: Event) -> dict[str, Any]:

@@ -6,11 +6,13 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
+from tests.support.sqlite_files import SqliteFiles
 from workbell import Workbell
 
 
 @pytest.fixture
-def project(folder: Folder) -> Folder:
+def project(folder: Folder, sqlite_files: SqliteFiles) -> Folder:
+    sqlite_files.make(folder.path / "workbell.db")
     folder.write("workbell.toml", "")
     limits = 'concurrency = 3\nconcurrency_key = "to"\nrate = "100/m"\n'
     folder.write("jobs/send.py", f'schedule = "@hourly"\nqueue = "mail"\n{limits}def run(to="all"): ...\n')

@@ -18,6 +18,7 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused, command, environment
+from tests.support.sqlite_files import SqliteFiles
 from tests.support.waiting import until
 from workbell import Context, Retry, Run, Status, Workbell
 from workbell.model.ids import new_id
@@ -28,10 +29,10 @@ URL = "sqlite:///own.db"
 
 
 @pytest.fixture
-def bell(folder: Folder) -> Iterator[Workbell]:
+def bell(folder: Folder, sqlite_files: SqliteFiles) -> Iterator[Workbell]:
     """The store of the folder, with jobs that work themselves off at a word."""
     folder.write("workbell.toml", f'url = "{URL}"\n')
-    with Workbell(f"sqlite:///{folder.path}/own.db") as bell:
+    with Workbell(sqlite_files.make(folder.path / "own.db")) as bell:
 
         @bell.job
         def greet(ctx: Context, name: str) -> str:

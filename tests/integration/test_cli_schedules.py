@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
+from tests.support.sqlite_files import SqliteFiles
 from workbell import Workbell
 from workbell.engine.materialise import Materialise
 
@@ -16,7 +17,8 @@ ADD = ("schedules", "add", "nightly", "--job", "send")
 
 
 @pytest.fixture
-def project(folder: Folder) -> Folder:
+def project(folder: Folder, sqlite_files: SqliteFiles) -> Folder:
+    sqlite_files.make(folder.path / "workbell.db")
     folder.write("workbell.toml", 'timezone = "Europe/Paris"\n')
     folder.write("jobs/send.py", 'schedule = "@hourly"\ndef run(to="all"): ...\n')
     return folder
@@ -137,6 +139,7 @@ def test_pause_resume_remove(project: Folder) -> None:
 
 
 def test_looking_makes_no_store(project: Folder) -> None:
+    (project.path / "workbell.db").unlink()
     assert "no schedules yet" in project.call("schedules", "list").out
     assert_refused(project.call("schedules", "pause", "nightly"), 4, "'nightly'")
     assert not list(project.path.glob("*.db*"))

@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
+from tests.support.sqlite_files import SqliteFiles
 from workbell import Workbell
 from workbell.model.event import Event
 from workbell.testing import drain
@@ -31,7 +32,8 @@ ADD = ("triggers", "add", "mails", "--pattern", "posts.*", "--processor", "mail"
 
 
 @pytest.fixture
-def project(folder: Folder) -> Folder:
+def project(folder: Folder, sqlite_files: SqliteFiles) -> Folder:
+    sqlite_files.make(folder.path / "workbell.db")
     folder.write("workbell.toml", 'app = "shop:bell"\n')
     folder.write("shop.py", APP)
     return folder

@@ -11,6 +11,7 @@ import pytest
 from tests.integration.conftest import Folder
 from tests.support.command_line import Answer, assert_refused
 from tests.support.hooks import Hooks
+from tests.support.sqlite_files import SqliteFiles
 from tests.support.waiting import until
 from workbell import Run, Workbell
 from workbell.client import Client
@@ -31,7 +32,8 @@ def hooks() -> Iterator[Hooks]:
 
 
 @pytest.fixture
-def bell(folder: Folder) -> Iterator[Workbell]:
+def bell(folder: Folder, sqlite_files: SqliteFiles) -> Iterator[Workbell]:
+    sqlite_files.make(folder.path / "own.db")
     folder.write("workbell.toml", TOML)
     with Workbell() as bell:
         yield bell

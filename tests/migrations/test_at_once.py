@@ -29,9 +29,9 @@ store.close()
 """
 
 
-@pytest.fixture(params=["sqlite", "empty_postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def new_url(request: pytest.FixtureRequest) -> str:
-    url: str = request.getfixturevalue(f"{request.param}_url")
+    url: str = request.getfixturevalue(f"empty_{request.param}_url")
     return url
 
 

@@ -30,10 +30,10 @@ def version(request: pytest.FixtureRequest) -> int:
     return found
 
 
-@pytest.fixture(params=["sqlite", "empty_postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def old_url(request: pytest.FixtureRequest, version: int, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store as an earlier version made it."""
-    url: str = request.getfixturevalue(f"{request.param}_url")
+    url: str = request.getfixturevalue(f"empty_{request.param}_url")
     with monkeypatch.context() as past:
         past.setattr(migrate, "migrations", lambda engine: migrations(engine)[:version])
         for name in ("OLDEST", "NEWEST", "OLDEST_READER"):

@@ -34,11 +34,11 @@ def path_of(url: str) -> str:
 
 
 @pytest.fixture
-def sqlite_columns(sqlite_url: str) -> Iterator[sqlite3.Connection]:
-    store = open_store(sqlite_url)
+def sqlite_columns(empty_sqlite_url: str) -> Iterator[sqlite3.Connection]:
+    store = open_store(empty_sqlite_url)
     store.migrate()
     store.close()
-    connection = sqlite3.connect(path_of(sqlite_url))
+    connection = sqlite3.connect(path_of(empty_sqlite_url))
     yield connection
     connection.close()
 
@@ -70,7 +70,7 @@ def by_hand(request: pytest.FixtureRequest) -> Iterator[Store]:
     """A store whose tables were made by running the dump."""
     text = migrate.dump(request.param)
     if request.param == "sqlite":
-        url: str = request.getfixturevalue("sqlite_url")
+        url: str = request.getfixturevalue("empty_sqlite_url")
         connection = sqlite3.connect(path_of(url))
         connection.executescript(text)
         connection.close()

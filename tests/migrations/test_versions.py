@@ -12,10 +12,10 @@ from workbell.stores.sql_store import SqlStore
 from workbell.testing.contracts.making import add, claim, request
 
 
-@pytest.fixture(params=["sqlite", "empty_postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def new_url(request: pytest.FixtureRequest) -> str:
     """A store that has no tables yet."""
-    url: str = request.getfixturevalue(f"{request.param}_url")
+    url: str = request.getfixturevalue(f"empty_{request.param}_url")
     return url
 
 
@@ -111,9 +111,9 @@ def opened_once(url: str) -> None:
     store.close()
 
 
-def test_every_store_has_an_identity_of_its_own(sqlite_url: str, postgres_url: str) -> None:
+def test_every_store_has_an_identity_of_its_own(empty_sqlite_url: str, postgres_url: str) -> None:
     found = set()
-    for url in (sqlite_url, postgres_url):
+    for url in (empty_sqlite_url, postgres_url):
         store = opened(url)
         store.check()
         found.add(versions(store)["store_id"])

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from tests.support.databases import Databases
+from tests.support.sqlite_files import SqliteFiles
 from workbell.app import open_store
 from workbell.errors import DuplicateRun
 from workbell.model import state
@@ -243,14 +244,13 @@ def exercise(open_subject: Callable[[], Any], examples: int) -> None:
     run_state_machine_as_test(lambda: StoreMachine(open_subject), settings=chosen)
 
 
-def test_sqlite_behaves_as_memory_does(tmp_path: Path) -> None:
+def test_sqlite_behaves_as_memory_does(tmp_path: Path, sqlite_files: SqliteFiles) -> None:
     numbers = iter(range(10**9))
 
     @contextmanager
     def fresh() -> Iterator[Store]:
         path = tmp_path / f"{next(numbers)}.db"
-        store = open_store(f"sqlite:///{path}")
-        store.check()
+        store = open_store(sqlite_files.make(path))
         try:
             yield store
         finally:

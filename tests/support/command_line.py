@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import workbell
-
-SOURCE = Path(workbell.__file__).parents[1]
+from . import warm
+from .warm import SOURCE
 
 
 class Answer(NamedTuple):
@@ -32,9 +30,7 @@ def command(*arguments: str) -> list[str]:
 
 def call(folder: Path, *arguments: str, **extra: str) -> Answer:
     """Run a command to its end."""
-    done = subprocess.run(
-        command(*arguments), cwd=folder, env=environment(**extra), capture_output=True, text=True, timeout=90
-    )
+    done = warm.run("workbell", *arguments, folder=folder, environment=environment(**extra))
     return Answer(done.returncode, done.stdout, done.stderr)
 
 

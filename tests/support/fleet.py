@@ -26,7 +26,7 @@ class Fleet(Site):
 
     def supervise(self, command: str = "worker", *options: str, app: str = APP) -> Supervisor:
         """`worker --processes N`, or `start --workers N` with a scheduler."""
-        return self.start(command, "--app", app, *options, program="supervised")
+        return self.start_cold(command, "--app", app, *options, program="supervised")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -12,14 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-import workbell
-
+from . import warm
 from .recorder import Event, Recorder, read_from
 from .waiting import until
+from .warm import PACKAGE, SOURCE, TOP
 
-PACKAGE = __package__ or "support"
-TOP = Path(__file__).resolve().parents[len(PACKAGE.split("."))]
-SOURCE = Path(workbell.__file__).parents[1]
+Process = subprocess.Popen[bytes] | warm.Process
 FAST = {"LEASE": "1", "SWEEP": "0.2", "POLL": "0.05", "GRACE": "10"}
 
 
@@ -32,28 +30,38 @@ class Site:
         self.log = folder / "log.txt"
         self.gates = folder / "gates"
         self.gates.mkdir()
-        self.started_here: list[subprocess.Popen[bytes]] = []
+        self.started_here: list[Process] = []
         self._events: list[Event] = []
         self._read_to = 0
         self._settings = FAST | settings
 
-    def start(self, *arguments: str, program: str = "worker_app") -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, program: str = "worker_app") -> Process:
+        module = f"{PACKAGE}.{program}"
+        with self.log.open("ab") as log:
+            process = warm.start(module, *arguments, folder=self.gates, environment=self.environment(), out=log)
+        self.started_here.append(process)
+        return process
+
+    def start_cold(self, *arguments: str, program: str) -> subprocess.Popen[bytes]:
+        """In the usual way: for those that start others in their own image."""
         return self.run_command([sys.executable, "-m", f"{PACKAGE}.{program}", *arguments])
 
     def run_command(self, command: list[str]) -> subprocess.Popen[bytes]:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("WORKBELL_")}
-        environment["WORKBELL_HTTP"] = "false"  # a test that wants it says so
-        environment |= {f"WORKBELL_{name}": value for name, value in self._settings.items()}
-        environment |= {"WORKBELL_URL": self.url, "RECORDING": str(self.recorder.path), "GATES": str(self.gates)}
-        environment["PYTHONPATH"] = os.pathsep.join([str(SOURCE), str(TOP)])
         with self.log.open("ab") as log:
             process = subprocess.Popen(
-                command, env=environment, cwd=self.gates, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                command, env=self.environment(), cwd=self.gates, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         self.started_here.append(process)
         return process
 
-    def worker(self) -> subprocess.Popen[bytes]:
+    def environment(self) -> dict[str, str]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("WORKBELL_")}
+        environment["WORKBELL_HTTP"] = "false"  # a test that wants it says so
+        environment |= {f"WORKBELL_{name}": value for name, value in self._settings.items()}
+        environment |= {"WORKBELL_URL": self.url, "RECORDING": str(self.recorder.path), "GATES": str(self.gates)}
+        return environment | {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(TOP)])}
+
+    def worker(self) -> Process:
         return self.start("worker")
 
     def await_ready(self, *workers: subprocess.Popen[bytes]) -> None:
@@ -107,14 +115,14 @@ class Site:
             print(self.logged()[-4000:])
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
+def kill(process: Process) -> None:
     """kill -9, also of a stopped process; and wait until it is gone."""
     if process.poll() is None:
         process.send_signal(signal.SIGKILL)
     process.wait(30)
 
 
-def freeze(process: subprocess.Popen[bytes], database: Path | None = None) -> None:
+def freeze(process: Process, database: Path | None = None) -> None:
     freeze_pid(process.pid, database)
 
 
@@ -125,7 +133,7 @@ def freeze_pid(pid: int, database: Path | None = None) -> None:
         until(lambda: state(pid) in "Tt", f"process {pid} to stop")
 
 
-def thaw(process: subprocess.Popen[bytes]) -> None:
+def thaw(process: Process) -> None:
     process.send_signal(signal.SIGCONT)
 
 

@@ -54,18 +54,18 @@ class Verified:
 
     def check(self, text: str) -> Token | None:
         """The token that a text is, if it is valid now."""
-        if not is_token(text):
-            return None
         key = hash_of(text)
         found = self._remembered(key)
+        if found is None and not is_token(text):
+            return None
         return self._of(self._ask(key) if found is None else found)
 
     async def acheck(self, text: str) -> Token | None:
         """The same; a thread is asked only where the store must be."""
-        if not is_token(text):
-            return None
         key = hash_of(text)
         found = self._remembered(key)
+        if found is None and not is_token(text):
+            return None
         return self._of(await self._client.hop(self._look, key) if found is None else found)
 
     def forget(self, token_id: str) -> None:

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from workbell.errors import WorkbellError
 from workbell.http import problems
@@ -22,6 +23,7 @@ from workbell.http.routes.sockets import SOCKET_ROUTES
 from workbell.http.routing import PREFIX
 from workbell.http.schemas.all import BODIES
 from workbell.http.service import Service
+from workbell.http.shortcut import Application
 from workbell.version import __version__
 
 DESCRIPTION = """Everything that Workbell can do, over HTTP.
@@ -40,7 +42,7 @@ def make_app(service: Service) -> FastAPI:
         yield
         await service.close()
 
-    app = FastAPI(
+    app = Application(
         title="Workbell",
         version=__version__,
         description=DESCRIPTION,
@@ -55,11 +57,14 @@ def make_app(service: Service) -> FastAPI:
     app.state.service = service
     for routes in ROUTES:
         app.router.routes.extend(routes.listed)
+        for route in routes.listed:
+            app.shorten(route, service)
     app.router.routes.extend([*PLAIN_ROUTES, *SOCKET_ROUTES, *PAGE_ROUTES])
     app.add_exception_handler(WorkbellError, problems.on_workbell_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid)
     app.add_exception_handler(pydantic.ValidationError, problems.on_invalid)
     app.add_exception_handler(HTTPException, problems.on_http)
+    app.add_exception_handler(ClientDisconnect, problems.on_gone)
     app.add_exception_handler(Exception, problems.on_crash)
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
     app.add_middleware(Gate, service=service)

@@ -119,6 +119,11 @@ async def on_http(_request: Request, error: Exception) -> Response:
     return problem(error.status_code, names.get(error.status_code, "InvalidRequest"), title, detail, error.headers)
 
 
+async def on_gone(_request: Request, _error: Exception) -> Response:
+    """The caller has left while its body was read: nobody hears this, but the log has a status for it."""
+    return Response(status_code=499)
+
+
 async def on_crash(request: Request, error: Exception) -> Response:
     """An error in Workbell itself: the log has it, the caller does not."""
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)

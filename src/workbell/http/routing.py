@@ -67,8 +67,9 @@ class Guarded(APIRoute):
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **settings: Any) -> None:
+        self.is_direct = _takes_request_alone(endpoint)
         super().__init__(path, endpoint, **settings)
-        if _takes_request_alone(endpoint):
+        if self.is_direct:
             self.app = _direct(self.get_route_handler())
 
     def matches(self, scope: ConnectionScope) -> tuple[Match, ConnectionScope]:
@@ -81,7 +82,7 @@ class Guarded(APIRoute):
         return match, found
 
     def get_route_handler(self) -> Handler:
-        handle = self.endpoint if _takes_request_alone(self.endpoint) else super().get_route_handler()
+        handle = self.endpoint if self.is_direct else super().get_route_handler()
         guard: Guard = self.endpoint.guard  # type: ignore[attr-defined]
 
         takes_json = self.body_field is not None

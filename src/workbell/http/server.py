@@ -19,6 +19,7 @@ from workbell.http.sockets.protocol import SocketProtocol
 log = logging.getLogger("workbell.http")
 
 FRAME = 64 * 1024  # bytes of one message on a socket
+LAST_WORDS = 0.2  # seconds for sockets to be told
 LAST_ANSWERS = 0.5  # seconds that requests have to end, when we are stopped
 
 
@@ -67,6 +68,7 @@ class Listening:
         if self._task is None:
             return
         self.service.stop()
+        await self._end_sockets()
         self._server.should_exit = True
         done, _ = await asyncio.wait({self._task}, timeout=LAST_ANSWERS)
         if not done:
@@ -76,3 +78,10 @@ class Listening:
         await asyncio.gather(self._task, return_exceptions=True)
         await self.service.close()
         self._socket.close()
+
+    async def _end_sockets(self) -> None:
+        """Let them be told that we go away, before the server ends what is left in its own words."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS):
+                while len(self.service.hub):
+                    await asyncio.sleep(0.005)
