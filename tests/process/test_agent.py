@@ -49,9 +49,9 @@ async def quick(ctx: Context, number: int) -> dict:
 @bell.job
 def gated(ctx: Context, gate: str) -> str:
     note(ctx)
-    while not (here / gate).exists() and not ctx.canceled:
+    while not (here / gate).exists():  # whatever it is asked: what returns has not been handed back
         time.sleep(0.005)
-    return "canceled" if ctx.canceled else "passed"
+    return "passed"
 
 
 @bell.job(retry=None)

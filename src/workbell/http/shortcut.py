@@ -33,7 +33,7 @@ class Application(FastAPI):
     def shorten(self, route: Guarded, service: Service) -> None:
         """Reach a route directly, if it can be."""
         if route.is_direct and "{" not in route.path:
-            for method in route.methods:
+            for method in route.methods or ():
                 self.direct[method, route.path] = Gate(_Direct(self, route), service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
