@@ -134,7 +134,9 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         if not isinstance(payload, dict):
             raise InvalidPayload(f"job {job}: the payload must be a dict of arguments, got {type(payload).__name__}.")
         if job in BUILT_IN:
-            raise InvalidOption(f"job {job}: Workbell enqueues it itself, for an event; see bell.webhooks.")
+            raise InvalidOption(
+                f"job {job}: it is Workbell's own, which enqueues it itself; see bell.webhooks and bell.bulk."
+            )
         known = self.registry.find(job)
         if known is not None:
             return known.name, known.queue, known.signature.encode(payload), known.limits

@@ -217,6 +217,6 @@ def test_what_cannot_be_retried_for_lack_of_its_event(scene: Scene, sender: Pret
 
 def test_nobody_enqueues_a_delivery_by_hand(scene: Scene) -> None:
     endpoint, _ = scene.webhooks.add(URL, patterns="posts.*")
-    with pytest.raises(InvalidOption, match=r"Workbell enqueues it itself, for an event; see bell.webhooks"):
+    with pytest.raises(InvalidOption, match=r"Workbell's own, which enqueues it itself; see bell.webhooks"):
         scene.bell.enqueue("webhook-delivery", {"endpoint": endpoint.id})
     assert scene.webhooks.deliveries(endpoint.id) == []
