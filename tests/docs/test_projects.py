@@ -24,6 +24,7 @@ import pytest
 
 from tests.docs.pages import PAGES, STEP, Block, all_blocks, name_of, plain_environment, text_of
 from tests.docs.shell import SHIM, Shell, commands, pairs
+from tests.support import warm
 from tests.support.waiting import until
 
 ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{8}\b")
@@ -98,9 +99,7 @@ class Terminal:
             if lines[place].startswith("$ cd "):
                 folder /= lines[place].removeprefix("$ cd ")
                 continue
-            done = subprocess.run(
-                arguments(lines[place]), cwd=folder, env=self.environment, capture_output=True, text=True, timeout=60
-            )
+            done = warm.run("workbell", *arguments(lines[place])[3:], folder=folder, environment=self.environment)
             printed = done.stdout + done.stderr
             assert done.returncode == (code if end == len(lines) else 0), printed
             shown = [normal(line) for line in printed.splitlines()]

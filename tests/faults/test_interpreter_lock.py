@@ -16,8 +16,8 @@ from workbell import Status, Workbell
 from workbell.model.run import LIVE
 
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
-LEASE = 1.5  # longer than the machine may leave a process alone while other tests run
-HELD = (10 if SOAK else 4) * LEASE
+LEASE = 3.0  # longer than a busy machine may leave a process, or its database, alone
+HELD = (10 if SOAK else 2.2) * LEASE
 
 
 @pytest.mark.timeout(110)
