@@ -15,7 +15,8 @@ help: ## show this list
 run: $(VENV)/installed ## run the example shop until Ctrl-C
 	@cd examples/first && exec $(BIN)/workbell dev --start open_shop
 
-test: $(VENV)/installed-dev ## run all tests (PostgreSQL comes along)
+test: $(VENV)/installed-dev ## run all tests (PostgreSQL comes along; as root on Debian, Chromium too)
+	@$(BIN)/python tests/support/chromium.py
 	$(PYTEST)
 
 check: $(VENV)/installed-dev ## lint, format, types and the arrows between the modules

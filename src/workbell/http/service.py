@@ -20,6 +20,7 @@ from workbell.http.measured import Measured
 from workbell.http.metrics import Metrics
 from workbell.http.origins import allowed_hosts, host_is_allowed, origin_is_allowed
 from workbell.http.sockets.hub import Hub
+from workbell.http.tally_chart import TallyChart
 from workbell.jobs_engine import JobsEngine
 from workbell.model.access import EVERY_TENANT, Access, Scope, access_of
 from workbell.model.job import name as checked_name
@@ -75,6 +76,7 @@ class Service:
         self.ear = Ear(self.client.store)
         self.waiting_agents = Waiting(self.client.store, self.client.hop, self.ear.listen, self.stopping)
         self.hub = Hub(self)
+        self.tally_chart = TallyChart()
 
     def be_here(self) -> None:
         """Serve on this event loop. An application may be started again on another one, as every test client does; then
@@ -117,13 +119,13 @@ class Service:
             found = self.auth(connection)
             access = await found if isinstance(found, Awaitable) else found
             if access is not None:
-                self._check_origin(connection)
+                self.check_origin(connection)
                 return access
         text = _bearer(headers.get("authorization"))
         if text is None:
             text = connection.cookies.get(COOKIE) if "cookie" in headers else None
             if text is not None or self._for_all:
-                self._check_origin(connection)  # a browser sends these by itself, whoever's page asks for it
+                self.check_origin(connection)  # a browser sends these by itself, whoever's page asks for it
         if text is None and self._for_all:
             return Access(tenant=EVERY_TENANT, scopes=EVERYTHING, actor="anybody", user_id=0)
         if text is None:
@@ -146,7 +148,8 @@ class Service:
         if wait:
             raise _too_many("Too many requests without a valid token came from this address.", wait)
 
-    def _check_origin(self, connection: HTTPConnection) -> None:
+    def check_origin(self, connection: HTTPConnection) -> None:
+        """A page of another site may have nothing done here."""
         if connection.scope.get("method", "GET") in SAFE and connection.scope["type"] == "http":
             return
         headers = connection.headers

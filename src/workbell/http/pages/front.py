@@ -1,52 +1,76 @@
-"""The front page: who is signed in, and where to go on."""
+"""The front door: whoever is signed in gets the dashboard, everybody else a place to sign in."""
 
 from __future__ import annotations
 
 from html import escape
+from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from workbell.errors import Forbidden, TooMany, Unauthorized
-from workbell.http.pages.login import log_in
+from workbell.http.dashboard.assets import asset
+from workbell.http.dashboard.shell import screen_routes, shell
+from workbell.http.pages.login import log_in, log_in_with
 from workbell.http.pages.page import page, style
 from workbell.http.pages.reference import reference
 from workbell.http.problems import status_of
 from workbell.http.service import service_of
 from workbell.version import __version__
 
-NOBODY = "<p>You are not signed in: <code>workbell tokens url</code> prints an address that signs you in, once.</p>"
+NOBODY = "You are not signed in."
 
 
 async def front(request: Request) -> Response:
-    """Sign in with the token of a printed URL, or say where things are."""
-    service, root = service_of(request), escape(request.scope.get("root_path", ""))
-    text = request.query_params.get("token")
+    """Sign in with the token of a printed URL, or show the dashboard to who is signed in."""
+    service = service_of(request)
+    text = request.query_params.get("token") if request.url.path.endswith("/") else None
     try:
         if text is not None and request.method == "GET":  # who only looks whether there is a page uses nothing up
             return await log_in(service, request, text)
-        access = await service.access_of(request)
-        scopes = ", ".join(sorted(access.scopes)) or "no scopes"
-        who = f"<p>You are signed in: {escape(access.actor)}, {escape(scopes)}.</p>"
-        status = 200
+        await service.access_of(request)
     except (Unauthorized, Forbidden, TooMany) as error:
-        who, status = NOBODY, 200
-        if text is not None:
-            who, status = f"<p>{escape(str(error))}</p>", status_of(error)
+        if text is None and isinstance(error, Unauthorized):
+            return door(request, NOBODY)
+        return door(request, str(error), status_of(error))
+    return shell(request)
+
+
+async def sign_in(request: Request) -> Response:
+    """Sign in with a token that was pasted into the form of the door."""
+    form = parse_qs((await request.body()).decode("utf-8", "replace"))
+    text = "".join(form.get("token", [])).strip()
+    try:
+        return await log_in_with(service_of(request), request, text)
+    except (Unauthorized, Forbidden, TooMany) as error:
+        return door(request, str(error), status_of(error))
+
+
+def door(request: Request, says: str, status: int = 200) -> Response:
+    root = escape(request.scope.get("root_path", ""))
     address = escape(str(request.base_url).rstrip("/"))
-    body = f"""<h1>Workbell</h1><p class="faint">{escape(__version__)}</p>{who}
+    body = f"""<h1>Workbell</h1><p class="faint">{escape(__version__)}</p>
+<p role="status"><strong>{escape(says)}</strong></p>
+<p>This command prints an address that signs you in, once:</p>
+<pre><code>workbell tokens url</code></pre>
+<form method="post" action="{root}/login">
+<label for="token">Or paste a token (<code>workbell tokens create --scope read</code>):</label>
+<p><input id="token" name="token" type="password" autocomplete="off" required maxlength="200" placeholder="wb_…">
+<button>Sign in</button></p></form>
 <h2>The API</h2>
 <p><a href="{root}/docs">Every route</a> · <a href="{root}/openapi.json">OpenAPI</a> ·
 <a href="{root}/healthz">healthz</a> · <a href="{root}/readyz">readyz</a></p>
-<p>A program needs a token: <code>workbell tokens create --scope operate</code>. Then:</p>
 <pre><code>curl {address}/api/v1/runs -H "Authorization: Bearer $TOKEN" \\
   -d '{{"job": "send", "input": {{"to": "a@b.c"}}}}'</code></pre>"""
-    return page(request, "Workbell", body, status)
+    return page(request, "Workbell: sign in", body, status)
 
 
 PAGE_ROUTES: list[BaseRoute] = [
     Route("/", front),
+    Route("/login", sign_in, methods=["POST"]),
     Route("/docs", reference),
     Route("/page.css", style),
+    Route("/static/{digest}/{path:path}", asset),
+    *screen_routes(front),
 ]

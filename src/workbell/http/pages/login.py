@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from workbell.client import Client
 from workbell.errors import Unauthorized
 from workbell.http.service import COOKIE, Service
-from workbell.model.access import EVERY_TENANT, Scope, TokenKind
+from workbell.model.access import EVERY_TENANT, Scope, Token, TokenKind
 
 GOOD_FOR = timedelta(hours=24)  # a URL that nobody has opened
 SESSION = timedelta(days=7)
@@ -39,21 +39,38 @@ async def log_in(service: Service, request: Request, text: str) -> Response:
             "This URL has been used, or its time is over; `workbell tokens url` makes another, and so does a new start "
             "of `workbell dev`."
         )
+    return await _begin(service, request, used)
+
+
+async def log_in_with(service: Service, request: Request, text: str) -> Response:
+    """A session for whoever has a token, with what that token allows. It ends with the token, at the latest."""
+    service.check_origin(request)
+    await service.check_door(request)
+    token = await service.verified.acheck(text)
+    if token is None or token.kind is not TokenKind.API:
+        raise Unauthorized("The token is not valid; it may have expired or been revoked.")
+    return await _begin(service, request, token)
+
+
+async def _begin(service: Service, request: Request, token: Token) -> Response:
+    expires = SESSION
+    if token.kind is TokenKind.API and token.expires_at is not None:
+        expires = min(SESSION, token.expires_at - service.client.store.clock.now())
     session = await service.client.tokens.acreate(
         "browser session",
         kind=TokenKind.SESSION,
-        scopes=used.scopes,
-        tenant=used.tenant,
-        user_id=used.user_id,
-        expires=SESSION,
-        created_by=f"token {used.id}",
+        scopes=token.scopes,
+        tenant=token.tenant,
+        user_id=token.user_id,
+        expires=expires,
+        created_by=f"token {token.id}",
     )
     root = request.scope.get("root_path", "")
     answer = RedirectResponse(f"{root}/", status_code=303)
     answer.set_cookie(
         COOKIE,
         session.text,
-        max_age=int(SESSION.total_seconds()),
+        max_age=int(expires.total_seconds()),
         path=f"{root}/",
         httponly=True,
         samesite="strict",

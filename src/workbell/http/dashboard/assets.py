@@ -1,0 +1,90 @@
+"""The files of the dashboard, as they are sent: read once, compressed once, and kept by browsers until they change.
+
+Their address has a digest of all of them in it, so a browser may keep them for ever, and after an upgrade it never runs
+an old module beside a new one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.errors import NotFound
+from workbell.http.problems import of_error
+
+KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+FOR_EVER = "public, max-age=31536000, immutable"
+DIGITS = 12
+
+
+class Asset(NamedTuple):
+    content: bytes
+    compressed: bytes
+    kind: str
+
+
+class Assets(NamedTuple):
+    """All files by their paths, and the digest that they have together."""
+
+    digest: str
+    by_path: dict[str, Asset]
+
+    @property
+    def modules(self) -> list[str]:
+        return [path for path in self.by_path if path.endswith(".js") and path != "theme.js"]
+
+    @property
+    def styles(self) -> list[str]:
+        """Libraries first, so that ours can say otherwise; then by name, which their numbers are for."""
+        found = [path for path in self.by_path if path.endswith(".css")]
+        return sorted(found, key=lambda path: (not path.startswith("vendor/"), path))
+
+
+@cache
+def assets() -> Assets:
+    found = {path: _read(path, file) for path, file in sorted(_walk(files("workbell.http.dashboard") / "static", ""))}
+    digest = hashlib.sha256()
+    for path, asset in found.items():
+        digest.update(f"{path} {len(asset.content)} ".encode() + asset.content)
+    return Assets(digest.hexdigest()[:DIGITS], found)
+
+
+def _walk(folder: Traversable, before: str) -> Iterator[tuple[str, Traversable]]:
+    for entry in folder.iterdir():
+        path = f"{before}{entry.name}"
+        if entry.is_dir():
+            yield from _walk(entry, f"{path}/")
+        elif _kind(path) is not None:
+            yield path, entry
+
+
+def _kind(path: str) -> str | None:
+    return KINDS.get(path[path.rfind(".") :])
+
+
+def _read(path: str, file: Traversable) -> Asset:
+    content = file.read_bytes()
+    return Asset(content, gzip.compress(content, mtime=0), _kind(path) or "")
+
+
+async def asset(request: Request) -> Response:
+    """One file. The digest is there for the browser's memory only: after an upgrade, a page that is still open gets
+    what there is now."""
+    found = assets().by_path.get(request.path_params["path"])
+    if found is None:
+        return of_error(NotFound("There is no such file of the dashboard; load the page again."))
+    headers = {"Cache-Control": FOR_EVER, "Vary": "Accept-Encoding"}
+    if request.path_params["digest"] != assets().digest:
+        headers["Cache-Control"] = "no-store"
+    content = found.content
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        content, headers["Content-Encoding"] = found.compressed, "gzip"
+    return Response(content, media_type=found.kind, headers=headers)

@@ -1,0 +1,60 @@
+"""The page that the dashboard's modules fill: it names them, and says where the service lies. No inline script."""
+
+from __future__ import annotations
+
+from html import escape
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from workbell.http.dashboard.assets import assets
+
+# Our own files and our own service, nothing else: what a hostile name or log line could bring in is refused anyway.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+# The first part of the paths that are screens; `app.js` says which.
+SCREENS = (
+    "runs",
+    "jobs",
+    "schedules",
+    "events",
+    "webhooks",
+    "queues",
+    "workers",
+    "notifications",
+    "tokens",
+    "tenants",
+    "audit",
+    "doctor",
+)
+
+
+def shell(request: Request) -> Response:
+    """The page, wherever the service is mounted."""
+    root = escape(request.scope.get("root_path", ""))
+    known = assets()
+    base = f"{root}/static/{known.digest}"
+    styles = "".join(f'<link rel="stylesheet" href="{base}/{path}">' for path in known.styles)
+    # All at once: a browser would else find them one import after the other.
+    modules = "".join(f'<link rel="modulepreload" href="{base}/{path}">' for path in known.modules)
+    text = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Workbell</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="workbell-root" content="{root}">'
+        f'<link rel="icon" href="{base}/bell.svg" type="image/svg+xml">{styles}'
+        f'<script src="{base}/theme.js"></script>{modules}'
+        f'<script type="module" src="{base}/main.js"></script></head>'
+        '<body><div id="app"><p class="loading">Loading …</p></div>'
+        "<noscript><p>The dashboard needs JavaScript. The command line shows the same: <code>workbell --help</code>."
+        "</p></noscript></body></html>"
+    )
+    return HTMLResponse(text, headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
+
+
+def screen_routes(endpoint: object) -> list[BaseRoute]:
+    """A path for each screen, and for what lies below it."""
+    paths = [path for name in SCREENS for path in (f"/{name}", f"/{name}/{{rest:path}}")]
+    return [Route(path, endpoint, methods=["GET"]) for path in paths]  # type: ignore[arg-type]

@@ -1,0 +1,79 @@
+// The HTTP API: one function a method. What goes wrong is a `Problem` with the server's own words.
+import { parse, stringify } from "./json.js";
+import { currentQuery, root } from "./router.js";
+import { shared } from "./store.js";
+
+const DEADLINE = 30_000;
+
+/** Whether the session is over; the frame says so and stops asking. */
+export const signedOut = shared(false);
+
+/** What the server, or the way to it, has to say against a request. */
+export class Problem extends Error {
+  constructor(message, status = 0, code = "") {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+const get = (path, query = {}, options = {}) => send("GET", path, query, undefined, options);
+const post = (path, body, options) => send("POST", path, {}, body ?? {}, options);
+const put = (path, body, options) => send("PUT", path, {}, body, options);
+const patch = (path, body, options) => send("PATCH", path, {}, body, options);
+const remove = (path, options) => send("DELETE", path, {}, undefined, options);
+
+/** `api.get("/runs", {status: "failed"})`, `api.post("/runs", {job: "send"})`, … Paths begin below /api/v1. */
+export const api = { get, post, put, patch, remove };
+
+/** A part of a path: names may hold any characters. */
+export const part = encodeURIComponent;
+
+/** The full address of a path, for people who want to copy it. */
+export const addressOf = (path, query = {}) => `${location.origin}${root}/api/v1${path}${queryText(query)}`;
+
+function queryText(query) {
+  const words = new URLSearchParams();
+  const tenant = currentQuery().get("tenant");
+  for (const [name, value] of Object.entries(tenant ? { ...query, tenant } : query)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== null && one !== "") words.append(name, one);
+    }
+  }
+  const text = words.toString();
+  return text ? `?${text}` : "";
+}
+
+/** `options.signal` ends it early; `options.headers` are sent as well; `options.whole` answers `{body, headers}`. */
+async function send(method, path, query, body, { signal, headers = {}, whole = false } = {}) {
+  const deadline = AbortSignal.timeout(DEADLINE);
+  const address = `${root}/api/v1${path}${queryText(query)}`;
+  const request = {
+    method,
+    headers: body === undefined ? headers : { "Content-Type": "application/json", ...headers },
+    body: body === undefined ? undefined : stringify(body),
+    credentials: "same-origin",
+    signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+  };
+  let answer, text;
+  try {
+    answer = await fetch(address, request);
+    text = await answer.text();
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Problem("The server does not answer. Is it running? The page tries again by itself.");
+  }
+  if (answer.status === 401) signedOut.set(true);
+  if (!answer.ok) throw problemOf(answer.status, text);
+  const found = text ? parse(text) : null;
+  return whole ? { body: found, headers: answer.headers } : found;
+}
+
+function problemOf(status, text) {
+  try {
+    const told = JSON.parse(text);
+    return new Problem(told.detail || told.title || `The server answered ${status}.`, status, told.type ?? "");
+  } catch {
+    return new Problem(`The server answered ${status}.`, status);
+  }
+}

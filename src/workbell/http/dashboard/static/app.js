@@ -1,0 +1,78 @@
+// The frame around every screen: navigation, the bar on top, and which screen an address means.
+import { signedOut } from "./api.js";
+import { Confirmations } from "./components/dialog.js";
+import { Shortcuts } from "./components/shortcuts.js";
+import { Toasts } from "./components/toasts.js";
+import { TopBar } from "./components/top-bar.js";
+import { Reloads } from "./components/reloads.js";
+import { Link, to, useLocation } from "./router.js";
+import { useSession } from "./session.js";
+import { html, useEffect, useRef, useState } from "./ui.js";
+import { SCREENS } from "./screens.js";
+
+export function App() {
+  const { parts } = useLocation();
+  const [open, setOpen] = useState(false);
+  const main = useRef(null);
+  const name = parts[0] ?? "";
+  const address = parts.join("/");
+  const screen = SCREENS.find((one) => one.path === name);
+  const first = useRef(true);
+
+  useEffect(() => {
+    setOpen(false);
+    // After a step to another screen the focus goes there too, as it does when a page is loaded.
+    if (!first.current) main.current?.focus({ preventScroll: true });
+    first.current = false;
+  }, [address]);
+
+  return html`
+    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>Skip to the content</a>
+    <div class="frame ${open ? "nav-open" : ""}">
+      <${Navigation} current=${name} />
+      <div class="column">
+        <${TopBar} open=${open} toggle=${() => setOpen(!open)} />
+        <${SignedOut} />
+        <${Reloads} />
+        <main id="main" ref=${main} tabindex="-1">
+          ${screen ? html`<${screen.show} key=${address} parts=${parts.slice(1)} />` : html`<h1>There is no such page</h1>`}
+        </main>
+      </div>
+    </div>
+    <${Toasts} />
+    <${Confirmations} />
+    <${Shortcuts} />
+  `;
+}
+
+function Navigation({ current }) {
+  const may = useSession().may;
+  const groups = [...new Set(SCREENS.map((one) => one.group))];
+  return html`
+    <nav class="nav" id="nav" aria-label="Screens">
+      <${Link} class="brand" to=${to([])} aria-label="Workbell, overview"><${Bell} /> Workbell<//>
+      ${groups.map(
+        (group) => html`
+          <ul key=${group}>
+            ${SCREENS.filter((one) => one.group === group && may.includes(one.needs ?? "read")).map(
+              (one) => html`<li key=${one.path}>
+                <${Link} to=${to(one.path ? [one.path] : [])} aria-current=${one.path === current ? "page" : undefined}>${one.name}<//>
+              </li>`,
+            )}
+          </ul>
+        `,
+      )}
+    </nav>
+  `;
+}
+
+const Bell = () => html`<svg class="bell" viewBox="0 0 32 32" width="24" height="24" aria-hidden="true">
+  <rect width="32" height="32" rx="8" /><path d="M16 6a7 7 0 0 0-7 7v5l-2 4h18l-2-4v-5a7 7 0 0 0-7-7z" /><circle cx="16" cy="25" r="2.5" />
+</svg>`;
+
+function SignedOut() {
+  if (!signedOut.use()) return null;
+  return html`<p class="trouble" role="alert">
+    You are signed out. <code>workbell tokens url</code> prints an address that signs you in again.
+  </p>`;
+}

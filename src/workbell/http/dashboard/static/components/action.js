@@ -1,0 +1,36 @@
+// A button that has the server do something: hidden from who may not, busy while it is done, telling what came of it.
+import { useMay } from "../session.js";
+import { html, useState } from "../ui.js";
+import { confirm } from "./dialog.js";
+import { toast } from "./toasts.js";
+
+/**
+ * `run` is async; what it returns, if it is a text, is shown as a message. `ask` ({title, text, action}) is a question
+ * before it, for what cannot be taken back. `needs` is the scope.
+ */
+export function Action({ label, run, ask, needs = "operate", look = "", title, disabled = false }) {
+  const may = useMay(needs);
+  const [busy, setBusy] = useState(false);
+  if (!may) return null;
+  const act = async () => {
+    if (ask && !(await confirm(typeof ask === "function" ? await ask() : ask))) return;
+    setBusy(true);
+    await attempt(run);
+    setBusy(false);
+  };
+  return html`<button type="button" class=${look} title=${title} disabled=${busy || disabled} aria-busy=${busy} onClick=${act}>
+    ${label}
+  </button>`;
+}
+
+/** Do it, and show what came of it; whether it worked. */
+export async function attempt(run) {
+  try {
+    const text = await run();
+    if (typeof text === "string") toast(text);
+    return true;
+  } catch (problem) {
+    toast(problem.message, { bad: true });
+    return false;
+  }
+}

@@ -1,0 +1,67 @@
+// A chart over time with the same numbers as a table behind it, and a sentence for who sees neither.
+import uPlot from "../vendor/uplot.js";
+import { theme, zone } from "../preferences.js";
+import { timeText } from "../times.js";
+import { html, useEffect, useRef } from "../ui.js";
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/**
+ * `at`: times as the API tells them; `series`: [{name, values, colour: "--good", fill}]. `summary` is the sentence.
+ * The chart is drawn anew only if what it is made of changes; new numbers are put into it.
+ */
+export function Chart({ title, at, series, summary, height = 200 }) {
+  const frame = useRef(null);
+  const plot = useRef(null);
+  const choice = zone.use();
+  const look = theme.use();
+  const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+  const data = [at.map((one) => new Date(one).getTime() / 1000), ...series.map((one) => one.values)];
+  const shape = JSON.stringify([series.map((one) => one.name), choice, look, dark]);
+
+  useEffect(() => {
+    const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
+    const made = new uPlot(
+      {
+        width: frame.current.clientWidth || 600,
+        height,
+        legend: { show: false },
+        cursor: { drag: { x: false, y: false } },
+        tzDate: (seconds) => (choice === "utc" ? uPlot.tzDate(new Date(seconds * 1000), "UTC") : new Date(seconds * 1000)),
+        scales: { y: { range: (_plot, _low, high) => [0, Math.max(high ?? 0, 1) * 1.1] } },
+        axes: [{ ...axis, values: [[3600, "{HH}:{mm}"], [60, "{HH}:{mm}"], [1, "{HH}:{mm}:{ss}"]].map(([step, text]) => [step, text, null, null, null, null, null, null, 1]) }, { ...axis, size: 52 }],
+        series: [{}, ...series.map((one) => ({ label: one.name, stroke: colour(one.colour), width: 2, fill: one.fill ? `${colour(one.colour)}22` : undefined, points: { show: false } }))],
+      },
+      data,
+      frame.current,
+    );
+    plot.current = made;
+    const resized = new ResizeObserver(() => made.setSize({ width: frame.current?.clientWidth || 600, height }));
+    resized.observe(frame.current);
+    return () => {
+      resized.disconnect();
+      made.destroy();
+    };
+  }, [shape]);
+  useEffect(() => plot.current?.setData(data));
+
+  return html`
+    <figure class="chart">
+      <div ref=${frame} class="chart-frame" role="img" aria-label=${`${title}. ${summary}`}></div>
+      <figcaption>
+        <span class="chart-legend">${series.map((one) => html`<span key=${one.name}><i class="dot" style=${{ background: `var(${one.colour})` }}></i>${one.name}</span>`)}</span>
+        <span class="faint">${summary}</span>
+      </figcaption>
+      <details>
+        <summary>As a table</summary>
+        <div class="chart-table" tabindex="0" role="region" aria-label=${`${title}, as a table`}>
+          <table>
+            <caption class="visually-hidden">${title}</caption>
+            <thead><tr><th scope="col">time</th>${series.map((one) => html`<th key=${one.name} scope="col" class="number">${one.name}</th>`)}</tr></thead>
+            <tbody>${at.map((one, place) => html`<tr key=${one}><th scope="row">${timeText(one, choice)}</th>${series.map((line) => html`<td key=${line.name} class="number">${line.values[place]}</td>`)}</tr>`)}</tbody>
+          </table>
+        </div>
+      </details>
+    </figure>
+  `;
+}

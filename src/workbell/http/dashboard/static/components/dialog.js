@@ -1,0 +1,77 @@
+// Dialogs: the browser's own <dialog>, which keeps the focus inside, closes with Escape and gives the focus back.
+import { shared } from "../store.js";
+import { html, useEffect, useId, useRef, useState } from "../ui.js";
+
+/** A dialog that is open as long as it is rendered. `onClose` is called by Escape and by the button. */
+export function Dialog({ title, onClose, children, wide = false }) {
+  const element = useRef(null);
+  const name = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    const before = document.activeElement;
+    dialog.showModal();
+    return () => {
+      dialog.close();
+      before?.focus?.();
+    };
+  }, []);
+  const cancel = (event) => {
+    event.preventDefault();
+    onClose();
+  };
+  return html`
+    <dialog ref=${element} class=${wide ? "wide" : ""} aria-labelledby=${name} onCancel=${cancel}>
+      <header class="dialog-head">
+        <h2 id=${name}>${title}</h2>
+        <button type="button" class="small quiet" aria-label="Close" onClick=${onClose}>✕</button>
+      </header>
+      ${children}
+    </dialog>
+  `;
+}
+
+const question = shared(null);
+
+/**
+ * Ask before something that cannot be taken back: `await confirm({title, text, action: "Delete"})`. With `word`, that
+ * word must be typed first.
+ */
+export function confirm(asked) {
+  return new Promise((answer) => question.set({ ...asked, answer }));
+}
+
+/** Where such questions appear; once on the page. */
+export function Confirmations() {
+  const asked = question.use();
+  if (!asked) return null;
+  const end = (yes) => {
+    question.set(null);
+    asked.answer(yes);
+  };
+  return html`<${Question} asked=${asked} end=${end} />`;
+}
+
+function Question({ asked, end }) {
+  const [typed, type] = useState("");
+  const ready = !asked.word || typed === asked.word;
+  const agree = (event) => {
+    event.preventDefault();
+    if (ready) end(true);
+  };
+  return html`
+    <${Dialog} title=${asked.title} onClose=${() => end(false)}>
+      <form onSubmit=${agree}>
+        <p>${asked.text}</p>
+        ${
+          asked.word &&
+          html`<label class="field"><span>Type <code>${asked.word}</code> to go on</span>
+            <input value=${typed} onInput=${(event) => type(event.target.value)} autocomplete="off" /></label>`
+        }
+        <div class="dialog-foot">
+          <button type="button" onClick=${() => end(false)}>${asked.keep ?? "No, leave it"}</button>
+          <button type="submit" class=${asked.calm ? "primary" : "danger"} disabled=${!ready}>${asked.action}</button>
+        </div>
+      </form>
+    <//>
+  `;
+}

@@ -1,0 +1,58 @@
+// A field of a form: label, control, hint and what is wrong with it, tied together for screen readers.
+import { html, useId } from "../ui.js";
+
+/** Text, number, password, datetime-local … `onChange` gets the text. */
+export function Field({ label, value, onChange, hint, wrong, type = "text", ...rest }) {
+  const name = useId();
+  return html`
+    <div class="field">
+      <label for=${name}>${label}</label>
+      <input id=${name} type=${type} value=${value} onInput=${(event) => onChange(event.target.value)}
+        aria-describedby="${name}-hint" aria-invalid=${wrong ? "true" : undefined} autocomplete="off" ...${rest} />
+      <${Notes} name=${name} hint=${hint} wrong=${wrong} />
+    </div>
+  `;
+}
+
+/** Several lines, JSON mostly. */
+export function Area({ label, value, onChange, hint, wrong, rows = 6, ...rest }) {
+  const name = useId();
+  return html`
+    <div class="field">
+      <label for=${name}>${label}</label>
+      <textarea id=${name} rows=${rows} value=${value} onInput=${(event) => onChange(event.target.value)}
+        aria-describedby="${name}-hint" aria-invalid=${wrong ? "true" : undefined} spellcheck="false" ...${rest}></textarea>
+      <${Notes} name=${name} hint=${hint} wrong=${wrong} />
+    </div>
+  `;
+}
+
+/** One of several; `options` are texts or [value, text]. */
+export function Choice({ label, value, onChange, options, hint, ...rest }) {
+  const name = useId();
+  return html`
+    <div class="field">
+      <label for=${name}>${label}</label>
+      <select id=${name} value=${value} onChange=${(event) => onChange(event.target.value)} aria-describedby="${name}-hint" ...${rest}>
+        ${options.map((one) => {
+          const [known, text] = Array.isArray(one) ? one : [one, one];
+          return html`<option key=${known} value=${known} selected=${known === value}>${text}</option>`;
+        })}
+      </select>
+      <${Notes} name=${name} hint=${hint} />
+    </div>
+  `;
+}
+
+/** Yes or no. */
+export function Check({ label, checked, onChange, ...rest }) {
+  return html`<label class="check">
+    <input type="checkbox" checked=${checked} onChange=${(event) => onChange(event.target.checked)} ...${rest} /><span>${label}</span>
+  </label>`;
+}
+
+function Notes({ name, hint, wrong }) {
+  return html`<p id="${name}-hint" class="hint">
+    ${wrong ? html`<span class="wrong">${wrong}</span>` : hint}
+  </p>`;
+}

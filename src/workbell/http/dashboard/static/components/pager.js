@@ -1,0 +1,23 @@
+// Pages by cursor: forward, and back to the first. The cursor stands in the address, so Back works.
+import { currentQuery, go, Link, to, useLocation } from "../router.js";
+import { html } from "../ui.js";
+
+/** `next` is the cursor that the API gave, or null; `name` its word in the address. */
+export function Pager({ next, name = "before" }) {
+  const { parts, query } = useLocation();
+  const words = Object.fromEntries(query);
+  const { [name]: here, ...others } = words;
+  if (!next && !here) return null;
+  return html`
+    <nav class="pager" aria-label="Pages">
+      ${here ? html`<${Link} class="button" to=${to(parts, others)}>« Newest<//>` : html`<span></span>`}
+      ${next ? html`<${Link} class="button" to=${to(parts, { ...others, [name]: next })}>Older »<//>` : html`<span class="faint">That is all.</span>`}
+    </nav>
+  `;
+}
+
+/** Set words of the address's query; an empty value takes a word away. */
+export function setQuery(parts, changes, options) {
+  const words = Object.fromEntries(currentQuery());
+  go(to(parts, { ...words, ...changes }), options);
+}

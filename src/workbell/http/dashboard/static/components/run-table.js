@@ -1,0 +1,54 @@
+// Runs as rows, with a box to choose each where something could be done with it.
+import { Link, to } from "../router.js";
+import { useMay } from "../session.js";
+import { between, spanText, Time, useNow } from "../times.js";
+import { html } from "../ui.js";
+import { Progress } from "./progress.js";
+import { Status } from "./status.js";
+import { Table } from "./table.js";
+import { Inline } from "./value.js";
+
+/** `choose` gets the new set of chosen ids; without it, there are no boxes. */
+export function RunTable({ rows, chosen, choose, caption = "Runs" }) {
+  const may = useMay("operate") && choose;
+  const all = rows.length > 0 && rows.every((run) => chosen?.has(run.id));
+  const toggle = (id) => {
+    const next = new Set(chosen);
+    if (!next.delete(id)) next.add(id);
+    choose(next);
+  };
+  const columns = [
+    may && {
+      name: "Choose",
+      look: "choose",
+      head: html`<input type="checkbox" aria-label="Choose all on this page" checked=${all}
+        onChange=${() => choose(all ? new Set() : new Set(rows.map((run) => run.id)))} />`,
+      cell: (run) => html`<input type="checkbox" aria-label=${`Choose run ${run.id}`} checked=${chosen.has(run.id)} onChange=${() => toggle(run.id)} />`,
+    },
+    { name: "Status", cell: (run) => html`<${Status} of=${run.gone ? "gone" : run.status} says=${run.gone ? "not in this list any more" : undefined} />` },
+    { name: "Job", cell: (run) => html`<${Link} to=${to(["runs", run.id])} class="strong">${run.job}<//>` },
+    { name: "Input", look: "wide", cell: (run) => (run.progress && run.status === "running" ? html`<${Progress} progress=${run.progress} />` : html`<${Inline} value=${run.error && run.status === "failed" ? firstLine(run.error) : run.input} />`) },
+    { name: "Try", look: "number", cell: (run) => (run.attempt > 1 ? `#${run.attempt}` : run.attempt || "") },
+    { name: "Took", look: "number", cell: (run) => html`<${Took} run=${run} />` },
+    { name: "When", look: "when", cell: (run) => html`<${When} run=${run} />` },
+  ].filter(Boolean);
+  return html`<${Table} caption=${caption} columns=${columns} rows=${rows} rowClass=${(run) => (run.gone ? "gone" : "")} />`;
+}
+
+const firstLine = (text) => text.trim().split("\n").pop();
+
+/** How long a run took, or is taking. */
+export function Took({ run }) {
+  if (run.status === "running" && run.started_at) return html`<${Since} at=${run.started_at} />`;
+  return spanText(between(run.started_at, run.finished_at));
+}
+
+function Since({ at }) {
+  return spanText(Math.max(0, Math.round((useNow() - new Date(at)) / 1000)));
+}
+
+/** The time that matters most: of its end, its start, or when it is due. */
+export function When({ run }) {
+  const at = run.finished_at ?? (run.status === "running" ? run.started_at : run.scheduled_for);
+  return html`<${Time} at=${at} />`;
+}

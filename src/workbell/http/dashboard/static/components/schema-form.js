@@ -1,0 +1,138 @@
+// A form made from the JSON Schema of a handler's arguments; what a simple control cannot hold is edited as JSON.
+import { parse, pretty } from "../json.js";
+import { html, useState } from "../ui.js";
+import { Area, Check, Choice, Field } from "./field.js";
+
+/** What a schema says of one argument, behind references and "or null". */
+function resolved(schema, whole) {
+  let found = schema;
+  for (let step = 0; found?.$ref && step < 10; step++) {
+    found = whole.$defs?.[found.$ref.split("/").pop()] ?? {};
+  }
+  const some = found?.anyOf?.filter((one) => one.type !== "null");
+  return some?.length === 1 ? { ...resolved(some[0], whole), nullable: true, default: found.default } : (found ?? {});
+}
+
+/** Which control an argument gets. */
+function kindOf(schema) {
+  if (schema.enum) return "choice";
+  if (["string", "integer", "number", "boolean"].includes(schema.type)) return schema.type;
+  return "json";
+}
+
+/** The first texts of the form, from an input or from the defaults. */
+export function textsOf(schema, input = {}) {
+  const texts = {};
+  for (const [name, one] of Object.entries(schema?.properties ?? {})) {
+    const found = resolved(one, schema);
+    const value = name in input ? input[name] : found.default;
+    if (value === undefined || (value === null && kindOf(found) !== "json")) texts[name] = "";
+    else texts[name] = typeof value === "string" && kindOf(found) !== "json" ? value : pretty(value);
+  }
+  return texts;
+}
+
+/** `{input}` or `{wrong: {name: text}}`. An argument that is left empty is not sent, so its default counts. */
+export function inputOf(schema, texts) {
+  const input = {};
+  const wrong = {};
+  const required = new Set(schema.required ?? []);
+  for (const [name, one] of Object.entries(schema.properties ?? {})) {
+    const found = resolved(one, schema);
+    const kind = kindOf(found);
+    const text = texts[name] ?? "";
+    if (text === "" && !(kind === "string" && required.has(name))) {
+      if (required.has(name) && kind !== "string") wrong[name] = "This is needed.";
+      continue;
+    }
+    try {
+      input[name] = kind === "string" || (kind === "choice" && found.type !== "integer") ? text : parse(text);
+    } catch {
+      wrong[name] = kind === "json" ? "This is not JSON." : `This is no ${kind}.`;
+      continue;
+    }
+    const number = typeof input[name] === "number" || typeof input[name] === "bigint";
+    if ((kind === "integer" || kind === "number") && !number) wrong[name] = `This is no ${kind}.`;
+    if (kind === "integer" && number && String(input[name]).includes(".")) wrong[name] = "This is no whole number.";
+    if (kind === "boolean" && typeof input[name] !== "boolean") wrong[name] = "true or false.";
+  }
+  return Object.keys(wrong).length ? { wrong } : { input };
+}
+
+/** The fields. `texts` and `change(texts)` are the form's state, as `textsOf` begins it. */
+export function SchemaFields({ schema, texts, change, wrong = {} }) {
+  const required = new Set(schema.required ?? []);
+  return Object.entries(schema.properties ?? {}).map(([name, one]) => {
+    const found = resolved(one, schema);
+    const set = (text) => change({ ...texts, [name]: text });
+    const common = { key: name, label: `${name}${required.has(name) ? " *" : ""}`, wrong: wrong[name], hint: hintOf(found) };
+    switch (kindOf(found)) {
+      case "boolean":
+        return html`<${Choice} ...${common} value=${texts[name] ?? ""} onChange=${set} options=${[["", "–"], "true", "false"]} />`;
+      case "choice":
+        return html`<${Choice} ...${common} value=${texts[name] ?? ""} onChange=${set} options=${[["", "–"], ...found.enum.map(String)]} />`;
+      case "integer":
+      case "number":
+        return html`<${Field} ...${common} value=${texts[name] ?? ""} onChange=${set} inputmode="decimal" />`;
+      case "json":
+        return html`<${Area} ...${common} value=${texts[name] ?? ""} onChange=${set} rows=${4} />`;
+      default:
+        return html`<${Field} ...${common} value=${texts[name] ?? ""} onChange=${set} />`;
+    }
+  });
+}
+
+function hintOf(schema) {
+  const kind = schema.format ?? schema.type ?? "JSON";
+  const standard = schema.default === undefined ? "" : `, else ${pretty(schema.default).replace(/\s+/g, " ")}`;
+  return [schema.description, `${kind}${schema.nullable ? " or null" : ""}${standard}`].filter(Boolean).join(" · ");
+}
+
+/**
+ * An input as a form where the schema is known, and as JSON always; a person may switch. `onSubmit(input)` is called
+ * with a valid one; `children` stand before the button.
+ */
+export function InputForm({ schema, input, submit, onSubmit, children }) {
+  const hasFields = Object.keys(schema?.properties ?? {}).length > 0;
+  const [raw, setRaw] = useState(!hasFields);
+  const [texts, setTexts] = useState(textsOf(schema, input ?? {}));
+  const [text, setText] = useState(pretty(input ?? {}));
+  const [wrong, setWrong] = useState({});
+
+  const read = () => {
+    if (!raw) return inputOf(schema, texts);
+    try {
+      const found = parse(text);
+      const isObject = found !== null && typeof found === "object" && !Array.isArray(found);
+      return isObject ? { input: found } : { wrong: { "": 'An object with the arguments by name, such as {"to": "a@b.c"}.' } };
+    } catch (error) {
+      return { wrong: { "": `This is not JSON: ${error.message}` } };
+    }
+  };
+  const toggle = (toRaw) => {
+    const found = read();
+    if (found.wrong) return setWrong(found.wrong);
+    if (toRaw) setText(pretty(found.input));
+    else setTexts(textsOf(schema, found.input));
+    setWrong({});
+    return setRaw(toRaw);
+  };
+  const send = (event) => {
+    event.preventDefault();
+    const found = read();
+    setWrong(found.wrong ?? {});
+    if (!found.wrong) onSubmit(found.input);
+  };
+  return html`
+    <form class="input-form" onSubmit=${send} noValidate>
+      ${hasFields && html`<${Check} label="Edit as JSON" checked=${raw} onChange=${toggle} />`}
+      ${
+        raw
+          ? html`<${Area} label="Input" value=${text} onChange=${setText} wrong=${wrong[""]} hint="The arguments by name, as JSON." rows=${8} />`
+          : html`<${SchemaFields} schema=${schema} texts=${texts} change=${setTexts} wrong=${wrong} />`
+      }
+      ${children}
+      <div class="dialog-foot"><button type="submit" class="primary">${submit}</button></div>
+    </form>
+  `;
+}

@@ -1,0 +1,43 @@
+// A status as icon, word and colour: never colour alone.
+import { html } from "../ui.js";
+
+// Of runs, attempts, ticks, deliveries and checks; one that is not known here is shown as it is.
+const LOOKS = {
+  succeeded: ["✓", "good"],
+  ok: ["✓", "good"],
+  fired: ["✓", "good"],
+  enabled: ["✓", "good"],
+  alive: ["✓", "good"],
+  valid: ["✓", "good"],
+  loaded: ["✓", "good"],
+  changed: ["✓", "good"],
+  running: ["▶", "busy"],
+  queued: ["●", "waiting"],
+  scheduled: ["◷", "waiting"],
+  snoozed: ["◷", "waiting"],
+  released: ["↩", "waiting"],
+  warning: ["!", "warn"],
+  lost: ["?", "warn"],
+  coalesced: ["≡", "warn"],
+  deferred: ["◷", "waiting"],
+  skipped: ["–", "warn"],
+  paused: ["‖", "warn"],
+  drained: ["‖", "warn"],
+  failed: ["✕", "bad"],
+  problem: ["✕", "bad"],
+  canceled: ["⊘", "off"],
+  disabled: ["⊘", "off"],
+  removed: ["⊘", "off"],
+  revoked: ["⊘", "off"],
+  expired: ["⊘", "off"],
+  gone: ["⊘", "off"],
+};
+
+/** `<${Status} of="failed" />`; `says` is another text than the status itself. */
+export function Status({ of, says }) {
+  const [icon, look] = LOOKS[of] ?? ["•", "off"];
+  return html`<span class="status status-${look}"><span class="status-icon" aria-hidden="true">${icon}</span>${says ?? of}</span>`;
+}
+
+/** The colour class of a status, for strips. */
+export const lookOf = (status) => (LOOKS[status] ?? ["•", "off"])[1];

@@ -1,0 +1,50 @@
+// Short messages: what an action came to, for eyes and for screen readers. Errors stay until they are put away.
+import { shared } from "../store.js";
+import { html } from "../ui.js";
+
+const SHOWN = 5000;
+const CALM = 5000; // between two announcements of things that happen by themselves
+
+const toasts = shared([]);
+const spoken = shared("");
+let number = 0;
+let waiting = null;
+let lastSpoken = 0;
+
+/** Show what an action came to. */
+export function toast(text, { bad = false } = {}) {
+  const id = ++number;
+  toasts.set([...toasts.get().slice(-4), { id, text, bad }]);
+  if (!bad) setTimeout(() => putAway(id), SHOWN);
+}
+
+const putAway = (id) => toasts.set(toasts.get().filter((one) => one.id !== id));
+
+/** Say something to screen readers alone; what happens by itself is said at most every five seconds, the latest only. */
+export function announce(text, { calm = false } = {}) {
+  clearTimeout(waiting);
+  const pause = calm ? Math.max(0, lastSpoken + CALM - Date.now()) : 0;
+  waiting = setTimeout(() => {
+    lastSpoken = Date.now();
+    spoken.set(text);
+  }, pause);
+}
+
+/** Where they appear; once on the page. */
+export function Toasts() {
+  const shown = toasts.use();
+  const text = spoken.use();
+  return html`
+    <div class="toasts" role="region" aria-label="Messages">
+      ${shown.map(
+        (one) => html`
+          <div key=${one.id} class="toast ${one.bad ? "toast-bad" : ""}" role=${one.bad ? "alert" : "status"}>
+            <span>${one.text}</span>
+            <button type="button" class="small quiet" aria-label="Put this message away" onClick=${() => putAway(one.id)}>✕</button>
+          </div>
+        `,
+      )}
+    </div>
+    <div class="visually-hidden" aria-live="polite">${text}</div>
+  `;
+}

@@ -1,0 +1,96 @@
+// The bar on top: the menu on narrow screens, whether the page is live, the zone of times, the theme, the tenant.
+import { api } from "../api.js";
+import { paused, state } from "../live.js";
+import { shortcuts, theme, zone } from "../preferences.js";
+import { go, to, useLocation } from "../router.js";
+import { useSession } from "../session.js";
+import { zoneName } from "../times.js";
+import { html, useEffect, useState } from "../ui.js";
+import { attempt } from "./action.js";
+import { showShortcuts } from "./shortcuts.js";
+
+export function TopBar({ open, toggle }) {
+  return html`
+    <header class="top">
+      <button type="button" class="menu" aria-expanded=${open} aria-controls="nav" onClick=${toggle}>☰ Menu</button>
+      <${Liveness} />
+      <span class="spread"></span>
+      <${Tenant} />
+      <${Zone} />
+      <${Theme} />
+      <${Who} />
+    </header>
+  `;
+}
+
+const SAID = { live: "Live", connecting: "Connecting …", paused: "Paused", hidden: "Resting" };
+
+function Liveness() {
+  const now = state.use();
+  const stopped = paused.use();
+  return html`
+    <span class="liveness liveness-${now}"><i class="dot" aria-hidden="true"></i><span role="status">${SAID[now]}</span></span>
+    <button type="button" class="small" aria-pressed=${stopped} onClick=${() => paused.set(!stopped)}>
+      ${stopped ? "Go on" : "Pause"}
+    </button>
+  `;
+}
+
+function Zone() {
+  const choice = zone.use();
+  return html`<label class="compact"><span class="visually-hidden">Zone of times</span>
+    <select value=${choice} onChange=${(event) => zone.set(event.target.value)}>
+      <option value="local" selected=${choice === "local"}>${zoneName("local")} (local)</option>
+      <option value="utc" selected=${choice === "utc"}>UTC</option>
+    </select>
+  </label>`;
+}
+
+function Theme() {
+  const choice = theme.use();
+  return html`<label class="compact"><span class="visually-hidden">Theme</span>
+    <select value=${choice} onChange=${(event) => theme.set(event.target.value)}>
+      ${["system", "light", "dark"].map((one) => html`<option key=${one} value=${one} selected=${one === choice}>${one}</option>`)}
+    </select>
+  </label>`;
+}
+
+/** Only for who may look at all tenants, and if there is more than one. */
+function Tenant() {
+  const session = useSession();
+  const { parts, query } = useLocation();
+  const [names, setNames] = useState([]);
+  const everything = session.tenant === "*" && session.may.includes("admin");
+  useEffect(() => {
+    if (everything) api.get("/tenants").then((found) => setNames(found.items.map((one) => one.name)), () => {});
+  }, [everything]);
+  const current = query.get("tenant") ?? "";
+  if (!everything || (names.length < 2 && !current)) return null;
+  const known = names.includes(current) || !current ? names : [current, ...names];
+  return html`<label class="compact"><span class="visually-hidden">Tenant</span>
+    <select value=${current} onChange=${(event) => go(to(parts.slice(0, 1), { tenant: event.target.value }))}>
+      <option value="" selected=${!current}>own tenant</option>
+      ${known.map((one) => html`<option key=${one} value=${one} selected=${one === current}>${one}</option>`)}
+    </select>
+  </label>`;
+}
+
+function Who() {
+  const session = useSession();
+  const leave = () =>
+    attempt(async () => {
+      await api.remove("/session");
+      location.reload();
+    });
+  return html`
+    <details class="who">
+      <summary>Account</summary>
+      <div class="who-menu">
+        <p><strong>${session.actor}</strong></p>
+        <p class="faint">${session.tenant === "*" ? "all tenants" : session.tenant} · ${session.may.join(", ") || "no scopes"}</p>
+        <button type="button" onClick=${showShortcuts}>Keyboard (${shortcuts.use()})</button>
+        ${session.token && html`<button type="button" onClick=${leave}>Sign out</button>`}
+      </div>
+    </details>
+  `;
+}

@@ -1,0 +1,162 @@
+// The one WebSocket of the page: topics that the server keeps current. Silent when the tab is hidden, and when paused.
+import { api, Problem, signedOut } from "./api.js";
+import { parse } from "./json.js";
+import { listenToLocation, currentQuery, root } from "./router.js";
+import { shared } from "./store.js";
+import { useEffect, useState } from "./ui.js";
+
+const FIRST_PAUSE = 500;
+const LONGEST_PAUSE = 10_000;
+
+/** Whether a person wants the page to stand still. Then nothing is asked or listened to. */
+export const paused = shared(false);
+/** `live`, `connecting`, `paused` or `hidden`. */
+export const state = shared("connecting");
+
+/** Whether the page may talk to the server by itself. */
+export const isAwake = shared(!document.hidden);
+
+const subscriptions = new Map();
+let socket = null;
+let attempt = 0;
+let timer = null;
+let number = 0;
+let opening = 0;
+
+function follow() {
+  isAwake.set(!document.hidden && !paused.get() && !signedOut.get());
+  if (isAwake.get()) {
+    if (subscriptions.size) open();
+    else state.set("live");
+  } else {
+    close();
+    state.set(paused.get() ? "paused" : "hidden");
+  }
+}
+
+document.addEventListener("visibilitychange", follow);
+paused.listen(follow);
+signedOut.listen(follow);
+
+let tenant = currentQuery().get("tenant");
+listenToLocation(({ query }) => {
+  if (query.get("tenant") === tenant) return;
+  tenant = query.get("tenant");
+  close(); // a socket is for one tenant
+  follow();
+});
+
+async function open() {
+  if (socket || timer || opening) return;
+  const mine = (opening = ++number);
+  state.set("connecting");
+  try {
+    const { ticket } = await api.post("/sockets/tickets");
+    if (opening !== mine) return;
+    const address = new URL(`${root}/ws?ticket=${encodeURIComponent(ticket)}`, location.href);
+    address.protocol = address.protocol.replace("http", "ws");
+    begin(new WebSocket(address));
+  } catch {
+    if (opening === mine) again();
+  } finally {
+    if (opening === mine) opening = 0;
+  }
+}
+
+function begin(made) {
+  socket = made;
+  made.onmessage = ({ data }) => made === socket && hear(parse(data));
+  made.onclose = () => {
+    if (made !== socket) return;
+    socket = null;
+    again();
+  };
+}
+
+function again() {
+  if (!isAwake.get()) return;
+  state.set("connecting");
+  const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempt++) * (0.75 + Math.random() / 2);
+  timer = setTimeout(() => {
+    timer = null;
+    open();
+  }, pause);
+}
+
+function close() {
+  clearTimeout(timer);
+  timer = null;
+  opening = 0;
+  const old = socket;
+  socket = null;
+  old?.close();
+}
+
+function hear(message) {
+  if (message.type === "connected") {
+    attempt = 0;
+    state.set("live");
+    for (const [id, subscription] of subscriptions) ask(id, subscription);
+    return;
+  }
+  const subscription = subscriptions.get(message.id);
+  if (!subscription) return;
+  if (message.type === "changes") subscription.take(message);
+  if (message.type === "error") subscription.fail(new Problem(message.message, 0, message.code));
+}
+
+function ask(id, { topic, filter, begin: start }) {
+  start();
+  say({ type: "subscribe", id, topic, ...filter });
+}
+
+const say = (message) => socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify(message));
+
+/**
+ * Follow a topic. `tell({rows, logs})` is called with a Map of rows by key, and the lines of a log, whenever something
+ * changed; `fail(problem)` if the server refuses. Returns how to leave. While the page is paused, the last rows stay.
+ */
+export function subscribe(topic, filter, keyOf, tell, fail = () => {}) {
+  const id = String(++number);
+  let rows = new Map();
+  let logs = [];
+  let fresh = false;
+  subscriptions.set(id, {
+    topic,
+    filter,
+    fail,
+    begin: () => (fresh = true), // after a new connection the first changes are everything there is
+    take(message) {
+      rows = new Map(fresh ? [] : rows);
+      if (fresh) logs = [];
+      fresh = false;
+      for (const key of message.removed ?? []) rows.delete(key);
+      for (const item of message.items ?? []) rows.set(keyOf(item), item);
+      if (message.logs) logs = [...logs, ...message.logs];
+      tell({ rows, logs });
+    },
+  });
+  if (socket?.readyState === WebSocket.OPEN && state.get() === "live") ask(id, subscriptions.get(id));
+  else follow();
+  return () => {
+    subscriptions.delete(id);
+    say({ type: "unsubscribe", id });
+  };
+}
+
+/** What a topic shows: `{rows: Map or null before the first, logs, problem}`. The filter is compared by its words. */
+export function useLive(topic, filter = {}, keyOf = (row) => row.id) {
+  const words = JSON.stringify(filter);
+  const [seen, see] = useState({ rows: null, logs: [], problem: null, words });
+  useEffect(() => {
+    see({ rows: null, logs: [], problem: null, words });
+    return subscribe(
+      topic,
+      JSON.parse(words),
+      keyOf,
+      ({ rows, logs }) => see({ rows, logs, problem: null, words }),
+      (problem) => see((before) => ({ ...before, problem })),
+    );
+  }, [topic, words, tenant]);
+  return seen.words === words ? seen : { rows: null, logs: [], problem: null, words };
+}

@@ -1,0 +1,52 @@
+// Asking again and again, for what has no topic: not when the tab is hidden, not when paused, never twice at once.
+import { api } from "./api.js";
+import { isAwake } from "./live.js";
+import { useLocation } from "./router.js";
+import { useCallback, useEffect, useRef, useState } from "./ui.js";
+
+/**
+ * `{data, problem, reload}` of GET path, asked again every so many seconds (0: only once). While it is asked again,
+ * and after a failure, the last data stay. `path` may be null: nothing is asked.
+ */
+export function usePoll(path, query = {}, seconds = 2) {
+  const words = JSON.stringify(query);
+  const tenant = useLocation().query.get("tenant");
+  const key = `${path} ${words} ${tenant}`;
+  const [seen, see] = useState({ data: null, problem: null, key });
+  const asked = useRef(null);
+
+  const ask = useCallback(async () => {
+    if (path === null) return;
+    asked.current?.abort();
+    const mine = (asked.current = new AbortController());
+    try {
+      const data = await api.get(path, JSON.parse(words), { signal: mine.signal });
+      if (!mine.signal.aborted) see({ data, problem: null, key });
+    } catch (problem) {
+      if (!mine.signal.aborted) see((before) => ({ data: before.key === key ? before.data : null, problem, key }));
+    }
+  }, [key]);
+
+  useEffect(() => {
+    let timer = null;
+    let over = false;
+    const round = async () => {
+      await ask();
+      if (!over && seconds && isAwake.get()) timer = setTimeout(round, seconds * 1000);
+    };
+    round();
+    const stop = isAwake.listen((awake) => {
+      clearTimeout(timer);
+      if (awake) round();
+    });
+    return () => {
+      over = true;
+      clearTimeout(timer);
+      asked.current?.abort();
+      stop();
+    };
+  }, [ask, seconds]);
+
+  const current = seen.key === key;
+  return { data: current ? seen.data : null, problem: current ? seen.problem : null, reload: ask };
+}

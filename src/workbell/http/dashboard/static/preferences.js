@@ -1,0 +1,32 @@
+// What a person has chosen, kept by the browser: the theme, the zone of times, and whether single keys do something.
+import { shared } from "./store.js";
+
+function kept(name, known, otherwise) {
+  let found = null;
+  try {
+    found = localStorage.getItem(name);
+  } catch {
+    // Nothing can be kept here; the choice lives as long as the page.
+  }
+  const preference = shared(known.includes(found) ? found : otherwise);
+  preference.listen((value) => {
+    try {
+      localStorage.setItem(name, value);
+    } catch {
+      // As above.
+    }
+  });
+  return preference;
+}
+
+/** `system`, `light` or `dark`. */
+export const theme = kept("workbell-theme", ["system", "light", "dark"], "system");
+/** `local` or `utc`. */
+export const zone = kept("workbell-zone", ["local", "utc"], "local");
+/** `on` or `off`: whether single letters are shortcuts. */
+export const shortcuts = kept("workbell-shortcuts", ["on", "off"], "on");
+
+theme.listen((value) => {
+  if (value === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = value;
+});

@@ -1,0 +1,7 @@
+// Audit.
+import { Page } from "../components/page.js";
+import { html } from "../ui.js";
+
+export function Audit() {
+  return html`<${Page} title="Audit" />`;
+}

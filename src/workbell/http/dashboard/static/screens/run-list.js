@@ -1,0 +1,65 @@
+// The list of runs: its filter is the address, its first page is live, and no row moves under the pointer.
+import { BulkBar } from "../components/bulk-bar.js";
+import { filterOf, RunFilter } from "../components/run-filter.js";
+import { Empty, Loading, Page, Trouble } from "../components/page.js";
+import { Pager } from "../components/pager.js";
+import { RunTable } from "../components/run-table.js";
+import { useSettled } from "../components/settled.js";
+import { announce } from "../components/toasts.js";
+import { useLive } from "../live.js";
+import { usePoll } from "../poll.js";
+import { useLocation } from "../router.js";
+import { html, useEffect, useState } from "../ui.js";
+
+const PAGE = 50;
+const newestFirst = (one, other) => (one.id < other.id ? 1 : -1);
+
+export function RunList() {
+  const { query } = useLocation();
+  const { words, problem: wrong } = filterOf(query);
+  const before = query.get("before");
+  return html`
+    <${Page} title="Runs" lead="Every run, newest first.">
+      <${RunFilter} />
+      <${Trouble} problem=${wrong} />
+      ${!wrong && (before ? html`<${Older} words=${words} before=${before} />` : html`<${Newest} words=${words} />`)}
+    <//>
+  `;
+}
+
+/** The first page, over the WebSocket. */
+function Newest({ words }) {
+  const { rows, problem } = useLive("runs", { ...words.topic, limit: PAGE });
+  const found = rows && [...rows.values()].sort(newestFirst);
+  useEffect(() => {
+    if (found) announce(`${found.length} runs are shown.`, { calm: true });
+  }, [found?.length]);
+  if (problem) return html`<${Trouble} problem=${problem} />`;
+  if (!found) return html`<${Loading} />`;
+  const next = found.length === PAGE ? found[PAGE - 1].id : null;
+  return html`<${Listed} found=${found} words=${words} next=${next} />`;
+}
+
+/** A later page, which stands still. */
+function Older({ words, before }) {
+  const { data, problem } = usePoll("/runs", { ...words.query, before, limit: PAGE }, 0);
+  if (problem) return html`<${Trouble} problem=${problem} />`;
+  if (!data) return html`<${Loading} />`;
+  return html`<${Listed} found=${data.items} words=${words} next=${data.next} />`;
+}
+
+function Listed({ found, words, next }) {
+  const [chosen, choose] = useState(new Set());
+  const { rows, waiting, show, hold } = useSettled(found, chosen.size > 0);
+  if (!rows.length) {
+    return words.any
+      ? html`<${Empty}>No run matches this filter.<//>`
+      : html`<${Empty} code=${'workbell jobs run JOB \'{"name": "value"}\''}>Nothing has run yet. Enqueue something:<//>`;
+  }
+  return html`
+    <${BulkBar} chosen=${chosen} clear=${() => choose(new Set())} words=${words} rows=${rows} />
+    <div class="news">${waiting > 0 && html`<button type="button" class="primary small" onClick=${show}>Show ${waiting} new</button>`}</div>
+    <div ...${hold}><${RunTable} rows=${rows} chosen=${chosen} choose=${choose} /></div>
+    <${Pager} next=${next} />
+  `;
+}

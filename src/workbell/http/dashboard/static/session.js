@@ -1,0 +1,18 @@
+// Who is signed in, and what they may do. The server checks it all again: buttons are hidden for calm, not for safety.
+import { api } from "./api.js";
+import { shared } from "./store.js";
+
+const me = shared(null);
+
+/** Ask the server who this is; before the first screen is shown. */
+export async function loadSession() {
+  me.set(await api.get("/tokens/self"));
+}
+
+/** `{actor, tenant, may, user_id}`; a tenant of `*` is all of them. */
+export const useSession = () => me.use();
+
+/** Whether the scope (`read`, `enqueue`, `operate`, `admin`) is given. */
+export function useMay(scope) {
+  return me.use()?.may.includes(scope) ?? false;
+}

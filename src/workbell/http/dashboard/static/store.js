@@ -1,0 +1,33 @@
+// A value that several components share, and that tells them when it changes.
+import { useEffect, useState } from "./ui.js";
+
+/** @template T @param {T} first */
+export function shared(first) {
+  let value = first;
+  const listeners = new Set();
+  return {
+    get: () => value,
+    /** @param {T} next */
+    set(next) {
+      if (Object.is(next, value)) return;
+      value = next;
+      for (const listener of [...listeners]) listener(value);
+    },
+    /** Be told of every change; returns how to stop it. */
+    listen(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    /** The value, for a component that is rendered again when it changes. */
+    use() {
+      const [seen, see] = useState(value);
+      useEffect(() => {
+        see(value);
+        const look = (next) => see(next);
+        listeners.add(look);
+        return () => listeners.delete(look);
+      }, []);
+      return seen;
+    },
+  };
+}

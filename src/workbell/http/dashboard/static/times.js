@@ -1,0 +1,84 @@
+// Times and spans for people: each time with its zone, by the one switch of the page.
+import { zone } from "./preferences.js";
+import { shared } from "./store.js";
+import { html } from "./ui.js";
+
+const formats = new Map();
+
+function format(timeZone, options) {
+  const name = `${timeZone} ${JSON.stringify(options)}`;
+  if (!formats.has(name)) formats.set(name, new Intl.DateTimeFormat("en-GB", { timeZone, hourCycle: "h23", ...options }));
+  return formats.get(name);
+}
+
+/** The name of the zone that a choice means; undefined is the browser's own. */
+const zoneOf = (choice) => (choice === "utc" ? "UTC" : undefined);
+
+const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" };
+const DATE = { day: "numeric", month: "short" };
+
+/** A time as text: the day only if it is not today, the year only if it is not this one; always the zone. */
+export function timeText(at, choice, now = new Date()) {
+  const when = new Date(at);
+  if (Number.isNaN(when.getTime())) return "–";
+  const timeZone = zoneOf(choice);
+  const day = format(timeZone, { dateStyle: "short" });
+  if (day.format(when) === day.format(now)) return format(timeZone, CLOCK).format(when);
+  const year = format(timeZone, { year: "numeric" });
+  const date = year.format(when) === year.format(now) ? DATE : { ...DATE, year: "numeric" };
+  return format(timeZone, { ...date, ...CLOCK }).format(when);
+}
+
+/** A time in the table of a form or a chart: hours and minutes alone. */
+export const clockText = (at, choice) =>
+  format(zoneOf(choice), { hour: "2-digit", minute: "2-digit" }).format(new Date(at));
+
+/** The short name of the zone that is shown now. */
+export function zoneName(choice, at = new Date()) {
+  const parts = format(zoneOf(choice), { timeZoneName: "short" }).formatToParts(at);
+  return parts.find((one) => one.type === "timeZoneName")?.value ?? "";
+}
+
+/** A span in seconds: 0.4 ms, 12 ms, 3.2 s, 4 min 05 s, 2 h 10 min, 3 d 4 h. */
+export function spanText(seconds) {
+  if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return "–";
+  const size = Math.abs(seconds);
+  const sign = seconds < 0 ? "−" : "";
+  if (size < 0.001) return `${sign}${(size * 1000).toFixed(1)} ms`;
+  if (size < 1) return `${sign}${Math.round(size * 1000)} ms`;
+  if (size < 10) return `${sign}${size.toFixed(1)} s`;
+  if (size < 60) return `${sign}${Math.round(size)} s`;
+  const whole = Math.round(size);
+  if (whole < 3600) return `${sign}${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
+  if (whole < 86_400) return `${sign}${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  return `${sign}${Math.floor(whole / 86_400)} d ${Math.floor((whole % 86_400) / 3600)} h`;
+}
+
+/** Seconds between two times of the API, or null. */
+export const between = (start, end) => (start && end ? (new Date(end) - new Date(start)) / 1000 : null);
+
+/** "3 min ago", "in 2 h". */
+export function agoText(at, now = Date.now()) {
+  const seconds = (new Date(at).getTime() - now) / 1000;
+  if (Math.abs(seconds) < 1) return "now";
+  const rough = spanText(Math.abs(seconds) < 60 ? Math.round(Math.abs(seconds)) : Math.abs(seconds)).replace(/ \d\d s$/, "");
+  return seconds < 0 ? `${rough} ago` : `in ${rough}`;
+}
+
+function Ago({ at }) {
+  return agoText(at, useNow());
+}
+
+/** A time with its zone. `ago` shows how long ago instead, with the time as its title. */
+export function Time({ at, ago = false }) {
+  const choice = zone.use();
+  if (!at) return html`<span class="faint">–</span>`;
+  const title = `${timeText(at, "utc")} · ${timeText(at, "local")} · ${agoText(at)}`;
+  return html`<time dateTime=${at} title=${title}>${ago ? html`<${Ago} at=${at} />` : timeText(at, choice)}</time>`;
+}
+
+const ticking = shared(Date.now());
+setInterval(() => document.hidden || ticking.set(Date.now()), 1000);
+
+/** The time of now, anew every second, by one clock for all who look. */
+export const useNow = () => ticking.use();
