@@ -56,7 +56,7 @@ $(VENV)/made:
 	@touch $@
 
 $(VENV)/installed: $(VENV)/made pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[server]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[server,webhooks]'
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/made pyproject.toml

@@ -262,6 +262,7 @@ WORKER = {
     "started_at": "When it started.",
     "seen_at": "When it was last heard of.",
     "stopping": "True: it takes no more runs, and ends what it has.",
+    "drained_at": "Since when it claims nothing more, because somebody drained it; None: it claims.",
 }
 
 LOG_LINE = {

@@ -3,6 +3,9 @@
 import asyncio
 import random
 import time
+from functools import cache
+
+import courier
 
 from workbell import Context, Event, Retry, Snooze, Workbell
 
@@ -12,6 +15,7 @@ bell = Workbell()  # the URL of its store stands in workbell.toml
 @bell.job
 def open_shop(number: int = 1) -> str:
     """Take an order or three, and come back in two seconds."""
+    hire_courier()
     orders = [number * 10 + place for place in range(random.randint(1, 3))]
     for order in orders:
         charge_card.enqueue(order=order, amount=round(random.uniform(5, 90), 2))
@@ -22,9 +26,9 @@ def open_shop(number: int = 1) -> str:
 
 @bell.job(queue="payments", retry=Retry(attempts=4, delay=1, factor=2))
 async def charge_card(ctx: Context, order: int, amount: float) -> dict[str, float]:
-    """The bank is not always there: what raises is tried again, later each time."""
+    """The bank is not always there: what raises is tried again, later each time, and after four tries it has failed."""
     await asyncio.sleep(random.uniform(0.02, 0.2))
-    if ctx.run.attempt == 1 and order % 3 == 0:
+    if order % 100 == 0 or (order % 3 == 0 and ctx.run.attempt == 1):
         raise ConnectionError(f"the bank did not answer for order {order}")
     pack_order.enqueue(order=order, items=random.randint(1, 5))
     return {"order": order, "charged": amount}
@@ -55,3 +59,11 @@ async def send_parcel(ctx: Context, order: int) -> str | Snooze:
 def tell_buyer(event: Event) -> str:
     """Started by every event whose type matches: `workbell events emit orders.lost '{"order": 11}'`."""
     return f"order {event.data['order']}: {event.type.removeprefix('orders.')}"
+
+
+@cache
+def hire_courier() -> None:
+    """Another firm is told of events by a webhook: signed, and tried again until it has them."""
+    courier.listen()
+    if not bell.webhooks.list():
+        bell.webhooks.add(courier.URL, patterns=["orders.sent"], description="the courier")

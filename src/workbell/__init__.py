@@ -47,6 +47,7 @@ from workbell.errors import (
     UnknownProcessor,
     WaitTimeout,
     WorkbellError,
+    WorkerNotFound,
     WrongConnection,
 )
 from workbell.handlers.context import Context
@@ -121,6 +122,7 @@ __all__ = [
     "WaitTimeout",
     "Workbell",
     "WorkbellError",
+    "WorkerNotFound",
     "WrongConnection",
     "__version__",
 ]

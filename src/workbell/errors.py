@@ -198,6 +198,10 @@ class AgentExists(WorkbellError):
     http_status = 409
 
 
+class WorkerNotFound(NotFound):
+    """No living worker with this id is known."""
+
+
 class TenantNotFound(NotFound):
     """Nothing is known of a tenant of this name."""
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from workbell.client import Client
 from workbell.events.declared import DeclaredTriggers, Wanted
 from workbell.handlers.event_handler import hear_events
-from workbell.handlers.job_files import DEFAULT_RETRY, Change, JobFile, JobFiles, Problem, Watch
+from workbell.handlers.job_files import DEFAULT_RETRY, Change, JobFile, JobFiles, Problem, Reloads, Watch
 from workbell.handlers.job_function import JobFunction
 from workbell.machine import program_name
 from workbell.model.run import Run, Status
@@ -64,6 +64,7 @@ class JobsEngine:
         self._triggers: DeclaredTriggers | None = None
         self._listeners: list[Callable[[Change], None]] = []
         self.problems: Sequence[Problem] = ()
+        self.reloads = Reloads()
         self.keeps_schedules = True  # a worker beside a scheduler leaves that to it
         self.tells_problems = True  # one process of many is enough
 
@@ -94,6 +95,7 @@ class JobsEngine:
                 self._files = JobFiles(self.folder, settings.jobs, settings.timezone, settings.webhook_allow)
             change = self._files.reload()
             self._take_over(change)
+            self.reloads.note(change, self.problems, self.folder)
         for listener in list(self._listeners):
             listener(change)
         return change
@@ -242,9 +244,10 @@ class JobsEngine:
                 self._watch.close()
                 self._watch = None
 
-    def on_change(self, listener: Callable[[Change], None]) -> None:
-        """Be told of every load and reload."""
+    def on_change(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        """Be told of every load and reload; call the answer to hear no more."""
         self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     # Look
 

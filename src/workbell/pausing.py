@@ -1,4 +1,4 @@
-"""The verbs for pauses: a queue, a job, or a job in a queue is not claimed until it is resumed."""
+"""The verbs for pauses: a queue, a job, or a job in a queue is not claimed until it is resumed, or not by a worker."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from workbell.errors import InvalidOption
+from workbell.errors import InvalidOption, WorkerNotFound
 from workbell.model.job import name
 from workbell.model.pause import Pause
+from workbell.model.worker import SeenWorker, Worker
 from workbell.stores.port import Store
 
 T = TypeVar("T")
@@ -56,6 +57,46 @@ class Pausing(ABC):
     async def apauses(self) -> list[Pause]:
         return await self.hop(self.pauses)
 
+    def drain_worker(self, worker_id: str) -> SeenWorker:
+        """Have a worker claim nothing until `resume_worker`; what it runs goes on, what it has not begun goes back.
+
+        It obeys soon, at the latest after ten seconds, and stays there. Once it holds nothing any more (`busy` is 0),
+        its machine can be taken away. It works for all tenants, and is drained for all. One that is started again is
+        another worker, and claims.
+        """
+        self._living(worker_id)
+        return self._turned(worker_id, self.store.drain_worker(worker_id, self.store.clock.now()))
+
+    async def adrain_worker(self, worker_id: str) -> SeenWorker:
+        return await self.hop(lambda: self.drain_worker(worker_id))
+
+    def resume_worker(self, worker_id: str) -> SeenWorker:
+        """Let a drained worker claim runs again."""
+        self._living(worker_id)
+        return self._turned(worker_id, self.store.resume_worker(worker_id))
+
+    async def aresume_worker(self, worker_id: str) -> SeenWorker:
+        return await self.hop(lambda: self.resume_worker(worker_id))
+
+    def _living(self, worker_id: str) -> None:
+        self.store.check()
+        known = self.store.find_worker(worker_id)
+        if known is None:
+            raise _no_worker(worker_id)
+        if not known.is_alive(self.store.clock.now()):
+            raise WorkerNotFound(
+                f"worker {worker_id} is lost: it was last seen at {known.seen_at:%Y-%m-%d %H:%M:%S} UTC. What it held "
+                "goes to others when its leases end."
+            )
+
+    def _turned(self, worker_id: str, worker: Worker | None) -> SeenWorker:
+        if worker is None:  # it stopped at this moment
+            raise _no_worker(worker_id)
+        self.store.wake()
+        self.nudge()
+        held = self.store.held_by(worker.id)
+        return SeenWorker(worker, True, len(held), [run for run in held if run.tenant == self.tenant])
+
     def _check(self, verb: str, queue: str | None, job: str | None) -> None:
         if queue is None and job is None:
             raise InvalidOption(f"{verb}: of what? Give queue=, job=, or both for a job in one queue.")
@@ -63,3 +104,7 @@ class Pausing(ABC):
             if value is not None:
                 name(kind, value, InvalidOption)
         self.store.check()
+
+
+def _no_worker(worker_id: str) -> WorkerNotFound:
+    return WorkerNotFound(f"There is no worker {worker_id[:200]!r}; bell.workers() lists them.")

@@ -12,7 +12,10 @@ from workbell.model.capability import capability
 from workbell.model.ids import is_id
 from workbell.model.limit import Limit, Use, limit_of_tenant, limits_on
 from workbell.model.run import Attempt, Run, Status, last_attempt
+from workbell.stores.port import Filter
 from workbell.why import explain
+
+MOST_RUNNING = 10_000  # runs of a job in a queue that are counted
 
 
 class Reading(Finding):
@@ -53,13 +56,14 @@ class Reading(Finding):
         now = self.store.clock.now()
         if run.status is not Status.QUEUED:
             return explain(run, now)
-        here = [counts for counts in self.store.counts() if counts.lane == run.lane]
+        # Not from the counts: for those all that waits is counted.
+        beside = Filter(run.tenant, [Status.RUNNING], job=run.job, queue=run.queue, limit=MOST_RUNNING)
         workers = None if run.target is not None else capability(self.store.list_workers(), run.queue, run.job, now)
         return explain(
             run,
             now,
             ahead=self.store.ahead_of(run),
-            running=sum(counts.running for counts in here),
+            running=sum(one.lane == run.lane for one in self.store.list_runs(beside)),
             pause=next((one for one in self.store.list_pauses(run.tenant) if one.covers(run.lane)), None),
             held=self._held_by(run, now),
             workers=workers,

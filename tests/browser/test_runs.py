@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+import re
+
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Site, check_accessible
+from workbell import Status
 from workbell.testing import drain
 
 
@@ -20,3 +23,92 @@ def test_rows_come_by_themselves(site: Site) -> None:
     check_accessible(page)
     row.get_by_role("link", name="send").click()
     expect(page).to_have_url(f"{site.url}/runs/{run.id}")
+
+
+def test_the_filter_is_the_address(site: Site) -> None:
+    for number in range(3):
+        site.bell.enqueue("send", {"to": f"{number}@b.c", "copies": number}, tag="mail")
+    site.bell.enqueue("broken", {"order": 2**60 + 1}, delay=3600)
+    page = site.open("/runs?status=scheduled")
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_contain_text(str(2**60 + 1))  # to the last digit
+    page.get_by_role("button", name="scheduled").click()
+    expect(rows(page)).to_have_count(4)
+    page.get_by_label("Job").select_option("send")
+    expect(page).to_have_url(re.compile(r"\?job=send$"))
+    page.get_by_label("Input field").fill("copies=2")
+    page.get_by_label("Input field").press("Enter")
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_contain_text("2@b.c")
+    address = page.url
+    page.go_back()
+    expect(rows(page)).to_have_count(3)
+    page.goto(address)  # what somebody was sent shows the same
+    expect(rows(page)).to_have_count(1)
+    expect(page.get_by_label("Input field")).to_have_value("copies=2")
+    page.get_by_role("button", name="Clear").click()
+    expect(rows(page)).to_have_count(4)
+    page.goto(f"{site.url}/runs?user_id=nobody")
+    expect(page.get_by_role("alert")).to_contain_text("no whole number")
+
+
+def test_no_row_moves_under_the_pointer(site: Site) -> None:
+    bell = site.bell
+    first = bell.enqueue("send", {"to": "first"})
+    bell.enqueue("broken", {"order": 1}, delay=3600)
+    page = site.open("/runs?status=queued&status=scheduled")
+    expect(rows(page)).to_have_count(2)
+    rows(page).nth(1).hover()
+    before = rows(page).nth(1).bounding_box()
+    bell.enqueue("send", {"to": "second"})
+    expect(page.get_by_role("button", name="Show 1 new")).to_be_visible()
+    bell.cancel(first.id)  # it is no longer among those wanted, and stays where it is
+    expect(rows(page).nth(1)).to_contain_text("not in this list any more")
+    expect(rows(page)).to_have_count(2)
+    after = rows(page).nth(1).bounding_box()
+    assert before == after
+    page.get_by_role("button", name="Show 1 new").click()
+    page.mouse.move(1, 1)
+    expect(rows(page).first).to_contain_text("second")
+    expect(page.get_by_text("first")).to_have_count(0)
+
+
+def test_many_are_canceled_and_retried(site: Site) -> None:
+    bell = site.bell
+    made = [bell.enqueue("send", {"to": f"{number}@b.c"}, delay=3600) for number in range(3)]
+    page = site.open("/runs?job=send")
+    page.get_by_label(f"Choose run {made[0].id}").check()
+    page.get_by_label(f"Choose run {made[2].id}").check()
+    page.get_by_role("button", name="Cancel 2").click()
+    page.get_by_role("button", name="Cancel them").click()
+    expect(page.get_by_text("2 runs: canceled.")).to_be_visible()
+    assert [bell.get(run.id).status for run in made] == [Status.CANCELED, Status.SCHEDULED, Status.CANCELED]
+    page.get_by_label(f"Choose run {made[0].id}").check()
+    page.get_by_role("button", name="Retry 1").click()
+    page.get_by_role("button", name="Run them again").click()
+    expect(page.get_by_text("1 run: made again.")).to_be_visible()
+    assert made[0].id in [run.retry_of for run in bell.runs(job="send")]
+    expect(page.get_by_text("4 match")).to_be_visible()
+    page.get_by_role("button", name="Cancel all matching").click()
+    check_accessible(page)
+    with site.served.working():  # what cancels them is a run itself
+        page.get_by_role("dialog").get_by_role("button", name="Cancel all matching").click()
+        expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}$"))
+        bell.wait(page.url.rpartition("/")[2], timeout=15)
+    assert bell.get(made[1].id).status is Status.CANCELED
+
+
+def test_pages_follow_a_cursor(site: Site) -> None:
+    made = [site.bell.enqueue("send", {"to": f"{number}@b.c"}, delay=3600) for number in range(60)]
+    page = site.open("/runs")
+    expect(rows(page)).to_have_count(50)
+    page.get_by_role("link", name="Older").click()
+    expect(rows(page)).to_have_count(10)
+    expect(page).to_have_url(re.compile(f"before={made[10].id}"))
+    expect(page.get_by_text("That is all.")).to_be_visible()
+    page.get_by_role("link", name="Newest").click()
+    expect(rows(page)).to_have_count(50)
+
+
+def rows(page: Page):  # type: ignore[no-untyped-def]
+    return page.locator("tbody tr")

@@ -33,7 +33,7 @@ PAIRS = [
     (Bulk, "bulk", "abulk"),
     (Watching, "logs", "alogs"),
     (Watching, "workers", "aworkers"),
-    *((Pausing, verb, f"a{verb}") for verb in ("pause", "resume", "pauses")),
+    *((Pausing, verb, f"a{verb}") for verb in ("pause", "resume", "pauses", "drain_worker", "resume_worker")),
     (Emitting, "emit", "aemit"),
     *((Executing, verb, f"a{verb}") for verb in ("executions", "execution", "invocations")),
     (JobFunction, "enqueue", "aenqueue"),

@@ -10,14 +10,19 @@ import pytest
 
 from tests.support.bench import Bench
 from tests.support.subscribing import stored, subscribe
+from tests.unit.makers import worker_of
 from workbell import Cancel, Retry, Run, Status
+from workbell.engine.missing import NEWS, Missing
 from workbell.engine.outcome import Returned
+from workbell.engine.tell import Tell
 from workbell.engine.work import Work
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model.clock import ManualClock
 from workbell.model.job import DELIVERY
 from workbell.model.run import Lane, NewRun
 from workbell.model.state import CRASH_LIMIT, Transition
+from workbell.model.worker import LOST_AFTER
+from workbell.notices.lifecycle import LifecycleEvent
 from workbell.stores.port import Store
 
 
@@ -243,6 +248,34 @@ class TestLostWorkers:
         assert len(other.claim()) == 4  # lost again: it is the same worker, of which was told
         bench.lapse()
         assert len(stored(store)) == 1
+
+    def test_an_idle_one_is_told_of_too(self, bench: Bench) -> None:
+        """And to a tenant whose runs it did not hold; but once to each, and not before the sweep has its runs."""
+        heard: list[LifecycleEvent] = []
+        bench.bell.listen("worker.lost", heard.append)
+        tell = Tell(bench.store, bench.bell.bus, bench.telling, lambda: None, 1)
+        missing = Missing(bench.store, tell.missing)
+        now = bench.clock.now()
+        bench.store.put_worker(worker_of(id="long/1/1/a", now=now - NEWS - timedelta(seconds=1)))
+        for name in ("idle/1/1/a", "worker"):
+            bench.store.put_worker(worker_of(id=name, now=now))
+        missing.step(now)
+        subscribe(bench.store, "worker.lost")
+        subscribe(bench.store, "worker.lost", tenant="acme")
+        bench.telling.look()
+        run = bench.bell.enqueue("work")
+        bench.claim()
+        bench.clock.advance(LOST_AFTER.total_seconds() + 1)
+        for _ in range(2):
+            missing.step(bench.clock.now())
+            assert [event.data["worker"] for event in stored(bench.store)] == ["idle/1/1/a"]
+        bench.recover.step(bench.clock.now())
+        for _ in range(2):
+            missing.step(bench.clock.now())
+        found = [(event.data["worker"], event.data.get("runs")) for event in stored(bench.store)]
+        assert sorted(found) == [("idle/1/1/a", None), ("worker", [run.id])]
+        assert sorted(event.data["worker"] for event in stored(bench.store, tenant="acme")) == ["idle/1/1/a", "worker"]
+        assert [event.worker for event in heard] == ["idle/1/1/a", "worker"]
 
     def test_set_aside_as_crashed(self, bench: Bench) -> None:
         subscribe(bench.store, "job.failed")

@@ -164,6 +164,9 @@ def test_only_what_is_paused_or_has_waited_too_long_is_handed_back() -> None:
     bell.pause(queue="b")
     assert duty.step(now) == 0.5
     assert taken == [works[1], works[3], works[4]]
+    taken.clear()
+    HoldBack(store, lambda: [*works, begun], hand_back, poll=1, drained=lambda: True).step(now)
+    assert taken == works, "nothing at all begins where it is drained"
     bell.close()
 
 

@@ -150,6 +150,19 @@ class TestSuspects:
             worker.book(alone, worker.call(alone))
         assert {bench.run(run).status for run in runs} == {Status.SUCCEEDED}
 
+    def test_a_drained_worker_gives_them_back_and_claims_nothing(self, bench: Bench) -> None:
+        first = self.suspect(bench)
+        worker, drained = restarted(bench), False
+        worker.consume._drained = lambda: drained
+        worker.consume.step(bench.clock.now())  # claimed, not yet marked
+        assert bench.run(first).status is Status.RUNNING
+        drained = True
+        other = bench.bell.enqueue("work")
+        assert (worker.claim(), worker.consume.held) == ([], {})
+        assert [bench.run(run).status for run in (first, other)] == [Status.QUEUED] * 2
+        drained = False
+        assert [work.run.id for work in worker.claim()] == [other.id]
+
     def test_lost_while_it_waited(self, bench: Bench) -> None:
         """Its lease went before its turn came: it is let go, and the next one's turn comes."""
         first = self.suspect(bench)

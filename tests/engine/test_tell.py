@@ -333,13 +333,15 @@ class TestKeeper:
             assert queue.claim(claimant, 1, now)
             keeper = Keeper(StoreNamed(sqlite_url, 30.0, 60.0, 60.0), None)  # type: ignore[arg-type]
             try:
-                for _ in range(2):
-                    keeper._bury(Bury("box/1/2/a", "was killed", verdict, [run.id], []))
+                for last in (False, True):
+                    keeper._bury(Bury("box/1/2/a", "was killed", verdict, [run.id], []), last=last)
+                keeper._bury(Bury("box/1/2/idle", "was killed", verdict, [], []), last=True)
             finally:
                 keeper._store.close()
             assert bell.get(run.id).status is Status.QUEUED
-            events = [(event.data["worker"], event.data["runs"]) for event in stored(bell.store)]
-            assert events == ([] if verdict is Verdict.HANDED_BACK else [("box/1/2/a", [run.id])])
+            events = [(event.data["worker"], event.data.get("runs")) for event in stored(bell.store)]
+            told = [("box/1/2/a", [run.id]), ("box/1/2/idle", None)]
+            assert events == ([] if verdict is Verdict.HANDED_BACK else told)
 
 
 def test_without_subscriptions_to_look_at_nothing_is_told() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.http.conftest import Api
 from workbell.http.schemas.base import Page
-from workbell.http.schemas.events import Events, EventShown, Hearers, MatchedShown
+from workbell.http.schemas.events import EventCounts, Events, EventShown, Hearers, MatchedShown
 from workbell.http.schemas.executions import ExecutionShown, Invocations
 from workbell.http.schemas.triggers import Triggers, TriggerShown
 from workbell.testing import drain
@@ -113,10 +113,27 @@ async def test_what_a_trigger_starts(api: Api) -> None:
     heard = await api.reader.ask("GET", "/events/match?type=posts.created")
     Hearers.model_validate(heard)
     assert [(one["kind"], one["name"], one["job"]) for one in heard["items"]] == [("trigger", "mails", "count")]
+    assert heard["matches"] is None
+    for pattern, answer in (("posts.*", True), ("*", True), ("posts", False), ("posts.created.**", False)):
+        assert (await api.reader.ask("GET", f"/events/match?type=posts.created&pattern={pattern}"))["matches"] is answer
+    assert (await api.reader.ask("GET", "/events/match?type=job.failed&pattern=**"))["matches"] is False
+    await api.reader.ask("GET", "/events/match?type=posts.created&pattern=po*", 422)
     assert (await api.stranger.ask("GET", "/events/match?type=posts.created"))["items"] == []
     await api.reader.ask("GET", "/events/match", 422)
     event = await api.maker.ask("POST", "/events", 201, {"type": "posts.created"})
+    count = {"event": event["id"], "type": "posts.created", "fanned_out": False, "count": 0, "started": 0}
+    path = f"/events/counts?event={event['id']}&event={NOBODY}&event=x"
+    counted = await api.reader.ask("GET", path)
+    EventCounts.model_validate(counted)
+    assert counted["items"] == [count | {"capped": False}]
     drain(api.bell)
+    assert (await api.reader.ask("GET", path))["items"][0] == counted["items"][0] | {
+        "fanned_out": True,
+        "count": 1,
+        "started": 1,
+    }
+    assert (await api.stranger.ask("GET", path))["items"] == []
+    await api.reader.ask("GET", "/events/counts", 422)
     matches = await api.reader.ask("GET", f"/events/{event['id']}/matches")
     Page[MatchedShown].model_validate(matches)
     assert [(one["name"], one["outcome"]) for one in matches["items"]] == [("mails", "started")]

@@ -120,9 +120,11 @@ async def test_what_is_there_now(scene: Scene, clock: ManualClock) -> None:
         bell.enqueue("send", delay=delay)
     bell.schedules.put("often", job="send", every=60, anchor=now)
     bell.store.put_agent(Agent(id=new_id(), name="box", created_at=now, seen_at=now))
-    for pid, seen_at in ((1, now + timedelta(seconds=90)), (2, now - timedelta(hours=1))):
+    later = now + timedelta(seconds=90)
+    for pid, seen_at in ((1, later), (2, now - timedelta(hours=1)), (3, later)):
         known = {"incarnation": "i", "version": "1", "queues": None, "jobs": (), "concurrency": 4}
         bell.store.put_worker(Worker(id=f"w{pid}", host="h", pid=pid, started_at=now, seen_at=seen_at, **known))
+    bell.store.drain_worker("w3", now)
     clock.advance(90)
     numbers = await scene.numbers(scene.token("read"))
     depth = {
@@ -137,8 +139,8 @@ async def test_what_is_there_now(scene: Scene, clock: ManualClock) -> None:
     assert of(numbers, "workbell_queue_oldest_age_seconds", queue="mail") == 90
     assert of(numbers, "workbell_queue_oldest_age_seconds", queue="idle") == 0
     assert of(numbers, "workbell_schedule_lag_seconds") == 30
-    assert of(numbers, "workbell_workers") == 1
-    assert of(numbers, "workbell_worker_slots", state="free") == 4
+    assert of(numbers, "workbell_workers") == 2
+    assert of(numbers, "workbell_worker_slots", state="free") == 4  # and none of the drained one
     assert of(numbers, "workbell_worker_slots", state="busy") == 0
     assert of(numbers, "workbell_agents") == 0  # not heard of for long
     assert of(numbers, "workbell_sockets") == 0

@@ -11,13 +11,14 @@ import pytest
 
 from tests.client.conftest import take
 from tests.http.conftest import Api
+from tests.unit.makers import worker_of
 from workbell.errors import InvalidOption
 from workbell.files import Storage
 from workbell.http.schemas.base import Page
 from workbell.http.schemas.files import FileShown
 from workbell.http.schemas.jobs import Pauses, PauseShown, Resumed
 from workbell.http.schemas.queues import Queues
-from workbell.http.schemas.workers import Workers
+from workbell.http.schemas.workers import Workers, WorkerShown
 from workbell.model.ids import new_id
 from workbell.model.worker import Worker
 
@@ -66,6 +67,25 @@ async def test_workers_and_whose_runs_are_seen(api: Api) -> None:
     assert (second["busy"], second["alive"], second["queues"]) == (0, False, ["a"])
     seen = (await api.stranger.ask("GET", "/workers"))["items"][0]
     assert (seen["busy"], seen["runs"]) == (2, [])
+
+
+async def test_a_worker_is_drained_and_resumed(api: Api) -> None:
+    worker = worker_of("send", now=api.bell.store.clock.now())
+    api.bell.store.put_worker(worker)
+    path = f"/workers/{quote(worker.id, safe='')}"
+    for verb in ("drain", "resume"):
+        refused = await api.operator.ask("POST", f"{path}/{verb}", 403)
+        assert "shared by all tenants" in refused["detail"]
+        await api.root.ask("POST", f"/workers/h%2F1/{verb}", 404)
+    told = await api.root.ask("POST", f"{path}/drain", 200)
+    WorkerShown.model_validate(told)
+    assert (told["id"], told["alive"], told["busy"]) == (worker.id, True, 0)
+    [seen] = (await api.reader.ask("GET", "/workers"))["items"]
+    assert seen["drained_at"] == told["drained_at"] is not None
+    assert (await api.root.ask("POST", f"{path}/resume", 200))["drained_at"] is None
+    entries = (await api.root.ask("GET", "/audit"))["items"]
+    noted = [(entry["action"], entry["subject"]) for entry in entries]
+    assert noted[:2] == [("workers.resume", worker.id), ("workers.drain", worker.id)]
 
 
 async def upload(api: Api, content: bytes, name: str, **headers: str) -> Any:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tests.unit.makers import worker_of
 from workbell.agents.verbs import Agents
 from workbell.app import Workbell
 from workbell.client import Client
@@ -36,6 +37,8 @@ class Things:
         for_agent = client.enqueue("send", {"to": "x"}, target=agent.name)
         [handed] = agents.working.poll(agent, "s", jobs=["send"], capacity=1)
         self.lease = handed.run.token
+        worker = worker_of("send", now=bell.store.clock.now(), id="w")
+        bell.store.put_worker(worker)
         self.examples: Mapping[tuple[str, str], str] = {
             ("runs", "run_id"): client.enqueue("rest").id,
             ("events", "event_id"): self.event.id,
@@ -50,6 +53,7 @@ class Things:
             ("webhooks", "endpoint_id"): endpoint.id,
             ("webhooks", "delivery_id"): client.webhooks.test(endpoint.id).id,
             ("queues", "name"): "default",
+            ("workers", "worker_id"): worker.id,
             ("files", "file_id"): file.id,
         }
 
@@ -69,7 +73,11 @@ class Things:
         return found(self) if callable(found) else found
 
 
-QUERIES = {"/events/match": "?type=posts.created", "/files": "?filename=a.txt"}
+QUERIES = {
+    "/events/match": "?type=posts.created",
+    "/events/counts": "?event=0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
+    "/files": "?filename=a.txt",
+}
 ENDPOINT = {"url": "https://hooks.example.com/y", "patterns": ["a"]}
 BODIES: Mapping[tuple[str, str], Any] = {
     ("POST", "/runs"): {"job": "send", "input": {"to": "x"}},

@@ -88,6 +88,7 @@ def test_started_again_it_goes_on_and_does_not_begin_twice(shop: Path) -> None:
             stop(process, number)
     with Workbell(f"sqlite:///{shop}/shop.db") as bell:
         assert len(bell.runs(job="open_shop", status=LIVE)) == 1
+        assert [endpoint.url for endpoint in bell.webhooks.list()] == ["http://127.0.0.1:8399/parcels"]
         assert not bell.runs(status="running")
 
 

@@ -20,6 +20,7 @@ from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused, command, environment
 from tests.support.sqlite_files import SqliteFiles
 from tests.support.waiting import until
+from tests.unit.makers import worker_of
 from workbell import Context, Retry, Run, Status, Workbell
 from workbell.model.ids import new_id
 from workbell.model.worker import Worker
@@ -351,6 +352,24 @@ def test_workers(folder: Folder, bell: Workbell) -> None:
             assert "elsewhere (lost)" in text
         finally:
             gate.set()
+
+
+def test_a_worker_is_drained_and_resumed(folder: Folder, bell: Workbell) -> None:
+    now = bell.store.clock.now()
+    for name in ("box-1/7/70/aaaaaaaaaaaa", "box-1/8/80/bbbbbbbbbbbb"):
+        bell.store.put_worker(worker_of("send", now=now, id=name, host="box-1"))
+    told = folder.ask("workers", "drain", "aaaaaaaa")
+    assert (told["id"], told["busy"], told["drained_at"] is None) == ("box-1/7/70/aaaaaaaaaaaa", 0, False)
+    listed = folder.call("workers", "list").out
+    assert ("box-1 (drained)" in listed, "aaaaaaaa" in listed, "bbbbbbbb" in listed) == (True, True, True)
+    assert "2 alive on 1 machine, 20 slots, 1 of them drained" in folder.call("doctor").out
+    assert "claims runs again" in folder.call("workers", "resume", "box-1/7").out
+    assert folder.ask("workers", "list")[0]["drained_at"] is None
+    assert "`workbell workers resume bbbbbbbb` lets it go on" in folder.call("workers", "drain", "box-1/8/80/").out
+    assert_refused(folder.call("workers", "drain", "box-1/"), 1, "is a part of 2 ids")
+    assert_refused(folder.call("workers", "resume", "nobody"), 4, "There is no worker 'nobody'")
+    noted = [(entry.action, entry.subject[-8:]) for entry in bell.audit.list()]
+    assert noted == [("workers.drain", "b" * 8), ("workers.resume", "a" * 8), ("workers.drain", "a" * 8)]
 
 
 def _add_lost(bell: Workbell) -> None:

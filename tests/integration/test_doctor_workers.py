@@ -9,7 +9,8 @@ import pytest
 from tests.client.conftest import take
 from tests.unit.makers import worker_of
 from workbell import Workbell
-from workbell.cli.findings import Finding, examine
+from workbell.cli.findings import examine
+from workbell.doctor.finding import Finding
 from workbell.model.worker import LOST_AFTER
 
 

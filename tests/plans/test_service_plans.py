@@ -17,6 +17,7 @@ from tests.support.postgres import PostgresServer
 from workbell.model.clock import EPOCH
 from workbell.model.run import Lane
 from workbell.stores.postgres.store import PostgresStore
+from workbell.stores.sql_recent import OLDEST
 from workbell.stores.sql_tallies import PLACE
 from workbell.testing.contracts.making import START, after
 
@@ -51,9 +52,14 @@ ROWS = """
     INSERT INTO workbell_runs (id, lane, status, rank, scheduled_for, created_at, updated_at)
     SELECT gen_random_uuid(), CASE WHEN n %% 3 = 0 THEN %(lane)s ELSE n END, 'queued', n %% 2, %(now)s, %(now)s, %(now)s
     FROM generate_series(1, %(count)s) n;
+    INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures,
+        losses, crashes, token, user_id, finished_at, remove_at)
+    SELECT gen_random_uuid(), CASE WHEN n %% 3 = 0 THEN %(lane)s ELSE n END, 'succeeded', 0, %(now)s, %(now)s, %(now)s,
+        1, 0, 0, 0, 1, 0, %(now)s, %(now)s FROM generate_series(1, %(count)s) n;
 """
 HALF = "80000000-0000-0000-0000-000000000000"
 LATER = after(60 * MANY // 2)
+LAST = after(60 * (MANY // 10 - 10))  # of the tallies, ten minutes
 ONE = dict(zip(PLACE, ([after(60)], ["t"], ["q"], ["j1"], ["succeeded"]), strict=True))
 OVER = {"shortly_before": LATER, "before": LATER, "long_before": START, "limit": LIMIT}
 # What each statement is asked, and the index that must serve it.
@@ -80,6 +86,13 @@ WANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "totals": ("workbell_tallies_pkey", {"minute": EPOCH}),
     "delete_tallies": ("workbell_tallies_pkey", {"total": EPOCH, "before": LATER, "limit": LIMIT}),
     "waiting_targets": ("workbell_lanes_target", {}),
+    "sum_tallies": (
+        "workbell_tallies_pkey",
+        {"tenant": "t", "since": LAST, "until": after(60 * MANY), "step": 300, "job": None, "queue": None},
+    ),
+    "lanes_of_jobs": ("workbell_history_lane", {"tenant": "t1", "jobs": ["work"], "most": LIMIT}),
+    "recent_of_lanes": ("workbell_history_lane", {"lanes": [AIMED.id, 7], "oldest": [OLDEST, HALF], "limit": LIMIT}),
+    "ended_runs": ("workbell_history_pkey", {"ids": [HALF, OLDEST]}),
 }
 MORE_PAGES = {"list_unread": MANY // 5, "waiting_targets": MANY // 4}  # they pass over what is read, or has no runs
 

@@ -99,6 +99,11 @@ WANTED = {
     "tallies": "PRIMARY KEY (minute>?)",
     "totals": "PRIMARY KEY (minute=?)",
     "delete_tallies": "PRIMARY KEY (minute>? AND minute<?)",
+    "sum_tallies": "PRIMARY KEY (minute>? AND minute<?)",
+    "upcoming_schedules": "(tenant=?)",
+    "lanes_of_jobs": "COVERING INDEX workbell_history_lane (lane=?)",
+    "recent_of_lane": "COVERING INDEX workbell_history_lane (lane=? AND id>?)",
+    "ended_runs": "id=?",
 }
 
 
@@ -115,7 +120,7 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 def plan(connection: sqlite3.Connection, name: str) -> list[str]:
     text = QUERIES[name]
     values = dict.fromkeys(re.findall(r"(?<![:\w]):(\w+)", text), 1)
-    values |= {word: "[]" for word in ("rows", "ids", "lanes", "names", "targets") if word in values}
+    values |= {word: "[]" for word in ("rows", "ids", "jobs", "lanes", "names", "targets") if word in values}
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values)]
 
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.remote.conftest import Scene
-from workbell import EndpointNotFound, EndpointRefused, InvalidOption, Retry
+from tests.unit.makers import worker_of
+from workbell import EndpointNotFound, EndpointRefused, InvalidOption, Retry, WorkerNotFound
 from workbell.model.worker import Worker
 from workbell.testing import drain
 
@@ -49,6 +50,15 @@ def test_workers(scene: Scene) -> None:
             )
         )
     assert {one.worker.id: one.alive for one in scene.same("workers")} == {"w0": True, "w1": False}
+
+
+def test_draining_a_worker(scene: Scene) -> None:
+    worker = worker_of("send", now=datetime.now(UTC))
+    scene.bell.store.put_worker(worker)
+    for verb, drained in (("drain_worker", True), ("resume_worker", False)):
+        assert (scene.same(verb, worker.id).worker.drained_at is not None) is drained
+        scene.raises(WorkerNotFound, verb, "h/nobody")
+    scene.bell.store.remove_workers([worker.id])
 
 
 def test_counting(scene: Scene) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -32,7 +32,20 @@ class Served:
         self._loop = loop
 
     def stop(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._listening.stop(), self._loop).result(DEADLINE)
+        self._do(self._listening.stop())
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """With a worker in the same process, for as long as the block lasts."""
+        running = self.bell.running()
+        self._do(running.__aenter__())
+        try:
+            yield
+        finally:
+            self._do(running.__aexit__(None, None, None))
+
+    def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(DEADLINE)
 
     def ticket(self, user_id: int | None = None, *, tenant: str | None = None, **options: Any) -> str:
         """A ticket that has no token behind it."""

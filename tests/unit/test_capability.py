@@ -22,6 +22,9 @@ from workbell.model.worker import LOST_AFTER, Worker
         ([worker_of("send", queues=("other", "mail"))], Capability(1, 1, 0, 1)),
         ([worker_of("send", stopping=True), worker_of("send", queues=())], Capability(2, 2, 1, 0)),
         ([worker_of("send", stopping=True), worker_of("send")], Capability(2, 2, 1, 1)),
+        ([worker_of("send", id="d", drained_at=NOW), worker_of("send")], Capability(2, 2, 0, 1, ("d",))),
+        ([worker_of("send", id="d", drained_at=NOW), worker_of("other")], Capability(2, 1, 0, 0, ("d",))),
+        ([worker_of("send", id="d", drained_at=NOW, stopping=True)], Capability(1, 1, 1, 0)),
     ],
 )
 def test_counted(workers: list[Worker], found: Capability) -> None:

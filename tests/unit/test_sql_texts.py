@@ -7,7 +7,8 @@ import re
 import pytest
 
 from workbell.model.run import FINAL, LIVE, Status
-from workbell.stores.filters import LaneChoice, lanes_beside, lanes_wanted, list_query
+from workbell.stores.filters import LaneChoice, Stream, lanes_beside, lanes_wanted, streams_of
+from workbell.stores.looks import choose
 from workbell.stores.port import Filter
 from workbell.stores.queries import migrations, parse, queries, spell_postgres
 from workbell.stores.rows import place_columns
@@ -63,15 +64,28 @@ SOME = LaneChoice([1, 2])
 MANY = LaneChoice([], many=True)
 
 
-def asked(wanted: Filter, lanes: LaneChoice = EVERY) -> list[tuple[str, dict[str, object]]]:
-    return list(list_query(wanted, lanes))
+def asked(wanted: Filter, lanes: LaneChoice = EVERY) -> list[Stream]:
+    return list(streams_of(wanted, lanes))
+
+
+def texts(stream: Stream, *, there: str | None = None) -> list[str]:
+    """Every statement that is made for a stream, where each index leads to more than may be looked at, or to less."""
+    made: list[str] = []
+
+    def ask(sql: str, values: dict[str, object]) -> list[list[str]]:
+        made.append(sql)
+        return [] if there is None else [[there]]
+
+    for bounded in (True, False):
+        chosen = choose(stream, ask, lambda newest: f"merged {newest}", 10, bounded=bounded)
+        made += [text for text in (chosen.first, chosen.ids, chosen.number) if text is not None]
+    return made
 
 
 def test_a_list_asks_for_live_runs_and_for_history() -> None:
-    (live, values), (finished, _) = asked(Filter(None))
-    assert live == "SELECT {live} FROM workbell_runs r ORDER BY r.id DESC LIMIT :limit"
-    assert finished == "SELECT {finished} FROM workbell_history r ORDER BY r.id DESC LIMIT :limit"
-    assert values == {"limit": 100}
+    live, finished = asked(Filter(None))
+    assert texts(live)[0] == "SELECT r.id FROM workbell_runs r ORDER BY r.id DESC LIMIT :limit"
+    assert texts(finished)[0] == "SELECT r.id FROM workbell_history r ORDER BY r.id DESC LIMIT :limit"
 
 
 def test_tenant_queue_and_job_are_asked_of_the_lanes() -> None:
@@ -81,7 +95,7 @@ def test_tenant_queue_and_job_are_asked_of_the_lanes() -> None:
     assert sql == "SELECT id FROM workbell_lanes WHERE tenant = :tenant AND job = :job AND queue = :queue LIMIT :limit"
     assert values == ours | {"limit": 1000}
     sql, values = lanes_beside(wanted)
-    assert "WHERE tenant <> :tenant OR job <> :job OR queue <> :queue LIMIT" in sql
+    assert "WHERE tenant < :tenant OR tenant > :tenant OR job < :job OR job > :job OR queue < :queue OR queue >" in sql
     assert values == ours | {"limit": 1}
 
 
@@ -90,19 +104,22 @@ def test_a_lane_may_have_no_key_at_all() -> None:
     assert "WHERE tenant = :tenant AND key = :key LIMIT" in sql
     assert (values["tenant"], values["key"]) == ("a", "k")
     sql, values = lanes_beside(Filter("a", lane_key="k"))
-    assert "WHERE tenant <> :tenant OR key IS NULL OR key <> :key LIMIT" in sql
-    assert "l.key = :key" in asked(Filter("a", lane_key="k"), MANY)[0][0]
+    assert "OR key < :key OR key > :key OR key IS NULL LIMIT" in sql
+    assert "l.key = :key" in asked(Filter("a", lane_key="k"), MANY)[0].cheap[0]
 
 
 def test_few_lanes_are_named_and_many_are_described() -> None:
-    for sql, values in asked(Filter("a"), SOME):
-        assert "{lanes}" in sql
-        assert values["lanes"] == [1, 2]
-    for sql, values in asked(Filter("a", job="j"), MANY):
-        assert (
-            "EXISTS (SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND l.tenant = :tenant AND l.job = :job)" in sql
-        )
-        assert (values["tenant"], values["job"]) == ("a", "j")
+    live, finished = asked(Filter("a"), SOME)
+    assert all("{lanes}" in sql for sql in texts(live))
+    assert (
+        "merged SELECT r.id FROM workbell_history r WHERE r.lane = lane.value ORDER BY r.id DESC" in texts(finished)[0]
+    )
+    assert live.values["lanes"] == finished.values["lanes"] == [1, 2]
+    for stream in asked(Filter("a", job="j"), MANY):
+        of_lane = "(SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND l.tenant = :tenant AND l.job = :job)"
+        assert stream.cheap == [f"{of_lane} IS NOT NULL"]
+        assert (stream.values["tenant"], stream.values["job"]) == ("a", "j")
+    assert asked(Filter("a"), LaneChoice([], every=True, many=True))[0].cheap == []
 
 
 def test_a_filter_that_no_lane_meets_asks_nothing() -> None:
@@ -111,25 +128,34 @@ def test_a_filter_that_no_lane_meets_asks_nothing() -> None:
 
 
 def test_statuses_choose_the_table() -> None:
-    ((sql, _),) = asked(Filter(None, [Status.QUEUED]))
-    assert "workbell_runs" in sql
-    assert "r.status IN ('queued')" in sql
-    ((sql, _),) = asked(Filter(None, [Status.FAILED, Status.CANCELED]))
-    assert "workbell_history" in sql
-    assert "r.status IN ('failed', 'canceled')" in sql
-    assert all("IN (" not in sql for sql, _ in asked(Filter(None, [*LIVE, *FINAL])))
+    (live,) = asked(Filter(None, [Status.QUEUED]))
+    assert (live.table, live.cheap) == ("workbell_runs", ["r.status = 'queued'"])
+    (live,) = asked(Filter(None, [Status.QUEUED, Status.SCHEDULED]))
+    assert (live.table, live.cheap) == ("workbell_runs", ["r.status IN ('scheduled', 'queued')"])
+    ended = asked(Filter(None, [Status.FAILED, Status.CANCELED]))
+    assert [stream.table for stream in ended] == ["workbell_history"] * 2
+    assert [stream.ways[0].served for stream in ended] == ["r.status = 'failed'", "r.status = 'canceled'"]
+    (ended,) = asked(Filter(None, [Status.FAILED, Status.SUCCEEDED]))
+    assert (list(ended.ways), ended.cheap) == ([], ["(r.status || '') IN ('succeeded', 'failed')"])
+    assert all(not stream.cheap for stream in asked(Filter(None, [*LIVE, *FINAL])))
 
 
-def test_no_value_ever_gets_into_the_text() -> None:
+@pytest.mark.parametrize("there", [None, "00000000"])
+@pytest.mark.parametrize("lanes", [EVERY, SOME, MANY, LaneChoice([1])])
+def test_no_value_ever_gets_into_the_text(lanes: LaneChoice, there: str | None) -> None:
     evil = "'; DROP TABLE workbell_runs; --"
-    wanted = Filter("a", [Status.FAILED, Status.QUEUED], None, None, evil, evil, 666, evil, 7)
-    for sql, values in asked(wanted):
-        assert "DROP" not in sql
-        assert "666" not in sql
-        named = set(re.findall(r":(\w+)", sql))
-        assert named <= set(values)
-        assert {"tag", "schedule", "user_id", "before", "limit"} == named
-        assert values["tag"] == values["before"] == evil
+    wanted = Filter(evil, [Status.FAILED, Status.QUEUED], evil, evil, evil, evil, 666, evil, 7)
+    streams = asked(wanted, lanes)
+    assert len(streams) == 2
+    for stream in streams:
+        for sql in texts(stream, there=there):
+            assert "DROP" not in sql
+            assert "666" not in sql
+            named = set(re.findall(r":(\w+)", sql)) - {"limit", "end"}
+            assert named <= set(stream.values)
+            if "r.user_id" in sql:
+                assert {"tag", "schedule", "user_id", "before"} <= named
+        assert stream.values["tag"] == stream.values["before"] == evil
 
 
 def test_every_statement_of_an_enqueue_is_in_the_files() -> None:

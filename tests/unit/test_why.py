@@ -94,6 +94,12 @@ STARTS = [(to_micros(NOW - timedelta(seconds=56.8)), 1), (to_micros(NOW), 1)]
         (
             Status.QUEUED,
             {},
+            {"workers": Capability(3, 2, 1, 0, ("h/1/2/a",))},
+            ["3 workers are running, and each one that could take", "is drained or will stop", "resume h/1/2/a"],
+        ),
+        (
+            Status.QUEUED,
+            {},
             {"pause": Pause("default", None, "send", NOW), "workers": Capability(0, 0, 0, 0)},
             ["is paused since"],
         ),

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 PASSING = frozenset({TokenKind.LOGIN, TokenKind.TICKET})  # made by the thousand and good for seconds: nothing to list
 
 
+def made_with(token_id: str) -> str:
+    """Who made a session, if a token did."""
+    return f"token {token_id}"
+
+
 class Tokens:
     """The tokens of a tenant: `bell.tokens`. Those of all tenants are `bell.tokens.list(tenant="*")`."""
 
@@ -92,11 +97,17 @@ class Tokens:
         )
 
     def revoke(self, token_id: str, *, tenant: str | None = None) -> Token:
-        """Let a token be valid no more: here at once, in other processes within a second."""
+        """Let a token be valid no more: here at once, in other processes within a second.
+
+        The sessions of browsers that signed in with it end as well.
+        """
         found = self.get(token_id, tenant=tenant)
         now = self._client.store.clock.now()
-        changed = self._client.store.revoke_tokens([found.id], now)
-        self._client.verified.forget(found.id)  # after the write: else it could be read, and kept, once more
+        mark = made_with(found.id)
+        ends = [found.id] + [one.id for one in self._client.store.list_tokens(found.tenant) if one.created_by == mark]
+        changed = self._client.store.revoke_tokens(ends, now)
+        for token in ends:  # after the write: else it could be read, and kept, once more
+            self._client.verified.forget(token)
         return (
             msgspec.structs.replace(found, revoked_at=now) if found.id in changed else self.get(found.id, tenant=tenant)
         )

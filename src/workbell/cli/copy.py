@@ -13,8 +13,8 @@ from workbell.cli.project import (
     store_url,
     url_option,
 )
-from workbell.cli.schema import look
 from workbell.cli.transfer import Tally, census, transfer
+from workbell.doctor.tables import look
 from workbell.errors import StoreError
 from workbell.model.run import Status
 from workbell.settings import safe_url

@@ -7,6 +7,7 @@ import click
 from workbell.cli.findings import Report, examine
 from workbell.cli.output import LEVELS, can_draw, make_console, make_table, print_json
 from workbell.cli.project import json_option, open_project, store_url, url_option
+from workbell.doctor.finding import Finding
 from workbell.settings import safe_url
 
 
@@ -23,7 +24,7 @@ def doctor(context: click.Context, url: str | None, as_json: bool) -> None:
             {
                 "store": safe_url(chosen),
                 "healthy": report.healthy,
-                "findings": [finding._asdict() for finding in report.findings],
+                "findings": [_as_dict(finding) for finding in report.findings],
                 **report.numbers,
             }
         )
@@ -33,6 +34,10 @@ def doctor(context: click.Context, url: str | None, as_json: bool) -> None:
         raise report.error
     if not report.healthy:
         context.exit(1)
+
+
+def _as_dict(finding: Finding) -> dict[str, str | None]:
+    return {"level": finding.level, "what": finding.what, "text": finding.text, "remedy": finding.remedy}
 
 
 def _show(url: str, report: Report) -> None:

@@ -6,7 +6,8 @@ import click
 
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, opened, store_url, url_option
-from workbell.cli.schema import engine_of, look
+from workbell.cli.schema import engine_of
+from workbell.doctor.tables import look
 from workbell.settings import safe_url
 from workbell.stores.migrate import NEWEST, dump
 

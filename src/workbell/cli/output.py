@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import click
 import msgspec
+
+from workbell.doctor.spans import span as span
 
 if TYPE_CHECKING:  # rich is imported only where something is drawn
     from rich.console import Console
@@ -107,15 +108,3 @@ def one_line(text: str, limit: int = 200) -> str:
     """The first line of a text, without control characters, and not too long."""
     clean = printable(text.strip().split("\n", 1)[0]).strip()
     return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"
-
-
-def span(time: timedelta) -> str:
-    """`12 ms`, `3.4 s`, `5 min`, `2 h`, `3 d`."""
-    seconds = max(time.total_seconds(), 0.0)
-    if seconds < 0.9995:
-        return f"{seconds * 1000:.0f} ms" if seconds >= 0.0095 else f"{seconds * 1000:.1f} ms"
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    if seconds < 172_800:
-        return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
-    return f"{seconds / 86_400:.0f} d"

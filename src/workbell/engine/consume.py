@@ -42,6 +42,7 @@ class Consume:
         deliver: Callable[[Sequence[Work]], None],
         unbooked: Callable[[], int],
         apart: bool = False,
+        drained: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store = store
         self._queue = queue
@@ -53,6 +54,7 @@ class Consume:
         self._deliver = deliver
         self._unbooked = unbooked
         self._apart = apart  # suspects get a process of their own; else they wait until our hands are empty
+        self._drained = drained
         self.held: dict[str, Work] = {}
         self._suspects: deque[Work] = deque()
         self._alone: Work | None = None  # the suspect that is being executed
@@ -81,6 +83,9 @@ class Consume:
     def step(self, now: datetime) -> float | None:
         if self._unsure:
             self._release_strays(now)
+        if self._drained():
+            self._release_suspects(list(self._suspects))
+            return None  # woken when it may go on; what else has not begun is held back
         if self._alone is not None and self.held.get(self._alone.run.id) is self._alone:
             return None  # nothing beside it; woken when it is booked
         if self._suspects:
@@ -153,9 +158,7 @@ class Consume:
             return None  # wait until our hands are empty of everything else
         work = self._suspects[0]
         if paused(self._store)(work.run.lane):
-            self._store.apply([state.release(work.run, self._clock.now())])
-            self._suspects.popleft()
-            self.held.pop(work.run.id, None)
+            self._release_suspects([work])
             return 0
         marked = self._store.mark_alone(work.held)
         self._suspects.popleft()
@@ -165,6 +168,15 @@ class Consume:
         self._alone = work
         self._deliver([work])
         return None
+
+    def _release_suspects(self, works: Sequence[Work]) -> None:
+        """These have not begun: whoever may begin them takes them."""
+        if works:
+            now = self._clock.now()
+            self._store.apply([state.release(work.run, now) for work in works])
+        for work in works:
+            self._suspects.remove(work)
+            self.held.pop(work.run.id, None)
 
     def _release_strays(self, now: datetime) -> None:
         """Runs that the store says we hold and we do not: their claim never reached us, or we let go of them."""

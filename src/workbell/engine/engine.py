@@ -22,6 +22,7 @@ from workbell.engine.loop import Duty
 from workbell.engine.loop_watch import LoopWatch
 from workbell.engine.match import MatchEvents
 from workbell.engine.materialise import Materialise
+from workbell.engine.missing import Missing
 from workbell.engine.outcome import HANDED_BACK, Outcome
 from workbell.engine.prune import Prune
 from workbell.engine.recover import Recover
@@ -114,6 +115,7 @@ class Engine:
             deliver=self._deliver,
             unbooked=lambda: self._finish.size,
             apart=apart,
+            drained=self._register.is_drained,
         )
         recover = Recover(store, settings.keep, self._announce, settings.sweep, self._recovered, telling)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
@@ -129,7 +131,7 @@ class Engine:
         self._match_duty = Duty("match", self._match.step, clock)
         self._finish_duty = Duty("finish", self._finish.step, clock)
         self._renew_duty = Duty("renew", renew.step, clock)
-        hold_back = HoldBack(store, self._works, self._hand_back, settings.poll)
+        hold_back = HoldBack(store, self._works, self._hand_back, settings.poll, self._register.is_drained)
         self._hold_back_duty = Duty("hold-back", hold_back.step, clock)
         self._tell_duty = Duty("tell", self._tell.step, clock)
         self._expire_duty = Duty("expire", Expire(self._works, self._hands.expire).step, clock)
@@ -142,6 +144,7 @@ class Engine:
             self._duties += [
                 Duty("prune", prune.step, clock),
                 Duty("unserved", Unserved(store).step, clock),
+                Duty("missing", Missing(store, self._tell.missing).step, clock),
                 Duty("declare", self._declare, clock),
                 self._materialise_duty,
                 self._match_duty,
@@ -153,6 +156,7 @@ class Engine:
             report_duty = Duty("report", self._reports.step, clock)
             register_duty = Duty("register", self._register.step, clock)
             self._reports.wake, self._register.wake = report_duty.wake, register_duty.wake
+            self._register.turned = self._turned
             self._finish.before = self._reports.settle
             self._duties = [report_duty, register_duty, *self._duties]
         if role.give_up is not None:
@@ -218,6 +222,8 @@ class Engine:
             self._match_duty.wake()
         if self._tell.hint():
             self._tell_duty.wake()
+        if self._register.hint():
+            self._register.wake()
 
     def _emitted(self) -> None:
         """Events were stored: whoever fans them out, here or elsewhere, should look now."""
@@ -318,6 +324,11 @@ class Engine:
         """Give back what has not begun, where that is so of it."""
         for work in self._hands.take_back(is_held):
             self._finish.put(work, HANDED_BACK)
+
+    def _turned(self) -> None:
+        """The worker was drained, or may go on."""
+        self._hold_back_duty.wake()
+        self._consume_duty.wake()
 
     # Stop
 

@@ -1,7 +1,8 @@
 """Hold back: what was claimed but has not begun goes back to the queue if it must not, or should not, begin here.
 
-Runs of what was paused since, so that a pause really pauses. And runs that have waited here for long, because long ones
-came before them: another worker may have a slot for them, and those of a limited job take a place that it could use.
+Runs of what was paused since, so that a pause really pauses; all of them, if the worker was drained. And runs that have
+waited here for long, because long ones came before them: another worker may have a slot for them, and those of a
+limited job take a place that it could use.
 """
 
 from __future__ import annotations
@@ -23,23 +24,27 @@ class HoldBack:
         works: Callable[[], Iterable[Work]],
         hand_back: Callable[[Callable[[Work], bool]], None],
         poll: float,
+        drained: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store = store
         self._works = works
         self._hand_back = hand_back
+        self._drained = drained
         self._pace = poll / 2  # a survey before a pause may be as old: together, no more than a poll
 
     def step(self, now: datetime) -> float:
         waiting = [work for work in self._works() if work.started_at is None and not work.settled]
         if waiting:
-            is_paused = paused(self._store)
-
-            def is_held(work: Work) -> bool:
-                return is_paused(work.run.lane) or _has_waited(work, now)
-
+            is_held = self._held(now)
             if any(is_held(work) for work in waiting):
                 self._hand_back(is_held)
         return self._pace
+
+    def _held(self, now: datetime) -> Callable[[Work], bool]:
+        if self._drained():
+            return lambda _work: True
+        is_paused = paused(self._store)
+        return lambda work: is_paused(work.run.lane) or _has_waited(work, now)
 
 
 def paused(store: Store) -> Callable[[Lane], bool]:

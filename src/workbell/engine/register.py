@@ -1,20 +1,28 @@
-"""Register: this worker in the store's list of workers, seen every few seconds and gone when it stops."""
+"""Register: this worker in the store's list of workers, seen every few seconds and gone when it stops.
+
+There it also learns that an operator drains it, or lets it go on: with every time of being seen, and soon after a hint.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import msgspec
 
+from workbell.engine.look import Look
 from workbell.errors import StoreError
 from workbell.handlers.registry import Registry
 from workbell.model.worker import BEAT, Worker
 from workbell.stores.port import Store
 from workbell.version import __version__
 
+log = logging.getLogger("workbell.engine")
+
 LOOK = 1.0  # seconds after which others know of jobs that were loaded or dropped
+GAP = 0.25  # seconds from a hint to a look: hardly one of them is about this worker
 
 
 class Register:
@@ -42,7 +50,10 @@ class Register:
         self._put: Worker | None = None  # as it is known to the store
         self._next = 0.0
         self._stopping = False
+        self._look = Look(BEAT, GAP)
+        self.hint = self._look.hint  # somebody may have drained it
         self.wake: Callable[[], None] = lambda: None
+        self.turned: Callable[[], None] = lambda: None  # told when it was drained, and when it may go on
 
     def step(self, now: datetime) -> float:
         jobs = tuple(self._registry.served)
@@ -51,10 +62,26 @@ class Register:
             self._worker, jobs=jobs, started_at=begun, seen_at=now, stopping=self._stopping
         )
         if self._is_news(worker) or self._store.clock.monotonic() >= self._next:
-            self._store.put_worker(worker)
+            drained_at = self._store.put_worker(worker)
             self._worker = self._put = worker
             self._next = self._store.clock.monotonic() + BEAT
-        return LOOK
+            self._obey(drained_at, now)
+        elif self._look.left(now) is None:
+            found = self._store.find_worker(worker.id)
+            self._obey(self._worker.drained_at if found is None else found.drained_at, now)
+        return min(LOOK, self._look.left(now) or 0)
+
+    def is_drained(self) -> bool:
+        """Whether nothing more is to begin here."""
+        return self._worker.drained_at is not None
+
+    def _obey(self, drained_at: datetime | None, now: datetime) -> None:
+        self._look.again(now + self._look.poll)
+        was, self._worker = self._worker, msgspec.structs.replace(self._worker, drained_at=drained_at)
+        if (was.drained_at is None) != (drained_at is None):
+            text = "goes on: it claims runs again" if drained_at is None else "is drained: it ends what it has begun"
+            log.info("worker %s %s", was.id, text, extra={"worker_id": was.id})
+            self.turned()
 
     def _is_news(self, worker: Worker) -> bool:
         known = self._put

@@ -26,6 +26,7 @@ from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.events")
 
+MOST_LOST = 1000
 GAP = 0.1  # seconds from a hint to a look: hardly one of them is about a trigger or an endpoint
 
 
@@ -37,6 +38,7 @@ class Tell:
         self._emitted = emitted  # told that events were stored
         self._look = Look(poll, GAP)
         self.hint = self._look.hint  # somebody may have subscribed
+        self._lost: set[str] = set()  # workers whose loss the listeners here know of, with the runs they held
 
     def step(self, now: datetime) -> float:
         """See who subscribes."""
@@ -77,8 +79,22 @@ class Tell:
         """These were written about runs whose workers are gone, or that have expired."""
         self.moved(pairs)
         if self._bus.wants_fact(WORKER_LOST):
-            now = self._store.clock.now()
-            self._bus.state([about_worker(worker, runs, now) for (_, worker), runs in by_worker(pairs).items()])
+            now, held = self._store.clock.now(), by_worker(pairs)
+            self._bus.state([about_worker(worker, runs, now) for (_, worker), runs in held.items()])
+            if len(self._lost) > MOST_LOST:  # agents are not among the workers, and would stay for ever
+                self._lost.clear()
+            self._lost.update(worker for _, worker in held)
+
+    def missing(self, workers: Sequence[str]) -> None:
+        """These workers are gone, and hold nothing any more."""
+        now = self._store.clock.now()
+        events = self._telling.missing(workers, now)
+        if events and any(added.created for added in self._store.add_events(events)):
+            self._emitted()
+        new = [worker for worker in workers if worker not in self._lost]
+        self._lost.difference_update(workers)
+        if new and self._bus.wants_fact(WORKER_LOST):
+            self._bus.state([about_worker(worker, (), now) for worker in new])
 
     def skipped(self, changes: Sequence[ScheduleChange]) -> None:
         """These changes of schedules were written."""

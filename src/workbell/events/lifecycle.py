@@ -73,9 +73,9 @@ def event_of_tick(schedule: Schedule, tick: Tick) -> Event:
 
 
 def event_of_loss(tenant: str, worker: str, runs: Sequence[Run], now: datetime) -> Event:
-    """That a worker is gone: one event for each tenant whose runs it held, with those runs."""
+    """That a worker is gone: one event for each tenant, with its runs that it held; the first that is told counts."""
     told = about_worker(worker, runs, now)
-    depth = max(depth_behind(run) for run in runs) + 1
+    depth = max((depth_behind(run) for run in runs), default=-1) + 1
     return _event(told, tenant, subject=worker, key=f"{told.type}:{worker}", depth=depth)
 
 

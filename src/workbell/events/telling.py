@@ -86,6 +86,11 @@ class Telling:
             for run, change in told
         ]
 
+    def missing(self, workers: Iterable[str], now: datetime) -> list[Event]:
+        """What is to be told of workers that are gone and hold nothing any more: to whoever was not told yet."""
+        hearing = [tenant for tenant, kind in self._heard if kind == WORKER_LOST]
+        return [event_of_loss(tenant, worker, (), now) for worker in workers for tenant in hearing]
+
     def starts(self, runs: Iterable[Run]) -> list[Event]:
         """What is to be told of runs that were claimed just now."""
         if not self.anything:

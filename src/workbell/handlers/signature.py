@@ -6,6 +6,8 @@ import inspect
 import re
 import typing
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -50,20 +52,27 @@ class Signature:
                 self._positional.append(parameter.name)
             fields.append(_field(parameter, kind))
         arguments = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=not self._open)
-        self._defaults = {p.name for p in parameters if p.default is not p.empty}
+        self._defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         self._struct = arguments
         try:
             self._decoder = msgspec.json.Decoder(arguments, dec_hook=_decode_other)
         except TypeError as error:
             raise JobsError(f"job {job}: {error}; use types that JSON can carry.") from error
 
-    @property
+    @cached_property
     def schema(self) -> dict[str, Any] | None:
-        """The arguments as JSON Schema; none, where a type has no schema that msgspec knows."""
+        """The arguments as JSON Schema, with the defaults that JSON can carry; none, where a type has no schema that
+        msgspec knows."""
         try:
-            return msgspec.json.schema(self._struct)
+            whole = msgspec.json.schema(self._struct)
         except TypeError:
             return None
+        definitions = whole.pop("$defs")
+        found: dict[str, Any] = definitions.pop(whole["$ref"].rpartition("/")[2])  # the arguments themselves
+        for name, default in self._defaults.items():
+            with suppress(TypeError, ValueError):
+                found["properties"][name]["default"] = msgspec.json.decode(msgspec.json.encode(default))
+        return found | ({"$defs": definitions} if definitions else {})
 
     @property
     def arguments(self) -> list[str] | None:

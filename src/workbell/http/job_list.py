@@ -18,12 +18,17 @@ def jobs_of(client: Client, engine: JobsEngine, own: str) -> Sequence[dict[str, 
 
     What files say of them is known for the tenant of the program, `own`.
     """
-    client.store.check()
-    known = {job.name: job for job in client.store.list_jobs(client.tenant)}
-    known |= {job.name: job for job in client.registry.definitions(client.store.clock, client.tenant)}
+    known = known_jobs(client)
     paused = {pause.job for pause in client.pauses() if pause.queue is None}
     files = {job.name: job for job in engine.list()} if client.tenant == own else {}
     return [_shown(client, known[name], paused, files.get(name)) for name in sorted(known)]
+
+
+def known_jobs(client: Client) -> dict[str, Job]:
+    """The definitions by name: as the code here has them, else as others have put them."""
+    client.store.check()
+    known = {job.name: job for job in client.store.list_jobs(client.tenant)}
+    return known | {job.name: job for job in client.registry.definitions(client.store.clock, client.tenant)}
 
 
 def _shown(client: Client, job: Job, paused: set[str | None], declared: Any) -> dict[str, Any]:
@@ -46,3 +51,20 @@ def _shown(client: Client, job: Job, paused: set[str | None], declared: Any) -> 
         "ping_url": shown_url(job.ping_url),
         "input_schema": None if function is None else function.signature.schema,
     }
+
+
+def reloads_of(client: Client, engine: JobsEngine, own: str, limit: int | None = None) -> Sequence[dict[str, Any]]:
+    """What became of job files that were saved, newest first. They are the program's, and so of its tenant alone."""
+    return [
+        {
+            "id": str(one.number),
+            "at": one.at,
+            "path": one.path,
+            "outcome": one.outcome,
+            "message": one.message,
+            "line": one.line,
+            "jobs": one.jobs,
+            "standing": one.standing,
+        }
+        for one in (engine.reloads.newest(limit) if client.tenant == own else ())
+    ]

@@ -147,7 +147,9 @@ def _of_workers(store: Store, every: Iterable[Counts], now: datetime) -> list[Fa
     busy = sum(one.running for one in every if one.lane.target is None)
     next_look = store.next_look()
     lag = 0.0 if next_look is None else max((now - next_look).total_seconds(), 0.0)
-    states = [Sample({"state": "busy"}, busy), Sample({"state": "free"}, max(slots - busy, 0))]
+    drained = [worker for worker in alive if worker.drained_at is not None]
+    unused = sum(max(worker.concurrency - len(store.held_by(worker.id)), 0) for worker in drained)
+    states = [Sample({"state": "busy"}, busy), Sample({"state": "free"}, max(slots - busy - unused, 0))]
     return [
         Family("workbell_workers", "gauge", "Workers that were heard of lately.", [Sample({}, len(alive))]),
         Family("workbell_worker_slots", "gauge", "How many runs they work on, and could besides.", states),

@@ -16,6 +16,7 @@ from workbell.http.buckets import Buckets
 from workbell.http.call import Call
 from workbell.http.ear import Ear
 from workbell.http.enqueueing import Enqueueing
+from workbell.http.examining import Doctor
 from workbell.http.measured import Measured
 from workbell.http.metrics import Metrics
 from workbell.http.origins import allowed_hosts, host_is_allowed, origin_is_allowed
@@ -77,6 +78,7 @@ class Service:
         self.waiting_agents = Waiting(self.client.store, self.client.hop, self.ear.listen, self.stopping)
         self.hub = Hub(self)
         self.tally_chart = TallyChart()
+        self.doctor = Doctor()
 
     def be_here(self) -> None:
         """Serve on this event loop. An application may be started again on another one, as every test client does; then

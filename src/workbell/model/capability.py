@@ -16,13 +16,16 @@ class Capability(NamedTuple):
     know_job: int  # whichever queues they serve
     stopping: int  # would take them, if they were not about to end
     able: int
+    drained: tuple[str, ...] = ()  # workers that would take them, if they were not drained
 
 
 def capability(workers: Iterable[Worker], queue: str, job: str, now: datetime) -> Capability:
     alive = [worker for worker in workers if worker.is_alive(now)]
     serving = [worker for worker in alive if worker.serves(queue, job)]
     stopping = sum(worker.stopping for worker in serving)
-    return Capability(len(alive), sum(job in worker.jobs for worker in alive), stopping, len(serving) - stopping)
+    drained = tuple(worker.id for worker in serving if worker.drained_at is not None and not worker.stopping)
+    know_job = sum(job in worker.jobs for worker in alive)
+    return Capability(len(alive), know_job, stopping, len(serving) - stopping - len(drained), drained)
 
 
 def shortfall(found: Capability, queue: str, job: str) -> str | None:
@@ -32,6 +35,11 @@ def shortfall(found: Capability, queue: str, job: str) -> str | None:
     if not found.alive:
         return "No worker is running; start one: `workbell start`."
     many = "1 worker is" if found.alive == 1 else f"{found.alive:,} workers are"
+    if found.drained:
+        only = "the only one" if len(found.drained) + found.stopping == 1 else "each one"
+        state = "is drained or will stop" if found.stopping else "is drained"
+        remedy = f"let it go on with `workbell workers resume {found.drained[0]}`, or start another"
+        return f"{many} running, and {only} that could take job {job!r} from queue {queue!r} {state}; {remedy}."
     if found.stopping:
         only = "the only one" if found.stopping == 1 else f"all {found.stopping:,}"
         return f"{many} running, and {only} that could take job {job!r} from queue {queue!r} will stop; start another."

@@ -6,6 +6,7 @@ History is never counted: what happened is added up here as it happens, by each 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,3 +25,12 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0  # from start to end, of all together
     wait: float = 0.0  # from due to start
     buckets: tuple[int, ...] = ()  # how many took up to each of BUCKETS, and above the last: not cumulated
+
+
+class TallySum(NamedTuple):
+    """How many attempts of a job ended in one way within one step of time."""
+
+    place: int  # how many steps lie between 1970 and this one
+    job: str
+    status: str
+    number: int

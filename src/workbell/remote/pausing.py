@@ -56,6 +56,24 @@ class Pausing:
     async def aworkers(self) -> list[SeenWorker]:
         return await self.line.afollow(_workers())
 
+    def drain_worker(self, worker_id: str) -> SeenWorker:
+        """Have a worker claim nothing until `resume_worker`; what it runs goes on, what it has not begun goes back.
+
+        It needs a token of all tenants, for whom a worker works. Once it is busy with nothing any more, its machine can
+        be taken away.
+        """
+        return self.line.send(_turn(worker_id, "drain"))
+
+    async def adrain_worker(self, worker_id: str) -> SeenWorker:
+        return await self.line.asend(_turn(worker_id, "drain"))
+
+    def resume_worker(self, worker_id: str) -> SeenWorker:
+        """Let a drained worker claim runs again."""
+        return self.line.send(_turn(worker_id, "resume"))
+
+    async def aresume_worker(self, worker_id: str) -> SeenWorker:
+        return await self.line.asend(_turn(worker_id, "resume"))
+
 
 def _where(verb: str, queue: str | None, job: str | None) -> tuple[str, dict[str, str]]:
     """The path of what is meant, and what stands in the body; of a job in a queue, the queue's path and the job."""
@@ -85,3 +103,7 @@ def _pauses() -> Plan[list[Pause]]:
 
 def _workers() -> Plan[list[SeenWorker]]:
     return readers.every(path("workers"), words.read_workers)
+
+
+def _turn(worker_id: str, verb: str) -> Call[SeenWorker]:
+    return post(path("workers", worker_id, verb), words.read_worker)

@@ -255,7 +255,7 @@ def text(raw: msgspec.Raw) -> str | None:
 
 read_run, read_runs, read_page_of_runs = one(RunWords), many(RunWords), page(RunWords)
 read_attempts = many(AttemptWords)
-read_health, read_workers = one(HealthWords), page(WorkerWords)
+read_health, read_worker, read_workers = one(HealthWords), one(WorkerWords), page(WorkerWords)
 read_event, read_events = one(EventWords), many(EventWords)
 read_trigger, read_triggers = one(TriggerWords), page(TriggerWords)
 read_schedule, read_schedules = one(ScheduleWords), many(ScheduleWords)

@@ -17,7 +17,7 @@ from workbell.model.payload import clean_text
 from workbell.model.request import PRIORITIES
 from workbell.model.retry import Retry
 from workbell.model.schedule import CatchUp, Outside, Overlap, Schedule, ScheduleKind, ScheduleOptions
-from workbell.scheduling.rule import rule_of
+from workbell.scheduling.rule import Rule, read_rule, rule_of
 from workbell.timing import Interval, Once
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -114,12 +114,23 @@ def declare(
             created_at=now if old is None else old.created_at,
             updated_at=now,
         )
-        rule = rule_of(schedule)
-        if rule.timing.next(now) is not None and rule.next_wanted(now) is None:
-            raise JobsError("no tick ever falls into its window; widen the window, or let it defer (outside='defer').")
+        _check_reachable(rule_of(schedule), now)
     except (JobsError, InvalidOption) as error:
         raise type(error)(f"{what}: {error}") from error
     return schedule
+
+
+def try_out(settings: ScheduleSettings, timezone: str, now: datetime) -> Rule:
+    """The rule that settings describe, of a schedule that is not made; raises for what cannot be used."""
+    kind, expression = _timing(settings, now, None)
+    rule = read_rule(kind.value, expression, timezone, _window(settings), _word(settings, "outside", Outside))
+    _check_reachable(rule, now)
+    return rule
+
+
+def _check_reachable(rule: Rule, now: datetime) -> None:
+    if rule.timing.next(now) is not None and rule.next_wanted(now) is None:
+        raise JobsError("no tick ever falls into its window; widen the window, or let it defer (outside='defer').")
 
 
 def _timing(settings: ScheduleSettings, now: datetime, old: Schedule | None) -> tuple[ScheduleKind, str]:

@@ -44,10 +44,11 @@ def rule_of(schedule: Schedule) -> Rule:
     options = schedule.options
     if schedule.unreadable is not None:
         raise JobsError("its stored settings cannot be read; put the schedule again.")
-    return _read(schedule.kind.value, schedule.expression, schedule.timezone, options.window, options.outside)
+    return read_rule(schedule.kind.value, schedule.expression, schedule.timezone, options.window, options.outside)
 
 
 @lru_cache(maxsize=8192)
-def _read(kind: str, expression: str, timezone: str, window: tuple[str, str] | None, outside: Outside) -> Rule:
+def read_rule(kind: str, expression: str, timezone: str, window: tuple[str, str] | None, outside: Outside) -> Rule:
+    """The rule of a schedule's parts, as they are stored."""
     timing = read_timing(kind, expression, timezone)
     return Rule(timing, None if window is None else Window.parse(*window, timezone), outside)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from workbell.errors import JobsError
 from workbell.model.schedule import Schedule
-from workbell.scheduling.rule import rule_of
+from workbell.scheduling.rule import Rule, rule_of
 
 
 def in_words(schedule: Schedule) -> str:
     """When a schedule ticks: `every 5 minutes, Europe/Paris`; its expression, where that cannot be read."""
     try:
-        words = rule_of(schedule).timing.describe()
+        return rule_in_words(rule_of(schedule))
     except JobsError:
         return schedule.expression
-    window = schedule.options.window
-    return words if window is None else f"{words}; runs start {window[0]}–{window[1]}"
+
+
+def rule_in_words(rule: Rule) -> str:
+    words = rule.timing.describe()
+    return words if rule.window is None else f"{words}; runs start {str(rule.window).replace('-', '–')}"

@@ -1,6 +1,7 @@
-"""The one place that composes SQL: runs by filter, to be listed, searched or counted.
+"""Which runs a filter means, as conditions in SQL: on live runs, and on history.
 
-Only words from here go into the text, never a value.
+With `looks.py`, which puts them together, the one place that composes SQL. Only words from here go into the text,
+never a value.
 """
 
 from __future__ import annotations
@@ -12,20 +13,14 @@ from workbell.model.ids import first_id_at
 from workbell.model.run import FINAL, LIVE, Status
 from workbell.stores.port import Filter
 
-# Columns of a run. An index leads to the first two in the order of ids, to the others none does.
-COLUMNS = {
-    "tag": "r.tag = :tag",
-    "schedule": "r.schedule = :schedule",
-    "user_id": "r.user_id = :user_id",
-    "event": "r.event = :event",
-}
-SCANNED = ("user_id", "event")
 # Columns of its lane, and what the filter calls them; a lane may have none of the last two.
 LANE_COLUMNS = {"tenant": "tenant", "job": "job", "queue": "queue", "key": "lane_key", "target": "target"}
 OPTIONAL = ("key", "target")
 # How an engine says that a run is of these lanes: by their index, and without.
 OF_LANES, AMONG_LANES = "{lanes}", "{among_lanes}"
 MANY = 1000  # lanes: rather asked for by what they have in common than by their ids
+# Ends that few runs have, so that they have an index of their own.
+RARE = (Status.FAILED, Status.CANCELED)
 
 
 class LaneChoice(NamedTuple):
@@ -50,51 +45,93 @@ def lanes_wanted(wanted: Filter) -> tuple[str, dict[str, Any]]:
 def lanes_beside(wanted: Filter) -> tuple[str, dict[str, Any]]:
     """A lane that is not of a filter, if there is one."""
     asked = _asked(wanted)
-    where = " OR ".join(
-        f"{name} IS NULL OR {name} <> :{name}" if name in OPTIONAL else f"{name} <> :{name}" for name in asked
-    )
-    where = where or "1 = 0"
+    # Less or greater: unlike `<>`, an index can answer that.
+    others = [f"{name} < :{name} OR {name} > :{name}" for name in asked]
+    others += [f"{name} IS NULL" for name in OPTIONAL if name in asked]
+    where = " OR ".join(others) or "1 = 0"
     return f"SELECT id FROM workbell_lanes WHERE {where} LIMIT :limit", asked | {"limit": 1}  # noqa: S608
 
 
-class Parts(NamedTuple):
-    """The conditions of a filter on one table: those that an index serves, those that rows are looked at for."""
+class Condition(NamedTuple):
+    """One that an index serves in the order of ids; and the same so that no database would think of that index."""
+
+    served: str
+    hidden: str
+
+
+class Stream(NamedTuple):
+    """The runs of one table that a filter means.
+
+    `bounds` are those of ids, and `ways` the conditions with an index, each of which can lead to the runs. What
+    is `cheap` can be asked of every row, what is `dear` (fields of payloads) is asked only of so many.
+    """
 
     table: str
     columns: str
-    served: list[str]
-    scanned: list[str]
+    bounds: Sequence[str]
+    ways: Sequence[Condition]
+    cheap: Sequence[str]
+    dear: Sequence[str]
     values: dict[str, Any]
 
-    def where(self, *more: str) -> str:
-        conditions = [*self.served, *more]
-        return f"WHERE {' AND '.join(conditions)} " if conditions else ""
+    @property
+    def live(self) -> bool:
+        return self.table == "workbell_runs"
 
 
-def parts_of(wanted: Filter, lanes: LaneChoice) -> Iterator[Parts]:
-    """A filter on live runs, and on history.
+def streams_of(
+    wanted: Filter, lanes: LaneChoice, fields: Sequence[tuple[str, dict[str, Any]]] = ()
+) -> Iterator[Stream]:
+    """A filter on live runs, and on history; `fields` are conditions on payloads, as the engine spells them.
 
     Tenant, queue and job are properties of a lane, so they become a short list of lane ids where they can.
     """
-    if not lanes.ids and not lanes.many:
+    if not (lanes.ids or lanes.many or lanes.every):
         return
     values: dict[str, Any] = {}
-    served: list[str] = []
-    scanned: list[str] = []
-    if lanes.many:
+    bounds, ways, cheap = list(_bounds(wanted, values)), list[Condition](), list[str]()
+    if wanted.tag is not None:
+        values["tag"] = wanted.tag
+        ways.append(Condition("r.tag = :tag", "(r.tag || '') = :tag"))
+    if wanted.schedule is not None:
+        values["schedule"] = wanted.schedule
+        text = "CAST(r.schedule AS text) = CAST(:schedule AS text)"
+        ways.append(Condition("r.schedule = :schedule", text))
+    dear = [f"r.{name} = :{name}" for name in ("user_id", "event") if getattr(wanted, name) is not None]
+    values |= {name: value for name in ("user_id", "event") if (value := getattr(wanted, name)) is not None}
+    for condition, more in fields:
+        dear.append(condition)
+        values |= more
+    if lanes.every:
+        pass
+    elif lanes.many:
         asked = _asked(wanted)
         values |= asked
-        if asked:
-            of_lane = " AND ".join(f"l.{name} = :{name}" for name in asked)
-            served.append(f"EXISTS (SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND {of_lane})")  # noqa: S608
-    elif not lanes.every:
+        of_lane = " AND ".join(f"l.{name} = :{name}" for name in asked)
+        # A scalar, not EXISTS: of that a planner may make a join, and then sort what comes out of it.
+        cheap.append(f"(SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND {of_lane}) IS NOT NULL")  # noqa: S608
+    elif len(lanes.ids) == 1:
+        values["lane"] = lanes.ids[0]
+        ways.append(Condition("r.lane = :lane", "(r.lane + 0) = :lane"))
+    else:
         values["lanes"] = list(lanes.ids)
-        served.append(OF_LANES)
-    for name, condition in COLUMNS.items():
-        value = getattr(wanted, name)
-        if value is not None:
-            values[name] = value
-            (scanned if name in SCANNED else served).append(condition)
+        ways.append(Condition(OF_LANES, AMONG_LANES))
+    for statuses in _statuses(wanted, LIVE):
+        # A literal from the enum, so that a partial index can serve. SQLite has that only for `=`, and would take the
+        # one of scheduled runs too, to look each of them up.
+        yield Stream("workbell_runs", "{live}", bounds, ways, [*cheap, *statuses], dear, values)
+    rare = [status for status in RARE if status in wanted.status]
+    if Status.SUCCEEDED in wanted.status or not rare:
+        for statuses in _statuses(wanted, FINAL):
+            hidden = [text.replace("r.status", "(r.status || '')") for text in statuses]
+            yield Stream("workbell_history", "{finished}", bounds, ways, [*cheap, *hidden], dear, values)
+        return
+    for status in rare:
+        own = Condition(f"r.status = '{status.value}'", f"(r.status || '') = '{status.value}'")
+        yield Stream("workbell_history", "{finished}", bounds, [*ways, own], cheap, dear, values)
+
+
+def _bounds(wanted: Filter, values: dict[str, Any]) -> Iterator[str]:
     for name, condition, bound in (
         ("before", "r.id < :before", wanted.before),
         ("until", "r.id < :until", None if wanted.until is None else first_id_at(wanted.until)),
@@ -102,64 +139,15 @@ def parts_of(wanted: Filter, lanes: LaneChoice) -> Iterator[Parts]:
     ):
         if bound is not None:
             values[name] = bound
-            served.append(condition)
-    for table, columns, statuses in (
-        ("workbell_runs", "{live}", LIVE),
-        ("workbell_history", "{finished}", FINAL),
-    ):
-        chosen = [status for status in statuses if not wanted.status or status in wanted.status]
-        if not chosen:
-            continue
-        parts = Parts(table, columns, list(served), list(scanned), values)
-        if len(chosen) < len(statuses):
-            # Literals from the enum, so that the partial indexes can be used. SQLite does so for `=` only, and would
-            # also where it then has to sort: so it is said only of statuses that few runs have, or that come sorted.
-            literals = ", ".join(f"'{status.value}'" for status in chosen)
-            by_index = len(chosen) == 1 and chosen[0] in (Status.FAILED, Status.RUNNING)
-            condition = f"r.status = {literals}" if by_index else f"r.status IN ({literals})"
-            is_served = table == "workbell_runs" or chosen == [Status.FAILED]
-            (parts.served if is_served else parts.scanned).append(condition)
-            if chosen == [Status.FAILED] and OF_LANES in parts.served:
-                # Failed runs are few: better all of those are looked at than all runs of these lanes.
-                parts.served.remove(OF_LANES)
-                parts.scanned.append(AMONG_LANES)
-        yield parts
+            yield condition
 
 
-def list_query(wanted: Filter, lanes: LaneChoice) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The queries that together list what is wanted: one for live runs, one for history."""
-    for parts in parts_of(wanted, lanes):
-        where, values = parts.where(*parts.scanned), parts.values | {"limit": wanted.limit}
-        yield f"SELECT {parts.columns} FROM {parts.table} r {where}ORDER BY r.id DESC LIMIT :limit", values  # noqa: S608
-
-
-class Look(NamedTuple):
-    """How one table is searched. Where rows must be looked at, a look has an end: the last candidate it sees."""
-
-    parts: Parts
-    scanned: list[str]
-    values: dict[str, Any]
-
-    @property
-    def end(self) -> str:
-        """Asks for the id of that candidate; there is none if there are fewer."""
-        return f"SELECT r.id FROM {self.parts.table} r {self.parts.where()}ORDER BY r.id DESC LIMIT 1 OFFSET :skipped"  # noqa: S608
-
-    def ids(self, *, bounded: bool) -> str:
-        return f"SELECT r.id {self._from(bounded)}ORDER BY r.id DESC LIMIT :limit"
-
-    def number(self, *, bounded: bool) -> str:
-        return f"SELECT count(*) FROM (SELECT 1 AS one {self._from(bounded)}LIMIT :limit) counted"  # noqa: S608
-
-    def _from(self, bounded: bool) -> str:
-        bound = ["r.id >= :end"] if bounded else []
-        return f"FROM {self.parts.table} r {self.parts.where(*self.scanned, *bound)}"
-
-
-def looks(wanted: Filter, lanes: LaneChoice, fields: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[Look]:
-    """A look for each table; `fields` are conditions on payloads, as the engine spells them, with their values."""
-    for parts in parts_of(wanted, lanes):
-        values = dict(parts.values)
-        for _, more in fields:
-            values |= more
-        yield Look(parts, [*parts.scanned, *(condition for condition, _ in fields)], values)
+def _statuses(wanted: Filter, statuses: Sequence[Status]) -> Iterator[list[str]]:
+    """The condition on a table whose runs have these statuses: none if all of them are wanted; nothing if none is."""
+    chosen = [status for status in statuses if not wanted.status or status in wanted.status]
+    if len(chosen) == len(statuses):
+        yield []
+    elif len(chosen) == 1 and chosen[0] is not Status.SCHEDULED:
+        yield [f"r.status = '{chosen[0].value}'"]
+    elif chosen:
+        yield [f"r.status IN ({', '.join(f'{status.value!r}' for status in chosen)})"]

@@ -30,6 +30,7 @@ from workbell.stores.memory_events import MemoryEvents
 from workbell.stores.memory_limits import MemoryLimits
 from workbell.stores.memory_logs import MemoryLogs
 from workbell.stores.memory_people import MemoryPeople
+from workbell.stores.memory_recent import MemoryRecent
 from workbell.stores.memory_schedules import MemorySchedules
 from workbell.stores.memory_search import MemorySearch
 from workbell.stores.memory_tallies import MemoryTallies
@@ -52,6 +53,7 @@ class MemoryStore(
     MemoryAgents,
     MemoryTallies,
     MemorySearch,
+    MemoryRecent,
 ):
     """Everything in dicts, under one lock."""
 

@@ -150,6 +150,15 @@ class MemorySchedules:
             ]
         return sorted(found, key=lambda schedule: schedule.name)[:limit]
 
+    def upcoming_schedules(self, tenant: str, limit: int) -> list[Schedule]:
+        with self._lock:
+            found = [
+                (schedule.next_run_at, schedule.name, schedule)
+                for schedule in self._schedules.values()
+                if schedule.tenant == tenant and schedule.next_run_at is not None and schedule.active
+            ]
+        return [schedule for _, _, schedule in sorted(found, key=lambda one: one[:2])[:limit]]
+
     def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
         with self._lock:
             found = [tick for tick in self._ticks.values() if tick.schedule == schedule_id and tick.due < before]

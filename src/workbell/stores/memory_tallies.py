@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from workbell.model.clock import EPOCH
-from workbell.model.tally import Tally
+from workbell.model.tally import Tally, TallySum
 from workbell.stores.added_up import Place, add_up, place_of, with_totals
 from workbell.stores.sql_tallies import KEPT
 
@@ -29,6 +30,15 @@ class MemoryTallies:
         with self._lock:
             found = [one for one in self._tallies.values() if one.minute >= since and tenant in (None, one.tenant)]
         return sorted((one for one in found if one.minute != EPOCH), key=place_of)
+
+    def sum_tallies(
+        self, tenant: str, *, since: datetime, until: datetime, step: int, job: str | None, queue: str | None
+    ) -> list[TallySum]:
+        sums: Counter[tuple[int, str, str]] = Counter()
+        for one in self.list_tallies(tenant=tenant, since=since):
+            if one.minute < until and job in (None, one.job) and queue in (None, one.queue):
+                sums[(one.minute - EPOCH) // timedelta(seconds=step), one.job, one.status] += one.count
+        return [TallySum(*place, count) for place, count in sums.items()]
 
     def total_tallies(self) -> list[Tally]:
         with self._lock:

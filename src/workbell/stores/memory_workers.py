@@ -17,9 +17,12 @@ class MemoryWorkers:
     _lock: threading.RLock
     _workers: dict[str, Worker]
 
-    def put_worker(self, worker: Worker) -> None:
+    def put_worker(self, worker: Worker) -> datetime | None:
         with self._lock:
-            self._workers[worker.id] = worker
+            known = self._workers.get(worker.id)
+            drained_at = worker.drained_at if known is None else known.drained_at
+            self._workers[worker.id] = msgspec.structs.replace(worker, drained_at=drained_at)
+            return drained_at
 
     def see_workers(self, ids: Sequence[str], now: datetime) -> None:
         with self._lock:
@@ -31,6 +34,24 @@ class MemoryWorkers:
         with self._lock:
             for worker_id in ids:
                 self._workers.pop(worker_id, None)
+
+    def drain_worker(self, worker_id: str, now: datetime) -> Worker | None:
+        with self._lock:
+            known = self._workers.get(worker_id)
+            return None if known is None else self._set_drained(known, known.drained_at or now)
+
+    def resume_worker(self, worker_id: str) -> Worker | None:
+        with self._lock:
+            known = self._workers.get(worker_id)
+            return None if known is None else self._set_drained(known, None)
+
+    def _set_drained(self, known: Worker, at: datetime | None) -> Worker:
+        changed = self._workers[known.id] = msgspec.structs.replace(known, drained_at=at)
+        return changed
+
+    def find_worker(self, worker_id: str) -> Worker | None:
+        with self._lock:
+            return self._workers.get(worker_id)
 
     def list_workers(self) -> list[Worker]:
         with self._lock:

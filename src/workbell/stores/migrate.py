@@ -13,8 +13,8 @@ from workbell.model.ids import new_id
 from workbell.stores.queries import migrations
 from workbell.stores.session import Session
 
-OLDEST = 5  # the oldest schema this code can work with
-NEWEST = 5  # the newest schema this code knows
+OLDEST = 6  # the oldest schema this code can work with
+NEWEST = 6  # the newest schema this code knows
 OLDEST_READER = 4  # the oldest code (by the newest schema it knows) that can work with the schema made here
 
 

@@ -15,6 +15,7 @@ from workbell.model.access import Token
 from workbell.model.agent import Agent
 from workbell.model.audit import AuditEntry
 from workbell.model.clock import Clock
+from workbell.model.ended_run import EndedRun
 from workbell.model.endpoint import Endpoint, Health
 from workbell.model.event import Event, FannedOut, Match, Rematch
 from workbell.model.job import Job
@@ -209,6 +210,9 @@ class Store(ServiceStore, Protocol):
     def count_runs(self, wanted: Filter, most: int = MOST_COUNTED, scan: int = SCAN) -> Counted:
         """The same, only how many: counted up to `most`."""
 
+    def recent_runs(self, tenant: str, jobs: Sequence[str], most: int) -> dict[str, list[EndedRun]]:
+        """The newest finished runs of each of these jobs, newest first by when they were made, without payloads."""
+
     def list_attempts(self, run_id: str) -> list[Attempt]:
         """The ended attempts of a run that are kept apart from it, oldest first."""
 
@@ -268,6 +272,9 @@ class Store(ServiceStore, Protocol):
 
     def list_schedules(self, tenant: str, *, source: str | None, after: str, limit: int) -> list[Schedule]:
         """Schedules by name, from beyond `after`; of one source, or of all."""
+
+    def upcoming_schedules(self, tenant: str, limit: int) -> list[Schedule]:
+        """Those that are neither switched off nor paused, by when their next run is due."""
 
     def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
         """The fire ledger of a schedule, newest first."""
@@ -349,13 +356,24 @@ class Store(ServiceStore, Protocol):
         """The lines of a run beyond an attempt and line, oldest first."""
 
     # Workers
-    def put_worker(self, worker: Worker) -> None:
-        """Make a worker known, or change what is known of it."""
+    def put_worker(self, worker: Worker) -> datetime | None:
+        """Make a worker known, or change what is known of it; since when it is drained, if it is.
+
+        That is for others to change: only of a worker that is new here it is taken over.
+        """
 
     def see_workers(self, ids: Sequence[str], now: datetime) -> None:
         """Note that these are alive."""
 
     def remove_workers(self, ids: Sequence[str]) -> None: ...
+
+    def drain_worker(self, worker_id: str, now: datetime) -> Worker | None:
+        """Have a worker claim nothing more; one that is drained already stays so since then. None: it is unknown."""
+
+    def resume_worker(self, worker_id: str) -> Worker | None:
+        """Let a drained worker claim again. None: it is unknown."""
+
+    def find_worker(self, worker_id: str) -> Worker | None: ...
 
     def list_workers(self) -> list[Worker]:
         """Every worker that has not been removed, by id; also those that were not seen for long."""

@@ -15,7 +15,7 @@ from workbell.model.audit import AuditEntry
 from workbell.model.notification import Notification
 from workbell.model.remembered import Remembered
 from workbell.model.run import Lane
-from workbell.model.tally import Tally
+from workbell.model.tally import Tally, TallySum
 from workbell.model.tenant import Tenant
 
 
@@ -121,6 +121,11 @@ class ServiceStore(Protocol):
 
     def list_tallies(self, *, tenant: str | None, since: datetime) -> list[Tally]:
         """By minute, from then on."""
+
+    def sum_tallies(
+        self, tenant: str, *, since: datetime, until: datetime, step: int, job: str | None, queue: str | None
+    ) -> list[TallySum]:
+        """How many ended from then on and before, by steps of so many seconds: added up by the store, in no order."""
 
     def total_tallies(self) -> list[Tally]:
         """All of each tenant, queue, job and status added up, also those that were removed since: never smaller."""

@@ -36,3 +36,7 @@ class Session(ABC):
     @abstractmethod
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
         """A query that the filter builder made."""
+
+    @abstractmethod
+    def follow_indexes(self) -> None:
+        """From now on, and as long as this session lasts: rows are found by indexes, in their order."""

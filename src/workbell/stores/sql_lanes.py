@@ -93,10 +93,8 @@ class SqlLanes(ABC):
     def choose_lanes(self, session: Session, wanted: Filter) -> LaneChoice:
         """The lanes of a filter: by id if they are few."""
         chosen = [row[0] for row in session.text_rows(*lanes_wanted(wanted))]
-        if len(chosen) >= MANY:
-            return LaneChoice((), many=True)
-        others = session.text_rows(*lanes_beside(wanted)) if chosen else []
-        return LaneChoice(chosen, every=bool(chosen) and not others)
+        every = bool(chosen) and not session.text_rows(*lanes_beside(wanted))
+        return LaneChoice((), every, many=True) if len(chosen) >= MANY else LaneChoice(chosen, every)
 
     def survey_tenant(self, tenant: str, limit: int) -> list[Head]:
         found = self.read(lambda session: session.rows("survey_tenant", tenant=tenant, limit=limit))

@@ -160,6 +160,10 @@ class SqlSchedules(ABC):
             found = self.read(lambda session: session.rows("list_schedules_of", source=source, **values))
         return [rows.schedule_from(row) for row in found]
 
+    def upcoming_schedules(self, tenant: str, limit: int) -> list[Schedule]:
+        found = self.read(lambda session: session.rows("upcoming_schedules", tenant=tenant, limit=limit))
+        return [rows.schedule_from(row) for row in found]
+
     def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
         found = self.read(lambda session: session.rows("ticks", id=schedule_id, before=before, limit=limit))
         return [rows.tick_from(row) for row in found]

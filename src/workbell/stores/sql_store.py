@@ -13,10 +13,8 @@ from workbell.model.limit import Limit
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.state import MOVES, Keep, Move, Transition
 from workbell.stores import rows, sql_copy, sql_service_copy
-from workbell.stores.filters import list_query
 from workbell.stores.group_commit import GroupCommit
-from workbell.stores.matching import matches
-from workbell.stores.port import Batch, Counts, Filter, Head, Held, Pick, Renewed
+from workbell.stores.port import Batch, Counts, Head, Held, Pick, Renewed
 from workbell.stores.session import Row, Session
 from workbell.stores.sql_access import SqlAccess
 from workbell.stores.sql_agents import SqlAgents
@@ -26,6 +24,7 @@ from workbell.stores.sql_limits import SqlLimits
 from workbell.stores.sql_logs import SqlLogs
 from workbell.stores.sql_pauses import SqlPauses, read_pauses
 from workbell.stores.sql_people import SqlPeople
+from workbell.stores.sql_recent import SqlRecent
 from workbell.stores.sql_schedules import SqlSchedules
 from workbell.stores.sql_search import SqlSearch
 from workbell.stores.sql_subscribers import SqlSubscribers
@@ -60,6 +59,7 @@ class SqlStore(
     SqlAgents,
     SqlTallies,
     SqlSearch,
+    SqlRecent,
 ):
     """The shared half of the SQLite and PostgreSQL stores."""
 
@@ -287,15 +287,7 @@ class SqlStore(
         found = self.query("find_live", ids=wanted) + self.query("find_finished", ids=wanted)
         return {run.id: run for run in found}
 
-    def list_runs(self, wanted: Filter) -> list[Run]:
-        def work(session: Session) -> list[Run]:
-            found: dict[str, Run] = {}
-            for sql, values in list_query(wanted, self.choose_lanes(session, wanted)):
-                listed = self._runs(session, session.text_rows(sql, values))
-                # Compared once more: a tenant may have come since it was found that all lanes are this one's.
-                found |= {run.id: run for run in listed if matches(run, wanted)}
-            return sorted(found.values(), key=lambda run: run.id, reverse=True)[: wanted.limit]
-
+    def look(self, work: Callable[[Session], T]) -> T:
         return self.read(work)
 
     def list_attempts(self, run_id: str) -> list[Attempt]:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from workbell.model.clock import EPOCH
-from workbell.model.tally import Tally
+from workbell.model.tally import Tally, TallySum
 from workbell.stores import service_rows
 from workbell.stores.added_up import Place, add_up, place_of, with_totals
 from workbell.stores.service_rows import TALLY, tally_from
@@ -57,11 +57,18 @@ class SqlTallies(ABC):
         return self.spell(TALLY, [service_rows.tally_row(tally) for tally in tallies])
 
     def list_tallies(self, *, tenant: str | None, since: datetime) -> list[Tally]:
-        values: dict[str, Any] = {"since": max(since, EPOCH + timedelta(microseconds=1))}
+        values: dict[str, Any] = {"since": _after_totals(since)}
         name = "tallies"
         if tenant is not None:
             name, values["tenant"] = "list_tallies", tenant
         return sorted(self.read(lambda s: [tally_from(row) for row in s.rows(name, **values)]), key=place_of)
+
+    def sum_tallies(
+        self, tenant: str, *, since: datetime, until: datetime, step: int, job: str | None, queue: str | None
+    ) -> list[TallySum]:
+        values = {"tenant": tenant, "since": _after_totals(since), "until": until, "step": step}
+        found = self.read(lambda session: session.rows("sum_tallies", job=job, queue=queue, **values))
+        return [TallySum(*row) for row in found]
 
     def total_tallies(self) -> list[Tally]:
         found = self.read(lambda session: [tally_from(row) for row in session.rows("totals", minute=EPOCH)])
@@ -70,3 +77,7 @@ class SqlTallies(ABC):
     def delete_tallies_in(self, session: Session, now: datetime, limit: int) -> int:
         """Minutes that are long over."""
         return len(session.rows("delete_tallies", total=EPOCH, before=now - KEPT, limit=limit))
+
+
+def _after_totals(since: datetime) -> datetime:
+    return max(since, EPOCH + timedelta(microseconds=1))

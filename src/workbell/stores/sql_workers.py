@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from workbell.model.worker import Worker
 from workbell.stores import rows
+from workbell.stores.rows import to_utc
 from workbell.stores.session import Session
 
 T = TypeVar("T")
@@ -23,8 +24,9 @@ class SqlWorkers(ABC):
     @abstractmethod
     def write(self, work: Callable[[Session], T]) -> T: ...
 
-    def put_worker(self, worker: Worker) -> None:
-        self.write(lambda session: session.rows("put_worker", **rows.worker_values(worker)))
+    def put_worker(self, worker: Worker) -> datetime | None:
+        found = self.write(lambda session: session.rows("put_worker", **rows.worker_values(worker)))
+        return to_utc(found[0][0])
 
     def see_workers(self, ids: Sequence[str], now: datetime) -> None:
         if ids:
@@ -34,6 +36,19 @@ class SqlWorkers(ABC):
         if ids:
             self.write(lambda session: session.rows("remove_workers", ids=list(ids)))
 
+    def drain_worker(self, worker_id: str, now: datetime) -> Worker | None:
+        return _first(self.write(lambda session: session.rows("drain_worker", id=worker_id, now=now)))
+
+    def resume_worker(self, worker_id: str) -> Worker | None:
+        return _first(self.write(lambda session: session.rows("resume_worker", id=worker_id)))
+
+    def find_worker(self, worker_id: str) -> Worker | None:
+        return _first(self.read(lambda session: session.rows("worker", id=worker_id)))
+
     def list_workers(self) -> list[Worker]:
         found = self.read(lambda session: [rows.worker_from(row) for row in session.rows("workers")])
         return sorted(found, key=lambda worker: worker.id)  # a database may have an order of its own for words
+
+
+def _first(found: Sequence[Sequence[Any]]) -> Worker | None:
+    return rows.worker_from(found[0]) if found else None

@@ -70,6 +70,16 @@ class Cron:
             tick = self.next(tick) if len(found) < n else None
         return found
 
+    @property
+    def follows_real_time(self) -> bool:
+        """Whether it ticks by elapsed time when clocks change, and not by the clock on the wall."""
+        return self._read.real_time
+
+    def local_times(self, first: int, last: int) -> tuple[int, int] | None:
+        """The first and the last of the local times from `first` to `last`, in seconds since 1970, that it names."""
+        found, end = self._walk.at_or_after(first), self._walk.at_or_before(last)
+        return None if found is None or end is None or found > last else (found, end)
+
     def describe(self) -> str:
         """The schedule in plain words, with its zone."""
         return describe_cron(self._read, self.timezone)

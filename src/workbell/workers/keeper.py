@@ -118,12 +118,12 @@ class Keeper:
         moment = time.monotonic()
         for entry in [entry for entry in self._dead if entry[0] <= moment]:
             _, turn, bury = entry
-            self._bury(bury)
+            self._bury(bury, last=turn >= len(AGAIN))
             self._dead.remove(entry)
             if turn < len(AGAIN):
                 self._dead.append((moment + AGAIN[turn], turn + 1, bury))
 
-    def _bury(self, bury: Bury) -> None:
+    def _bury(self, bury: Bury, *, last: bool = False) -> None:
         now = self._store.clock.now()
         held = self._store.held_by(bury.worker)
         moves = self._told(bury, [(run, self._decide(run, bury, now)) for run in held], now)
@@ -134,6 +134,8 @@ class Keeper:
             gone = [(run, change) for run, change in moves if run.id in moved]
             write_at_once(self._store, [(run, change, run.started_at) for run, change in gone])
             self._tell(bury, gone)
+        if last and bury.verdict is not Verdict.HANDED_BACK:  # those whose runs it held know already
+            self._store.add_events(self._telling.missing([bury.worker], now))
 
     def _decide(self, run: Run, bury: Bury, now: datetime) -> Transition:
         retry = self._retry_of(run, bury)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.webhook_scene import ONCE, URL, Scene
-from workbell.cli.event_findings import MOST, event_findings
+from workbell.doctor.events import MOST, event_findings
 from workbell.webhooks.sealing import new_key
 
 
@@ -18,7 +18,7 @@ def scene() -> Iterator[Scene]:
 
 
 def found(scene: Scene, what: str) -> list[str]:
-    return [text for _, about, text in event_findings(scene.store) if about == what]
+    return [one.text for one in event_findings(scene.store) if one.what == what]
 
 
 def test_a_failing_endpoint_is_found_behind_many_that_do_well(scene: Scene) -> None:

@@ -1,4 +1,4 @@
-"""`workbell workers`: who is there to run something."""
+"""`workbell workers`: who is there to run something, and draining one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import click
 
 from workbell.cli.lazy import Lazy, LazyGroup
 
-COMMANDS = {"list": Lazy("workbell.cli.workers.listed:list_workers", "List the workers, and what they are doing.")}
+COMMANDS = {
+    "list": Lazy("workbell.cli.workers.listed:list_workers", "List the workers, and what they are doing."),
+    "drain": Lazy("workbell.cli.workers.steer:drain", "Have a worker claim no more runs, and end what it has."),
+    "resume": Lazy("workbell.cli.workers.steer:resume", "Let a drained worker claim runs again."),
+}
 
 
-@click.group(cls=LazyGroup, lazy=COMMANDS, help="See the workers of every machine, and what they are doing.")
+@click.group(cls=LazyGroup, lazy=COMMANDS, help="See the workers of every machine and what they do, and drain them.")
 def workers() -> None: ...

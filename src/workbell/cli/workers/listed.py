@@ -13,6 +13,7 @@ import msgspec
 from workbell.cli.bell import opened_store
 from workbell.cli.output import can_draw, make_console, one_line, print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.runs.find import short
 from workbell.cli.words import ago
 from workbell.model.worker import SeenWorker
 
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 NAMED = 3  # jobs that are named of those a worker is busy with
-LOOKS = {"lost": ("✗", "x", "bold red"), "stopping": ("◷", "z", "yellow"), "alive": ("✓", "+", "green")}
+LOOKS = {
+    "lost": ("✗", "x", "bold red"),
+    "stopping": ("◷", "z", "yellow"),
+    "drained": ("◌", "-", "yellow"),
+    "alive": ("✓", "+", "green"),
+}
 
 
 @click.command("list", help="List the workers, and what they are doing. Lost ones are shown for a day.")
@@ -32,14 +38,14 @@ def list_workers(url: str | None, tenant: str | None, as_json: bool) -> None:
         found = bell.workers()
         now = bell.store.clock.now()
     if as_json:
-        print_json([_as_dict(seen) for seen in found])
+        print_json([as_dict(seen) for seen in found])
     elif found:
         _show(found, now)
     else:
         click.echo("No worker is there; `workbell dev` and `workbell start` are some.")
 
 
-def _as_dict(seen: SeenWorker) -> dict[str, Any]:
+def as_dict(seen: SeenWorker) -> dict[str, Any]:
     told = msgspec.structs.asdict(seen.worker) | {"alive": seen.alive, "busy": seen.busy}
     return told | {"runs": [{"id": run.id, "job": run.job, "started_at": run.started_at} for run in seen.runs]}
 
@@ -55,6 +61,7 @@ def _show(found: Sequence[SeenWorker], now: datetime) -> None:
         worker = seen.worker
         cells = [
             _worker(seen, can_draw(console)),
+            Text(short(worker.id)),
             Text(str(worker.pid)),
             Text(ago(worker.started_at, now), "dim"),
             Text(ago(worker.seen_at, now), "" if seen.alive else "bold red"),
@@ -63,17 +70,25 @@ def _show(found: Sequence[SeenWorker], now: datetime) -> None:
             Text(worker.version, "dim"),
         ]
         rows.append(Row(cells, Text(_now(seen))))
-    names = ("worker", "pid", "started", "seen", "queues", "jobs", "version")
+    names = ("worker", "id", "pid", "started", "seen", "queues", "jobs", "version")
     print_rows(console, names, "now", rows, right=("pid", "jobs"))
 
 
 def _worker(seen: SeenWorker, symbols: bool) -> Text:
     from rich.text import Text
 
-    word = "stopping" if seen.alive and seen.worker.stopping else "alive" if seen.alive else "lost"
+    word = _state(seen)
     symbol, plain, style = LOOKS[word]
     said = "" if word == "alive" else f" ({word})"
     return Text(f"{symbol if symbols else plain} {one_line(seen.worker.host, 30)}{said}", style)
+
+
+def _state(seen: SeenWorker) -> str:
+    if not seen.alive:
+        return "lost"
+    if seen.worker.stopping:
+        return "stopping"
+    return "alive" if seen.worker.drained_at is None else "drained"
 
 
 def _now(seen: SeenWorker) -> str:

@@ -2,6 +2,7 @@
 
 from workbell.handlers.job_files.job_file import DEFAULT_RETRY, Change, JobFile, Loaded, Problem
 from workbell.handlers.job_files.load import JobFiles, check_folder, load_folder
+from workbell.handlers.job_files.reloads import Reload, Reloads
 from workbell.handlers.job_files.watch import Watch
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "JobFiles",
     "Loaded",
     "Problem",
+    "Reload",
+    "Reloads",
     "Watch",
     "check_folder",
     "load_folder",

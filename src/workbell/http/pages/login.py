@@ -7,6 +7,7 @@ from datetime import timedelta
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from workbell.access.tokens import made_with
 from workbell.client import Client
 from workbell.errors import Unauthorized
 from workbell.http.service import COOKIE, Service
@@ -63,7 +64,7 @@ async def _begin(service: Service, request: Request, token: Token) -> Response:
         tenant=token.tenant,
         user_id=token.user_id,
         expires=expires,
-        created_by=f"token {token.id}",
+        created_by=made_with(token.id),
     )
     root = request.scope.get("root_path", "")
     answer = RedirectResponse(f"{root}/", status_code=303)

@@ -20,7 +20,9 @@ def page(request: Request, title: str, body: str, status: int = 200) -> Response
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="stylesheet" href="{root}/page.css"></head><body><main>{body}</main></body></html>'
     )
-    return HTMLResponse(text, status, headers={"Content-Security-Policy": POLICY})
+    # With no referrer at all, a browser would send the form without its Origin.
+    headers = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
+    return HTMLResponse(text, status, headers=headers)
 
 
 async def style(_request: Request) -> Response:

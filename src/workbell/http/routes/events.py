@@ -9,6 +9,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from workbell.client import Client
 from workbell.emitting import Fact, emit_all
 from workbell.errors import KeyReused
 from workbell.http.answers import Answer
@@ -16,13 +17,26 @@ from workbell.http.call import Call, call_of
 from workbell.http.remembering import answer_once, key_at, key_of
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.schemas.base import Limit, Page
-from workbell.http.schemas.events import CloudEvent, Events, EventShown, Hearers, MatchedShown, NewEvent, NewEvents
+from workbell.http.schemas.events import (
+    CloudEvent,
+    EventCounts,
+    Events,
+    EventShown,
+    Hearers,
+    MatchedShown,
+    NewEvent,
+    NewEvents,
+)
 from workbell.model.access import Scope
-from workbell.model.event import Event
+from workbell.model.event import Event, MatchOutcome
+from workbell.model.ids import is_id
+from workbell.model.system_events import SYSTEM_TYPES
+from workbell.patterns import matches as is_match
 
 routes = Routes("events")
 
 CLOUD_EVENTS = "application/cloudevents+json"
+MOST_COUNTED = 100  # matches of an event; some have a hundred thousand
 
 
 @routes.add(
@@ -124,10 +138,42 @@ async def match(
     request: Request,
     wanted: Annotated[str, Query(alias="type", min_length=1, max_length=256, examples=["posts.created"])],
     system: Annotated[bool | None, Query(description="One of Workbell's own; left out, the type tells.")] = None,
+    pattern: Annotated[str | None, Query(min_length=1, max_length=256, examples=["posts.*"])] = None,
 ) -> Response:
-    """Ask which triggers and endpoints would hear of an event of a type; nothing is told."""
-    found = await call_of(request).client.events.amatch(wanted, system=system)
-    return Answer({"items": [hearer.as_dict() for hearer in found]})
+    """Ask which triggers and endpoints would hear of an event of a type; nothing is told.
+
+    A `pattern` is tried as well: `matches` says whether one that has it would hear of it too.
+    """
+    own = wanted in SYSTEM_TYPES if system is None else system
+    tried = None if pattern is None else is_match(pattern, wanted, system=own)
+    found = await call_of(request).client.events.amatch(wanted, system=own)
+    return Answer({"items": [hearer.as_dict() for hearer in found], "matches": tried})
+
+
+@routes.add("GET", "/events/counts", needs=Scope.READ, answers=EventCounts)
+async def counts(
+    request: Request,
+    event: Annotated[Sequence[str], Query(min_length=1, max_length=100, description="Their ids.")],
+) -> Response:
+    """Say of many events how much each matched, and how much of that became a run; those not found are left out."""
+    client = call_of(request).client
+    return Answer({"items": await client.hop(_counted, client, event)})
+
+
+def _counted(client: Client, wanted: Sequence[str]) -> Sequence[dict[str, Any]]:
+    ids = [one for one in dict.fromkeys(wanted) if is_id(one)]
+    client.store.check()
+    known = client.store.find_events(ids)
+    return [_count(client, known[one]) for one in ids if one in known and known[one].tenant == client.tenant]
+
+
+def _count(client: Client, event: Event) -> dict[str, Any]:
+    fanned_out = event.fanned_out_at is not None
+    found = client.store.matches_of_event(event.id, after=None, limit=MOST_COUNTED + 1) if fanned_out else []
+    counted = found[:MOST_COUNTED]
+    started = sum(match.outcome is MatchOutcome.STARTED for match in counted)
+    told = {"event": event.id, "type": event.type, "fanned_out": fanned_out, "count": len(counted)}
+    return told | {"started": started, "capped": len(found) > MOST_COUNTED}
 
 
 @routes.add("GET", "/events/{event_id}", needs=Scope.READ, answers=EventShown)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,9 +13,9 @@ from workbell.errors import NotFound
 from workbell.http.answers import Answer
 from workbell.http.call import Call, call_of
 from workbell.http.etags import IF_MATCH, NOT_MODIFIED, answer_with, check_match, etag_of
-from workbell.http.job_list import jobs_of
+from workbell.http.job_list import jobs_of, reloads_of
 from workbell.http.routing import Routes
-from workbell.http.schemas.jobs import Jobs, JobShown, PauseShown, Resumed
+from workbell.http.schemas.jobs import Jobs, JobShown, PauseShown, ReloadsShown, Resumed
 from workbell.model.access import Scope
 
 routes = Routes("jobs")
@@ -26,6 +27,17 @@ async def list(request: Request) -> Response:  # noqa: A001
     call = call_of(request)
     problems = [{"path": one.path, "line": one.line, "message": one.message} for one in call.service.jobs.problems]
     return Answer({"items": await call.client.hop(_jobs, call), "problems": problems})
+
+
+@routes.add("GET", "/reloads", needs=Scope.READ, answers=ReloadsShown)
+async def reloads(request: Request, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Response:
+    """Show what became of job files that were saved since the server started, newest first.
+
+    Of the tenant of the program, whose files they are. A broken file keeps its last good version; a server that does
+    not watch files (`workbell start` without `--watch`) has only what was wrong when it started.
+    """
+    call = call_of(request)
+    return Answer({"items": reloads_of(call.client, call.service.jobs, call.service.client.tenant, limit)})
 
 
 @routes.add("GET", "/jobs/{name}", needs=Scope.READ, answers=JobShown, more=NOT_MODIFIED)

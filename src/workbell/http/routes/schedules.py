@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -15,6 +16,7 @@ from workbell.http.answers import Answer, nothing
 from workbell.http.call import Call, call_of
 from workbell.http.etags import IF_MATCH, NOT_MODIFIED, answer_with, check_match, etag_of
 from workbell.http.routing import Routes
+from workbell.http.schedule_list import shown
 from workbell.http.schemas.base import Limit, Page, When
 from workbell.http.schemas.runs import RetryBody, RunShown
 from workbell.http.schemas.schedules import (
@@ -31,8 +33,10 @@ from workbell.model.request import EnqueueOptions
 from workbell.model.retry import Retry
 from workbell.model.schedule import Schedule
 from workbell.schedules import Declaration
-from workbell.scheduling.words import in_words
-from workbell.timing import Cron
+from workbell.scheduling.clock_notes import clock_notes
+from workbell.scheduling.declare import try_out
+from workbell.scheduling.rule import Rule, rule_of
+from workbell.scheduling.words import rule_in_words
 
 routes = Routes("schedules")
 
@@ -42,16 +46,6 @@ DEFINITION = "name job kind expression timezone options enabled paused".split()
 
 def etag(schedule: Schedule | None) -> str | None:
     return None if schedule is None else etag_of([getattr(schedule, name) for name in DEFINITION])
-
-
-def shown(schedule: Schedule) -> dict[str, Any]:
-    retry = schedule.options.retry
-    words = {"in_words": in_words(schedule), "retry": None if retry is None else _retry_shown(retry)}
-    return schedule.as_dict() | words
-
-
-def _retry_shown(retry: Retry) -> dict[str, Any]:
-    return {name: getattr(retry, name) for name in RetryBody.model_fields}
 
 
 @routes.add("GET", "/schedules", needs=Scope.READ, answers=Page[ScheduleShown])
@@ -146,14 +140,17 @@ async def preview(
     after: Annotated[When | None, Query()] = None,
 ) -> Response:
     """Say when the next runs will be due."""
-    schedules = call_of(request).client.schedules
-    zone = (await schedules.aget(name)).timezone
-    return Answer(_upcoming(await schedules.apreview(name, n, after=after), zone))
+    client = call_of(request).client
+    schedule = await client.schedules.aget(name)
+    found = await client.schedules.apreview(name, n, after=after)
+    since = client.store.clock.now() if after is None else after
+    return Answer(_upcoming(rule_of(schedule), found, schedule.timezone, since))
 
 
-def _upcoming(times: Sequence[datetime], zone: str) -> dict[str, Any]:
+def _upcoming(rule: Rule, times: Sequence[datetime], zone: str, since: datetime) -> dict[str, Any]:
     here = ZoneInfo(zone)
-    return {"timezone": zone, "items": times, "local": [time.astimezone(here).isoformat() for time in times]}
+    local = [time.astimezone(here).isoformat() for time in times]
+    return {"timezone": zone, "items": times, "local": local, "notes": clock_notes(rule, times, zone, since)}
 
 
 @routes.add("GET", "/schedules/{name}/ticks", needs=Scope.READ, answers=Page[TickShown])
@@ -168,8 +165,14 @@ async def ticks(
 
 @routes.add("POST", "/cron/preview", needs=Scope.READ, answers=CronShown)
 async def try_cron(request: Request, asked: CronAsked) -> Response:
-    """Try a cron text: in words, and when it would tick next."""
-    call = call_of(request)
-    cron = await call.client.hop(Cron, asked.cron, asked.timezone)
-    found = await call.client.hop(cron.ticks, call.client.store.clock.now(), asked.n)
-    return Answer(_upcoming(found, cron.timezone) | {"in_words": cron.describe()})
+    """Try a timing before it is saved: in words, and when its next runs would be due, without any jitter."""
+    client = call_of(request).client
+    return Answer(await client.hop(_try, asked, client.store.clock.now()))
+
+
+def _try(asked: CronAsked, now: datetime) -> dict[str, Any]:
+    words = asked.model_fields_set - {"timezone", "n"}
+    settings: Any = {word: value for word in words if (value := getattr(asked, word)) is not None}
+    rule = try_out(settings, asked.timezone, now)
+    found = [*islice(rule.runs(now), asked.n)]
+    return _upcoming(rule, found, asked.timezone, now) | {"in_words": rule_in_words(rule)}

@@ -1,4 +1,4 @@
-"""Workers: who is there to run something, and what they are doing."""
+"""Workers: who is there to run something, what they are doing, and draining one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from workbell.errors import Forbidden
 from workbell.http.answers import Answer
-from workbell.http.call import call_of
+from workbell.http.call import Call, call_of
 from workbell.http.routing import Routes
-from workbell.http.schemas.workers import Workers
-from workbell.model.access import Scope
+from workbell.http.schemas.workers import Workers, WorkerShown
+from workbell.model.access import EVERY_TENANT, Scope
 from workbell.model.worker import SeenWorker
 
 routes = Routes("workers")
@@ -25,6 +26,30 @@ async def list(request: Request) -> Response:  # noqa: A001
     Lost ones are listed for a day.
     """
     return Answer({"items": [_shown(seen) for seen in await call_of(request).client.aworkers()]})
+
+
+@routes.add("POST", "/workers/{worker_id}/drain", needs=Scope.OPERATE, answers=WorkerShown)
+async def drain(request: Request, worker_id: str) -> Response:
+    """Have a worker claim nothing more, and end what it runs. Only with a token of all tenants.
+
+    What it has not begun goes back to its queue. It stays there until it is resumed or stopped; once `busy` is 0, its
+    machine can be taken away. A slash in its id is sent as %2F.
+    """
+    return Answer(_shown(await _of_all(request).client.adrain_worker(worker_id)))
+
+
+@routes.add("POST", "/workers/{worker_id}/resume", needs=Scope.OPERATE, answers=WorkerShown)
+async def resume(request: Request, worker_id: str) -> Response:
+    """Let a drained worker claim runs again. Only with a token of all tenants."""
+    return Answer(_shown(await _of_all(request).client.aresume_worker(worker_id)))
+
+
+def _of_all(request: Request) -> Call:
+    """A tenant must not take the workers away from the others."""
+    call = call_of(request)
+    if call.access.tenant != EVERY_TENANT:
+        raise Forbidden("Workers are shared by all tenants: they are drained and resumed with a token of all tenants.")
+    return call
 
 
 def _shown(seen: SeenWorker) -> dict[str, Any]:

@@ -105,3 +105,19 @@ class HearerShown(Shown):
 
 class Hearers(Shown):
     items: list[HearerShown]
+    matches: bool | None = Field(description="Whether the pattern that was asked about matches; none without one.")
+
+
+class EventCount(Shown):
+    """How much an event matched, counted up to 100; `capped` says that there is more."""
+
+    event: str
+    type: str
+    fanned_out: bool = Field(description="Whether it was held against all triggers and endpoints yet.")
+    count: int
+    started: int = Field(description="Of these, those that became a run.")
+    capped: bool
+
+
+class EventCounts(Shown):
+    items: list[EventCount]

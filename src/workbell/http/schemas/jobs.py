@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import Field
 
-from workbell.http.schemas.base import Shown
+from workbell.handlers.job_files.reloads import ReloadOutcome
+from workbell.http.schemas.base import AT, Shown
 from workbell.http.schemas.runs import RetryBody
 
 
@@ -46,6 +47,23 @@ class JobProblem(Shown):
 class Jobs(Shown):
     items: list[JobShown]
     problems: list[JobProblem]
+
+
+class ReloadShown(Shown):
+    """What became of one job file that was saved, or one thing that is wrong with it."""
+
+    id: str = Field(description="Counted from the start of the server.", examples=["7"])
+    at: datetime = Field(examples=[AT])
+    path: str = Field(examples=["jobs/nightly.py"])
+    outcome: ReloadOutcome = Field(description="`failed`: its last good version goes on, if there is one.")
+    message: str | None = Field(description="What is wrong, and what to do.")
+    line: int | None = Field(description="On which line that is.")
+    jobs: list[str] = Field(description="The jobs of the file.", examples=[["nightly"]])
+    standing: bool = Field(description="Whether it failed, and is still wrong.")
+
+
+class ReloadsShown(Shown):
+    items: list[ReloadShown]
 
 
 class PauseShown(Shown):

@@ -130,13 +130,32 @@ class UpcomingTicks(Shown):
     timezone: str
     items: list[datetime]
     local: list[str] = Field(description="The same times by the clock of the schedule's zone.")
+    notes: list[str | None] = Field(
+        description="For each of them, what a change of the clocks does to it; none, where there is nothing to say.",
+        examples=[["from here on UTC+02:00"]],
+    )
 
 
 class CronAsked(Asked):
-    """A cron text to be tried out."""
+    """A timing to be tried out. One of `cron`, `every` and `at` says when, as in a schedule."""
 
-    cron: str = Field(max_length=200, examples=["0 3 * * MON-FRI"])
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"cron": "0 3 * * MON-FRI", "timezone": "Europe/Paris"},
+                {"every": 900, "window": ["02:00", "06:00"], "outside": "skip"},
+            ]
+        },
+    )
+
+    cron: str | None = Field(None, max_length=200, description="Five fields, or six with seconds first.")
+    every: Seconds | None = Field(None, description="An interval in seconds.")
+    anchor: When | None = Field(None, description="Where the interval is counted from; otherwise from now.")
+    at: When | None = Field(None, description="Once, at this time.")
     timezone: str = Field("UTC", max_length=100)
+    window: tuple[Clock, Clock] | None = Field(None, description="Between which runs may start.")
+    outside: Outside | None = None
     n: int = Field(5, ge=1, le=100)
 
 

@@ -24,6 +24,7 @@ class WorkerShown(Shown):
     started_at: datetime
     seen_at: datetime
     stopping: bool
+    drained_at: datetime | None = Field(description="Since when it is to claim nothing more; none: it claims.")
     alive: bool = Field(description="Whether it was heard of lately.")
     busy: int
     runs: list[RunShown]

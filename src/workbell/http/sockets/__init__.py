@@ -1,1 +1,1 @@
-"""The WebSocket `/ws`: live views of runs, jobs and schedules, and people's own notifications."""
+"""The WebSocket `/ws`: live views of runs, jobs, schedules, events and saved files, and people's own notifications."""

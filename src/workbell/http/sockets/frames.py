@@ -22,6 +22,8 @@ class Topic(StrEnum):
     RUN = "run"
     JOBS = "jobs"
     SCHEDULES = "schedules"
+    EVENTS = "events"  # the newest 100; `pattern` chooses among them
+    RELOADS = "reloads"  # what became of job files that were saved: rows of GET /reloads, by their numbers
     NOTIFICATIONS = "notifications"
 
 
@@ -44,6 +46,7 @@ class Subscribe(
     since: datetime | None = None
     until: datetime | None = None
     input: dict[str, str | int | float | bool | None] | None = None
+    pattern: Annotated[str, msgspec.Meta(min_length=1, max_length=256)] | None = None  # for the topic `events`
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from workbell.client import Client
@@ -45,6 +46,7 @@ class Hub:
         self._notifier = Notifier(service.client, service.bus, self._pass_on)
         self._duties: list[asyncio.Task[None]] = []
         self._deafen: Callable[[], None] | None = None
+        self._unwatch: Callable[[], None] = lambda: None
 
     def __len__(self) -> int:
         return len(self.connections)
@@ -89,6 +91,7 @@ class Hub:
         if not self._duties:
             self._duties = [asyncio.create_task(self._until_stopping()), asyncio.create_task(self._look_after())]
             self._deafen = self._service.ear.listen(self._hint)
+            self._unwatch = self._service.jobs.on_change(self._reloaded(asyncio.get_running_loop()))
 
     def _cease(self) -> None:
         for duty in self._duties:
@@ -97,6 +100,16 @@ class Hub:
         if self._deafen is not None:
             self._deafen()
             self._deafen = None
+            self._unwatch()
+
+    def _reloaded(self, loop: asyncio.AbstractEventLoop) -> Callable[[object], None]:
+        """Job files were looked at again, on a thread; for a broken one nothing is written that would be a hint."""
+
+        def tell(_change: object) -> None:
+            with suppress(RuntimeError):  # the event loop is closed
+                loop.call_soon_threadsafe(self.views.hint)
+
+        return tell
 
     def _hint(self) -> None:
         self.views.hint()

@@ -10,17 +10,20 @@ import msgspec
 
 from workbell.client import Client
 from workbell.errors import InvalidOption, RunNotFound
-from workbell.http.job_list import jobs_of
+from workbell.http.job_list import jobs_of, reloads_of
+from workbell.http.schedule_list import shown
 from workbell.http.sockets.frames import Subscribe, Topic, encode
 from workbell.http.sockets.snapshot import NOTHING, Snapshot
 from workbell.jobs_engine import JobsEngine
 from workbell.model.log_line import LogLine
+from workbell.patterns import PatternIndex, check_pattern, is_literal
 
 _sorted = msgspec.json.Encoder(order="deterministic")
 
 NEVER = datetime.min.replace(tzinfo=UTC)
 LINES = 1000  # of a run's log, the newest
 PAGE = 1000
+EVENTS = 100
 
 RUN_WORDS = ("status", "job", "queue", "tag", "schedule", "user_id", "target", "event", "since", "until", "input")
 
@@ -29,6 +32,8 @@ FILTERS = {
     Topic.RUN: frozenset({"run"}),
     Topic.JOBS: frozenset[str](),
     Topic.SCHEDULES: frozenset[str](),
+    Topic.EVENTS: frozenset({"pattern"}),
+    Topic.RELOADS: frozenset[str](),
     Topic.NOTIFICATIONS: frozenset[str](),
 }
 
@@ -46,14 +51,14 @@ Read = Callable[[Source, Subscribe, Snapshot], Snapshot]
 
 def filter_of(asked: Subscribe) -> tuple[Any, ...]:
     """What tells two views apart; a word that the topic does not know is refused, lest it be taken for a filter."""
-    for word in ("run", *RUN_WORDS):
+    for word in ("run", "pattern", *RUN_WORDS):
         if getattr(asked, word) is not None and word not in FILTERS[asked.topic]:
             known = ", ".join(sorted(FILTERS[asked.topic])) or "no filter"
             raise InvalidOption(f"{word}: the topic {asked.topic} does not know it; it knows {known}.")
     if asked.topic is Topic.RUN and asked.run is None:
         raise InvalidOption("run: the topic run needs the id of a run.")
     if asked.topic is not Topic.RUNS:
-        return (asked.run,)
+        return (asked.run, asked.pattern)
     words = wanted_of(asked)
     if not isinstance(asked.status, str | None):
         words["status"] = sorted(set(asked.status))
@@ -103,7 +108,24 @@ def read_schedules(source: Source, _asked: Subscribe, _before: Snapshot) -> Snap
         after = page[-1].name
         if len(page) < PAGE:
             break
-    return Snapshot({schedule.name: encode(schedule.as_dict()) for schedule in found})
+    return Snapshot({schedule.name: encode(shown(schedule)) for schedule in found})
+
+
+def read_events(source: Source, asked: Subscribe, before: Snapshot) -> Snapshot:
+    """The newest events. For a pattern there is no index: all that there are are looked through once, and from then on
+    the newest page; what is older than that was seen before."""
+    verbs, pattern = source.client.events, asked.pattern
+    if pattern is None or is_literal(check_pattern(pattern)) or before is NOTHING:
+        return Snapshot({event.id: encode(event.as_dict()) for event in verbs.list(type=pattern, limit=EVENTS)})
+    page, wanted = verbs.list(limit=PAGE), PatternIndex([(pattern, True)])
+    found = {one.id: encode(one.as_dict()) for one in page if wanted.match(one.type, system=one.system)}
+    if len(page) == PAGE:
+        found |= {event_id: text for event_id, text in before.items.items() if event_id < page[-1].id}
+    return Snapshot(dict(list(found.items())[:EVENTS]))
+
+
+def read_reloads(source: Source, _asked: Subscribe, _before: Snapshot) -> Snapshot:
+    return Snapshot({row["id"]: encode(row) for row in reloads_of(source.client, source.jobs, source.own)})
 
 
 READ: dict[Topic, Read] = {
@@ -111,6 +133,8 @@ READ: dict[Topic, Read] = {
     Topic.RUN: read_run,
     Topic.JOBS: read_jobs,
     Topic.SCHEDULES: read_schedules,
+    Topic.EVENTS: read_events,
+    Topic.RELOADS: read_reloads,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, TypeVar
@@ -31,6 +31,7 @@ from workbell.stores.queries import queries, spell_postgres
 from workbell.stores.rows import NEW, new_values, place_columns, run_with_times
 from workbell.stores.session import Row, Session
 from workbell.stores.sql_events import statements_for_event
+from workbell.stores.sql_recent import Wanted
 from workbell.stores.sql_store import SqlStore
 from workbell.stores.statements import Statement, statements_for
 
@@ -40,6 +41,10 @@ QUERIES = {name: spell_postgres(place_columns(text)) for name, text in queries("
 RUNNING = MOVES[Move.START].targets[0].value
 AT_ONCE = 5  # connections that the duties of an engine use at the same moment, now and then
 PART = 250  # so many changes of schedules are not worth a second connection
+# Until a table is analysed, all that the planner knows of it is how large it is, and it sorts a million rows to have
+# fifty of them. Compiling is off because what is ruled out here still counts as dear.
+RULED_OUT = ("enable_seqscan", "enable_bitmapscan", "enable_sort", "jit")
+FOLLOW_INDEXES = "SELECT " + ", ".join(f"set_config('{name}', 'off', true)" for name in RULED_OUT)
 ONLY_SQLITE = frozenset({"remove_canceled"})  # one statement does both here
 
 
@@ -77,9 +82,12 @@ class PostgresSession(Session):
             copy.write(lines)
 
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        among = "r.lane = ANY(CAST(:lanes AS bigint[]))"
-        text = sql.replace(OF_LANES, among).replace(AMONG_LANES, among)
+        listed = "= ANY(CAST(:lanes AS bigint[]))"
+        text = sql.replace(OF_LANES, f"r.lane {listed}").replace(AMONG_LANES, f"(r.lane + 0) {listed}")
         return self._fetch(spell_postgres(place_columns(text)) if values else sql, values)
+
+    def follow_indexes(self) -> None:
+        self._connection.execute(FOLLOW_INDEXES)
 
 
 class Halves(list[ScheduleChange]):
@@ -168,6 +176,18 @@ class PostgresStore(SqlStore):
 
     def spell_field(self, field: Field, letter: str) -> tuple[str, dict[str, Any]]:
         return fields.spell(field, letter)
+
+    def newest_of_lanes(self, session: Session, wanted: Sequence[Wanted], limit: int) -> Iterator[tuple[int, str]]:
+        lanes, oldest = [lane for lane, _ in wanted], [oldest for _, oldest in wanted]
+        return ((row[0], row[1]) for row in session.rows("recent_of_lanes", lanes=lanes, oldest=oldest, limit=limit))
+
+    def look(self, work: Callable[[Session], T]) -> T:
+        return self.write(work)  # a transaction is how long the settings of a look last
+
+    def merge_lanes(self, newest: str) -> str:
+        lanes = "unnest(CAST(:lanes AS bigint[])) AS lane(value)"
+        found = f"SELECT h.id FROM {lanes} CROSS JOIN LATERAL ({newest}) AS h"  # noqa: S608
+        return f"{found} ORDER BY h.id DESC LIMIT :limit"
 
     def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
         return run_with_times(row, lanes)

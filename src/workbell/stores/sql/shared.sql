@@ -86,9 +86,19 @@ INSERT INTO workbell_workers ({worker}) VALUES ({worker_values})
 ON CONFLICT (id) DO UPDATE SET host = excluded.host, pid = excluded.pid, incarnation = excluded.incarnation,
     version = excluded.version, queues = excluded.queues, jobs = excluded.jobs, concurrency = excluded.concurrency,
     started_at = excluded.started_at, seen_at = excluded.seen_at, stopping = excluded.stopping
+RETURNING drained_at
 
 -- workers: all workers
 SELECT {worker} FROM workbell_workers
+
+-- worker: one of them
+SELECT {worker} FROM workbell_workers WHERE id = :id
+
+-- drain_worker: one that is to claim nothing more; the first who asks for it sets the time
+UPDATE workbell_workers SET drained_at = COALESCE(drained_at, :now) WHERE id = :id RETURNING {worker}
+
+-- resume_worker: one that may claim again
+UPDATE workbell_workers SET drained_at = NULL WHERE id = :id RETURNING {worker}
 
 -- drop_keys: keys whose time is over
 DELETE FROM workbell_keys WHERE until <= :now RETURNING key
@@ -161,6 +171,15 @@ WHERE s.tenant = :tenant AND s.name > :after ORDER BY s.name LIMIT :limit
 SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
 FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
 WHERE s.tenant = :tenant AND s.source = :source AND s.name > :after ORDER BY s.name LIMIT :limit
+
+-- upcoming_schedules: those of a tenant that will make a run, the next one first
+-- Sorted by what few columns say, and only then read: a tenant's schedules are some thousands at the most, and an index
+-- for this would have to be written at every tick.
+SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
+FROM (SELECT id FROM workbell_schedules WHERE tenant = :tenant AND next_run_at IS NOT NULL AND enabled AND NOT paused
+    ORDER BY next_run_at, name LIMIT :limit) AS first
+JOIN workbell_schedules s ON s.id = first.id LEFT JOIN workbell_reports p ON p.schedule = s.id
+ORDER BY s.next_run_at, s.name
 
 -- live_of_schedule: live runs of a schedule
 SELECT {live} FROM workbell_runs r WHERE r.schedule = :id

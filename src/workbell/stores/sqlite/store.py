@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -36,6 +36,7 @@ from workbell.stores.rows import (
 )
 from workbell.stores.session import Row, Session
 from workbell.stores.sql_events import statements_for_event
+from workbell.stores.sql_recent import Wanted
 from workbell.stores.sql_store import SqlStore
 from workbell.stores.sqlite import fields
 from workbell.stores.sqlite.callers import open_async_caller, open_caller
@@ -73,13 +74,18 @@ TIME_COLUMNS = {
     "export_logs": (3,),
     "keyed_lanes": (1,),
     "limits": (1,),
+    "ended_runs": (3, 4),
     "pauses": (3,),
     "find_pause": (3,),
-    "workers": (WORKER.index("started_at"), WORKER.index("seen_at")),
+    "put_worker": (0,),
 }
+for workers in ("workers", "worker", "drain_worker", "resume_worker"):
+    TIME_COLUMNS[workers] = tuple(place for place, name in enumerate(WORKER) if name in TIMES)
 JOB_TIMES = (JOB.index("created_at"), JOB.index("updated_at"))
 SCHEDULE_TIMES = tuple(place for place, name in enumerate((*SCHEDULE, *REPORT)) if name in TIMES)
-SCHEDULES = "export_schedules list_schedules list_schedules_of find_schedules find_schedule due_schedules".split()
+SCHEDULES = (
+    "export_schedules list_schedules list_schedules_of find_schedules find_schedule due_schedules upcoming_schedules"
+).split()
 for schedules in SCHEDULES:
     TIME_COLUMNS[schedules] = SCHEDULE_TIMES
 for event_query, columns in {
@@ -143,6 +149,9 @@ class SqliteSession(Session):
         # With a plus before it, a column leads to no index.
         text = place_columns(sql.replace(OF_LANES, among).replace(AMONG_LANES, f"+{among}"))
         return self._connection.execute(text, {name: _value(value) for name, value in values.items()}).fetchall()
+
+    def follow_indexes(self) -> None:
+        """Nothing: the statements themselves say by which way to go."""
 
 
 def _spell_runs(new: Sequence[NewRun]) -> tuple[str, list[Sequence[Any]]]:
@@ -216,6 +225,16 @@ class SqliteStore(SqlStore):
 
     def spell_field(self, field: Field, letter: str) -> tuple[str, dict[str, Any]]:
         return fields.spell(field, letter)
+
+    def newest_of_lanes(self, session: Session, wanted: Sequence[Wanted], limit: int) -> Iterator[tuple[int, str]]:
+        for lane, oldest in wanted:
+            for row in session.rows("recent_of_lane", lane=lane, oldest=oldest, limit=limit):
+                yield lane, row[0]
+
+    def merge_lanes(self, newest: str) -> str:
+        # Without LATERAL: what is in the list is known for each lane, and joined by CROSS in the order that is written.
+        found = f"SELECT h.id FROM json_each(:lanes) AS lane CROSS JOIN workbell_history AS h WHERE h.id IN ({newest})"  # noqa: S608
+        return f"{found} ORDER BY h.id DESC LIMIT :limit"
 
     def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
         return run_with_micros(row, lanes)

@@ -39,6 +39,7 @@ paused.listen(follow);
 signedOut.listen(follow);
 
 let tenant = currentQuery().get("tenant");
+follow();
 listenToLocation(({ query }) => {
   if (query.get("tenant") === tenant) return;
   tenant = query.get("tenant");

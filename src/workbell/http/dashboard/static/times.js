@@ -11,8 +11,8 @@ function format(timeZone, options) {
   return formats.get(name);
 }
 
-/** The name of the zone that a choice means; undefined is the browser's own. */
-const zoneOf = (choice) => (choice === "utc" ? "UTC" : undefined);
+/** The name of the zone that a choice means, or the zone that it names itself; undefined is the browser's own. */
+const zoneOf = (choice) => (choice === "utc" ? "UTC" : choice === "local" ? undefined : choice);
 
 const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" };
 const DATE = { day: "numeric", month: "short" };
@@ -32,6 +32,19 @@ export function timeText(at, choice, now = new Date()) {
 /** A time in the table of a form or a chart: hours and minutes alone. */
 export const clockText = (at, choice) =>
   format(zoneOf(choice), { hour: "2-digit", minute: "2-digit" }).format(new Date(at));
+
+const WALL = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" };
+
+/** What the clock on the wall of a zone shows: `{date: "2026-11-16", second}` of the day; null for a zone unknown here. */
+export function wallClock(at, timeZone) {
+  try {
+    const found = format(timeZone, WALL).formatToParts(new Date(at));
+    const { year, month, day, hour, minute, second } = Object.fromEntries(found.map((one) => [one.type, one.value]));
+    return { date: `${year}-${month}-${day}`, second: Number(hour) * 3600 + Number(minute) * 60 + Number(second) };
+  } catch {
+    return null;
+  }
+}
 
 /** The short name of the zone that is shown now. */
 export function zoneName(choice, at = new Date()) {
@@ -54,8 +67,12 @@ export function spanText(seconds) {
   return `${sign}${Math.floor(whole / 86_400)} d ${Math.floor((whole % 86_400) / 3600)} h`;
 }
 
+/** The part of a time below a millisecond, in seconds, which a Date forgets: many runs are shorter than that. */
+const below = (at) => Number(/\.\d{3}(\d{1,3})/.exec(at)?.[1].padEnd(3, "0") ?? 0) / 1e6;
+
 /** Seconds between two times of the API, or null. */
-export const between = (start, end) => (start && end ? (new Date(end) - new Date(start)) / 1000 : null);
+export const between = (start, end) =>
+  start && end ? (new Date(end) - new Date(start)) / 1000 + below(end) - below(start) : null;
 
 /** "3 min ago", "in 2 h". */
 export function agoText(at, now = Date.now()) {

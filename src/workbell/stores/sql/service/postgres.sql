@@ -95,6 +95,12 @@ SELECT * FROM unnest(CAST(:minute AS timestamptz[]), CAST(:tenant AS text[]), CA
 ON CONFLICT (minute, tenant, queue, job, status) DO UPDATE SET count = excluded.count, seconds = excluded.seconds,
     wait = excluded.wait, buckets = excluded.buckets
 
+-- sum_tallies: what a tenant's minutes come to by steps of some seconds, which are counted from 1970 on
+SELECT CAST(floor(extract(epoch FROM minute) / CAST(:step AS integer)) AS bigint) AS place, job, status,
+    CAST(sum(count) AS bigint) FROM workbell_tallies
+WHERE minute >= :since AND minute < :until AND tenant = :tenant AND (CAST(:job AS text) IS NULL OR job = :job)
+AND (CAST(:queue AS text) IS NULL OR queue = :queue) GROUP BY place, job, status
+
 -- delete_tallies: a batch of minutes that are long over; the totals stay
 DELETE FROM workbell_tallies WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_tallies
     WHERE minute > :total AND minute <= :before ORDER BY minute LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING minute
@@ -108,3 +114,17 @@ CROSS JOIN LATERAL (SELECT r.rank FROM workbell_runs r WHERE r.status = 'queued'
 WHERE l.tenant = :tenant AND (SELECT 1 FROM workbell_pauses p
     WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
 LIMIT :limit
+
+-- lanes_of_jobs: the lanes of some jobs, each with the newest of its finished runs; of a crowd those used last
+SELECT l.job, l.id, (SELECT h.id FROM workbell_history h WHERE h.lane = l.id ORDER BY h.id DESC LIMIT 1)
+FROM (SELECT id, job, row_number() OVER (PARTITION BY job ORDER BY created_at DESC, id) AS place
+    FROM workbell_lanes WHERE tenant = :tenant AND job = ANY(CAST(:jobs AS text[]))) AS l
+WHERE l.place <= :most
+
+-- recent_of_lanes: the newest finished runs of each lane; the index has all that is asked for
+SELECT wanted.lane, h.id FROM unnest(CAST(:lanes AS bigint[]), CAST(:oldest AS uuid[])) AS wanted(lane, oldest)
+CROSS JOIN LATERAL (SELECT id FROM workbell_history
+    WHERE lane = wanted.lane AND id >= wanted.oldest ORDER BY id DESC LIMIT :limit) h
+
+-- ended_runs: finished runs by id, without what is large
+SELECT id, status, attempt, started_at, updated_at FROM workbell_history WHERE id = ANY(CAST(:ids AS uuid[]))

@@ -84,6 +84,11 @@ FROM json_each(:rows) WHERE true
 ON CONFLICT (minute, tenant, queue, job, status) DO UPDATE SET count = excluded.count, seconds = excluded.seconds,
     wait = excluded.wait, buckets = excluded.buckets
 
+-- sum_tallies: what a tenant's minutes come to by steps of some seconds, which are counted from 1970 on
+SELECT minute / (:step * 1000000) AS place, job, status, sum(count) FROM workbell_tallies
+WHERE minute >= :since AND minute < :until AND tenant = :tenant AND (:job IS NULL OR job = :job)
+AND (:queue IS NULL OR queue = :queue) GROUP BY place, job, status
+
 -- delete_tallies: a batch of minutes that are long over; the totals stay
 DELETE FROM workbell_tallies WHERE (minute, tenant, queue, job, status) IN (
     SELECT minute, tenant, queue, job, status FROM workbell_tallies WHERE minute > :total AND minute <= :before
@@ -97,3 +102,16 @@ WHERE l.tenant = :tenant AND EXISTS (SELECT 1 FROM workbell_runs r WHERE r.statu
 AND NOT EXISTS (SELECT 1 FROM workbell_pauses p
     WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job))
 LIMIT :limit
+
+-- lanes_of_jobs: the lanes of some jobs, each with the newest of its finished runs; of a crowd those used last
+SELECT l.job, l.id, (SELECT h.id FROM workbell_history h WHERE h.lane = l.id ORDER BY h.id DESC LIMIT 1)
+FROM (SELECT id, job, row_number() OVER (PARTITION BY job ORDER BY created_at DESC, id) AS place
+    FROM workbell_lanes WHERE tenant = :tenant AND job IN (SELECT value FROM json_each(:jobs))) AS l
+WHERE l.place <= :most
+
+-- recent_of_lane: the newest finished runs of a lane; the index has all that is asked for
+SELECT id FROM workbell_history WHERE lane = :lane AND id >= :oldest ORDER BY id DESC LIMIT :limit
+
+-- ended_runs: finished runs by id, without what is large: updated_at is when they ended, and stands before the payload
+SELECT id, status, attempt, started_at, updated_at FROM workbell_history
+WHERE id IN (SELECT value FROM json_each(:ids))

@@ -13,6 +13,7 @@ from workbell.testing.contracts.store.events import EventsContract
 from workbell.testing.contracts.store.fanning import FanningContract
 from workbell.testing.contracts.store.leasing import LeasingContract
 from workbell.testing.contracts.store.limiting import LimitingContract
+from workbell.testing.contracts.store.looking import LookingContract
 from workbell.testing.contracts.store.moving import MovingContract
 from workbell.testing.contracts.store.pausing import PausingContract
 from workbell.testing.contracts.store.people import PeopleContract
@@ -37,6 +38,7 @@ class StoreContract(
     ReadingContract,
     SearchingContract,
     SchedulingContract,
+    LookingContract,
     EventsContract,
     FanningContract,
     SubscribingContract,

@@ -152,6 +152,29 @@ class WatchingContract:
         ]
         assert store.list_workers()[1] == worker("b")
 
+    def test_a_worker_is_drained_until_it_is_resumed(self, store: Store) -> None:
+        assert store.put_worker(worker("a")) is None
+        store.put_worker(worker("b"))
+        for at in (after(20), after(30)):  # a second time changes nothing
+            assert store.drain_worker("a", at) == store.find_worker("a") == worker("a", drained_at=after(20))
+        assert store.list_workers() == [worker("a", drained_at=after(20)), worker("b")]
+        assert store.resume_worker("a") == store.resume_worker("a") == worker("a")
+        assert store.list_workers() == [worker("a"), worker("b")]
+        assert store.drain_worker("unknown", after(20)) is None
+        assert store.resume_worker("unknown") is None
+        assert store.find_worker("unknown") is None
+
+    def test_a_worker_hears_that_it_is_drained_and_cannot_change_it(self, store: Store) -> None:
+        store.put_worker(worker())
+        store.drain_worker(worker().id, after(5))
+        assert store.put_worker(worker(seen_at=after(9))) == after(5)
+        store.see_workers([worker().id], after(12))
+        assert store.list_workers() == [worker(seen_at=after(12), drained_at=after(5))]
+        store.resume_worker(worker().id)
+        assert store.put_worker(worker(drained_at=after(5))) is None
+        store.remove_workers([worker().id])
+        assert store.put_worker(worker(drained_at=after(5))) == after(5), "it was forgotten, and is back as it was"
+
     def test_removed_workers_are_gone(self, store: Store) -> None:
         for name in ("a", "b", "c"):
             store.put_worker(worker(name))

@@ -4,7 +4,18 @@ import { theme, zone } from "../preferences.js";
 import { timeText } from "../times.js";
 import { html, useEffect, useRef } from "../ui.js";
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** A token's colour in the theme that is on: a canvas knows no variables, and no light-dark(). */
+function colour(name) {
+  const probe = document.createElement("i");
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
+const paler = (text) => text.replace(/^rgb\((.*)\)$/, "rgba($1, 0.14)");
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500].flatMap((step) => [step, step * 1000, step * 1_000_000]).sort((one, other) => one - other);
 
 /**
  * `at`: times as the API tells them; `series`: [{name, values, colour: "--good", fill}]. `summary` is the sentence.
@@ -29,8 +40,8 @@ export function Chart({ title, at, series, summary, height = 200 }) {
         cursor: { drag: { x: false, y: false } },
         tzDate: (seconds) => (choice === "utc" ? uPlot.tzDate(new Date(seconds * 1000), "UTC") : new Date(seconds * 1000)),
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(high ?? 0, 1) * 1.1] } },
-        axes: [{ ...axis, values: [[3600, "{HH}:{mm}"], [60, "{HH}:{mm}"], [1, "{HH}:{mm}:{ss}"]].map(([step, text]) => [step, text, null, null, null, null, null, null, 1]) }, { ...axis, size: 52 }],
-        series: [{}, ...series.map((one) => ({ label: one.name, stroke: colour(one.colour), width: 2, fill: one.fill ? `${colour(one.colour)}22` : undefined, points: { show: false } }))],
+        axes: [{ ...axis, values: [[3600, "{HH}:{mm}"], [60, "{HH}:{mm}"], [1, "{HH}:{mm}:{ss}"]].map(([step, text]) => [step, text, null, null, null, null, null, null, 1]) }, { ...axis, size: 52, incrs: WHOLE }],
+        series: [{}, ...series.map((one) => ({ label: one.name, stroke: colour(one.colour), width: 2, fill: one.fill ? paler(colour(one.colour)) : undefined, points: { show: false } }))],
       },
       data,
       frame.current,

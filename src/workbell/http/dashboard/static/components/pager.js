@@ -2,16 +2,16 @@
 import { currentQuery, go, Link, to, useLocation } from "../router.js";
 import { html } from "../ui.js";
 
-/** `next` is the cursor that the API gave, or null; `name` its word in the address. */
-export function Pager({ next, name = "before" }) {
+/** `next` is the cursor that the API gave, or null; `name` its word in the address; `first` and `further` the labels. */
+export function Pager({ next, name = "before", first = "« Newest", further = "Older »" }) {
   const { parts, query } = useLocation();
   const words = Object.fromEntries(query);
   const { [name]: here, ...others } = words;
   if (!next && !here) return null;
   return html`
     <nav class="pager" aria-label="Pages">
-      ${here ? html`<${Link} class="button" to=${to(parts, others)}>« Newest<//>` : html`<span></span>`}
-      ${next ? html`<${Link} class="button" to=${to(parts, { ...others, [name]: next })}>Older »<//>` : html`<span class="faint">That is all.</span>`}
+      ${here ? html`<${Link} class="button" to=${to(parts, others)}>${first}<//>` : html`<span></span>`}
+      ${next ? html`<${Link} class="button" to=${to(parts, { ...others, [name]: next })}>${further}<//>` : html`<span class="faint">That is all.</span>`}
     </nav>
   `;
 }

@@ -35,7 +35,7 @@ export function RunTable({ rows, chosen, choose, caption = "Runs" }) {
   return html`<${Table} caption=${caption} columns=${columns} rows=${rows} rowClass=${(run) => (run.gone ? "gone" : "")} />`;
 }
 
-const firstLine = (text) => text.trim().split("\n").pop();
+const firstLine = (text) => text.trim().split("\n")[0];
 
 /** How long a run took, or is taking. */
 export function Took({ run }) {

@@ -10,7 +10,8 @@ function resolved(schema, whole) {
     found = whole.$defs?.[found.$ref.split("/").pop()] ?? {};
   }
   const some = found?.anyOf?.filter((one) => one.type !== "null");
-  return some?.length === 1 ? { ...resolved(some[0], whole), nullable: true, default: found.default } : (found ?? {});
+  const plain = some?.length === 1 ? { ...resolved(some[0], whole), nullable: true } : (found ?? {});
+  return { ...plain, default: schema?.default };
 }
 
 /** Which control an argument gets. */
@@ -20,12 +21,12 @@ function kindOf(schema) {
   return "json";
 }
 
-/** The first texts of the form, from an input or from the defaults. */
+/** The first texts of the form, from an input. Defaults stay out of it: what is left empty is the job's to choose. */
 export function textsOf(schema, input = {}) {
   const texts = {};
   for (const [name, one] of Object.entries(schema?.properties ?? {})) {
     const found = resolved(one, schema);
-    const value = name in input ? input[name] : found.default;
+    const value = Object.hasOwn(input, name) ? input[name] : undefined;
     if (value === undefined || (value === null && kindOf(found) !== "json")) texts[name] = "";
     else texts[name] = typeof value === "string" && kindOf(found) !== "json" ? value : pretty(value);
   }
@@ -94,7 +95,8 @@ function hintOf(schema) {
  */
 export function InputForm({ schema, input, submit, onSubmit, children }) {
   const hasFields = Object.keys(schema?.properties ?? {}).length > 0;
-  const [raw, setRaw] = useState(!hasFields);
+  const takesNone = schema?.additionalProperties === false && !hasFields;
+  const [raw, setRaw] = useState(!hasFields && !takesNone);
   const [texts, setTexts] = useState(textsOf(schema, input ?? {}));
   const [text, setText] = useState(pretty(input ?? {}));
   const [wrong, setWrong] = useState({});
@@ -125,6 +127,7 @@ export function InputForm({ schema, input, submit, onSubmit, children }) {
   };
   return html`
     <form class="input-form" onSubmit=${send} noValidate>
+      ${takesNone && html`<p class="faint">It takes no arguments.</p>`}
       ${hasFields && html`<${Check} label="Edit as JSON" checked=${raw} onChange=${toggle} />`}
       ${
         raw

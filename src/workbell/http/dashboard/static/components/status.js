@@ -9,6 +9,7 @@ const LOOKS = {
   enabled: ["✓", "good"],
   alive: ["✓", "good"],
   valid: ["✓", "good"],
+  stopping: ["‖", "warn"],
   loaded: ["✓", "good"],
   changed: ["✓", "good"],
   running: ["▶", "busy"],

@@ -1,7 +1,35 @@
-// Audit.
-import { Page } from "../components/page.js";
+// The audit log: what operators did, to what, when and from where.
+import { Empty, Loading, Page, Trouble } from "../components/page.js";
+import { Pager } from "../components/pager.js";
+import { Table } from "../components/table.js";
+import { Inline } from "../components/value.js";
+import { usePoll } from "../poll.js";
+import { Link, to, useLocation } from "../router.js";
+import { useSession } from "../session.js";
+import { Time } from "../times.js";
 import { html } from "../ui.js";
 
 export function Audit() {
-  return html`<${Page} title="Audit" />`;
+  const { query } = useLocation();
+  const everything = useSession().tenant === "*";
+  const all = everything && query.get("every") === "true";
+  const { data, problem } = usePoll("/audit", { limit: 50, before: query.get("before"), every_tenant: all ? "true" : null }, 5);
+  const actions = everything && html`<${Link} class="button" to=${to(["audit"], { every: all ? "" : "true" })}>${all ? "Only this tenant" : "All tenants"}<//>`;
+  return html`
+    <${Page} title="Audit" lead="What operators did: over the API, on this page and at the command line." actions=${actions}>
+      <${Trouble} problem=${problem} />
+      ${!data && !problem && html`<${Loading} />`}
+      ${data?.items.length === 0 && html`<${Empty} code="workbell audit">No operator has done anything yet. The command line shows the same:<//>`}
+      ${data?.items.length > 0 && html`<${Table} caption="Audit log" rows=${data.items} columns=${[
+        { name: "When", look: "when", cell: (entry) => html`<${Time} at=${entry.at} />` },
+        { name: "Who", cell: (entry) => html`<strong>${entry.actor}</strong>` },
+        { name: "Did", cell: (entry) => html`<code>${entry.action}</code>` },
+        { name: "To what", look: "wide", cell: (entry) => entry.subject },
+        all && { name: "Tenant", cell: (entry) => entry.tenant },
+        { name: "From", cell: (entry) => entry.address ?? "–" },
+        { name: "More", look: "wide", cell: (entry) => html`<${Inline} value=${entry.detail} />` },
+      ].filter(Boolean)} />`}
+      <${Pager} next=${data?.next} />
+    <//>
+  `;
 }

@@ -1,7 +1,38 @@
-// Doctor.
-import { Page } from "../components/page.js";
+// The doctor: what is fine, what to note, and what is at risk, with what to do about it.
+import { Loading, Page, Trouble } from "../components/page.js";
+import { Status } from "../components/status.js";
+import { usePoll } from "../poll.js";
+import { useSession } from "../session.js";
+import { Time } from "../times.js";
 import { html } from "../ui.js";
 
+const WORST_FIRST = ["problem", "warning", "ok"];
+const SAID = { problem: "at risk", warning: "to note", ok: "fine" };
+
 export function Doctor() {
-  return html`<${Page} title="Doctor" />`;
+  const everything = useSession().tenant === "*";
+  const { data, problem, reload } = usePoll(everything ? "/doctor" : null, {}, 10);
+  const actions = everything && html`<button type="button" onClick=${reload}>Look again</button>`;
+  return html`
+    <${Page} title="Doctor" lead=${data && html`Looked at <${Time} at=${data.at} />. The same as \`workbell doctor\`.`} actions=${actions}>
+      ${!everything && html`<p>The doctor looks at the whole store, and so needs a token of all tenants.</p>`}
+      <${Trouble} problem=${problem} />
+      ${everything && !data && !problem && html`<${Loading} />`}
+      ${data && WORST_FIRST.map((state) => html`<${Group} key=${state} state=${state} items=${data.items.filter((one) => one.state === state)} />`)}
+    <//>
+  `;
+}
+
+function Group({ state, items }) {
+  if (!items.length) return null;
+  return html`
+    <ul class="findings">
+      ${items.map((one) => html`
+        <li key=${`${one.name} ${one.says}`} class="card finding">
+          <${Status} of=${state} says=${SAID[state]} />
+          <div><h2>${one.name}</h2><p>${one.says}</p>${one.remedy && html`<p><strong>To do:</strong> ${one.remedy}</p>`}</div>
+        </li>
+      `)}
+    </ul>
+  `;
 }

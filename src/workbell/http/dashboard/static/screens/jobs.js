@@ -1,7 +1,8 @@
-// Jobs.
-import { Page } from "../components/page.js";
+// Jobs, live; and one of them, if the address names it.
 import { html } from "../ui.js";
+import { Job } from "./job.js";
+import { JobList } from "./job-list.js";
 
-export function Jobs() {
-  return html`<${Page} title="Jobs" />`;
+export function Jobs({ parts }) {
+  return parts.length ? html`<${Job} name=${parts[0]} />` : html`<${JobList} />`;
 }

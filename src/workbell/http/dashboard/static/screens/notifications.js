@@ -1,7 +1,66 @@
-// Notifications.
-import { Page } from "../components/page.js";
-import { html } from "../ui.js";
+// What you were told, newest first; live. Telling somebody something is possible too.
+import { api } from "../api.js";
+import { Action } from "../components/action.js";
+import { NewNotification } from "../components/new-notification.js";
+import { Empty, Loading, Page, Trouble } from "../components/page.js";
+import { Pager } from "../components/pager.js";
+import { Status } from "../components/status.js";
+import { Table } from "../components/table.js";
+import { Inline, Json } from "../components/value.js";
+import { usePoll } from "../poll.js";
+import { Link, to, useLocation } from "../router.js";
+import { useMay, useSession } from "../session.js";
+import { Time } from "../times.js";
+import { html, useState } from "../ui.js";
+
+const CODE = 'bell.notify(user_id, {"text": "Your report is ready."})\nbell.broadcast({"text": "The shop closes at six."})';
 
 export function Notifications() {
-  return html`<${Page} title="Notifications" />`;
+  const { query } = useLocation();
+  const unread = query.get("unread") === "true";
+  const nobody = useSession().user_id === null;
+  const asked = { limit: 50, before: query.get("before"), unread: unread ? "true" : null };
+  const { data, problem, reload } = usePoll(nobody ? null : "/notifications", asked);
+  const [telling, tell] = useState(false);
+  const may = useMay("operate");
+  const actions = html`
+    <${Link} class="button" to=${to(["notifications"], { unread: unread ? "" : "true" })} aria-current=${unread ? "true" : undefined}>${unread ? "Show all" : "Only unread"}<//>
+    ${may && html`<button type="button" onClick=${() => tell(true)}>Tell somebody</button>`}
+  `;
+  return html`
+    <${Page} title="Notifications" lead="What you were told; others see their own." actions=${actions}>
+      ${nobody && html`<${Empty} code="workbell tokens create --user 7">Your token belongs to no person, so nobody can tell you anything. One that does:<//>`}
+      <${Trouble} problem=${problem} />
+      ${!nobody && !data && !problem && html`<${Loading} />`}
+      ${data?.items.length === 0 && html`<${Empty} code=${CODE}>${unread ? "You have read everything." : "Nobody has told you anything yet. From your code:"}<//>`}
+      ${data?.items.length > 0 && html`<${Told} items=${data.items} reload=${reload} />`}
+      <${Pager} next=${data?.next} />
+      ${telling && html`<${NewNotification} close=${() => tell(false)} reload=${reload} />`}
+    <//>
+  `;
+}
+
+function Told({ items, reload }) {
+  const mark = async (body) => {
+    await api.post("/notifications/read", body);
+    await reload();
+  };
+  const unread = items.some((one) => !one.read);
+  return html`
+    <div class="bulk">${unread && html`<button type="button" class="small" onClick=${() => mark({ all: true })}>Mark all as read</button>`}</div>
+    <${Table} caption="Notifications" rows=${items} rowClass=${(one) => (one.read ? "read" : "")} columns=${[
+      { name: "State", cell: (one) => html`<${Status} of=${one.read ? "ok" : "queued"} says=${one.read ? "read" : "unread"} />` },
+      { name: "What", look: "wide", cell: (one) => html`<${What} data=${one.data} />` },
+      { name: "For", cell: (one) => (one.user_id === null ? "everybody" : "you") },
+      { name: "When", look: "when", cell: (one) => html`<${Time} at=${one.created_at} />` },
+      { name: "Actions", hidden: true, look: "number", cell: (one) => !one.read && html`<button type="button" class="small" onClick=${() => mark({ ids: [one.id] })}>Read</button>` },
+    ]} />
+  `;
+}
+
+/** The words that people usually mean; all of it behind a click. */
+function What({ data }) {
+  const words = typeof data === "string" ? data : (data?.text ?? data?.title ?? data?.message);
+  if (typeof words !== "string") return html`<${Inline} value=${data} />`;
+  return html`<span class="told">${words}</span>${typeof data === "object" && Object.keys(data).length > 1 && html`<details><summary>All of it</summary><${Json} value=${data} name="The notification" /></details>`}`;
 }

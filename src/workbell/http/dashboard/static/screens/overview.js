@@ -1,7 +1,64 @@
-// Overview.
-import { Page } from "../components/page.js";
+// The first screen: how it goes, what waits, what runs, what fails, what comes next, and who does the work.
+import { QueueTable } from "../components/queue-table.js";
+import { Empty, Loading, Page, Section, Trouble } from "../components/page.js";
+import { Throughput } from "../components/throughput.js";
+import { FailingJobs } from "../components/failing-jobs.js";
+import { RunningNow } from "../components/running-now.js";
+import { NextTicks } from "../components/next-due.js";
+import { WorkerSummary } from "../components/worker-summary.js";
+import { usePoll } from "../poll.js";
+import { Link, to, useLocation } from "../router.js";
+import { spanText } from "../times.js";
 import { html } from "../ui.js";
 
+const SPANS = [["15", "15 min"], ["60", "1 hour"], ["1440", "1 day"], ["10080", "7 days"]];
+
 export function Overview() {
-  return html`<${Page} title="Overview" />`;
+  const minutes = useLocation().query.get("minutes") ?? "60";
+  const tallies = usePoll("/tallies", { minutes }, minutes === "15" ? 2 : 5);
+  const queues = usePoll("/queues");
+  const workers = usePoll("/workers");
+  const spans = html`<div class="chips" role="group" aria-label="Span of time">
+    ${SPANS.map(([value, text]) => html`<${Link} key=${value} class="button small chip" to=${to([], { minutes: value })}
+      aria-current=${value === minutes ? "true" : undefined}>${text}<//>`)}
+  </div>`;
+  return html`
+    <${Page} title="Overview" actions=${spans}>
+      <${Trouble} problem=${tallies.problem ?? queues.problem ?? workers.problem} />
+      <${Figures} tallies=${tallies.data} queues=${queues.data} workers=${workers.data} />
+      <${Section} title="What ended">${tallies.data ? html`<${Throughput} tallies=${tallies.data} />` : html`<${Loading} />`}<//>
+      <div class="columns">
+        <${Section} title="Running now"><${RunningNow} /><//>
+        <${Section} title="Failing jobs">${tallies.data ? html`<${FailingJobs} jobs=${tallies.data.jobs} />` : html`<${Loading} />`}<//>
+        <${Section} title="Queues">
+          ${queues.data?.items.length === 0 && html`<${Empty}>Nothing waits, and no job names a queue.<//>`}
+          ${queues.data?.items.length > 0 && html`<${QueueTable} queues=${queues.data.items} />`}
+        <//>
+        <${Section} title="Next ticks"><${NextTicks} /><//>
+        <${Section} title="Workers">${workers.data ? html`<${WorkerSummary} workers=${workers.data.items} />` : html`<${Loading} />`}<//>
+      </div>
+    <//>
+  `;
+}
+
+function Figures({ tallies, queues, workers }) {
+  const sum = (name) => queues?.items.reduce((total, queue) => total + queue[name], 0);
+  const failed = tallies?.items.reduce((total, step) => total + step.failed, 0);
+  const oldest = queues && Math.max(0, ...queues.items.map((queue) => queue.oldest_wait_seconds));
+  const alive = workers?.items.filter((worker) => worker.alive);
+  return html`
+    <div class="figures">
+      <${Figure} name="running" value=${sum("running")} address=${to(["runs"], { status: "running" })} />
+      <${Figure} name="queued" value=${sum("queued")} address=${to(["runs"], { status: "queued" })} />
+      <${Figure} name="scheduled for later" value=${sum("scheduled")} address=${to(["runs"], { status: "scheduled" })} />
+      <${Figure} name="oldest wait" value=${oldest === null || oldest === undefined ? undefined : oldest ? spanText(oldest) : "none"} address=${to(["queues"])} />
+      <${Figure} name="failed in this span" value=${failed} address=${to(["runs"], { status: "failed" })} bad=${failed > 0} />
+      <${Figure} name="workers alive" value=${alive?.length} address=${to(["workers"])} bad=${alive?.length === 0} />
+    </div>
+  `;
+}
+
+function Figure({ name, value, address, bad }) {
+  const text = typeof value === "number" ? value.toLocaleString("en") : (value ?? "…");
+  return html`<${Link} class="figure ${bad ? "figure-bad" : ""}" to=${address}><b>${text}</b><span>${name}</span><//>`;
 }

@@ -4,7 +4,7 @@ import { filterOf, RunFilter } from "../components/run-filter.js";
 import { Empty, Loading, Page, Trouble } from "../components/page.js";
 import { Pager } from "../components/pager.js";
 import { RunTable } from "../components/run-table.js";
-import { useSettled } from "../components/settled.js";
+import { Settled } from "../components/settled.js";
 import { announce } from "../components/toasts.js";
 import { useLive } from "../live.js";
 import { usePoll } from "../poll.js";
@@ -50,16 +50,16 @@ function Older({ words, before }) {
 
 function Listed({ found, words, next }) {
   const [chosen, choose] = useState(new Set());
-  const { rows, waiting, show, hold } = useSettled(found, chosen.size > 0);
-  if (!rows.length) {
+  if (!found.length) {
     return words.any
       ? html`<${Empty}>No run matches this filter.<//>`
-      : html`<${Empty} code=${'workbell jobs run JOB \'{"name": "value"}\''}>Nothing has run yet. Enqueue something:<//>`;
+      : html`<${Empty} code=${'workbell jobs run JOB --data \'{"name": "value"}\''}>Nothing has run yet. Enqueue something:<//>`;
   }
+  const bar = (rows) => html`<${BulkBar} chosen=${chosen} clear=${() => choose(new Set())} words=${words} rows=${rows} />`;
   return html`
-    <${BulkBar} chosen=${chosen} clear=${() => choose(new Set())} words=${words} rows=${rows} />
-    <div class="news">${waiting > 0 && html`<button type="button" class="primary small" onClick=${show}>Show ${waiting} new</button>`}</div>
-    <div ...${hold}><${RunTable} rows=${rows} chosen=${chosen} choose=${choose} /></div>
+    <${Settled} found=${found} held=${chosen.size > 0} above=${bar}>
+      ${(rows) => html`<${RunTable} rows=${rows} chosen=${chosen} choose=${choose} />`}
+    <//>
     <${Pager} next=${next} />
   `;
 }

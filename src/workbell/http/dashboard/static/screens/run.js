@@ -1,7 +1,91 @@
-// One run.
-import { Page } from "../components/page.js";
-import { html } from "../ui.js";
+// One run, live: where it stands and why, each attempt, what it logged, what made it, and what can be done with it.
+import { part } from "../api.js";
+import { Copy } from "../components/copy.js";
+import { CopyAs } from "../components/copy-as.js";
+import { Empty, Loading, Page, Section, Trouble } from "../components/page.js";
+import { Progress } from "../components/progress.js";
+import { RunActions } from "../components/run-actions.js";
+import { RunAttempts } from "../components/run-attempts.js";
+import { RunCause } from "../components/run-cause.js";
+import { RunDetails } from "../components/run-details.js";
+import { RunLog } from "../components/run-log.js";
+import { RunTimeline } from "../components/run-timeline.js";
+import { Status } from "../components/status.js";
+import { announce } from "../components/toasts.js";
+import { Json } from "../components/value.js";
+import { Why } from "../components/why.js";
+import { useLive } from "../live.js";
+import { usePoll } from "../poll.js";
+import { Link, to } from "../router.js";
+import { html, useEffect, useRef } from "../ui.js";
+
+const SHORT = 8; // letters of an id, from its end: it begins with the time, which is the same for many
 
 export function Run({ id }) {
-  return html`<${Page} title=${id} />`;
+  const { rows, logs, problem } = useLive("run", { run: id });
+  const last = useRef(null);
+  const current = rows && [...rows.values()][0];
+  if (current) last.current = current;
+  if (!last.current) return problem ? html`<${Missing} id=${id} problem=${problem} />` : html`<${Page} title="Run"><${Loading} /><//>`;
+  // Old runs are removed; what was on the page stays there, and says so.
+  return html`<${Shown} run=${last.current} logs=${logs} gone=${rows !== null && (!current || problem?.code === "RunNotFound")} />`;
+}
+
+function Shown({ run, logs, gone }) {
+  const attempts = useAttempts(run);
+  useEffect(() => announce(`The run is ${run.status}.`, { calm: true }), [run.status]);
+  const heading = html`<${Link} to=${to(["jobs", run.job])}>${run.job}<//>`;
+  return html`
+    <${Page} title=${`${run.job} ${run.id.slice(-SHORT)}`} heading=${heading} lead=${html`<${Lead} run=${run} />`}
+      actions=${!gone && html`<${RunActions} run=${run} />`}>
+      ${gone && html`<p class="notice" role="alert">This run was removed. What you see is the last that was known of it.</p>`}
+      ${run.status === "running" && run.progress && html`<div class="run-progress"><${Progress} progress=${run.progress} /></div>`}
+      ${!gone && html`<${Why} run=${run} />`}
+      <div class="run-columns">
+        <div>
+          <${RunTimeline} run=${run} attempts=${attempts} />
+          <${RunAttempts} run=${run} attempts=${attempts} />
+          <${RunLog} run=${run} logs=${logs} />
+        </div>
+        <div>
+          <${Section} title="Input"><${Json} value=${run.input} name="Input" /><//>
+          ${(run.status === "succeeded" || run.result !== null) && html`<${Section} title="Result"><${Json} value=${run.result} name="Result" /><//>`}
+          <${RunCause} run=${run} />
+          <${RunDetails} run=${run} />
+          <${CopyAs} run=${run} />
+        </div>
+      </div>
+    <//>
+  `;
+}
+
+/** Its attempts, asked for again whenever one begins or ends. */
+function useAttempts(run) {
+  const { data, reload } = usePoll(`/runs/${part(run.id)}/attempts`, {}, 0);
+  const first = useRef(true);
+  useEffect(() => {
+    if (!first.current) reload();
+    first.current = false;
+  }, [run.status, run.attempt]);
+  return data?.items ?? [];
+}
+
+function Lead({ run }) {
+  return html`<span class="run-lead">
+    <${Status} of=${run.status} />
+    <span>Run <code title=${run.id}>${run.id.slice(-SHORT)}</code></span>
+    <${Copy} text=${run.id} label="Copy id" />
+  </span>`;
+}
+
+function Missing({ id, problem }) {
+  if (problem.code !== "RunNotFound") return html`<${Page} title="Run"><${Trouble} problem=${problem} /><//>`;
+  return html`
+    <${Page} title="There is no such run">
+      <${Empty}>
+        No run <code>${id}</code> is here. It may have been removed, as old runs are, or belong to another tenant.
+        <br /><${Link} to=${to(["runs"])}>All runs<//>
+      <//>
+    <//>
+  `;
 }

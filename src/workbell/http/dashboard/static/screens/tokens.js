@@ -1,7 +1,66 @@
-// Tokens.
-import { Page } from "../components/page.js";
-import { html } from "../ui.js";
+// Tokens: who may call the API, with what scopes and until when; sessions of browsers among them.
+import { api, part } from "../api.js";
+import { Action } from "../components/action.js";
+import { NewToken } from "../components/new-token.js";
+import { Empty, Loading, Page, Trouble } from "../components/page.js";
+import { Pager } from "../components/pager.js";
+import { Status } from "../components/status.js";
+import { Table } from "../components/table.js";
+import { usePoll } from "../poll.js";
+import { Link, to, useLocation } from "../router.js";
+import { useMay } from "../session.js";
+import { Time } from "../times.js";
+import { html, useState } from "../ui.js";
+
+const PASSING = ["session", "ticket", "login"];
 
 export function Tokens() {
-  return html`<${Page} title="Tokens" />`;
+  const { query } = useLocation();
+  const ended = query.get("all") === "true";
+  const { data, problem, reload } = usePoll("/tokens", { all: ended ? "true" : null, after: query.get("after") }, 5);
+  const [making, make] = useState(false);
+  const may = useMay("admin");
+  const actions = html`
+    <${Link} class="button" to=${to(["tokens"], { all: ended ? "" : "true" })}>${ended ? "Only valid ones" : "Also ended ones"}<//>
+    ${may && html`<button type="button" class="primary" onClick=${() => make(true)}>New token</button>`}
+  `;
+  return html`
+    <${Page} title="Tokens" lead="Who may call the API. Texts are never shown again; only their digests are stored." actions=${actions}>
+      <${Trouble} problem=${problem} />
+      ${!data && !problem && html`<${Loading} />`}
+      ${data?.items.length === 0 && html`<${Empty} code="workbell tokens create --scope read">There is no token. The command line makes one, too:<//>`}
+      ${data?.items.length > 0 && html`<${TokenTable} tokens=${data.items} reload=${reload} />`}
+      <${Pager} next=${data?.next} name="after" />
+      ${making && html`<${NewToken} close=${() => make(false)} reload=${reload} />`}
+    <//>
+  `;
+}
+
+const stateOf = (token) => (token.revoked_at ? "revoked" : token.valid ? "valid" : "expired");
+
+function TokenTable({ tokens, reload }) {
+  return html`<${Table} caption="Tokens" rows=${tokens} columns=${[
+    { name: "Name", look: "wide", cell: (token) => html`<strong>${token.name || "no name"}</strong> ${token.kind !== "api" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code>` },
+    { name: "State", cell: (token) => html`<${Status} of=${stateOf(token)} />` },
+    { name: "Scopes", cell: (token) => token.scopes.join(", ") || "none" },
+    { name: "Tenant", cell: (token) => (token.tenant === "*" ? "all" : token.tenant) },
+    { name: "Person", look: "number", cell: (token) => (token.user_id === null ? "–" : String(token.user_id)) },
+    { name: "Last used", look: "when", cell: (token) => html`<${Time} at=${token.last_used_at} />` },
+    { name: "Ends", look: "when", cell: (token) => (token.expires_at ? html`<${Time} at=${token.expires_at} />` : "never") },
+    { name: "Actions", hidden: true, look: "number", cell: (token) => stateOf(token) === "valid" && html`<${Revoke} token=${token} reload=${reload} />` },
+  ]} />`;
+}
+
+function Revoke({ token, reload }) {
+  const run = async () => {
+    await api.remove(`/tokens/${part(token.id)}`);
+    await reload();
+    return "It is valid no more.";
+  };
+  const ask = {
+    title: `Revoke ${token.name || "this token"}?`,
+    text: PASSING.includes(token.kind) ? "Who uses it is signed out." : "Whoever calls with it is refused from now on, and browsers that signed in with it are signed out. It cannot be made valid again.",
+    action: "Revoke it",
+  };
+  return html`<${Action} label="Revoke" look="small danger" needs="admin" run=${run} ask=${ask} />`;
 }

@@ -1,7 +1,8 @@
-// Webhooks.
-import { Page } from "../components/page.js";
+// Webhooks: the endpoints that events are sent to; and one of them, if the address names it.
 import { html } from "../ui.js";
+import { EndpointPage } from "./endpoint.js";
+import { EndpointList } from "./endpoint-list.js";
 
-export function Webhooks() {
-  return html`<${Page} title="Webhooks" />`;
+export function Webhooks({ parts }) {
+  return parts.length ? html`<${EndpointPage} id=${parts[0]} />` : html`<${EndpointList} />`;
 }

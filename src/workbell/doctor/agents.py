@@ -1,4 +1,4 @@
-"""What `workbell doctor` finds out about agents: who is heard of, and which runs none of them takes."""
+"""What the doctor finds out about agents: who is heard of, and which runs none of them takes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from workbell.doctor.finding import Finding, with_remedy
 from workbell.model.agent import Agent, out_of_reach
 from workbell.stores.port import Counts, Store
 
 MOST = 20  # are told one by one
 
-Told = tuple[str, str, str]  # level, what, text
 
-
-def agent_findings(store: Store, lanes: Sequence[Counts], numbers: dict[str, Any]) -> Iterator[Told]:
+def agent_findings(store: Store, lanes: Sequence[Counts], numbers: dict[str, Any]) -> Iterator[Finding]:
     now = store.clock.now()
     agents = store.list_agents(None)
     alive = sum(agent.enabled and agent.is_alive(now) for agent in agents)
@@ -22,11 +21,11 @@ def agent_findings(store: Store, lanes: Sequence[Counts], numbers: dict[str, Any
     numbers["agents"] = {"alive": alive, "lost": len(agents) - alive - disabled, "disabled": disabled}
     if agents:
         counted = ", ".join(f"{count:,} {word}" for word, count in numbers["agents"].items() if count)
-        yield "ok", "agents", counted
+        yield Finding("ok", "agents", counted)
     yield from _unserved(store, agents, lanes)
 
 
-def _unserved(store: Store, agents: Sequence[Agent], lanes: Sequence[Counts]) -> Iterator[Told]:
+def _unserved(store: Store, agents: Sequence[Agent], lanes: Sequence[Counts]) -> Iterator[Finding]:
     """Queued runs that are aimed at nobody who would take them; lanes that differ by a key alone are one line."""
     now = store.clock.now()
     queued: Counter[tuple[str, str, str]] = Counter()
@@ -41,6 +40,6 @@ def _unserved(store: Store, agents: Sequence[Agent], lanes: Sequence[Counts]) ->
             name = f"target {target}, job {job}" + (f", tenant {tenant}" if tenant != "default" else "")
             told.append(f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and no agent takes them. {reason}")
     for text in told[:MOST]:
-        yield "risk", "unserved", text
+        yield with_remedy("risk", "unserved", text)
     if len(told) > MOST:
-        yield "risk", "unserved", f"and {len(told) - MOST:,} more."
+        yield Finding("risk", "unserved", f"and {len(told) - MOST:,} more.")

@@ -1,4 +1,4 @@
-"""What `workbell doctor` finds out about workers: who lives, who was lost with what, which runs nobody takes."""
+"""What the doctor finds out about workers: who lives, who was lost with what, which runs nobody takes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from workbell.cli.output import span
+from workbell.doctor.finding import Finding, with_remedy
+from workbell.doctor.spans import span
 from workbell.model.capability import capability, shortfall
 from workbell.model.worker import Worker
 from workbell.stores.port import Counts, Store
@@ -15,18 +16,16 @@ from workbell.stores.port import Counts, Store
 MOST = 20  # of one kind are told one by one
 RECENT = timedelta(days=1)  # a worker that was lost before, and left nothing, is past
 
-Told = tuple[str, str, str]  # level, what, text
 
-
-def worker_findings(store: Store, workers: Sequence[Worker], numbers: dict[str, Any]) -> Iterator[Told]:
+def worker_findings(store: Store, workers: Sequence[Worker], numbers: dict[str, Any]) -> Iterator[Finding]:
     now = store.clock.now()
     alive = [worker for worker in workers if worker.is_alive(now)]
     lost = [worker for worker in workers if not worker.is_alive(now)]
     numbers["workers"] = {"alive": len(alive), "lost": len(lost)}
     if alive:
-        yield "ok", "workers", _living(alive)
+        yield Finding("ok", "workers", _living(alive))
     else:
-        yield "note", "workers", "none is running; start one: `workbell start`."
+        yield with_remedy("note", "workers", "none is running; start one: `workbell start`.")
     yield from _lost(store, lost, now)
 
 
@@ -35,11 +34,13 @@ def _living(alive: Sequence[Worker]) -> str:
     slots = sum(worker.concurrency for worker in alive)
     where = "on 1 machine" if hosts == 1 else f"on {hosts:,} machines"
     stopping = sum(worker.stopping for worker in alive)
+    drained = sum(worker.drained_at is not None for worker in alive)
     ending = f", {stopping:,} of them stopping" if stopping else ""
+    ending += f", {drained:,} of them drained" if drained else ""
     return f"{len(alive):,} alive {where}, {slots:,} slots{ending}"
 
 
-def _lost(store: Store, lost: Sequence[Worker], now: datetime) -> Iterator[Told]:
+def _lost(store: Store, lost: Sequence[Worker], now: datetime) -> Iterator[Finding]:
     for worker in sorted(lost, key=lambda worker: worker.seen_at, reverse=True)[:MOST]:
         held = len(store.held_by(worker.id))
         if not held and now - worker.seen_at > RECENT:
@@ -47,10 +48,10 @@ def _lost(store: Store, lost: Sequence[Worker], now: datetime) -> Iterator[Told]
         left = "it held no runs"
         if held:
             left = f"it still holds {held:,} run{'s' if held > 1 else ''}, which others take up when the leases end"
-        yield "note", "lost worker", f"{worker.id} was last seen {span(now - worker.seen_at)} ago; {left}."
+        yield Finding("note", "lost worker", f"{worker.id} was last seen {span(now - worker.seen_at)} ago; {left}.")
 
 
-def unserved_findings(store: Store, workers: Sequence[Worker], lanes: Sequence[Counts]) -> Iterator[Told]:
+def unserved_findings(store: Store, workers: Sequence[Worker], lanes: Sequence[Counts]) -> Iterator[Finding]:
     """Queued runs that no living worker takes; lanes that differ by a key alone are one line."""
     now = store.clock.now()
     queued: Counter[tuple[str, str, str]] = Counter()
@@ -64,6 +65,6 @@ def unserved_findings(store: Store, workers: Sequence[Worker], lanes: Sequence[C
             name = f"queue {queue}, job {job}" + (f", tenant {tenant}" if tenant != "default" else "")
             told.append(f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and nobody takes them. {reason}")
     for text in told[:MOST]:
-        yield "risk", "unserved", text
+        yield with_remedy("risk", "unserved", text)
     if len(told) > MOST:
-        yield "risk", "unserved", f"and {len(told) - MOST:,} more."
+        yield Finding("risk", "unserved", f"and {len(told) - MOST:,} more.")

@@ -1,4 +1,4 @@
-"""What `workbell doctor` finds out about events and webhooks: what waits, who is disabled or failing, what lacks."""
+"""What the doctor finds out about events and webhooks: what waits, who is disabled or failing, what lacks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from importlib.util import find_spec
 
-from workbell.cli.output import span
+from workbell.doctor.finding import Finding, with_remedy
+from workbell.doctor.spans import span
 from workbell.model.endpoint import Endpoint
 from workbell.stores.port import Store
 from workbell.webhooks.describe import is_sealed
@@ -15,10 +16,8 @@ from workbell.webhooks.sealing import COMMAND, VARIABLE
 MOST = 20  # of one kind are told one by one
 OVERDUE = timedelta(seconds=30)
 
-Told = tuple[str, str, str]  # level, what, text
 
-
-def event_findings(store: Store) -> Iterator[Told]:
+def event_findings(store: Store) -> Iterator[Finding]:
     now = store.clock.now()
     yield from _waiting(store, now)
     endpoints = store.list_endpoints()
@@ -26,25 +25,27 @@ def event_findings(store: Store) -> Iterator[Told]:
         yield from _endpoints(store, endpoints, now)
 
 
-def _waiting(store: Store, now: datetime) -> Iterator[Told]:
+def _waiting(store: Store, now: datetime) -> Iterator[Finding]:
     waiting = store.waiting_events(1)
     if waiting and now - waiting[0].created_at > OVERDUE:
         late = span(now - waiting[0].created_at)
-        yield "risk", "events", f"one has waited for {late}, and no scheduler looks; start one (`workbell start`)."
+        yield with_remedy(
+            "risk", "events", f"one has waited for {late}, and no scheduler looks; start one (`workbell start`)."
+        )
 
 
-def _endpoints(store: Store, endpoints: Sequence[Endpoint], now: datetime) -> Iterator[Told]:
+def _endpoints(store: Store, endpoints: Sequence[Endpoint], now: datetime) -> Iterator[Finding]:
     disabled = [endpoint for endpoint in endpoints if not endpoint.enabled]
-    yield "ok", "webhooks", f"{len(endpoints):,} endpoints, {len(disabled):,} of them disabled"
+    yield Finding("ok", "webhooks", f"{len(endpoints):,} endpoints, {len(disabled):,} of them disabled")
     if find_spec("httpx2") is None:
-        lacks = "httpx2 is not installed here, so nothing is sent from here: pip install 'workbell[webhooks]'."
-        yield "note", "webhooks", lacks
+        lacks = "httpx2 is not installed here, so nothing is sent from here; pip install 'workbell[webhooks]'."
+        yield with_remedy("note", "webhooks", lacks)
     if not all(is_sealed(endpoint) for endpoint in endpoints):
         # A key that is set now seals what is written from now on.
         bare = f"secrets are stored unsealed; set {VARIABLE} (`{COMMAND}` makes a key), then `workbell webhooks seal`."
-        yield "note", "webhooks", bare
+        yield with_remedy("note", "webhooks", bare)
     for endpoint in disabled[:MOST]:
-        yield "note", "disabled endpoint", f"{endpoint.id} ({endpoint.shown_url}): {endpoint.reason}"
+        yield Finding("note", "disabled endpoint", f"{endpoint.id} ({endpoint.shown_url}): {endpoint.reason}")
     failing = set(store.failing_endpoints(1))
     for endpoint in [one for one in endpoints if one.enabled and one.id in failing][:MOST]:
         health = store.find_health(endpoint.id)
@@ -52,4 +53,4 @@ def _endpoints(store: Store, endpoints: Sequence[Endpoint], now: datetime) -> It
             since = span(now - health.failing_since)
             row = f"{health.failures:,} attempts in a row" if health.failures > 1 else "the last attempt"
             text = f"{endpoint.id} ({endpoint.shown_url}): {row} failed; the first of them {since} ago"
-            yield "note", "failing endpoint", text
+            yield Finding("note", "failing endpoint", text)

@@ -1,0 +1,150 @@
+"""What the doctor looks at, check by check. Each reads by itself, so that one that takes long holds up no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from workbell.doctor.agents import agent_findings
+from workbell.doctor.events import event_findings
+from workbell.doctor.finding import Finding, with_remedy
+from workbell.doctor.spans import span
+from workbell.doctor.tables import look
+from workbell.doctor.workers import unserved_findings, worker_findings
+from workbell.stores.migrate import NEWEST
+from workbell.stores.port import Counts, Store
+from workbell.stores.sql_store import SqlStore
+
+CLOCK_NOTE = timedelta(seconds=1)
+OVERDUE = timedelta(seconds=30)
+MOST = 1000
+
+Numbers = dict[str, Any]  # what was counted on the way, for other programs
+Check = Callable[[Store, Numbers], Iterator[Finding]]
+
+
+def look_through(store: Store, numbers: Numbers) -> Iterator[Finding]:
+    """One check after the other; a store without tables has nothing more to look at."""
+    for check in CHECKS.values():
+        yield from check(store, numbers)
+        if check is check_schema and "schema_version" not in numbers:
+            return
+
+
+def check_store(store: Store, _numbers: Numbers) -> Iterator[Finding]:
+    for level, what, text in store.describe():
+        yield Finding(level, what, text)
+
+
+def check_schema(store: Store, numbers: Numbers) -> Iterator[Finding]:
+    if not isinstance(store, SqlStore):
+        return
+    tables = look(store)
+    if tables is None:
+        yield Finding("note", "schema", "there are no tables yet; they are made on the first use.")
+        return
+    numbers["schema_version"] = tables.version
+    store.check()
+    version = f"version {tables.version}"
+    if tables.version < NEWEST:
+        yield with_remedy("note", "schema", f"{version}; `workbell migrate` brings it to {NEWEST}.")
+    else:
+        yield Finding("ok", "schema", version)
+
+
+def check_clock(store: Store, numbers: Numbers) -> Iterator[Finding]:
+    store.measure_time()
+    apart = store.clock.now() - datetime.now(UTC)
+    numbers["clock_difference_ms"] = round(apart / timedelta(milliseconds=1), 1)
+    if abs(apart) > CLOCK_NOTE:
+        way = "ahead of" if apart > timedelta(0) else "behind"
+        text = f"the store is {span(abs(apart))} {way} this machine; runs follow the store's time."
+        yield Finding("note", "clock", text)
+    else:
+        yield Finding("ok", "clock", f"{span(abs(apart))} between the store and this machine")
+
+
+def check_live_runs(store: Store, numbers: Numbers) -> Iterator[Finding]:
+    """How many wait, and which of them for something that will not come."""
+    lanes = store.counts()
+    totals = {name: sum(getattr(lane, name) for lane in lanes) for name in ("scheduled", "queued", "running")}
+    numbers["counts"] = totals
+    numbers["lanes"] = [
+        {
+            "tenant": lane.lane.tenant,
+            "queue": lane.lane.queue,
+            "job": lane.lane.job,
+            "target": lane.lane.target,
+            "key": lane.lane.key,
+            "scheduled": lane.scheduled,
+            "queued": lane.queued,
+            "running": lane.running,
+            "paused": lane.paused,
+        }
+        for lane in lanes
+    ]
+    yield Finding("ok", "live runs", ", ".join(f"{count:,} {name}" for name, count in totals.items()))
+    yield from _pauses(store, lanes)
+    yield from unserved_findings(store, store.list_workers(), lanes)
+    yield from agent_findings(store, lanes, numbers)
+
+
+def _pauses(store: Store, lanes: list[Counts]) -> Iterator[Finding]:
+    """What waits because it is paused."""
+    for pause in store.list_pauses():
+        queued = sum(counts.queued for counts in lanes if pause.covers(counts.lane))
+        if queued:
+            whose = f", tenant {pause.tenant}" if pause.tenant != "default" else ""
+            since = f"paused for {span(store.clock.now() - pause.since)}"
+            text = f"{pause}{whose}: {queued:,} queued runs wait, {since}; `{pause.remedy}` lets them go on."
+            yield with_remedy("note", "paused", text)
+
+
+def check_workers(store: Store, numbers: Numbers) -> Iterator[Finding]:
+    yield from worker_findings(store, store.list_workers(), numbers)
+
+
+def check_leases(store: Store, _numbers: Numbers) -> Iterator[Finding]:
+    """Whether somebody looks after the runs that are due, and after those whose worker was lost."""
+    now = store.clock.now()
+    due = store.next_due()
+    if due is not None and now - due > OVERDUE:
+        yield Finding("note", "dispatch", f"a run has been due for {span(now - due)}: is a worker running?")
+    lapsed = [run for run in store.lapsed(now, MOST) if run.lease_until is not None]
+    if lapsed:
+        text = f"{len(lapsed):,} runs have lost their worker; the next sweep of any worker takes them up again."
+        yield Finding("note", "leases", text)
+
+
+def check_schedules(store: Store, _numbers: Numbers) -> Iterator[Finding]:
+    """Whether somebody looks after the schedules."""
+    now, look_at = store.clock.now(), store.next_look()
+    if look_at is not None and now - look_at > OVERDUE:
+        late = (
+            f"a schedule has been due for {span(now - look_at)}, and no scheduler looks; start one (`workbell start`)."
+        )
+        yield with_remedy("risk", "schedules", late)
+    else:
+        upcoming = "none is waiting" if look_at is None else f"the next look is {_when(look_at - now)}"
+        yield Finding("ok", "schedules", upcoming)
+
+
+def _when(left: timedelta) -> str:
+    return f"in {span(left)}" if left > timedelta(0) else "now"
+
+
+def check_events(store: Store, _numbers: Numbers) -> Iterator[Finding]:
+    yield from event_findings(store)
+
+
+CHECKS: Mapping[str, Check] = {
+    "store": check_store,
+    "schema": check_schema,
+    "clock": check_clock,
+    "live runs": check_live_runs,
+    "workers": check_workers,
+    "leases": check_leases,
+    "schedules": check_schedules,
+    "events": check_events,
+}

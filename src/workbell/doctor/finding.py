@@ -1,0 +1,23 @@
+"""A finding: one thing that was looked at, how it is, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Finding(NamedTuple):
+    level: str  # ok, note or risk
+    what: str
+    says: str
+    remedy: str | None = None
+
+    @property
+    def text(self) -> str:
+        """All of it in one sentence."""
+        return self.says if self.remedy is None else f"{self.says}; {self.remedy}"
+
+
+def with_remedy(level: str, what: str, text: str) -> Finding:
+    """A sentence that says after its last semicolon what to do."""
+    says, _, remedy = text.rpartition("; ")
+    return Finding(level, what, says, remedy) if says else Finding(level, what, remedy)

@@ -1,0 +1,33 @@
+"""Missing: workers that were not heard of for long and hold nothing are told of as lost.
+
+Of one that held runs the sweep tells, with the runs (see recover); so this waits until the sweep is through with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from workbell.model.worker import LOST_AFTER
+from workbell.stores.port import Store
+
+PAUSE = 15.0
+NEWS = LOST_AFTER + timedelta(minutes=10)  # whoever was lost before that is no news to a process that starts now
+
+
+class Missing:
+    def __init__(self, store: Store, tell: Callable[[Sequence[str]], None]) -> None:
+        self._store = store
+        self._tell = tell
+        self._told: set[str] | None = None
+
+    def step(self, now: datetime) -> float:
+        gone = [worker for worker in self._store.list_workers() if not worker.is_alive(now)]
+        if self._told is None:
+            self._told = {worker.id for worker in gone if now - worker.seen_at > NEWS}
+        self._told &= {worker.id for worker in gone}
+        new = [worker.id for worker in gone if worker.id not in self._told and not self._store.held_by(worker.id)]
+        if new:
+            self._tell(new)
+            self._told.update(new)
+        return PAUSE

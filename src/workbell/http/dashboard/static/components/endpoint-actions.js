@@ -1,0 +1,85 @@
+// What can be done with an endpoint: try, change, give another secret, switch, send again, remove.
+import { api, part } from "../api.js";
+import { go, to } from "../router.js";
+import { useMay } from "../session.js";
+import { html, useState } from "../ui.js";
+import { Action } from "./action.js";
+import { setQuery } from "./pager.js";
+import { Dialog } from "./dialog.js";
+import { EditEndpoint } from "./endpoint-form.js";
+import { Replay } from "./endpoint-replay.js";
+import { Rotate } from "./endpoint-secret.js";
+import { Field } from "./field.js";
+import { Trouble } from "./page.js";
+import { toast } from "./toasts.js";
+
+export const pathOf = (endpoint) => `/webhooks/${part(endpoint.id)}`;
+
+export function EndpointActions({ endpoint, reload }) {
+  if (!useMay("operate")) return null;
+  const ping = async () => {
+    const delivery = await api.post(`${pathOf(endpoint)}/test`);
+    setQuery(["webhooks", endpoint.id], { delivery: delivery.id }, { replace: true });
+  };
+  const remove = async () => {
+    await api.remove(pathOf(endpoint));
+    go(to(["webhooks"]));
+    return "The endpoint is deleted.";
+  };
+  const ask = {
+    title: "Delete this endpoint?",
+    text: `Nothing more is sent to ${endpoint.url}, what is not sent yet is canceled, and its secret is forgotten.`,
+    action: "Delete",
+  };
+  return html`
+    ${endpoint.enabled && html`<${Action} label="Send a test ping" run=${ping} />`}
+    <${EditEndpoint} endpoint=${endpoint} done=${reload} />
+    <${Rotate} endpoint=${endpoint} done=${reload} />
+    ${endpoint.enabled && html`<${Replay} endpoint=${endpoint} since=${endpoint.failing_since} done=${reload} />`}
+    ${endpoint.enabled && html`<${Disable} endpoint=${endpoint} reload=${reload} />`}
+    <${Action} label="Delete" look="danger" ask=${ask} run=${remove} />
+  `;
+}
+
+export function Enable({ endpoint, reload, look = "" }) {
+  const run = async () => {
+    await api.post(`${pathOf(endpoint)}/enable`);
+    await reload();
+    return "Enabled: events are sent from now on.";
+  };
+  return html`<${Action} label="Enable" look=${look} run=${run} />`;
+}
+
+function Disable({ endpoint, reload }) {
+  const [open, setOpen] = useState(false);
+  const [reason, setReason] = useState("disabled by hand");
+  const [problem, setProblem] = useState(null);
+  const disable = async (event) => {
+    event.preventDefault();
+    try {
+      await api.post(`${pathOf(endpoint)}/disable`, { reason });
+      setOpen(false);
+      await reload();
+      toast("Disabled: nothing more is sent.");
+    } catch (found) {
+      setProblem(found);
+    }
+  };
+  return html`
+    <${Action} label="Disable" run=${async () => setOpen(true)} />
+    ${
+      open &&
+      html`<${Dialog} title="Disable this endpoint?" onClose=${() => setOpen(false)}>
+        <form class="form" onSubmit=${disable}>
+          <p>Nothing more is sent. What it would have heard of is noted, and can be sent later.</p>
+          <${Field} label="Why" value=${reason} onChange=${setReason} required maxlength="500" hint="Whoever looks here later reads it." />
+          <${Trouble} problem=${problem} />
+          <div class="dialog-foot">
+            <button type="button" onClick=${() => setOpen(false)}>No, leave it</button>
+            <button type="submit" class="danger">Disable it</button>
+          </div>
+        </form>
+      <//>`
+    }
+  `;
+}

@@ -1,0 +1,109 @@
+// Making and changing an endpoint.
+import { api, part, Problem } from "../api.js";
+import { html, useState } from "../ui.js";
+import { Action } from "./action.js";
+import { Dialog } from "./dialog.js";
+import { ShownOnce } from "./endpoint-secret.js";
+import { Area, Field } from "./field.js";
+import { Trouble } from "./page.js";
+import { toast } from "./toasts.js";
+
+const NEW = { url: "", patterns: [], description: "", rate: null, concurrency: null, timeout: null, header_names: [] };
+
+export function AddEndpoint({ done }) {
+  const [open, setOpen] = useState(false);
+  const [secret, setSecret] = useState(null);
+  const save = async (words) => {
+    const made = await api.post("/webhooks", words);
+    setSecret(made.secret);
+    done();
+  };
+  return html`
+    <${Action} label="Add an endpoint" look="primary" run=${async () => setOpen(true)} />
+    ${open && html`<${Form} title="Add an endpoint" submit="Add it" endpoint=${NEW} save=${save} close=${() => setOpen(false)} />`}
+    ${secret && html`<${ShownOnce} secret=${secret} close=${() => setSecret(null)} />`}
+  `;
+}
+
+export function EditEndpoint({ endpoint, done }) {
+  const [open, setOpen] = useState(false);
+  const save = async (words) => {
+    await api.patch(`/webhooks/${part(endpoint.id)}`, words);
+    toast("The endpoint is changed.");
+    done();
+  };
+  return html`
+    <${Action} label="Edit" run=${async () => setOpen(true)} />
+    ${open && html`<${Form} title="Edit the endpoint" submit="Save" endpoint=${endpoint} save=${save} close=${() => setOpen(false)} />`}
+  `;
+}
+
+function Form({ title, submit, endpoint, save, close }) {
+  const [words, setWords] = useState(textsOf(endpoint));
+  const [problem, setProblem] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const field = (name) => ({ value: words[name], onChange: (text) => setWords({ ...words, [name]: text }) });
+  const send = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await save(settingsOf(words));
+      close();
+    } catch (found) {
+      setProblem(found);
+      setBusy(false);
+    }
+  };
+  const names = endpoint.header_names?.join(", ");
+  return html`
+    <${Dialog} title=${title} onClose=${close}>
+      <form class="form" onSubmit=${send}>
+        <${Field} label="URL" type="url" ...${field("url")} required maxlength="2000" placeholder="https://example.com/hooks" />
+        <${Area} label="Patterns" ...${field("patterns")} rows=${3} required placeholder="orders.*" hint="Which events, one pattern a line. * is one word, ** at the end is one or more." />
+        <${Field} label="Description" ...${field("description")} maxlength="1000" />
+        <div class="form-columns">
+          <${Field} label="Rate" ...${field("rate")} placeholder="10/s" hint="No more than that; empty for no limit." />
+          <${Field} label="At once" ...${field("concurrency")} type="number" min="1" hint="Deliveries at a time; else 5." />
+          <${Field} label="Seconds for one try" ...${field("timeout")} type="number" min="0.1" max="30" step="any" hint="Up to 30; else 15." />
+        </div>
+        <${Area} label="Headers" ...${field("headers")} rows=${2} placeholder="Authorization: Bearer …"
+          hint=${names ? `Sent now: ${names}. Leave this empty to keep them; what is written here takes the place of all.` : "Sent along, one a line, as Name: value. Their values are never shown again."} />
+        <${Trouble} problem=${problem} />
+        <div class="dialog-foot">
+          <button type="button" onClick=${close}>No, leave it</button>
+          <button type="submit" class="primary" disabled=${busy}>${submit}</button>
+        </div>
+      </form>
+    <//>
+  `;
+}
+
+const textsOf = (endpoint) => ({
+  url: endpoint.url,
+  patterns: endpoint.patterns.join("\n"),
+  description: endpoint.description,
+  rate: endpoint.rate ?? "",
+  concurrency: endpoint.concurrency ?? "",
+  timeout: endpoint.timeout ?? "",
+  headers: "",
+});
+
+/** In the words of the API. Headers are left out where nothing is written, so that those there are stay. */
+function settingsOf(words) {
+  const settings = {
+    url: words.url.trim(),
+    patterns: words.patterns.split(/[\s,]+/).filter(Boolean),
+    description: words.description,
+    rate: words.rate.trim() || null,
+    concurrency: words.concurrency === "" ? null : Number(words.concurrency),
+    timeout: words.timeout === "" ? null : Number(words.timeout),
+  };
+  const lines = words.headers.split("\n").filter((line) => line.trim());
+  return lines.length ? { ...settings, headers: Object.fromEntries(lines.map(headerOf)) } : settings;
+}
+
+function headerOf(line) {
+  const colon = line.indexOf(":");
+  if (colon < 1) throw new Problem(`Headers: ${line} is not written as Name: value.`);
+  return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+}

@@ -1,0 +1,38 @@
+// Events as rows, with how much each matched.
+import { Link, to } from "../router.js";
+import { Time } from "../times.js";
+import { html } from "../ui.js";
+import { useEventCounts } from "./event-counts.js";
+import { Table } from "./table.js";
+import { Inline } from "./value.js";
+
+export function EventTable({ rows, caption = "Events" }) {
+  const counts = useEventCounts(rows.filter((event) => event.fanned_out_at).map((event) => event.id));
+  const columns = [
+    { name: "Time", look: "when", cell: (event) => html`<${Time} at=${event.time} />` },
+    { name: "Type", cell: (event) => html`<${EventType} event=${event} />` },
+    { name: "Subject", look: "event-short", cell: (event) => event.subject && html`<div class="roomy"><${Inline} value=${event.subject} /></div>` },
+    { name: "Data", look: "wide", cell: (event) => event.data !== null && html`<${Inline} value=${event.data} />` },
+    { name: "Source", look: "event-short", cell: (event) => html`<${Inline} value=${event.source} />` },
+    { name: "Matched", look: "when", cell: (event) => html`<${Matched} event=${event} count=${counts.get(event.id)} />` },
+  ];
+  return html`<${Table} caption=${caption} columns=${columns} rows=${rows} rowClass=${(event) => (event.system ? "system-event" : "")} />`;
+}
+
+/** The type as a link to the event; Workbell's own are told apart by a word. */
+export function EventType({ event }) {
+  return html`<span class="event-type">
+    <${Link} to=${to(["events", event.id])} class="strong">${event.type}<//>${event.system && html` <${SystemMark} />`}
+  </span>`;
+}
+
+/** That Workbell itself told it. */
+export const SystemMark = () => html`<span class="mark" title="Told by Workbell itself">system</span>`;
+
+function Matched({ event, count }) {
+  if (!event.fanned_out_at) return html`<span class="faint" title="It was not held against the triggers and endpoints yet">not yet</span>`;
+  if (!count) return html`<span class="faint">…</span>`;
+  if (!count.count) return html`<span class="faint">nothing</span>`;
+  const left = count.count - count.started;
+  return html`${count.count}${count.capped ? "+" : ""}${left > 0 && html` <span class="faint">(${left} not started)</span>`}`;
+}

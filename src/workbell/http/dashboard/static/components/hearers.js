@@ -1,0 +1,30 @@
+// Who would hear of an event of a type: triggers and endpoints, with the patterns that match.
+import { usePoll } from "../poll.js";
+import { Link, to } from "../router.js";
+import { html } from "../ui.js";
+import { Status } from "./status.js";
+import { Table } from "./table.js";
+
+/** In one sentence, for a type that is being typed; nothing while it is not one yet. */
+export function WhoHears({ type }) {
+  const { data } = usePoll(type ? "/events/match" : null, { type }, 0);
+  if (!data) return null;
+  if (!data.items.length) return html`<p class="faint">Nothing hears of it.</p>`;
+  const names = data.items.slice(0, 5).map((one) => `${one.name}${one.enabled ? "" : " (disabled)"}`);
+  const more = data.items.length > 5 ? ` and ${data.items.length - 5} more` : "";
+  return html`<p class="faint">Heard by ${names.join(", ")}${more}.</p>`;
+}
+
+/** As a table. */
+export function Hearers({ items }) {
+  const columns = [
+    { name: "Who", cell: (one) => one.kind },
+    { name: "Name", look: "wide", cell: (one) => html`<${Link} to=${addressOf(one)}>${one.name}<//>` },
+    { name: "Matches by", cell: (one) => html`<code class="patterns">${one.patterns.join(" ")}</code>` },
+    { name: "State", cell: (one) => html`<${Status} of=${one.enabled ? "enabled" : "disabled"} />${one.reason && html` <span class="faint">${one.reason}</span>`}` },
+    { name: "Starts", look: "when", cell: (one) => (one.job ? html`<${Link} to=${to(["jobs", one.job])}>${one.job}<//>` : "a delivery") },
+  ];
+  return html`<${Table} caption="Who would hear of it" columns=${columns} rows=${items} />`;
+}
+
+const addressOf = (one) => (one.kind === "endpoint" ? to(["webhooks", one.id]) : to(["events"], { view: "triggers" }));

@@ -1,0 +1,48 @@
+// A job in words: what starts it, how it is tried again, what limits it, and whether it may start at all.
+import { Link, to } from "../router.js";
+import { spanText } from "../times.js";
+import { html } from "../ui.js";
+import { Status } from "./status.js";
+
+/** Whether it is paused, and whether the server has its code. */
+export function JobMarks({ job }) {
+  return html`
+    ${job.paused && html`<${Status} of="paused" />`}
+    ${!job.here && html`<span title="The server itself does not have its code; workers may."><${Status} of="lost" says="not known here" /></span>`}
+  `;
+}
+
+/** What starts it by itself. `ticks` are those of GET /upcoming that are of this job. */
+export function Starts({ job, ticks }) {
+  const times = ticks.map((one) => [one.schedule, one.in_words]);
+  if (job.schedule && !ticks.some((one) => one.schedule === job.name)) times.unshift([job.name, job.schedule]);
+  if (!times.length && !job.on.length) return html`<span class="faint">when it is enqueued</span>`;
+  return html`<ul>
+    ${times.map(([name, text]) => html`<li key=${name}><${Link} to=${to(["schedules", name])}>${text}<//></li>`)}
+    ${job.on.map((pattern) => html`<li key=${pattern}>on <${Link} to=${to(["events"], { type: pattern })}><code>${pattern}</code><//></li>`)}
+  </ul>`;
+}
+
+/** "1 s" and "1 min", as a person writes a setting. */
+const settingText = (seconds) => spanText(seconds).replace(/\.0 s$/, " s").replace(/ 00 s$/, "");
+
+const USUAL = { attempts: 3, delay: 1, factor: 2, cap: 60 }; // of a job that says nothing about it
+
+/** "4 tries: 1 s after the first failure, then 2 times as long each time, at most 1 min." */
+export function retryText(said) {
+  const retry = said ?? USUAL;
+  if (retry.attempts === 1) return "one try only";
+  const tries = `${retry.attempts.toLocaleString("en")} tries`;
+  if (!retry.delay) return `${tries}, at once after each failure`;
+  if (retry.factor === 1) return `${tries}, ${settingText(retry.delay)} apart`;
+  return `${tries}: ${settingText(retry.delay)} after the first failure, then ${retry.factor} times as long each time, at most ${settingText(retry.cap)}`;
+}
+
+/** How many at once, and how many in a span; for all, or for each value of an argument. */
+export function limitTexts(job) {
+  const each = (key) => (key ? ` for each ${key}` : "");
+  return [
+    job.concurrency && `${job.concurrency.toLocaleString("en")} at once${each(job.concurrency_key)}`,
+    job.rate && `${job.rate}${each(job.rate_key)}`,
+  ].filter(Boolean);
+}

@@ -1,0 +1,58 @@
+// Make a token; its text is shown this once.
+import { api } from "../api.js";
+import { useSession } from "../session.js";
+import { html, useState } from "../ui.js";
+import { attempt } from "./action.js";
+import { Dialog } from "./dialog.js";
+import { Check, Choice, Field } from "./field.js";
+import { Secret } from "./secret.js";
+
+const SCOPES = [
+  ["read", "read: see everything, change nothing"],
+  ["enqueue", "enqueue: make runs and events"],
+  ["operate", "operate: also cancel, retry, pause, edit"],
+  ["admin", "admin: also tokens, tenants, audit"],
+];
+const DAY = 86_400;
+const ENDS = [["", "never"], [String(DAY), "in a day"], [String(30 * DAY), "in 30 days"], [String(365 * DAY), "in a year"]];
+
+export function NewToken({ close, reload }) {
+  const everything = useSession().tenant === "*";
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState(["read"]);
+  const [user, setUser] = useState("");
+  const [expires, setExpires] = useState(String(30 * DAY));
+  const [every, setEvery] = useState(false);
+  const [text, setText] = useState(null);
+  const toggle = (scope) => (on) => setScopes(on ? [...scopes, scope] : scopes.filter((one) => one !== scope));
+  const wrong = user && !/^\d{1,15}$/.test(user) ? "A whole number, such as 7." : null;
+  const make = (event) => {
+    event.preventDefault();
+    if (wrong) return;
+    attempt(async () => {
+      const body = { name, scopes, user_id: user ? Number(user) : null, expires: expires ? Number(expires) : null, every_tenant: every };
+      setText((await api.post("/tokens", body)).token);
+      await reload();
+    });
+  };
+  if (text) {
+    return html`<${Dialog} title="The new token" onClose=${close}>
+      <${Secret} text=${text} name="Token" />
+      <div class="dialog-foot"><button type="button" class="primary" onClick=${close}>I have kept it</button></div>
+    <//>`;
+  }
+  return html`
+    <${Dialog} title="New token" onClose=${close}>
+      <form class="form" onSubmit=${make} noValidate>
+        <${Field} label="Name" value=${name} onChange=${setName} hint="Who will use it; the audit log shows it." maxlength="200" />
+        <fieldset class="form"><legend>It may</legend>
+          ${SCOPES.map(([scope, label]) => html`<${Check} key=${scope} label=${label} checked=${scopes.includes(scope)} onChange=${toggle(scope)} />`)}
+        </fieldset>
+        <${Choice} label="It ends" value=${expires} onChange=${setExpires} options=${ENDS} />
+        <${Field} label="Person" value=${user} onChange=${setUser} wrong=${wrong} hint="Whose notifications it may read; may be empty." inputmode="numeric" />
+        ${everything && html`<${Check} label="For every tenant" checked=${every} onChange=${setEvery} />`}
+        <div class="dialog-foot"><button type="submit" class="primary">Make it</button></div>
+      </form>
+    <//>
+  `;
+}

@@ -1,0 +1,49 @@
+// The input of every run of a schedule: as a form where the job's arguments are known, and as JSON always.
+import { parse, pretty, stringify } from "../json.js";
+import { html } from "../ui.js";
+import { Area, Check } from "./field.js";
+import { inputOf, SchemaFields, textsOf } from "./schema-form.js";
+
+const hasFields = (schema) => Object.keys(schema?.properties ?? {}).length > 0;
+const sorted = (input) => stringify(Object.entries(input).sort(([one], [other]) => (one < other ? -1 : 1)));
+
+/** The state of the field for an input; one that the form could not give back exactly as it was is shown as JSON. */
+export function payloadOf(schema, input) {
+  const texts = textsOf(schema, input);
+  const exact = hasFields(schema) && sorted(given(schema, texts).input ?? {}) === sorted(input);
+  const begun = hasFields(schema) && Object.keys(input).length === 0;
+  return { raw: !exact && !begun, texts, text: pretty(input) };
+}
+
+/** What is filled in, though something that is needed may be missing. */
+const given = (schema, texts) => inputOf({ ...schema, required: [] }, texts);
+
+/** `{input}` or `{wrong: {name: text}}`. */
+export function readPayload(schema, state) {
+  if (!state.raw) return inputOf(schema, state.texts);
+  try {
+    const found = parse(state.text.trim() || "{}");
+    const isObject = found !== null && typeof found === "object" && !Array.isArray(found);
+    return isObject ? { input: found } : { wrong: { "": 'An object with the arguments by name, such as {"to": "a@b.c"}.' } };
+  } catch (error) {
+    return { wrong: { "": `This is not JSON: ${error.message}` } };
+  }
+}
+
+export function PayloadField({ schema, state, change, wrong = {} }) {
+  const toggle = (raw) => {
+    const found = state.raw ? readPayload(schema, state) : given(schema, state.texts);
+    if (!found.input) return;
+    const next = payloadOf(schema, found.input);
+    // Back to the form only if it can hold all that was written.
+    if (raw || !next.raw) change({ ...next, raw });
+  };
+  return html`
+    ${hasFields(schema) && html`<${Check} label="Edit as JSON" checked=${state.raw} onChange=${toggle} />`}
+    ${
+      state.raw || !hasFields(schema)
+        ? html`<${Area} label="Input as JSON" value=${state.text} onChange=${(text) => change({ ...state, text })} wrong=${wrong[""]} hint="The arguments by name." rows=${5} />`
+        : html`<div class="form-columns"><${SchemaFields} schema=${schema} texts=${state.texts} change=${(texts) => change({ ...state, texts })} wrong=${wrong} /></div>`
+    }
+  `;
+}

@@ -1,0 +1,47 @@
+// Queues: how much waits in each and for how long; paused or not.
+import { api, part } from "../api.js";
+import { Link, to } from "../router.js";
+import { spanText } from "../times.js";
+import { html } from "../ui.js";
+import { Action } from "./action.js";
+import { Status } from "./status.js";
+import { Table } from "./table.js";
+
+/** With `reload`, a queue can be paused and resumed here. */
+export function QueueTable({ queues, reload }) {
+  const link = (queue, status) => html`<${Link} to=${to(["runs"], { queue: queue.name, status })}>${queue[status].toLocaleString("en")}<//>`;
+  return html`<${Table} caption="Queues" rows=${queues} keyOf=${(queue) => queue.name} columns=${[
+    { name: "Queue", cell: (queue) => html`<${Link} class="strong" to=${to(["queues", queue.name])}>${queue.name}<//>` },
+    { name: "State", cell: (queue) => html`<${QueueState} queue=${queue} />` },
+    { name: "Running", look: "number", cell: (queue) => link(queue, "running") },
+    { name: "Queued", look: "number", cell: (queue) => link(queue, "queued") },
+    reload && { name: "For later", look: "number", cell: (queue) => link(queue, "scheduled") },
+    { name: "Oldest wait", look: "number", cell: (queue) => (queue.oldest_wait_seconds ? spanText(queue.oldest_wait_seconds) : "–") },
+    reload && { name: "Actions", hidden: true, look: "number", cell: (queue) => html`<${PauseQueue} queue=${queue} reload=${reload} />` },
+  ].filter(Boolean)} />`;
+}
+
+export function QueueState({ queue }) {
+  if (queue.paused) return html`<${Status} of="paused" />`;
+  if (queue.paused_jobs.length) return html`<${Status} of="paused" says=${`${queue.paused_jobs.length} of its jobs paused`} />`;
+  return html`<${Status} of="ok" says="open" />`;
+}
+
+export function PauseQueue({ queue, reload }) {
+  const path = `/queues/${part(queue.name)}`;
+  if (queue.paused || queue.paused_jobs.length) {
+    const resume = async () => {
+      await api.post(`${path}/resume`);
+      await reload();
+      return `The queue ${queue.name} goes on.`;
+    };
+    return html`<${Action} label="Resume" look="small" run=${resume} />`;
+  }
+  const pause = async () => {
+    await api.post(`${path}/pause`);
+    await reload();
+    return `The queue ${queue.name} is paused; what runs goes on.`;
+  };
+  const ask = { title: `Pause the queue ${queue.name}?`, text: "Nothing of it is started until it is resumed, on no machine. What runs goes on.", action: "Pause it", keep: "Leave it open" };
+  return html`<${Action} label="Pause" look="small" run=${pause} ask=${ask} />`;
+}

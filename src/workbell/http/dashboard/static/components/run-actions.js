@@ -1,0 +1,35 @@
+// What can be done with one run: end it, or have it run once more.
+import { api, part } from "../api.js";
+import { go, to } from "../router.js";
+import { html } from "../ui.js";
+import { Action } from "./action.js";
+import { RunAgain } from "./run-again.js";
+
+export function RunActions({ run }) {
+  return html`
+    ${run.finished_at === null ? html`<${Cancel} run=${run} />` : html`<${Retry} run=${run} />`}
+    <${RunAgain} run=${run} />
+  `;
+}
+
+function Cancel({ run }) {
+  const running = run.status === "running";
+  const text = running
+    ? "It is running: its handler is asked to stop, and the run ends when the handler does."
+    : "It has not started, and will not.";
+  const cancel = async () => {
+    const after = await api.post(`/runs/${part(run.id)}/cancel`);
+    if (after.status === "canceled") return "The run is canceled.";
+    return after.status === "running" ? "Its handler is asked to stop." : `The run has ended already: ${after.status}.`;
+  };
+  return html`<${Action} label="Cancel" look="danger" ask=${{ title: "Cancel this run?", text, action: "Cancel the run" }} run=${cancel} />`;
+}
+
+function Retry({ run }) {
+  const retry = async () => {
+    const made = await api.post(`/runs/${part(run.id)}/retry`);
+    go(to(["runs", made.id]));
+    return "This is the new run.";
+  };
+  return html`<${Action} label="Retry" title="A new run with the same input" run=${retry} />`;
+}

@@ -1,0 +1,94 @@
+// The same job once more, with an input that can be changed first.
+import { api, part, Problem } from "../api.js";
+import { stringify } from "../json.js";
+import { usePoll } from "../poll.js";
+import { go, to } from "../router.js";
+import { useMay } from "../session.js";
+import { html, useRef, useState } from "../ui.js";
+import { Dialog } from "./dialog.js";
+import { Field } from "./field.js";
+import { Loading, Trouble } from "./page.js";
+import { inputOf, InputForm, textsOf } from "./schema-form.js";
+import { toast } from "./toasts.js";
+
+/** What POST /runs needs for such a run again. Not its key: that would lead back to this run. */
+export function orderOf(run) {
+  const order = { job: run.job, input: run.input, queue: run.queue };
+  for (const name of ["priority", "tag", "target", "user_id"]) {
+    if (run[name]) order[name] = run[name];
+  }
+  return order;
+}
+
+export function RunAgain({ run }) {
+  const [open, setOpen] = useState(false);
+  if (!useMay("enqueue")) return null;
+  return html`
+    <button type="button" onClick=${() => setOpen(true)}>Run again with edited input</button>
+    ${open && html`<${Again} run=${run} close=${() => setOpen(false)} />`}
+  `;
+}
+
+function Again({ run, close }) {
+  const { data: job, problem: unknown } = usePoll(`/jobs/${part(run.job)}`, {}, 0);
+  const [options, setOptions] = useState({ delay: "", queue: run.queue, priority: String(run.priority) });
+  const [problem, setProblem] = useState(null);
+  const busy = useRef(false);
+  const set = (name) => (text) => setOptions({ ...options, [name]: text });
+
+  const send = async (input) => {
+    if (busy.current) return;
+    busy.current = true;
+    try {
+      const made = await api.post("/runs", { ...orderOf(run), input, ...chosen(options) });
+      close();
+      go(to(["runs", made.id]));
+      toast("This is the new run.");
+    } catch (refused) {
+      setProblem(refused);
+    }
+    busy.current = false;
+  };
+
+  return html`
+    <${Dialog} title=${`Run ${run.job} again`} onClose=${close} wide>
+      ${
+        job || unknown
+          ? html`<${InputForm} schema=${fits(job?.input_schema, run.input) ? job.input_schema : null} input=${run.input} submit="Run it" onSubmit=${send}>
+              <details>
+                <summary>When and where</summary>
+                <div class="form-columns">
+                  <${Field} label="Delay" value=${options.delay} onChange=${set("delay")} hint="In seconds; empty for now." inputmode="decimal" />
+                  <${Field} label="Queue" value=${options.queue} onChange=${set("queue")} />
+                  <${Field} label="Priority" value=${options.priority} onChange=${set("priority")} hint="From -100 to 100; higher runs first." inputmode="numeric" />
+                </div>
+              </details>
+              <${Trouble} problem=${problem} />
+            <//>`
+          : html`<${Loading} />`
+      }
+    <//>
+  `;
+}
+
+function chosen({ delay, queue, priority }) {
+  return {
+    delay: numberOf("Delay", delay) ?? undefined,
+    queue: queue.trim() || undefined,
+    priority: numberOf("Priority", priority) ?? undefined,
+  };
+}
+
+function numberOf(name, text) {
+  if (text.trim() === "") return null;
+  const number = Number(text);
+  if (Number.isNaN(number)) throw new Problem(`${name}: ${text} is no number.`);
+  return number;
+}
+
+/** Whether the form can hold this input without losing anything of it: a null, or an argument that it does not know. */
+function fits(schema, input) {
+  if (!schema) return false;
+  const held = inputOf(schema, textsOf(schema, input)).input;
+  return held !== undefined && Object.entries(input).every(([name, value]) => stringify(held[name]) === stringify(value));
+}

@@ -1,0 +1,54 @@
+// Each try of a run: who worked on it, how long, and what it came to, with the whole traceback.
+import { between, spanText, Time } from "../times.js";
+import { html, useState } from "../ui.js";
+import { Section } from "./page.js";
+import { headline } from "./run-timeline.js";
+import { Status } from "./status.js";
+import { Block, Json } from "./value.js";
+
+const SHOWN = 10; // the latest, until all are asked for
+const LONG = 8; // lines of an error, above which it is folded
+
+export function RunAttempts({ run, attempts }) {
+  const [all, showAll] = useState(false);
+  const newest = [...attempts].reverse();
+  const shown = all ? newest : newest.slice(0, SHOWN);
+  const known = attempts.some((one) => one.error === run.error);
+  if (!run.error && !attempts.some(hasMore)) return null; // then the timeline has said it all
+  return html`
+    <${Section} title="Attempts">
+      ${run.error && !known && html`<${Fault} text=${run.error} name="Error of the run" open />`}
+      <ol class="attempts">
+        ${shown.map((one, place) => html`<li key=${one.number}><${Attempt} attempt=${one} latest=${place === 0} /></li>`)}
+      </ol>
+      ${newest.length > shown.length && html`<button type="button" onClick=${() => showAll(true)}>Show all ${newest.length}</button>`}
+    <//>
+  `;
+}
+
+const hasMore = ({ status, error, result }) => status !== "succeeded" && (error || result !== null);
+
+function Attempt({ attempt, latest }) {
+  const { number, status, started_at: start, finished_at: end, worker, error, result } = attempt;
+  const told = result !== null && !(latest && status === "succeeded"); // what it returned stands with the run
+  return html`
+    <h3 class="attempt-head">Attempt ${number} <${Status} of=${status} /></h3>
+    <p class="faint">
+      <${Time} at=${start} />${end && html` · took ${spanText(between(start, end))}`}${worker && html` · worker <code>${worker}</code>`}
+    </p>
+    ${error && status !== "succeeded" && html`<${Fault} text=${error} name=${`Error of attempt ${number}`} open=${latest} />`}
+    ${told && html`<${Json} value=${result} name=${`What attempt ${number} told`} />`}
+  `;
+}
+
+/** An error; a long one is folded, with its first line to be seen. */
+function Fault({ text, name, open }) {
+  const lines = text.trim().split("\n").length;
+  if (lines <= LONG) return html`<${Block} text=${text} name=${name} look="error" />`;
+  return html`
+    <details class="fault" open=${open}>
+      <summary><span class="fault-line">${headline(text)}</span> <span class="faint">${lines} lines</span></summary>
+      <${Block} text=${text} name=${name} look="error" />
+    </details>
+  `;
+}

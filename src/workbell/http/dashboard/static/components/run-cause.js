@@ -1,0 +1,45 @@
+// What made a run: a schedule, an event and the run behind it, an earlier run, a bulk action, or somebody's call.
+import { part } from "../api.js";
+import { stringify } from "../json.js";
+import { usePoll } from "../poll.js";
+import { Link, to } from "../router.js";
+import { html } from "../ui.js";
+import { Facts, Section } from "./page.js";
+
+const BULK = "bulk-action"; // the job of Workbell's own that acts on many runs
+const RUN_ID = "[0-9a-f]{8}-[0-9a-f-]{27}";
+const MADE_BY_BULK = new RegExp(`^bulk:(${RUN_ID}):`);
+const ENDED_BY_BULK = new RegExp(`^canceled by bulk action (${RUN_ID})$`);
+
+export function RunCause({ run }) {
+  const { data: event } = usePoll(run.event ? `/events/${part(run.event)}` : null, {}, 0);
+  const bulk = MADE_BY_BULK.exec(run.key ?? "")?.[1];
+  const endedBy = ENDED_BY_BULK.exec(run.reason ?? "")?.[1];
+  const facts = [
+    ["Schedule", run.schedule && html`<${Link} to=${to(["schedules", run.schedule])}>${run.schedule}<//> <${Others} query=${{ schedule: run.schedule }} />`],
+    ["Event", run.event && html`<${Link} to=${to(["events", run.event])}>${event?.type ?? run.event}<//> <${Others} query=${{ event: run.event }} />`],
+    ["Behind the event", event?.cause && html`<${ToRun} id=${event.cause} />`],
+    ["Retry of", run.retry_of && html`<${ToRun} id=${run.retry_of} />`],
+    ["Follows after failure", run.rescheduled_from && html`<${ToRun} id=${run.rescheduled_from} />`],
+    ["Made by bulk action", bulk && html`<${ToRun} id=${bulk} />`],
+    ["Canceled by bulk action", endedBy && html`<${ToRun} id=${endedBy} />`],
+    ["Acts on", run.job === BULK && html`<${ActsOn} input=${run.input} />`],
+  ].filter(([, value]) => value);
+  return html`
+    <${Section} title="What made it">
+      ${facts.length ? html`<${Facts} facts=${facts} />` : html`<p>A call: somebody, or a program, enqueued it.</p>`}
+    <//>
+  `;
+}
+
+const ToRun = ({ id }) => html`<${Link} to=${to(["runs", id])}>run <code>${id.slice(-8)}</code><//>`;
+
+const Others = ({ query }) => html`<span class="faint">(<${Link} to=${to(["runs"], query)}>all its runs<//>)</span>`;
+
+/** The runs that a bulk action is about, as a list with the same filter. */
+function ActsOn({ input }) {
+  const { input: fields = {}, ...words } = input.filter ?? {};
+  const query = { ...words };
+  for (const [path, value] of Object.entries(fields ?? {})) query[`input.${path}`] = typeof value === "string" ? value : stringify(value);
+  return html`<${Link} to=${to(["runs"], query)}>runs of its filter<//>`;
+}

@@ -1,0 +1,99 @@
+// What the handler of a run logged, as it comes. It follows the end, until somebody scrolls up to read.
+import { api, part } from "../api.js";
+import { zone } from "../preferences.js";
+import { html, useEffect, useRef, useState } from "../ui.js";
+import { attempt } from "./action.js";
+import { Choice, Field } from "./field.js";
+import { Empty, Section } from "./page.js";
+import { drawnLines, isBelow } from "./log-line.js";
+
+const PAGE = 1000; // lines, as many as the topic begins with
+const NEAR = 24; // pixels that count as being at the end
+
+export function RunLog({ run, logs }) {
+  const choice = zone.use();
+  const [least, setLeast] = useState("");
+  const [text, setText] = useState("");
+  const [most, setMost] = useState(PAGE);
+  const [older, setOlder] = useState([]);
+  const all = older.length ? [...older, ...logs] : logs;
+  const wanted = text.toLowerCase();
+  const matching = least || wanted ? all.filter((line) => !isBelow(line, least) && line.message.toLowerCase().includes(wanted)) : all;
+  const shown = matching.slice(-most);
+  const { box, ends, onScroll, follow, hold } = useEnd(shown[shown.length - 1], shown[0]);
+
+  const before = matching.length > shown.length || (all.length >= PAGE && !isFirst(all[0]));
+  const showOlder = () =>
+    attempt(async () => {
+      hold();
+      if (matching.length <= shown.length) setOlder([...(await linesBefore(run.id, all[0])), ...older]);
+      setMost(most + PAGE);
+    });
+
+  if (!all.length) {
+    const yet = run.finished_at === null ? " yet" : "";
+    return html`<${Section} title="Log">
+      <${Empty} code=${'ctx.logger.info("as far as here")'}>It has logged nothing${yet}. A handler that takes a context logs with:<//>
+    <//>`;
+  }
+  return html`
+    <${Section} title="Log" class="log-card">
+      <div class="log-filter">
+        <${Choice} label="Level" value=${least} onChange=${setLeast} options=${[["", "every level"], ["WARNING", "warnings and worse"], ["ERROR", "errors and worse"]]} />
+        <${Field} label="Text" type="search" value=${text} onChange=${setText} />
+        <p class="faint" role="status">${least || wanted ? `${matching.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} lines` : ""}</p>
+      </div>
+      <div class="log-frame">
+        <div ref=${box} class="log ${run.attempt > 1 ? "log-attempts" : ""}" tabindex="0" role="region" aria-label="Log" onScroll=${onScroll}>
+          ${before && html`<button type="button" class="small" onClick=${showOlder}>Older lines</button>`}
+          <ol>${drawnLines(shown, choice)}</ol>
+        </div>
+        ${!ends && html`<button type="button" class="small log-newest" onClick=${follow}>Newest ↓</button>`}
+      </div>
+    <//>
+  `;
+}
+
+/** Keeps the box at its end while lines come, unless it was scrolled up; and where it was, when older ones come. */
+function useEnd(lastLine, firstLine) {
+  const box = useRef(null);
+  const held = useRef(null); // the distance from the end that is to be kept
+  const [ends, setEnds] = useState(true);
+  const toEnd = () => box.current && (box.current.scrollTop = box.current.scrollHeight);
+  useEffect(() => {
+    if (held.current !== null && box.current) box.current.scrollTop = box.current.scrollHeight - held.current;
+    held.current = null;
+  }, [firstLine]);
+  useEffect(() => {
+    if (ends) toEnd();
+  }, [lastLine]);
+  const onScroll = () => {
+    const { scrollHeight, scrollTop, clientHeight } = box.current;
+    setEnds(scrollHeight - scrollTop - clientHeight < NEAR);
+  };
+  const follow = () => {
+    toEnd();
+    setEnds(true);
+  };
+  const hold = () => (held.current = box.current.scrollHeight - box.current.scrollTop);
+  return { box, ends, onScroll, follow, hold };
+}
+
+const isFirst = (line) => line.attempt === 1 && line.line === 0;
+const isBefore = (line, other) => line.attempt < other.attempt || (line.attempt === other.attempt && line.line < other.line);
+
+/** The rest of the lines of the attempt of a line, or those of an attempt before; oldest first. */
+async function linesBefore(id, first) {
+  for (let number = first.line > 0 ? first.attempt : first.attempt - 1; number > 0; number--) {
+    const found = [];
+    let after = `${number - 1}:999999999`; // behind all that came before this attempt
+    while (after) {
+      const page = await api.get(`/runs/${part(id)}/logs`, { after, limit: PAGE });
+      const lines = page.items.filter((line) => isBefore(line, first));
+      found.push(...lines);
+      after = lines.length === page.items.length ? page.next : null;
+    }
+    if (found.length) return found;
+  }
+  return [];
+}

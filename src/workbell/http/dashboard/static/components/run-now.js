@@ -1,0 +1,79 @@
+// Running a job by hand: a form made from its handler's signature, and the options of an enqueue.
+import { api } from "../api.js";
+import { go, Link, to } from "../router.js";
+import { html, useRef, useState } from "../ui.js";
+import { Dialog } from "./dialog.js";
+import { Field } from "./field.js";
+import { Trouble } from "./page.js";
+import { InputForm } from "./schema-form.js";
+
+const NONE = { delay: "", queue: "", priority: "", key: "", tag: "" };
+
+/** Once the run is made, the page goes to it. What the server has against it is said within the dialog. */
+export function RunNow({ job, onClose }) {
+  const [options, setOptions] = useState(NONE);
+  const [wrong, setWrong] = useState({});
+  const [problem, setProblem] = useState(null);
+  const sending = useRef(false); // a second click must not make a second run
+
+  const send = async (input) => {
+    const found = optionsOf(options);
+    setWrong(found.wrong);
+    if (Object.keys(found.wrong).length || sending.current) return;
+    sending.current = true;
+    setProblem(null);
+    try {
+      const made = await api.post("/runs", { job: job.name, input, ...found.options });
+      go(to(["runs", made.id]));
+    } catch (refused) {
+      setProblem(refused);
+    } finally {
+      sending.current = false;
+    }
+  };
+  return html`
+    <${Dialog} title=${`Run ${job.name}`} onClose=${onClose}>
+      ${job.on.length > 0 && html`<p class="faint">Events start it. If it takes the event, only one can: <${Link} to=${to(["events"])}>send one<//>.</p>`}
+      <${InputForm} schema=${job.input_schema} submit="Run now" onSubmit=${send}>
+        <${Options} job=${job} options=${options} change=${setOptions} wrong=${wrong} />
+        <${Trouble} problem=${problem} />
+      <//>
+    <//>
+  `;
+}
+
+function Options({ job, options, change, wrong }) {
+  const field = (name, label, more) =>
+    html`<${Field} key=${name} label=${label} value=${options[name]} wrong=${wrong[name]}
+      onChange=${(text) => change({ ...options, [name]: text })} ...${more} />`;
+  return html`
+    <details open=${Object.keys(wrong).length > 0}>
+      <summary>Options</summary>
+      <div class="form-columns run-options">
+        ${field("delay", "Delay", { hint: "seconds to wait first", inputmode: "decimal" })}
+        ${field("queue", "Queue", { placeholder: job.queue })}
+        ${field("priority", "Priority", { hint: "from -100 to 100, higher first", inputmode: "numeric" })}
+        ${field("key", "Key", { hint: "of runs with one key there is one at a time" })}
+        ${field("tag", "Tag", { hint: "to find it by" })}
+      </div>
+    </details>
+  `;
+}
+
+/** `{options, wrong}`: in the words of POST /runs; what is left empty is not sent. */
+function optionsOf(texts) {
+  const options = {};
+  const wrong = {};
+  for (const [name, text] of Object.entries(texts)) {
+    if (text.trim()) options[name] = text.trim();
+  }
+  if (options.delay !== undefined) {
+    options.delay = Number(options.delay);
+    if (!(options.delay >= 0)) wrong.delay = "A number of seconds, such as 90.";
+  }
+  if (options.priority !== undefined) {
+    options.priority = Number(options.priority);
+    if (!Number.isInteger(options.priority) || Math.abs(options.priority) > 100) wrong.priority = "A whole number from -100 to 100.";
+  }
+  return { options, wrong };
+}

@@ -1,0 +1,81 @@
+// The life of a run: a bar drawn to scale, and the same as a list from the moment it was made to its end.
+import { between, spanText, Time, useNow } from "../times.js";
+import { html } from "../ui.js";
+import { Section } from "./page.js";
+import { Status } from "./status.js";
+import { LifeBar } from "./run-life.js";
+
+const SHOWN = 20; // attempts; of more, the latest
+
+export function RunTimeline({ run, attempts }) {
+  const shown = attempts.slice(-SHOWN);
+  return html`
+    <${Section} title="Timeline">
+      <${LifeBar} run=${run} attempts=${attempts} />
+      <ol class="timeline">${stepsOf(run, shown, attempts.length - shown.length)}</ol>
+    <//>
+  `;
+}
+
+/** The steps as items of a list, oldest first. */
+function stepsOf(run, attempts, leftOut) {
+  const steps = [html`<${Step} key="made" at=${run.created_at} look="made">Made<//>`];
+  const firstStart = attempts[0]?.started_at ?? null;
+  // Once it was retried, `scheduled_for` is about the last attempt.
+  if (run.scheduled_for > run.created_at && run.attempt <= 1 && (firstStart === null || run.scheduled_for <= firstStart)) {
+    steps.push(html`<${Step} key="due" at=${run.scheduled_for} look="waiting">
+      ${run.status === "scheduled" ? html`Due <${Time} at=${run.scheduled_for} ago />` : "Due"}
+    <//>`);
+  }
+  if (leftOut > 0) steps.push(html`<${Pause} key="more">${leftOut.toLocaleString("en")} earlier attempts<//>`);
+  let before = leftOut > 0 ? null : run.created_at;
+  for (const attempt of attempts) {
+    const waited = between(before, attempt.started_at);
+    if (waited > 0) steps.push(html`<${Pause} key=${`wait ${attempt.number}`}>waited ${spanText(waited)}<//>`);
+    steps.push(html`<${Attempt} key=${attempt.number} attempt=${attempt} />`);
+    before = attempt.finished_at;
+  }
+  steps.push(html`<${Last} key="last" run=${run} attempts=${attempts} />`);
+  return steps;
+}
+
+function Step({ at, look, children }) {
+  return html`<li class="step step-${look}"><span class="step-time"><${Time} at=${at} /></span><span class="step-text">${children}</span></li>`;
+}
+
+function Pause({ children }) {
+  return html`<li class="step step-pause"><span class="step-time"></span><span class="step-text faint">${children}</span></li>`;
+}
+
+function Attempt({ attempt }) {
+  const { number, status, started_at: start, finished_at: end, worker, error } = attempt;
+  return html`<${Step} at=${start} look="attempt">
+    <span>Attempt ${number}</span> <${Status} of=${status} />
+    <span>${end ? ` after ${spanText(between(start, end))}` : html` for <${Since} at=${start} />`}</span>
+    ${worker && html`<span class="faint"> on ${worker}</span>`}
+    ${error && status !== "succeeded" && html`<span class="step-error">${headline(error)}</span>`}
+  <//>`;
+}
+
+/** Where it stands now, or how it ended. */
+function Last({ run, attempts }) {
+  const reason = run.reason ? html`<span class="faint"> (${run.reason})</span>` : null;
+  if (run.finished_at) {
+    return html`<${Step} at=${run.finished_at} look="end">
+      <${Status} of=${run.status} /> ${spanText(between(run.created_at, run.finished_at))} after it was made${reason}
+    <//>`;
+  }
+  if (run.status === "running") return null;
+  if (run.status === "scheduled") {
+    if (!attempts.length) return null; // its time to start is above
+    return html`<${Step} at=${run.scheduled_for} look="waiting">Attempt ${run.attempt + 1} is due <${Time} at=${run.scheduled_for} ago />${reason}<//>`;
+  }
+  return html`<${Step} at=${run.updated_at} look="waiting"><${Status} of="queued" /> for <${Since} at=${run.updated_at} /><//>`;
+}
+
+function Since({ at }) {
+  return spanText(Math.max(0, Math.round((useNow() - new Date(at)) / 1000)));
+}
+
+/** The first line of an error says what it is. */
+export const headline = (error) => error.trim().split("\n")[0];

@@ -1,0 +1,26 @@
+// What runs at this moment, with its progress.
+import { useLive } from "../live.js";
+import { Link, to } from "../router.js";
+import { html } from "../ui.js";
+import { Empty, Loading, Trouble } from "./page.js";
+import { Progress } from "./progress.js";
+import { Took } from "./run-table.js";
+import { Table } from "./table.js";
+
+const SHOWN = 10;
+
+export function RunningNow() {
+  const { rows, problem } = useLive("runs", { status: "running", limit: SHOWN });
+  if (problem) return html`<${Trouble} problem=${problem} />`;
+  if (!rows) return html`<${Loading} />`;
+  if (!rows.size) return html`<${Empty}>Nothing runs at this moment.<//>`;
+  const oldest = [...rows.values()].sort((one, other) => (one.started_at < other.started_at ? -1 : 1));
+  return html`
+    <${Table} caption="Running now" rows=${oldest} columns=${[
+      { name: "Job", cell: (run) => html`<${Link} class="strong" to=${to(["runs", run.id])}>${run.job}<//>` },
+      { name: "Progress", look: "wide", cell: (run) => html`<${Progress} progress=${run.progress} />` },
+      { name: "For", look: "number", cell: (run) => html`<${Took} run=${run} />` },
+    ]} />
+    ${rows.size === SHOWN && html`<p><${Link} to=${to(["runs"], { status: "running" })}>All that run<//></p>`}
+  `;
+}

@@ -1,0 +1,115 @@
+// The form of a schedule, with a preview of its ticks that follows what is typed.
+import { zoneName } from "../times.js";
+import { zone } from "../preferences.js";
+import { html, useMemo, useState } from "../ui.js";
+import { Check, Choice, Field } from "./field.js";
+import { Section, Trouble } from "./page.js";
+import { PayloadField, payloadOf, readPayload } from "./payload-field.js";
+import { bodyOf, formOf, newForm, timingOf } from "./schedule-body.js";
+import { SchedulePreview } from "./schedule-preview.js";
+import { CATCH_UP, OUTSIDE, OVERLAP } from "./schedule-words.js";
+
+const KINDS = [["cron", "by a cron expression"], ["interval", "every so often"], ["once", "once, at a time"]];
+const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((one) => one !== "UTC")];
+
+/** `schedule` is what is changed, none for a new one; `save(name, body)` is async and throws what is shown. */
+export function ScheduleForm({ schedule = null, jobs, save, cancel, children }) {
+  const [choice] = useState(zone.get()); // times in fields do not jump when the page's zone is switched
+  const [form, setForm] = useState(() => (schedule ? formOf(schedule, choice) : newForm(jobs[0]?.name ?? "")));
+  const schemaOf = (name) => jobs.find((job) => job.name === name)?.input_schema ?? null;
+  const schema = schemaOf(form.job);
+  const [payload, setPayload] = useState(() => payloadOf(schema, schedule?.payload ?? {}));
+  const [wrong, setWrong] = useState({});
+  const [problem, setProblem] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const set = (word) => (value) => setForm((before) => ({ ...before, [word]: value }));
+  const timing = timingOf(form, schedule, choice);
+
+  const chooseJob = (name) => {
+    const input = readPayload(schema, payload).input;
+    if (input) setPayload(payloadOf(schemaOf(name), input));
+    set("job")(name);
+  };
+  const send = async (event) => {
+    event.preventDefault();
+    const input = readPayload(schema, payload);
+    const { body, wrong: found = {} } = bodyOf(form, input.input, schedule, choice);
+    if (!schedule && !form.name.trim()) found.name = "What is it called?";
+    setWrong({ ...found, payload: input.wrong });
+    if (Object.keys(found).length || input.wrong) return setProblem(new Error("Something is missing or wrong; see the fields."));
+    setBusy(true);
+    setProblem(null);
+    try {
+      await save(form.name.trim(), body);
+    } catch (refused) {
+      setProblem(refused);
+      setBusy(false);
+    }
+  };
+  const shared = { form, set, wrong };
+  return html`
+    <form class="schedule-form" onSubmit=${send} noValidate>
+      <div class="schedule-columns">
+        <${Section} title="What and when">
+          <div class="form">
+            ${!schedule && html`<${Field} label="Name" value=${form.name} onChange=${set("name")} wrong=${wrong.name} maxlength="200" />`}
+            <${Choice} label="Job" value=${form.job} onChange=${chooseJob} options=${jobNames(jobs, form.job)} />
+            ${wrong.job && html`<p class="wrong">${wrong.job}</p>`}
+            <${When} ...${shared} wrong=${{ ...wrong, ...(form.kind === "cron" ? {} : timing.wrong) }} choice=${choice} />
+          </div>
+        <//>
+        <${Section} title="What this comes to"><${SchedulePreview} asked=${timing.asked} /><//>
+        <${Section} title="Input of every run">
+          <div class="form"><${PayloadField} schema=${schema} state=${payload} change=${setPayload} wrong=${wrong.payload} /></div>
+        <//>
+      </div>
+      <${Section} title="Each tick"><${Manners} ...${shared} /><//>
+      ${children}
+      <${Trouble} problem=${problem} />
+      <div class="dialog-foot">
+        <button type="button" onClick=${cancel}>Cancel</button>
+        <button type="submit" class="primary" disabled=${busy} aria-busy=${busy}>${schedule ? "Save" : "Make the schedule"}</button>
+      </div>
+    </form>
+  `;
+}
+
+const jobNames = (jobs, current) => [...new Set([...jobs.map((job) => job.name), current])].filter(Boolean);
+
+function When({ form, set, wrong, choice }) {
+  const zones = useMemo(() => html`<datalist id="schedule-zones">${ZONES.map((one) => html`<option key=${one} value=${one} />`)}</datalist>`, []);
+  return html`
+    <${Choice} label="It runs" value=${form.kind} onChange=${set("kind")} options=${KINDS} />
+    ${form.kind === "cron" && html`<${Field} label="Cron expression" value=${form.cron} onChange=${set("cron")} wrong=${wrong.cron} class="mono"
+      hint="minute hour day month weekday; six fields have seconds first" />`}
+    ${form.kind === "interval" && html`
+      <${Field} label="Every" value=${form.every} onChange=${set("every")} wrong=${wrong.every} placeholder="15m" hint="30s, 5m, 1h30m, 2d" />
+      <${Field} label="Counted from" value=${form.anchor} onChange=${set("anchor")} placeholder="2026-11-16T00:00:00Z" hint="otherwise from now" />
+    `}
+    ${form.kind === "once" && html`<${Field} label=${`At (${choice === "utc" ? "UTC" : zoneName("local")}, this page's zone)`} type="datetime-local" step="1"
+      value=${form.at} onChange=${set("at")} wrong=${wrong.at} />`}
+    <${Field} label="Time zone" value=${form.timezone} onChange=${set("timezone")} wrong=${wrong.timezone} list="schedule-zones" />
+    ${zones}
+    <div class="form-columns">
+      <${Field} label="Runs start from" type="time" value=${form.from} onChange=${set("from")} wrong=${wrong.from} hint="empty: the whole day" />
+      <${Field} label="until" type="time" value=${form.to} onChange=${set("to")} wrong=${wrong.to} hint="earlier than from: over midnight" />
+    </div>
+    ${form.from && form.to && html`<${Choice} label="A tick outside this window" value=${form.outside} onChange=${set("outside")} options=${Object.entries(OUTSIDE)} />`}
+    <${Check} label="Enabled" checked=${form.enabled} onChange=${set("enabled")} />
+  `;
+}
+
+function Manners({ form, set, wrong }) {
+  return html`
+    <div class="form-columns">
+      <${Choice} label="While an earlier run lives" value=${form.overlap} onChange=${set("overlap")} options=${Object.entries(OVERLAP)} />
+      <${Choice} label="After an outage" value=${form.catch_up} onChange=${set("catch_up")} options=${Object.entries(CATCH_UP)} />
+      ${form.catch_up === "all" && html`<${Field} label="At the most" value=${form.catch_up_cap} onChange=${set("catch_up_cap")} wrong=${wrong.catch_up_cap} inputmode="numeric" hint="runs, the newest ticks first" />`}
+      <${Field} label="Spread over" value=${form.jitter} onChange=${set("jitter")} wrong=${wrong.jitter} hint="such as 30s: runs start up to that long after the tick" />
+      <${Field} label="Timeout" value=${form.timeout} onChange=${set("timeout")} wrong=${wrong.timeout} hint="such as 10m; otherwise the job's own" />
+      <${Field} label="Queue" value=${form.queue} onChange=${set("queue")} maxlength="200" hint="otherwise the job's own" />
+      <${Field} label="Priority" value=${form.priority} onChange=${set("priority")} wrong=${wrong.priority} inputmode="numeric" hint="-100 to 100; higher runs first" />
+      <${Field} label="Description" value=${form.description} onChange=${set("description")} maxlength="2000" />
+    </div>
+  `;
+}

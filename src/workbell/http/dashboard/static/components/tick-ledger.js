@@ -1,0 +1,41 @@
+// What became of a schedule's ticks, newest first; the first page keeps up with the schedule.
+import { part } from "../api.js";
+import { usePoll } from "../poll.js";
+import { Link, to, useLocation } from "../router.js";
+import { Time } from "../times.js";
+import { html, useEffect } from "../ui.js";
+import { Empty, Loading, Trouble } from "./page.js";
+import { Pager } from "./pager.js";
+import { Status } from "./status.js";
+import { Table } from "./table.js";
+
+const PAGE = 25;
+
+export function TickLedger({ schedule }) {
+  const before = useLocation().query.get("before");
+  const { data, problem, reload } = usePoll(`/schedules/${part(schedule.name)}/ticks`, { before, limit: PAGE }, 0);
+  const stands = `${schedule.last_scheduled_at} ${schedule.last_fire_at} ${schedule.last_run_id} ${schedule.updated_at}`;
+  useEffect(() => {
+    if (data && !before) reload();
+  }, [stands]);
+  if (!data) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`;
+  if (!data.items.length) return html`<${Empty}>${before ? "There is no older tick." : "No tick has been due yet."}<//>`;
+  return html`
+    <${Table} caption="What became of its ticks" columns=${COLUMNS} rows=${data.items} keyOf=${(tick) => tick.due} />
+    <${Pager} next=${data.next} />
+  `;
+}
+
+const COLUMNS = [
+  { name: "Due", look: "when", cell: (tick) => html`<${Due} tick=${tick} />` },
+  { name: "Outcome", cell: (tick) => html`<${Status} of=${tick.outcome} />` },
+  { name: "Ticks", look: "number", cell: (tick) => tick.count.toLocaleString("en") },
+  { name: "Reason", look: "wide", cell: (tick) => tick.reason ?? "" },
+  { name: "Run", cell: (tick) => tick.run && html`<${Link} to=${to(["runs", tick.run])} aria-label=${`The run of the tick due ${tick.due}`}>run<//>` },
+];
+
+/** An instant, or a span of them that shared one fate. */
+function Due({ tick }) {
+  if (!tick.until) return html`<${Time} at=${tick.due} />`;
+  return html`<div class="stacked"><${Time} at=${tick.due} /><span class="faint">until <${Time} at=${tick.until} /></span></div>`;
+}

@@ -1,0 +1,56 @@
+// Making a trigger by hand.
+import { api } from "../api.js";
+import { usePoll } from "../poll.js";
+import { html, useState } from "../ui.js";
+import { Action } from "./action.js";
+import { Dialog } from "./dialog.js";
+import { Choice, Field } from "./field.js";
+import { Trouble } from "./page.js";
+import { toast } from "./toasts.js";
+
+export function AddTrigger({ done }) {
+  const [open, setOpen] = useState(false);
+  return html`
+    <${Action} label="Add a trigger" run=${async () => setOpen(true)} />
+    ${open && html`<${Form} done=${done} close=${() => setOpen(false)} />`}
+  `;
+}
+
+function Form({ done, close }) {
+  const { data: jobs } = usePoll("/jobs", {}, 0);
+  const [words, setWords] = useState({ name: "", event_pattern: "", processor_name: "", description: "" });
+  const [problem, setProblem] = useState(null);
+  const field = (name) => ({ value: words[name], onChange: (text) => setWords({ ...words, [name]: text }) });
+  const processors = (jobs?.items ?? []).filter((job) => job.processor).map((job) => job.name);
+  const add = async (event) => {
+    event.preventDefault();
+    try {
+      const made = await api.post("/triggers", words);
+      toast(`${made.event_pattern} starts ${made.processor_name} from now on.`);
+      close();
+      done();
+    } catch (found) {
+      setProblem(found);
+    }
+  };
+  return html`
+    <${Dialog} title="Add a trigger" onClose=${close}>
+      <form class="form" onSubmit=${add}>
+        <${Field} label="Name" ...${field("name")} required maxlength="200" />
+        <${Field} label="Pattern" ...${field("event_pattern")} required maxlength="256" placeholder="orders.*"
+          hint="* is one word, ** at the end is one or more." />
+        ${
+          processors.length
+            ? html`<${Choice} label="Job" ...${field("processor_name")} required options=${[["", "choose one"], ...processors]} hint="Jobs that take an event." />`
+            : html`<${Field} label="Job" ...${field("processor_name")} required hint="The name of a job that takes an event." />`
+        }
+        <${Field} label="Description" ...${field("description")} />
+        <${Trouble} problem=${problem} />
+        <div class="dialog-foot">
+          <button type="button" onClick=${close}>No, leave it</button>
+          <button type="submit" class="primary">Add it</button>
+        </div>
+      </form>
+    <//>
+  `;
+}

@@ -1,0 +1,41 @@
+// Why a run is not running yet, what it is doing, or how it ended: the server's own sentence, kept current.
+import { part } from "../api.js";
+import { usePoll } from "../poll.js";
+import { html, useEffect, useRef } from "../ui.js";
+import { Trouble } from "./page.js";
+import { lookOf } from "./status.js";
+
+const QUESTIONS = {
+  scheduled: "Why is it waiting?",
+  queued: "Why is it waiting?",
+  running: "What is it doing?",
+  failed: "How did it end?",
+  canceled: "How did it end?",
+};
+const WHILE_LIVE = 2; // seconds between two looks
+const AFTERWARDS = 30; // only "how long ago" changes
+
+export function Why({ run }) {
+  const question = QUESTIONS[run.status];
+  const ended = run.finished_at !== null;
+  const path = question ? `/runs/${part(run.id)}/why` : null;
+  const { data, problem, reload } = usePoll(path, {}, ended ? AFTERWARDS : WHILE_LIVE);
+  const first = useRef(true);
+  useEffect(() => {
+    if (!first.current) reload();
+    first.current = false;
+  }, [run.status, run.attempt, run.reason]);
+  if (!question) return null;
+  return html`
+    <section class="why why-${lookOf(run.status)}" aria-label=${question}>
+      <h2>${question}</h2>
+      ${data ? html`<p>${inWords(data.why)}</p>` : html`<p class="faint">…</p>`}
+      ${problem && problem.status !== 404 && html`<${Trouble} problem=${problem} />`}
+    </section>
+  `;
+}
+
+/** What stands between backticks is a command. */
+function inWords(text) {
+  return text.split("`").map((piece, place) => (place % 2 ? html`<code>${piece}</code>` : piece));
+}

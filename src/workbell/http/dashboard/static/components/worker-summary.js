@@ -1,0 +1,27 @@
+// Who is there to work, in brief.
+import { Link, to } from "../router.js";
+import { Time } from "../times.js";
+import { html } from "../ui.js";
+import { Empty } from "./page.js";
+import { Status } from "./status.js";
+import { Table } from "./table.js";
+
+const SHOWN = 8;
+
+/** How a worker is: one word. */
+export function stateOf(worker) {
+  if (!worker.alive) return "lost";
+  if (worker.stopping) return "stopping";
+  return worker.drained_at ? "drained" : "alive";
+}
+
+export function WorkerSummary({ workers }) {
+  const shown = [...workers].sort((one, other) => other.alive - one.alive).slice(0, SHOWN);
+  if (!shown.length) return html`<${Empty} code="workbell start">Nobody is there to run anything:<//>`;
+  return html`<${Table} caption="Workers" rows=${shown} columns=${[
+    { name: "Worker", cell: (worker) => html`<${Link} class="strong" to=${to(["workers"])}>${worker.host}<//> <span class="faint">${worker.pid}</span>` },
+    { name: "State", cell: (worker) => html`<${Status} of=${stateOf(worker)} />` },
+    { name: "Busy", look: "number", cell: (worker) => `${worker.busy} of ${worker.concurrency}` },
+    { name: "Seen", look: "when", cell: (worker) => html`<${Time} at=${worker.seen_at} ago />` },
+  ]} />`;
+}

@@ -1,0 +1,79 @@
+// One endpoint: what is sent there and how it goes, what can be done with it, and every delivery.
+import { Deliveries } from "../components/deliveries.js";
+import { Enable, EndpointActions } from "../components/endpoint-actions.js";
+import { HealthStatus } from "../components/endpoint-health.js";
+import { Replay } from "../components/endpoint-replay.js";
+import { Facts, Loading, Page, Section, Trouble } from "../components/page.js";
+import { Status } from "../components/status.js";
+import { part } from "../api.js";
+import { usePoll } from "../poll.js";
+import { Link, to } from "../router.js";
+import { spanText, Time } from "../times.js";
+import { html } from "../ui.js";
+
+export function EndpointPage({ id }) {
+  const { data: endpoint, problem, reload } = usePoll(`/webhooks/${part(id)}`, {}, 2);
+  if (!endpoint) return html`<${Page} title="Webhook"><${Trouble} problem=${problem} />${!problem && html`<${Loading} />`}<//>`;
+  const lead = html`<${Link} to=${to(["webhooks"])}>Webhooks<//> · <code>${endpoint.id}</code>${endpoint.description && ` · ${endpoint.description}`}`;
+  const actions = html`<${EndpointActions} endpoint=${endpoint} reload=${reload} />`;
+  return html`
+    <${Page} title=${endpoint.url} lead=${lead} actions=${actions}>
+      <${Trouble} problem=${problem} />
+      ${!endpoint.enabled && html`<${WhyDisabled} endpoint=${endpoint} reload=${reload} />`}
+      <div class="columns">
+        <${Section} title="Facts"><${Facts} facts=${factsOf(endpoint)} /><//>
+        <${Section} title="Health">
+          <${Facts} facts=${healthOf(endpoint)} />
+          <h3>Secrets</h3>
+          <${Secrets} endpoint=${endpoint} />
+        <//>
+      </div>
+      <${Deliveries} endpoint=${endpoint} />
+    <//>
+  `;
+}
+
+/** Why nothing is sent, and how it comes back. */
+function WhyDisabled({ endpoint, reload }) {
+  return html`<section class="notice why-disabled" aria-label="Why it is disabled">
+    <p><strong>Disabled since <${Time} at=${endpoint.disabled_at} />: ${endpoint.disabled_reason}</strong></p>
+    <p>Nothing is sent. What it would have heard of is noted: see that the receiver answers, enable it, and send what it missed.</p>
+    <div class="actions">
+      <${Enable} endpoint=${endpoint} reload=${reload} look="primary" />
+      <${Replay} endpoint=${endpoint} since=${endpoint.failing_since ?? endpoint.disabled_at} label="Enable and send what it missed" enable done=${reload} />
+    </div>
+  </section>`;
+}
+
+const factsOf = (endpoint) => [
+  ["State", html`<${Status} of=${endpoint.enabled ? "enabled" : "disabled"} />`],
+  ["Patterns", html`<code class="patterns">${endpoint.patterns.join(" ")}</code>`],
+  ["Headers", endpoint.header_names === null ? "sealed with a key that is not known here" : endpoint.header_names.join(", ") || "none of its own"],
+  ["Rate", endpoint.rate ?? "no limit"],
+  ["At once", endpoint.concurrency ?? "5 (as by default)"],
+  ["Time for one try", endpoint.timeout === null ? "15 s (as by default)" : spanText(endpoint.timeout)],
+  ["Tries", endpoint.retry_config?.max_attempts ?? "10 over three and a half days (as by default)"],
+  ["Made", html`<${Time} at=${endpoint.created_at} />`],
+  ["Changed", html`<${Time} at=${endpoint.updated_at} />`],
+];
+
+const healthOf = (endpoint) => [
+  ["Now", html`<${HealthStatus} endpoint=${endpoint} />`],
+  ["Failing since", endpoint.failing_since && html`<${Time} at=${endpoint.failing_since} />`],
+  ["Last success", endpoint.last_success_at && html`<${Time} at=${endpoint.last_success_at} />`],
+  ["Last failure", endpoint.last_failure_at && html`<${Time} at=${endpoint.last_failure_at} />`],
+];
+
+/** Since when each signs, and until when; they themselves are told once, when they are made. */
+function Secrets({ endpoint }) {
+  return html`
+    <ul class="secrets">
+      ${endpoint.secrets.map(
+        (one) => html`<li key=${one.created_at}>
+          signs since <${Time} at=${one.created_at} />${one.valid_until && html`, until <${Time} at=${one.valid_until} />`}
+        </li>`,
+      )}
+    </ul>
+    <p class="faint">${endpoint.sealed ? "They are stored sealed." : html`They are stored as they are; <code>workbell webhooks new-key</code> makes a key that seals them.`}</p>
+  `;
+}

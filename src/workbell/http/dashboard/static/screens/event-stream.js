@@ -1,0 +1,60 @@
+// The stream of events: its pattern is in the address, its first page is live, and no row moves under the pointer.
+import { EventFilter } from "../components/event-filter.js";
+import { EventTable } from "../components/event-table.js";
+import { Empty, Loading, Trouble } from "../components/page.js";
+import { Pager } from "../components/pager.js";
+import { Settled } from "../components/settled.js";
+import { announce } from "../components/toasts.js";
+import { useLive } from "../live.js";
+import { usePoll } from "../poll.js";
+import { useLocation } from "../router.js";
+import { html, useEffect } from "../ui.js";
+
+const PAGE = 100; // as many as the topic has
+const newestFirst = (one, other) => (one.id < other.id ? 1 : -1);
+
+export function EventStream() {
+  const { query } = useLocation();
+  const pattern = query.get("type") ?? "";
+  const before = query.get("before");
+  return html`
+    <${EventFilter} pattern=${pattern} />
+    ${before ? html`<${Older} pattern=${pattern} before=${before} />` : html`<${Newest} pattern=${pattern} />`}
+  `;
+}
+
+/** The first page, over the WebSocket. */
+function Newest({ pattern }) {
+  const { rows, problem } = useLive("events", pattern ? { pattern } : {});
+  const found = rows && [...rows.values()].sort(newestFirst);
+  useEffect(() => {
+    if (found) announce(`${found.length} events are shown.`, { calm: true });
+  }, [found?.length]);
+  if (problem) return html`<${Trouble} problem=${problem} />`;
+  if (!found) return html`<${Loading} />`;
+  return html`<${Listed} found=${found} pattern=${pattern} next=${found.length >= PAGE ? found.at(-1).id : null} />`;
+}
+
+/** A later page, which stands still. */
+function Older({ pattern, before }) {
+  const { data, problem } = usePoll("/events", { type: pattern, before, limit: PAGE }, 0);
+  if (problem) return html`<${Trouble} problem=${problem} />`;
+  if (!data) return html`<${Loading} />`;
+  return html`<${Listed} found=${data.items} pattern=${pattern} next=${data.next} />`;
+}
+
+function Listed({ found, pattern, next }) {
+  if (!found.length) return html`<${Nothing} pattern=${pattern} />`;
+  return html`
+    <${Settled} found=${found}>${(rows) => html`<${EventTable} rows=${rows} />`}<//>
+    <${Pager} next=${next} />
+  `;
+}
+
+function Nothing({ pattern }) {
+  if (pattern) return html`<${Empty}>No event matches <code>${pattern}</code> among the 10,000 that were looked through.<//>`;
+  return html`
+    <${Empty} code=${`workbell events emit orders.placed '{"id": 7}'`}>Nothing has been told yet. Tell a fact:<//>
+    <${Empty} code=${'@bell.on("orders.*")\ndef placed(event: Event) -> None: ...'}>And have a job hear of it:<//>
+  `;
+}

@@ -1,0 +1,85 @@
+// The list of jobs: what starts each, how its last runs went, and what is wrong with job files.
+import { Field } from "../components/field.js";
+import { JobMarks, Starts } from "../components/job-words.js";
+import { Empty, Loading, Page, Section, Trouble } from "../components/page.js";
+import { setQuery } from "../components/pager.js";
+import { FileProblem, useFileProblems } from "../components/reloads.js";
+import { Strip } from "../components/strip.js";
+import { Table } from "../components/table.js";
+import { useLive } from "../live.js";
+import { usePoll } from "../poll.js";
+import { Link, to, useLocation } from "../router.js";
+import { spanText } from "../times.js";
+import { html } from "../ui.js";
+
+const MOST = 200; // rows; GET /recent tells of as many jobs
+
+export function JobList() {
+  const { rows, problem } = useLive("jobs", {}, (job) => job.name);
+  const wrong = useFileProblems();
+  return html`
+    <${Page} title="Jobs" lead="What can be run: functions with @bell.job, and the files in jobs/.">
+      <${Trouble} problem=${problem} />
+      ${
+        wrong?.length > 0 &&
+        html`<${Section} title="Files that could not be loaded">
+          ${wrong.map((one) => html`<${FileProblem} key=${one.id} problem=${one} elsewhere=${false} />`)}
+        <//>`
+      }
+      ${rows ? html`<${Listed} jobs=${[...rows.values()]} />` : !problem && html`<${Loading} />`}
+    <//>
+  `;
+}
+
+const FIRST = `# jobs/hello.py
+schedule = "*/2 * * * * *"  # every 2 seconds
+
+
+def run(ctx):
+    return "Hello, world!"
+`;
+
+function Listed({ jobs }) {
+  const text = useLocation().query.get("q") ?? "";
+  if (!jobs.length) {
+    return html`<${Empty} code=${FIRST}>
+      There are no jobs yet. Save this as <code>jobs/hello.py</code> in the project's folder, and it runs by itself;
+      in a new folder, <code>workbell init</code> writes it for you.
+    <//>`;
+  }
+  const found = jobs.filter((job) => fits(job, text)).sort((one, other) => (one.name < other.name ? -1 : 1));
+  return html`
+    <form class="filter" role="search" aria-label="Filter of jobs" onSubmit=${(event) => event.preventDefault()}>
+      <${Field} label="Filter" value=${text} placeholder="name, queue, words, pattern" data-filter
+        onChange=${(q) => setQuery(["jobs"], { q }, { replace: true })} />
+    </form>
+    ${found.length ? html`<${JobTable} jobs=${found.slice(0, MOST)} />` : html`<${Empty}>No job has “${text}” in it.<//>`}
+    ${found.length > MOST && html`<p class="faint">${MOST} of ${found.length.toLocaleString("en")} jobs are shown; filter for the others.</p>`}
+  `;
+}
+
+const fits = (job, text) =>
+  [job.name, job.description, job.queue, job.file_path ?? "", ...job.on].join("\n").toLowerCase().includes(text.trim().toLowerCase());
+
+function JobTable({ jobs }) {
+  const { data: recent } = usePoll("/recent", { limit: 20 }, 4);
+  const { data: upcoming } = usePoll("/upcoming", { limit: 100 }, 10);
+  const byJob = new Map((recent?.items ?? []).map((one) => [one.job, one]));
+  const ticksOf = (job) => (upcoming?.items ?? []).filter((one) => one.job === job.name);
+  const columns = [
+    { name: "Job", look: "job-name", cell: (job) => html`<${Named} job=${job} />` },
+    { name: "Queue", cell: (job) => job.queue },
+    { name: "Starts", look: "job-starts", cell: (job) => html`<${Starts} job=${job} ticks=${ticksOf(job)} />` },
+    { name: "Last runs", cell: (job) => byJob.has(job.name) && html`<${Strip} runs=${byJob.get(job.name).runs} />` },
+    { name: "p50", look: "number", cell: (job) => spanText(byJob.get(job.name)?.p50) },
+    { name: "p95", look: "number", cell: (job) => spanText(byJob.get(job.name)?.p95) },
+  ];
+  return html`<${Table} caption="Jobs" columns=${columns} rows=${jobs} keyOf=${(job) => job.name} />`;
+}
+
+function Named({ job }) {
+  return html`<div>
+    <${Link} to=${to(["jobs", job.name])} class="strong">${job.name}<//> <${JobMarks} job=${job} />
+    ${job.description && html`<div class="faint">${job.description}</div>`}
+  </div>`;
+}

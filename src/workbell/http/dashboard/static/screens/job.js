@@ -1,0 +1,118 @@
+// One job: how its runs go, what it is made of, and running it by hand.
+import { api, part } from "../api.js";
+import { Action } from "../components/action.js";
+import { JobMarks, limitTexts, retryText, Starts } from "../components/job-words.js";
+import { Empty, Facts, Loading, Page, Section, Trouble } from "../components/page.js";
+import { FileProblem, useFileProblems } from "../components/reloads.js";
+import { RunNow } from "../components/run-now.js";
+import { RunTable } from "../components/run-table.js";
+import { useSettled } from "../components/settled.js";
+import { Strip } from "../components/strip.js";
+import { useLive } from "../live.js";
+import { usePoll } from "../poll.js";
+import { Link, to } from "../router.js";
+import { useMay } from "../session.js";
+import { spanText, Time } from "../times.js";
+import { html, useState } from "../ui.js";
+
+const NEWEST = 10;
+
+export function Job({ name }) {
+  const { data: job, problem, reload } = usePoll(`/jobs/${part(name)}`, {}, 2);
+  if (!job) return html`<${Page} title=${name}>${problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`}<//>`;
+  const heading = html`${name} <${JobMarks} job=${job} />`;
+  return html`
+    <${Page} title=${name} heading=${heading} lead=${job.description} actions=${html`<${Actions} job=${job} reload=${reload} />`}>
+      <${Trouble} problem=${problem} />
+      <${OwnProblems} name=${name} />
+      <${HowItGoes} name=${name} />
+      <${Made} job=${job} />
+      <${Newest} name=${name} />
+    <//>
+  `;
+}
+
+function Actions({ job, reload }) {
+  const [open, setOpen] = useState(false);
+  const may = useMay("enqueue");
+  const verb = job.paused ? "resume" : "pause";
+  const turn = async () => {
+    await api.post(`/jobs/${part(job.name)}/${verb}`);
+    await reload();
+    return job.paused ? `${job.name} goes on.` : `${job.name} is paused: no run of it starts until it is resumed.`;
+  };
+  return html`
+    ${may && html`<button type="button" class="primary" onClick=${() => setOpen(true)}>Run now</button>`}
+    <${Action} label=${job.paused ? "Resume" : "Pause"} run=${turn} />
+    ${open && html`<${RunNow} job=${job} onClose=${() => setOpen(false)} />`}
+  `;
+}
+
+function OwnProblems({ name }) {
+  const own = (useFileProblems() ?? []).filter((one) => one.jobs.includes(name));
+  return own.map((one) => html`<${FileProblem} key=${one.id} problem=${one} elsewhere=${false} />`);
+}
+
+/** What ended in the last hour, how long it takes, and the last runs as bars. */
+function HowItGoes({ name }) {
+  const { data: tallies } = usePoll("/tallies", { job: name, minutes: 60 }, 5);
+  const { data: recent } = usePoll("/recent", { job: name, limit: 40 }, 3);
+  const ends = tallies && (tallies.jobs[0] ?? { succeeded: 0, failed: 0, canceled: 0, retried: 0 });
+  const last = recent?.items[0];
+  const count = (status, text) =>
+    html`<${Link} class="figure" to=${to(["runs"], { job: name, status })}><b>${ends ? ends[status].toLocaleString("en") : "–"}</b><span>${text}</span><//>`;
+  const span = (word, text) => html`<div class="figure"><b>${spanText(last?.[word])}</b><span>${text}</span></div>`;
+  return html`
+    <div class="figures">
+      ${count("succeeded", "succeeded in the last hour")}
+      ${count("failed", "failed in the last hour")}
+      ${count("canceled", "canceled in the last hour")}
+      <div class="figure"><b>${ends ? ends.retried.toLocaleString("en") : "–"}</b><span>tried again in the last hour</span></div>
+      ${span("p50", "half take no longer (p50)")}
+      ${span("p95", "19 of 20 take no longer (p95)")}
+      ${span("longest", last?.count ? `the longest of ${last.count}` : "the longest")}
+    </div>
+    <${Section} title="Last runs" class="job-strip">${last ? html`<${Strip} runs=${last.runs} />` : html`<${Loading} />`}<//>
+  `;
+}
+
+/** Where it comes from, what starts it, and what it may do. */
+function Made({ job }) {
+  const { data: upcoming } = usePoll("/upcoming", { limit: 100 }, 2);
+  const ticks = (upcoming?.items ?? []).filter((one) => one.job === job.name);
+  const limits = limitTexts(job);
+  const facts = [
+    ["File", job.file_path && html`<code>${job.file_path}</code>`],
+    ["Handler", html`<code>${job.handler}</code>`],
+    ["Queue", html`<${Link} to=${to(["queues", job.queue])}>${job.queue}<//>`],
+    ["Starts", html`<${Starts} job=${job} ticks=${ticks} />`],
+    ["Next", ticks.length > 0 && html`<${Time} at=${ticks[0].due} />`],
+    ["When it fails", retryText(job.retry)],
+    ["Time limit", job.timeout === null ? "none" : `${spanText(job.timeout)} for each try`],
+    ["Limits", limits.length ? html`<ul>${limits.map((text) => html`<li key=${text}>${text}</li>`)}</ul>` : "none"],
+    ["Alert URL", job.alert_url && html`<code>${job.alert_url}</code>`],
+    ["Ping URL", job.ping_url && html`<code>${job.ping_url}</code>`],
+  ];
+  return html`<${Section} title="How it runs"><${Facts} facts=${facts} /><//>`;
+}
+
+function Newest({ name }) {
+  const { rows: found, problem } = useLive("runs", { job: name, limit: NEWEST });
+  const sorted = [...(found?.values() ?? [])].sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, NEWEST);
+  const { rows, waiting, show, hold } = useSettled(sorted, false);
+  const all = html`<${Link} to=${to(["runs"], { job: name })}>All of its runs<//>`;
+  return html`
+    <${Section} title="Newest runs" actions=${all}>
+      <${Trouble} problem=${problem} />
+      ${waiting > 0 && html`<div class="news"><button type="button" class="primary small" onClick=${show}>Show ${waiting} new</button></div>`}
+      ${
+        rows.length
+          ? html`<div ...${hold}><${RunTable} rows=${rows} caption=${`Newest runs of ${name}`} /></div>`
+          : found && html`<${Empty} code=${`workbell jobs run ${quoted(name)}`}>It has not run yet.<//>`
+      }
+    <//>
+  `;
+}
+
+/** A name as a shell takes it. */
+const quoted = (name) => (/^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);

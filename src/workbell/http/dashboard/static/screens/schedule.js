@@ -1,0 +1,124 @@
+// One schedule: when it ticks, what each tick does, what became of the last ones; and to pause, run, edit or delete it.
+import { api, part } from "../api.js";
+import { Action } from "../components/action.js";
+import { DayBar } from "../components/day-bar.js";
+import { NextTicks } from "../components/next-ticks.js";
+import { Facts, Loading, Page, Section, Trouble } from "../components/page.js";
+import { LastOutcome, NextTick, State } from "../components/schedule-state.js";
+import { CATCH_UP, declaredText, isDeclared, OVERLAP, OUTSIDE, sourceText } from "../components/schedule-words.js";
+import { TickLedger } from "../components/tick-ledger.js";
+import { Json } from "../components/value.js";
+import { usePoll } from "../poll.js";
+import { go, Link, to } from "../router.js";
+import { useMay } from "../session.js";
+import { spanText, Time } from "../times.js";
+import { html, useEffect } from "../ui.js";
+
+export function Schedule({ name }) {
+  const path = `/schedules/${part(name)}`;
+  const { data: schedule, problem, reload } = usePoll(path, {}, 2);
+  const actions = schedule && html`<${Actions} schedule=${schedule} path=${path} reload=${reload} />`;
+  return html`
+    <${Page} title=${name} heading=${name} lead=${schedule && html`<${Lead} schedule=${schedule} />`} actions=${actions}>
+      <${Trouble} problem=${problem} />
+      ${schedule ? html`<${Shown} schedule=${schedule} path=${path} />` : !problem && html`<${Loading} />`}
+    <//>
+  `;
+}
+
+function Lead({ schedule }) {
+  return html`<span class="schedule-lead"><${State} schedule=${schedule} /><span>${schedule.in_words}</span></span>`;
+}
+
+function Actions({ schedule, path, reload }) {
+  const may = useMay("operate");
+  const { name } = schedule;
+  const steer = (verb, said) => async () => {
+    await api.post(`${path}/${verb}`);
+    await reload();
+    return said;
+  };
+  const runNow = async () => {
+    const run = await api.post(`${path}/run`);
+    go(to(["runs", run.id]));
+  };
+  const remove = async () => {
+    await api.remove(path);
+    go(to(["schedules"]));
+    return `${name} is deleted.`;
+  };
+  const gone = "Its ticks end, and its ledger goes with it. Its runs stay.";
+  const ask = isDeclared(schedule)
+    ? { title: `Delete ${name}?`, text: `${gone} ${declaredText(schedule)}`, action: "Delete" }
+    : { title: `Delete ${name}?`, text: gone, action: "Delete", word: name };
+  return html`
+    <${Action} label="Run now" look="primary" run=${runNow} title="With its payload and settings; its ticks go on as before" />
+    ${
+      schedule.paused
+        ? html`<${Action} key="resume" label="Resume" run=${steer("resume", `${name} goes on from its next tick.`)} />`
+        : html`<${Action} key="pause" label="Pause" run=${steer("pause", `${name} is paused.`)} />`
+    }
+    ${may && html`<${Link} class="button" to=${to(["schedules", name], { edit: 1 })}>Edit<//>`}
+    <${Action} label="Delete" look="danger" ask=${ask} run=${remove} />
+  `;
+}
+
+function Shown({ schedule, path }) {
+  const { name } = schedule;
+  const runs = html`<${Link} to=${to(["runs"], { schedule: name })}>Its runs<//>`;
+  return html`
+    ${schedule.last_error && html`<p class="trouble">${schedule.last_error}</p>`}
+    <div class="columns">
+      <${Section} title="When"><${Facts} facts=${whenFacts(schedule)} /><//>
+      <${Section} title="Next 5 ticks"><${Upcoming} schedule=${schedule} path=${path} /><//>
+    </div>
+    <${Section} title="Today"><${DayBar} key=${schedule.updated_at} schedule=${schedule} /><//>
+    <div class="columns">
+      <${Section} title="Each tick"><${Facts} facts=${tickFacts(schedule)} /><//>
+      <${Section} title="Input of every run"><${Json} value=${schedule.payload} name="Input of every run" /><//>
+    </div>
+    <${Section} title="What became of its ticks" actions=${runs}><${TickLedger} schedule=${schedule} /><//>
+  `;
+}
+
+function Upcoming({ schedule, path }) {
+  const { data, problem, reload } = usePoll(`${path}/preview`, { n: 5 }, 60);
+  const stands = `${schedule.next_run_at} ${schedule.updated_at}`;
+  useEffect(() => {
+    if (data) reload();
+  }, [stands]);
+  if (!data) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`;
+  const idle = schedule.paused ? "While it is paused, none of these makes a run." : "It is disabled: none of these makes a run.";
+  return html`
+    ${(schedule.paused || !schedule.enabled) && html`<p class="notice">${idle}</p>`}
+    <${NextTicks} ticks=${data} />
+  `;
+}
+
+const whenFacts = (schedule) => [
+  ["Expression", html`<code>${schedule.expression}</code>`],
+  ["Zone", schedule.timezone],
+  ["Next", html`<${NextTick} schedule=${schedule} />`],
+  ["Last", html`<${LastOutcome} schedule=${schedule} />`],
+  ["Runs made", schedule.run_count.toLocaleString("en")],
+  ["Failures", schedule.failure_count.toLocaleString("en")],
+  ["Declared", sourceText(schedule)],
+  ["Wanted by", schedule.created_by],
+  ["Description", schedule.description],
+  ["Changed", html`<${Time} at=${schedule.updated_at} />`],
+];
+
+const tickFacts = (schedule) => [
+  ["Job", html`<${Link} to=${to(["jobs", schedule.job])}>${schedule.job}<//>`],
+  ["While an earlier run lives", OVERLAP[schedule.overlap]],
+  ["After an outage", `${CATCH_UP[schedule.catch_up]}${schedule.catch_up === "all" ? `, up to ${schedule.catch_up_cap}` : ""}`],
+  ["A tick outside the window", schedule.window && OUTSIDE[schedule.outside]],
+  ["Start", schedule.jitter ? `up to ${spanText(schedule.jitter)} after the tick` : "at the tick"],
+  ["Queue", schedule.queue ?? "the job's own"],
+  ["Priority", String(schedule.priority)],
+  ["Timeout", schedule.timeout === null ? "the job's own" : spanText(schedule.timeout)],
+  ["Tries", schedule.retry ? `${schedule.retry.attempts}, first wait ${spanText(schedule.retry.delay)}` : "as the job says"],
+  ["Agent", schedule.target],
+  ["Failures are told to", schedule.alert_url],
+  ["Ends are told to", schedule.ping_url],
+];

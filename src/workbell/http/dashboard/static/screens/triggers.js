@@ -1,0 +1,68 @@
+// Triggers: which events start which jobs; switched, added and removed here.
+import { AddTrigger } from "../components/trigger-add.js";
+import { Action } from "../components/action.js";
+import { Empty, Loading, Trouble } from "../components/page.js";
+import { Status } from "../components/status.js";
+import { Table } from "../components/table.js";
+import { api, part } from "../api.js";
+import { usePoll } from "../poll.js";
+import { Link, to } from "../router.js";
+import { useMay } from "../session.js";
+import { Time } from "../times.js";
+import { html } from "../ui.js";
+
+export function Triggers() {
+  const { data, problem, reload } = usePoll("/triggers", {}, 3);
+  const { data: executions } = usePoll("/executions", { limit: 100 }, 5);
+  const may = useMay("operate");
+  if (!data) return html`<${Trouble} problem=${problem} />${!problem && html`<${Loading} />`}`;
+  const last = new Map([...(executions?.items ?? [])].reverse().map((one) => [one.job_id, one]));
+  return html`
+    <${Trouble} problem=${problem} />
+    <div class="bulk"><${AddTrigger} done=${reload} /></div>
+    ${
+      data.items.length
+        ? html`<${Table} caption="Triggers" columns=${columnsOf(last, reload, may)} rows=${data.items} />`
+        : html`<${Empty} code=${'@bell.on("orders.*")\ndef placed(event: Event) -> None: ...'}>No events start a job yet. In code:<//>
+            <${Empty} code="workbell triggers add mails --pattern 'orders.*' --processor mail">Or by hand, for a job that takes an event:<//>`
+    }
+  `;
+}
+
+const columnsOf = (last, reload, may) =>
+  [
+    { name: "Trigger", look: "wide", cell: (one) => html`<div><strong>${one.name}</strong>${one.description && html`<p class="faint">${one.description}</p>`}</div>` },
+    { name: "Hears", cell: (one) => html`<${Link} to=${to(["events"], { type: one.event_pattern })}><code>${one.event_pattern}</code><//>` },
+    { name: "Starts", cell: (one) => html`<${Link} to=${to(["jobs", one.processor_name])}>${one.processor_name}<//>` },
+    { name: "State", cell: (one) => html`<${Status} of=${one.enabled ? "enabled" : "disabled"} />` },
+    { name: "Made", look: "when", cell: (one) => (one.source === "api" ? "by hand" : html`<span>in code <code class="inline">${one.source.replace(/^code:/, "")}</code></span>`) },
+    { name: "Last", look: "when", cell: (one) => html`<${Last} execution=${last.get(one.id)} />` },
+    may && { name: "Actions", hidden: true, cell: (one) => html`<${Actions} trigger=${one} reload=${reload} />` },
+  ].filter(Boolean);
+
+const LOOKS = { pending: "queued", running: "running", completed: "succeeded", failed: "failed" };
+
+function Last({ execution }) {
+  if (!execution) return html`<span class="faint">–</span>`;
+  return html`<${Link} to=${to(["runs", execution.id])}><${Status} of=${LOOKS[execution.status]} /> <${Time} at=${execution.created_at} ago /><//>`;
+}
+
+function Actions({ trigger, reload }) {
+  const path = `/triggers/${part(trigger.id)}`;
+  const turn = async () => {
+    await api.post(`${path}/${trigger.enabled ? "disable" : "enable"}`);
+    await reload();
+    return `${trigger.name} is ${trigger.enabled ? "disabled" : "enabled"}.`;
+  };
+  const remove = async () => {
+    await api.remove(path);
+    await reload();
+    return `${trigger.name} is removed.`;
+  };
+  const inCode = trigger.source === "api" ? "" : " Code declares it, so it comes back while that code runs; disable it instead.";
+  const ask = { title: `Remove ${trigger.name}?`, text: `Events that match start nothing more; its runs stay.${inCode}`, action: "Remove" };
+  return html`<div class="actions trigger-actions">
+    <${Action} label=${trigger.enabled ? "Disable" : "Enable"} look="small" run=${turn} />
+    <${Action} label="Remove" look="small danger" ask=${ask} run=${remove} />
+  </div>`;
+}

@@ -1,0 +1,94 @@
+"""What was last and what comes next: the last runs of jobs, with how long they take, and the next ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.client import Client
+from workbell.http.answers import Answer
+from workbell.http.call import call_of
+from workbell.http.job_list import known_jobs
+from workbell.http.routing import Routes
+from workbell.http.schemas.base import Name
+from workbell.http.schemas.recent import Recent, Upcoming
+from workbell.model.access import Scope
+from workbell.model.ended_run import EndedRun
+from workbell.model.run import Status
+from workbell.scheduling.words import in_words
+
+routes = Routes("recent")
+
+MOST_JOBS = 200
+MEASURED = 200  # finished runs of a job that the durations are of
+Few = Annotated[int, Query(ge=1, le=100)]
+
+
+@routes.add("GET", "/recent", needs=Scope.READ, answers=Recent)
+async def runs(
+    request: Request,
+    job: Annotated[Name | None, Query(description="Of this job only; otherwise of the first 200 by name.")] = None,
+    limit: Few = 20,
+) -> Response:
+    """Show the last finished runs of each job, and how long the last 200 took."""
+    client = call_of(request).client
+    return Answer({"items": await client.hop(_recent, client, job, limit)})
+
+
+def _recent(client: Client, job: str | None, limit: int) -> Sequence[dict[str, Any]]:
+    names = sorted(known_jobs(client))[:MOST_JOBS] if job is None else [job]
+    client.store.check()
+    found = client.store.recent_runs(client.tenant, names, MEASURED)
+    return [shown_job(name, found.get(name, []), limit) for name in names]
+
+
+def shown_job(job: str, ended: Sequence[EndedRun], limit: int) -> dict[str, Any]:
+    taken = sorted(run.duration for run in ended if run.status is Status.SUCCEEDED and run.duration is not None)
+    return {
+        "job": job,
+        "runs": [
+            {
+                "id": run.id,
+                "status": run.status,
+                "started_at": run.started_at,
+                "finished_at": run.finished_at,
+                "duration": run.duration,
+                "attempts": run.attempt,
+            }
+            for run in ended[:limit]
+        ],
+        "count": len(taken),
+        "p50": quantile(taken, 50),
+        "p95": quantile(taken, 95),
+        "longest": taken[-1] if taken else None,
+    }
+
+
+def quantile(ascending: Sequence[float], percent: int) -> float | None:
+    """The smallest of them that so many percent do not exceed: always one that was measured."""
+    return ascending[-(-len(ascending) * percent // 100) - 1] if ascending else None
+
+
+@routes.add("GET", "/upcoming", needs=Scope.READ, answers=Upcoming)
+async def ticks(request: Request, limit: Few = 10) -> Response:
+    """Show which schedules come next, the next one first; those that are paused or switched off are left out."""
+    client = call_of(request).client
+    return Answer({"items": await client.hop(_upcoming, client, limit)})
+
+
+def _upcoming(client: Client, limit: int) -> Sequence[dict[str, Any]]:
+    client.store.check()
+    return [
+        {
+            "schedule": schedule.name,
+            "job": schedule.job,
+            "due": schedule.next_run_at,
+            "timezone": schedule.timezone,
+            "in_words": in_words(schedule),
+        }
+        for schedule in client.store.upcoming_schedules(client.tenant, limit)
+    ]

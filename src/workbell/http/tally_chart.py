@@ -1,0 +1,138 @@
+"""What ended over time, for charts: steps of time that are over are added up once, and kept for who asks again.
+
+A day of many jobs is a hundred thousand minutes to add up. Of all steps but the last ones nothing is to come, so they
+are read once and then only what is new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from workbell.client import Client
+from workbell.engine.tallies import WORDS
+from workbell.model.clock import EPOCH
+
+MOST_STEPS = 120
+STEPS = [60 * minutes for minutes in (1, 2, 5, 10, 15, 30, 60, 90)]  # seconds; the last is enough for a week
+MOST_JOBS = 100
+SETTLED = 120  # seconds after which nothing more is to come of a step
+FRESH = 1800.0  # seconds for which steps are kept: one that could not write for a while may have written late
+MOST_KEPT = 200
+
+KINDS = (*WORDS.values(),)
+Counts = dict[str, list[int]]  # by job: how many ended in each of these ways
+
+
+class Asked(NamedTuple):
+    """Whose tallies, and which."""
+
+    tenant: str
+    step: int
+    job: str | None
+    queue: str | None
+
+
+class Kept:
+    """Steps from `first` to before `end` that are over."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()  # many who ask at once get one look
+        self.read_at = -FRESH
+        self.first = self.end = 0
+        self.steps: dict[int, Counts] = {}
+
+
+class TallyChart:
+    """What is kept of the tallies of all tenants, for one event loop."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Asked, Kept] = {}
+
+    async def read(self, client: Client, minutes: int, job: str | None, queue: str | None) -> dict[str, Any]:
+        """Every step of the last minutes, and the jobs of them."""
+        step = step_of(minutes)
+        now = client.store.clock.now()
+        first, last = place_of(now - timedelta(minutes=minutes), step), place_of(now, step)
+        asked = Asked(client.tenant, step, job, queue)
+        kept = self._kept.get(asked)
+        if kept is None:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            kept = self._kept[asked] = Kept()
+        async with kept.lock:
+            if time.monotonic() - kept.read_at > FRESH or first < kept.first or first > kept.end:
+                kept.steps, kept.first, kept.end, kept.read_at = {}, first, first, time.monotonic()
+            new = await client.hop(_read, client, asked, kept.end)
+            steps = kept.steps | new
+            settled = min(place_of(now - timedelta(seconds=SETTLED), step), last)
+            kept.first = max(kept.first, last - 2 * MOST_STEPS)
+            kept.end = max(kept.end, settled)
+            kept.steps = {place: counts for place, counts in steps.items() if kept.first <= place < kept.end}
+        shown = {place: steps.get(place, {}) for place in range(first, last + 1)}
+        return {
+            "since": time_of(first, step),
+            "until": now,
+            "step": step,
+            "items": [
+                {"at": time_of(place, step)} | _as_dict(_sum(counts.values())) for place, counts in shown.items()
+            ],
+            "jobs": _jobs(shown.values()),
+        }
+
+
+def step_of(minutes: int) -> int:
+    """The shortest step with which there are not too many; one more, because neither end need be a step's."""
+    return next(step for step in STEPS if -(-minutes * 60 // step) < MOST_STEPS)
+
+
+def place_of(time: datetime, step: int) -> int:
+    return (time - EPOCH) // timedelta(seconds=step)
+
+
+def time_of(place: int, step: int) -> datetime:
+    return EPOCH + timedelta(seconds=place * step)
+
+
+def _read(client: Client, asked: Asked, first: int) -> dict[int, Counts]:
+    """What is there from a step on."""
+    store = client.store
+    store.check()
+    until = store.clock.now() + timedelta(days=1)  # another's clock may be ahead, but not by so much
+    found = store.sum_tallies(
+        asked.tenant,
+        since=time_of(first, asked.step),
+        until=until,
+        step=asked.step,
+        job=asked.job,
+        queue=asked.queue,
+    )
+    steps: dict[int, Counts] = {}
+    for place, job, status, count in found:
+        if status in KINDS:
+            counts = steps.setdefault(place, {}).setdefault(job, [0] * len(KINDS))
+            counts[KINDS.index(status)] += count
+    return steps
+
+
+def _jobs(steps: Any) -> Sequence[dict[str, Any]]:
+    """Those with most failures first, then those with most runs."""
+    sums: Counts = {}
+    for counts in steps:
+        for job, numbers in counts.items():
+            known = sums.get(job)
+            sums[job] = list(numbers) if known is None else [a + b for a, b in zip(known, numbers, strict=True)]
+    shown = [{"job": job} | _as_dict(numbers) for job, numbers in sums.items()]
+    shown.sort(key=lambda one: (-one["failed"], -one["succeeded"] - one["canceled"] - one["failed"], one["job"]))
+    return shown[:MOST_JOBS]
+
+
+def _sum(counts: Any) -> list[int]:
+    return [sum(numbers) for numbers in zip(*counts, strict=True)] or [0] * len(KINDS)
+
+
+def _as_dict(numbers: Sequence[int]) -> dict[str, Any]:
+    return dict(zip(KINDS, numbers, strict=True))

@@ -1,0 +1,146 @@
+"""Events on the page: told, seen as they come, held against patterns, and what starts jobs switched off and on."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Site, check_accessible
+from workbell import Retry
+from workbell.model.event import MatchOutcome
+from workbell.testing import drain
+
+HOSTILE = '<img src=x onerror="document.title=1">'
+
+
+def test_a_fact_is_told_and_seen(site: Site) -> None:
+    site.bell.triggers.add("alarm", pattern="job.failed", processor="heard")
+    drain(site.bell)  # as a worker does when it starts, it writes down what code wants to hear
+    page = site.open("/events")
+    expect(page.get_by_text("workbell events emit orders.placed")).to_be_visible()
+    expect(page.get_by_text('@bell.on("orders.*")')).to_be_visible()
+
+    page.get_by_role("button", name="Send a test event").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Type").fill("orders.placed")
+    expect(dialog.get_by_text("Heard by heard.")).to_be_visible()
+    check_accessible(page)
+    dialog.get_by_label("Data").fill("{no")
+    dialog.get_by_role("button", name="Send it").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("not JSON")
+    dialog.get_by_label("Data").fill('{"id": 1152921504606846977}')
+    dialog.get_by_label("Subject").fill(HOSTILE)
+    dialog.get_by_label("Key").fill("o-7")
+    dialog.get_by_role("button", name="Send it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("orders.placed")
+    [event] = site.bell.events.list()
+    assert (event.data, event.subject, event.key) == ({"id": 2**60 + 1}, HOSTILE, "o-7")
+    expect(page).to_have_url(f"{site.url}/events/{event.id}")
+    expect(page.get_by_text("not held against the triggers")).to_be_visible()
+    drain(site.bell)
+    row = page.locator("tbody tr")
+    expect(row).to_contain_text("succeeded")
+    expect(row).to_contain_text("heard")
+    expect(page.get_by_role("region", name="Data of the event")).to_contain_text("1152921504606846977")
+    expect(page.get_by_text(HOSTILE).first).to_be_visible()
+    check_accessible(page)
+    [match] = site.bell.events.matches(event.id)
+    assert match.run is not None
+    assert row.get_by_role("link", name=match.run[-6:]).get_attribute("href") == f"/runs/{match.run}"
+
+    page.get_by_role("link", name="Events", exact=True).first.click()
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows.first.locator("td").last).to_have_text("1")
+    rows.first.hover()
+    site.bell.enqueue("broken", {"order": 1}, retry=Retry(attempts=1))
+    drain(site.bell)
+    expect(page.get_by_role("button", name="Show 1 new")).to_be_visible()
+    expect(rows.first).to_contain_text("orders.placed")  # no row moves under the pointer
+    page.get_by_role("button", name="Show 1 new").click()
+    expect(rows.first).to_contain_text("job.failed")
+    expect(rows.first.get_by_title("Told by Workbell itself")).to_be_visible()
+    check_accessible(page)
+    page.get_by_role("button", name="without Workbell's own").click()
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_contain_text("orders.placed")
+    page.get_by_label("Type or pattern").fill("people.*")
+    page.get_by_label("Type or pattern").press("Enter")
+    expect(page.get_by_text("No event matches")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"type=people\.\*"))
+    page.get_by_label("Type or pattern").fill("peo*")
+    page.get_by_label("Type or pattern").press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("one whole segment")
+
+
+def test_patterns_are_tried_and_triggers_switched(site: Site) -> None:
+    drain(site.bell)
+    page = site.open("/events?view=tester")
+    page.get_by_label("Type of event").press_sequentially("orders.placed")
+    page.get_by_label("Pattern").fill("orders.*")
+    expect(page.get_by_text("hears orders.placed")).to_be_visible()
+    expect(page.locator("tbody tr")).to_contain_text("heard")
+    check_accessible(page)
+    page.get_by_label("Pattern").fill("orders.placed.**")
+    expect(page.get_by_text("does not hear orders.placed")).to_be_visible()
+    expect(page.get_by_label("Word by word").get_by_text("finds no word")).to_be_visible()
+    page.get_by_label("Type of event").fill("job.failed")
+    page.get_by_label("Pattern").fill("**")
+    expect(page.get_by_text("It is one of Workbell's own")).to_be_visible()
+    page.get_by_label("Pattern").fill("a*")
+    expect(page.get_by_role("alert")).to_contain_text("one whole segment")
+
+    page.get_by_role("link", name="Triggers").click()
+    row = page.locator("tbody tr").filter(has_text="orders.*")
+    row.get_by_role("button", name="Disable").click()
+    expect(row).to_contain_text("disabled")
+    assert not site.bell.triggers.get("heard").enabled
+    event = site.bell.emit("orders.placed")
+    drain(site.bell)
+    assert [one.outcome for one in site.bell.events.matches(event.id)] == [MatchOutcome.DISABLED]
+    row.get_by_role("button", name="Enable").click()
+    expect(row.get_by_role("button", name="Disable")).to_be_visible()
+    assert site.bell.triggers.get("heard").enabled
+
+    page.get_by_role("button", name="Add a trigger").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill(HOSTILE)
+    dialog.get_by_label("Pattern").fill("people.**")
+    dialog.get_by_label("Job").select_option("heard")
+    dialog.get_by_role("button", name="Add it").click()
+    made = page.locator("tbody tr").filter(has_text="people.**")
+    expect(made).to_contain_text(HOSTILE)
+    expect(made).to_contain_text("by hand")
+    check_accessible(page)
+    site.bell.emit("people.seen.late")
+    drain(site.bell)
+    expect(made).to_contain_text("succeeded")
+    made.get_by_role("button", name="Remove").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(made).to_have_count(0)
+    assert [one.name for one in site.bell.triggers.list()] == ["heard"]
+
+
+def _expect_only_reading(page: Page) -> None:
+    for name in ("Send a test event", "Send one like it", "Add a trigger", "Disable", "Remove"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+
+
+def test_who_may_only_read_sees_pages_and_no_buttons(site: Site) -> None:
+    for number in range(101):
+        last = site.bell.emit("seen.often", {"n": number})
+    drain(site.bell)
+    page = site.open("/events", scopes=("read",), viewport={"width": 390, "height": 844})
+    expect(page.locator("tbody tr")).to_have_count(100)
+    _expect_only_reading(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.get_by_role("link", name="Older").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("tbody tr")).to_contain_text('{"n":0}')
+    page.get_by_role("link", name="Triggers").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    _expect_only_reading(page)
+    page.goto(f"{site.url}/events/{last.id}")
+    expect(page.get_by_text("Nothing hears")).to_be_visible()
+    _expect_only_reading(page)

@@ -1,0 +1,96 @@
+"""Notifications, tokens, tenants, the audit log and the doctor."""
+
+from __future__ import annotations
+
+import re
+
+import httpx2
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Site, check_accessible
+
+
+def test_notifications_are_told_and_read(site: Site) -> None:
+    page = site.open("/notifications")
+    expect(page.get_by_text("Nobody has told you anything yet")).to_be_visible()
+    site.bell.notify(7, {"text": "Your report is ready.", "id": 2**60 + 1})
+    row = page.locator("tbody tr")
+    expect(row).to_contain_text("Your report is ready.")
+    expect(row).to_contain_text("unread")
+    check_accessible(page)
+    row.get_by_role("button", name="Read").click()
+    expect(row.locator(".status")).to_have_text(re.compile("^✓read$"))
+    assert site.bell.notifications.list(7, unread=True) == []
+    page.get_by_role("button", name="Tell somebody").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Tell").click()
+    expect(dialog).to_contain_text("The number of a person")
+    dialog.get_by_label("Everybody of this tenant").check()
+    check_accessible(page)
+    dialog.get_by_role("button", name="Tell").click()
+    expect(page.locator("tbody tr").first).to_contain_text("everybody")
+    assert [one.data for one in site.bell.notifications.list(7)][0] == {"text": "Hello"}
+
+
+def test_a_token_is_made_and_revoked(site: Site) -> None:
+    page = site.open("/tokens")
+    page.get_by_role("button", name="New token").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("grafana")
+    check_accessible(page)
+    dialog.get_by_role("button", name="Make it").click()
+    text = dialog.get_by_role("region", name="Token").inner_text().strip()
+    assert text.startswith("wb_")
+    assert ask(site, text) == 200
+    dialog.get_by_role("button", name="I have kept it").click()
+    row = page.locator("tbody tr").filter(has_text="grafana")
+    expect(row).to_contain_text("valid")
+    expect(page.locator("main")).not_to_contain_text(text)
+    check_accessible(page)
+    row.get_by_role("button", name="Revoke").click()
+    page.get_by_role("button", name="Revoke it").click()
+    expect(row).to_have_count(0)
+    assert ask(site, text) == 401
+
+
+def ask(site: Site, text: str) -> int:
+    return httpx2.get(f"{site.url}/api/v1/runs", headers={"Authorization": f"Bearer {text}"}).status_code
+
+
+def test_tenants_audit_and_doctor(site: Site) -> None:
+    page = site.open("/tenants")
+    page.get_by_role("button", name="New tenant").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("acme & co")
+    dialog.get_by_label("Weight").fill("3")
+    dialog.get_by_label("Rate of starts").fill("soon")
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_be_visible()  # the server's words
+    dialog.get_by_label("Rate of starts").fill("100/m")
+    check_accessible(page)
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.locator("tbody tr").filter(has_text="acme & co")).to_contain_text("100/m")
+    assert site.bell.tenants.get("acme & co").weight == 3
+    check_accessible(page)
+    site.bell.for_tenant("acme & co").enqueue("send", {"to": "x"})
+    page.get_by_role("link", name="acme & co").click()
+    expect(page.locator(".figure").filter(has_text="queued")).to_contain_text("1")
+    page.get_by_role("link", name="Runs", exact=True).click()  # the tenant stays
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.get_by_label("Tenant").select_option("")
+    expect(page.get_by_text("Nothing has run yet")).to_be_visible()
+    page.get_by_role("link", name="Audit").click()
+    page.get_by_role("link", name="All tenants").click()
+    expect(page.locator("tbody tr").filter(has_text="acme")).to_contain_text("tenants.put")
+    check_accessible(page)
+    page.get_by_role("link", name="Doctor").click()
+    expect(page.locator(".finding").first).to_be_visible()
+    check_accessible(page)
+
+
+def test_what_a_token_of_one_tenant_may_not(site: Site) -> None:
+    page = site.open("/tenants", scopes=("admin",), tenant="default")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.get_by_role("main").get_by_role("button")).to_have_count(0)
+    page.get_by_role("link", name="Doctor").click()
+    expect(page.get_by_text("needs a token of all tenants")).to_be_visible()

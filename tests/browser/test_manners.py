@@ -1,0 +1,158 @@
+"""How the page behaves: live, paused, hidden, by keyboard, by zone and theme, below a prefix, signed out."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+
+import httpx2
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Site, check_accessible, make_bell
+from tests.support.waiting import until
+from workbell.client import Client
+from workbell.http.service import COOKIE
+from workbell.model.access import EVERY_TENANT, TokenKind
+
+
+def test_pause_really_pauses(site: Site) -> None:
+    page = site.open("/")
+    expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("Paused")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    asked, connections = len(site.requests), len(site.served.service.hub)
+    site.bell.enqueue("send", {"to": "x"})
+    page.wait_for_timeout(3000)  # longer than it waits between two questions when it is live
+    assert site.requests[asked:] == []
+    assert connections == 0
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator(".figure").filter(has_text="queued")).to_contain_text("1")
+
+
+def test_a_hidden_tab_is_silent(site: Site) -> None:
+    page = site.open("/runs")
+    expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    until(lambda: len(site.served.service.hub) == 1)
+    hide(page, True)
+    until(lambda: len(site.served.service.hub) == 0)
+    page.wait_for_load_state("networkidle")
+    asked = len(site.requests)
+    site.bell.enqueue("send", {"to": "x"})
+    page.wait_for_timeout(2500)
+    assert site.requests[asked:] == []
+    hide(page, False)
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def hide(page: Page, hidden: bool) -> None:
+    page.evaluate(
+        """hidden => {
+            Object.defineProperty(document, "hidden", {configurable: true, get: () => hidden});
+            document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        hidden,
+    )
+
+
+def test_keys_zone_and_theme(site: Site) -> None:
+    run = site.bell.enqueue("send", {"to": "x"})
+    page = site.open("/runs")
+    row = page.locator("tbody tr")
+    expect(row.locator("time")).to_have_text(re.compile(r"\b(CET|CEST|GMT\+[12])$"))
+    page.get_by_label("Zone of times").select_option("utc")
+    expect(row.locator("time")).to_have_text(re.compile(r" UTC$"))
+    page.get_by_label("Theme").select_option("dark")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(row.locator("time")).to_have_text(re.compile(r" UTC$"))
+    check_accessible(page)
+    page.locator("body").press("Tab")
+    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Job")).to_be_focused()
+    page.get_by_role("link", name="send").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(run.id))
+    expect(page.get_by_role("main")).to_be_focused()
+    page.keyboard.press("g")
+    page.keyboard.press("q")
+    expect(page).to_have_url(re.compile("/queues$"))
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("to the filter")
+    check_accessible(page)
+    dialog.get_by_label("Single keys do something").uncheck()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Queues")
+
+
+def test_a_session_that_ends_is_told(site: Site) -> None:
+    page = site.open("/")
+    page.get_by_text("Account").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_text("You are not signed in.")).to_be_visible()
+    reader = site.bell.tokens.create("reader", scopes=["read"], tenant="default").text
+    page.get_by_label("Or paste a token").fill("wb_nonsense")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("status")).to_contain_text("not valid")
+    page.get_by_label("Or paste a token").fill(reader)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    for token in site.bell.tokens.list(tenant="default"):
+        site.bell.tokens.revoke(token.id, tenant="default")
+    expect(page.get_by_role("alert").filter(has_text="signed out")).to_be_visible()
+
+
+def test_it_works_below_a_prefix(browser: Browser, tmp_path: Path) -> None:
+    bell = make_bell(tmp_path)
+    outer = FastAPI()
+    outer.mount("/ops/jobs", bell.asgi())
+    server = uvicorn.Server(uvicorn.Config(outer, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        until(lambda: server.started)
+        url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        text = bell.tokens.create("b", scopes=["admin"], tenant=EVERY_TENANT, kind=TokenKind.SESSION).text
+        context = browser.new_context()
+        context.add_cookies([{"name": COOKIE, "value": text, "url": f"{url}/ops/jobs/"}])
+        page = context.new_page()
+        page.goto(f"{url}/ops/jobs/")
+        page.get_by_role("link", name="Runs", exact=True).click()
+        expect(page).to_have_url(f"{url}/ops/jobs/runs")
+        expect(page.get_by_text("Nothing has run yet")).to_be_visible()
+        bell.enqueue("send", {"to": "x"})
+        expect(page.locator("tbody tr")).to_have_count(1)  # the WebSocket too
+        page.reload()
+        expect(page.locator("tbody tr")).to_have_count(1)
+        context.close()
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        Client.close(bell)
+        bell.store.close()
+
+
+@pytest.mark.parametrize("path", ["/", "/runs", "/runs/x/y", "/tokens"])
+def test_nothing_inline_is_needed(site: Site, path: str) -> None:
+    """What the policy forbids, the page does not try."""
+    page = site.context()
+    del page
+    text = site.bell.tokens.create("b", scopes=["admin"], tenant=EVERY_TENANT, kind=TokenKind.SESSION).text
+    answer = httpx2.get(f"{site.url}{path}", cookies={COOKIE: text})
+    assert answer.status_code == 200
+    policy = answer.headers["content-security-policy"]
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src 'none'; script-src 'self';")
+    assert not re.search(r"<script(?![^>]*\bsrc=)", answer.text)
+    assert not re.search(r"\s(on\w+|style)=", answer.text)

@@ -1,0 +1,230 @@
+"""The screen of one run: live while a worker runs it, its attempts and log, why it waits, and what can be done."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Site, check_accessible
+from tests.support.waiting import until
+from workbell import Context, Retry, Workbell
+from workbell.cli.jobs.run import run_job
+from workbell.model.run import Status
+from workbell.testing import drain
+
+HOSTILE = "<img src=x onerror=\"document.title='taken over'\"> </code></pre><script>alert(1)</script>"
+DEADLINE = 30.0
+
+
+@contextmanager
+def working(bell: Workbell) -> Iterator[None]:
+    """A worker in a thread of its own, because the browser keeps the event loop of this one."""
+    ready, loop, done = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
+
+    async def work() -> None:
+        async with bell.running(concurrency=2):
+            ready.set()
+            await done.wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(work()), name="worker", daemon=True)
+    thread.start()
+    try:
+        assert ready.wait(DEADLINE)
+        yield
+    finally:
+        loop.call_soon_threadsafe(done.set)
+        thread.join(DEADLINE)
+        loop.close()
+
+
+def copied(page: Page, name: str) -> str:
+    """What the button of a block puts on the clipboard."""
+    block = page.locator(".block").filter(has=page.get_by_role("region", name=name))
+    block.get_by_role("button", name="Copy").click()
+    expect(block.get_by_role("button", name="Copied")).to_be_visible()
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    return text
+
+
+def words_of(text: str, command: str) -> list[str]:
+    """The arguments that a real shell gives to a command, if the text is pasted into it."""
+    script = f"{command}() {{ for word; do printf '%s\\0' \"$word\"; done; }}\n{text}\n"
+    environment = {"WORKBELL_TOKEN": "secret", "PATH": "/nowhere"}  # should the quoting fail, there is nothing to run
+    shell = ["/bin/sh", "-c", script]
+    answer = subprocess.run(shell, env=environment, capture_output=True, check=True, timeout=DEADLINE)
+    assert not answer.stderr
+    return answer.stdout.decode().split("\0")[:-1]
+
+
+def test_live_then_canceled_then_retried(site: Site) -> None:
+    steps = threading.Semaphore(0)
+
+    @site.bell.job
+    def export(ctx: Context, rows: int) -> None:
+        """Goes a step on for each release, until it is asked to stop."""
+        ctx.progress(0, rows, "begun")
+        for number in range(40):
+            ctx.logger.info("early row %s", number)
+        steps.acquire(timeout=DEADLINE)
+        ctx.progress(1, rows, HOSTILE)
+        ctx.logger.warning(HOSTILE)
+        until(lambda: ctx.canceled, "the wish to stop")
+        raise InterruptedError
+
+    run = site.bell.enqueue("export", {"rows": 4}, tag="nightly")
+    page = site.open(f"/runs/{run.id}")
+    expect(page.get_by_role("region", name="Why is it waiting?")).to_contain_text("No worker is running; start one")
+    title = page.title()
+    with working(site.bell):
+        expect(page.locator(".run-lead")).to_contain_text("running")
+        expect(page.get_by_role("progressbar")).to_have_attribute("value", "0")
+        log = page.get_by_role("region", name="Log")
+        expect(log).to_contain_text("early row 39")
+
+        # It is at its end by itself, stays where somebody has scrolled to, and goes back on request.
+        expect(page.get_by_role("button", name="Newest")).to_have_count(0)
+        assert page.evaluate("(box) => box.scrollTop > 0", log.element_handle())
+        log.evaluate("(box) => { box.scrollTop = 0; }")
+        expect(page.get_by_role("button", name="Newest")).to_be_visible()
+        steps.release()
+        expect(page.get_by_role("progressbar")).to_have_attribute("value", "25")
+        expect(page.locator(".run-progress")).to_contain_text(HOSTILE)
+        expect(log).to_contain_text(HOSTILE)
+        assert log.evaluate("(box) => box.scrollTop") == 0
+        page.get_by_role("button", name="Newest").click()
+        expect(page.get_by_role("button", name="Newest")).to_have_count(0)
+        assert log.evaluate("(box) => box.scrollTop") > 0
+
+        page.get_by_label("Level").select_option("WARNING")
+        expect(log.get_by_role("listitem")).to_have_count(1)
+        page.get_by_label("Level").select_option("")
+        page.get_by_label("Text", exact=True).fill("ROW 17")
+        expect(log.get_by_role("listitem")).to_have_count(1)
+        expect(page.get_by_text("1 of 41 lines")).to_be_visible()
+        check_accessible(page)
+
+        page.get_by_role("button", name="Cancel", exact=True).click()
+        expect(page.get_by_role("dialog")).to_contain_text("its handler is asked to stop")
+        page.get_by_role("button", name="Cancel the run").click()
+        expect(page.locator(".run-lead")).to_contain_text("canceled")
+        expect(page.get_by_role("region", name="How did it end?")).to_contain_text("It was canceled")
+    assert site.bell.get(run.id).status is Status.CANCELED
+    expect(page.locator(".timeline")).to_contain_text("Attempt 1")
+    assert page.title() == title  # nothing of what it said was executed
+
+    page.get_by_role("button", name="Retry", exact=True).click()
+    expect(page.get_by_role("link", name=f"run {run.id[-8:]}")).to_be_visible()
+    [again] = site.bell.runs(status="queued")
+    expect(page).to_have_url(f"{site.url}/runs/{again.id}")
+    assert (again.retry_of, again.input) == (run.id, {"rows": 4})
+    page.get_by_role("link", name="nightly").click()
+    expect(page).to_have_url(f"{site.url}/runs?tag=nightly")
+    expect(page.locator("tbody tr")).to_have_count(2)
+
+
+def test_failed_attempts_and_once_more_with_another_input(site: Site) -> None:
+    name = "-it's `a` $job"
+    payload: dict[str, Any] = {"order": 2**60 + 1, "note": "it's \"me\" $(echo a) `echo b` \\ !!\n\t€ 🙂 '; echo c; '"}
+
+    @site.bell.job(name=name, retry=Retry(attempts=2, delay=0, jitter=0), queue="slow")
+    def fails(ctx: Context, order: int, note: str) -> None:
+        for number in range(700):
+            ctx.logger.info("line %s", number)
+        raise ValueError(f"{HOSTILE} {order}")
+
+    run = site.bell.enqueue(name, payload, priority=3)
+    drain(site.bell)
+    page = site.open(f"/runs/{run.id}")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    expect(page.get_by_role("region", name="How did it end?")).to_contain_text(
+        f"after 2 attempts: ValueError: {HOSTILE}"
+    )
+    steps = page.locator(".timeline > li")
+    expect(steps.filter(has_text="Attempt 1")).to_contain_text("failed")
+    expect(steps.filter(has_text="Attempt 2")).to_contain_text("failed")
+    expect(page.get_by_role("img", name="in 2 attempts")).to_be_visible()
+    expect(page.get_by_role("region", name="Error of attempt 2")).to_contain_text("in fails")
+    expect(page.get_by_role("region", name="Input")).to_contain_text(f'"order": {2**60 + 1},')
+    expect(page.locator("main img")).to_have_count(0)
+
+    lines = page.get_by_role("region", name="Log").get_by_role("listitem")
+    expect(lines).to_have_count(1000)  # of 1,400, the newest
+    page.get_by_role("button", name="Older lines").click()
+    expect(lines).to_have_count(1400)
+    expect(lines.first).to_contain_text("line 0")
+    expect(lines.first).to_contain_text("#1")
+    expect(page.get_by_role("button", name="Older lines")).to_have_count(0)
+    page.get_by_label("Text", exact=True).fill("line 69")  # axe looks at every line
+    expect(lines).to_have_count(2 * 11)
+    check_accessible(page)
+
+    page.get_by_text("Make such a run again").click()
+    curl = words_of(copied(page, "Make it again with curl"), "curl")
+    assert curl[:-1] == [
+        f"{site.url}/api/v1/runs",
+        "-H",
+        "Authorization: Bearer secret",
+        "-H",
+        "Content-Type: application/json",
+        "--data-raw",
+    ]
+    assert json.loads(curl[-1]) == {"job": name, "input": payload, "queue": "slow", "priority": 3}
+    command = words_of(copied(page, "Make it again with workbell"), "workbell")
+    assert command[:2] == ["jobs", "run"]
+    said = run_job.make_context("run", command[2:]).params
+    assert (said["name"], said["data"]) == (name, payload)
+    page.get_by_text("Look at this run").click()
+    assert words_of(copied(page, "Look at it with workbell"), "workbell") == ["runs", "show", run.id]
+    assert words_of(copied(page, "Look at it with curl"), "curl")[0] == f"{site.url}/api/v1/runs/{run.id}"
+
+    page.get_by_role("button", name="Run again with edited input").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Input", exact=True)).to_have_count(0)  # the form can hold all of it
+    dialog.get_by_label("order *").fill(str(2**60 + 3))
+    dialog.get_by_text("When and where").click()
+    dialog.get_by_label("Priority").fill("1000")
+    check_accessible(page)
+    dialog.get_by_role("button", name="Run it").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("priority")
+    dialog.get_by_label("Priority").fill("7")
+    dialog.get_by_label("Delay").fill("3600")
+    dialog.get_by_role("button", name="Run it").click()
+    expect(page.locator(".run-lead")).to_contain_text("scheduled")
+    [again] = site.bell.runs(status="scheduled")
+    expect(page).to_have_url(f"{site.url}/runs/{again.id}")
+    assert again.input == payload | {"order": 2**60 + 3}
+    assert (again.queue, again.priority) == ("slow", 7)
+
+
+def test_only_looking(site: Site) -> None:
+    site.bell.pause(queue="slow")
+    run = site.bell.enqueue("broken", {"order": 1})
+    foreign = site.bell.for_tenant("other").enqueue("send", {"to": "a@b.c"})
+    page = site.open(f"/runs/{run.id}", scopes=("read",), tenant="default", viewport={"width": 390, "height": 844})
+    why = page.get_by_role("region", name="Why is it waiting?")
+    expect(why).to_contain_text("Queue slow is paused since")
+    expect(why.get_by_text("workbell queues resume slow")).to_be_visible()
+    for name in ("Cancel", "Retry", "Run again"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    check_accessible(page)
+
+    site.bell.cancel(run.id, "not needed any more")
+    expect(page.get_by_role("region", name="How did it end?")).to_contain_text("not needed any more")
+    expect(page.get_by_role("button", name="Retry")).to_have_count(0)
+    site.bell.store.delete_finished(site.bell.store.clock.now() + timedelta(days=1000), 100)
+    expect(page.get_by_text("This run was removed")).to_be_visible()
+    expect(page.get_by_role("region", name="Input")).to_contain_text('"order": 1')
+
+    page.goto(f"{site.url}/runs/{foreign.id}")
+    expect(page.get_by_role("heading", name="There is no such run")).to_be_visible()
+    page.get_by_role("link", name="All runs").click()
+    expect(page).to_have_url(f"{site.url}/runs")

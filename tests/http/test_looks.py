@@ -1,0 +1,320 @@
+"""What a page shows at a glance: what ended over time, the last runs, the next ticks, the doctor, saved files (E6)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.http.conftest import Api
+from tests.support.project_folder import ProjectFolder
+from workbell.doctor import checks
+from workbell.doctor.finding import Finding
+from workbell.errors import StoreUnavailable
+from workbell.http import examining, tally_chart
+from workbell.http.routes.recent import quantile, shown_job
+from workbell.http.schemas.doctor import Findings
+from workbell.http.schemas.jobs import ReloadsShown
+from workbell.http.schemas.recent import Recent, Upcoming
+from workbell.http.schemas.schedules import CronShown, UpcomingTicks
+from workbell.http.schemas.tallies import TalliesShown
+from workbell.http.tally_chart import step_of
+from workbell.model.ended_run import EndedRun
+from workbell.model.run import Status
+from workbell.model.tally import Tally
+from workbell.settings import Settings
+from workbell.testing import ManualClock, drain
+
+pytestmark = pytest.mark.anyio
+
+NOW = datetime(2030, 1, 1, 12, 34, 56, tzinfo=UTC)
+NOTHING = {"succeeded": 0, "failed": 0, "canceled": 0, "retried": 0}
+
+
+def tally(ago: float, count: int = 1, **place: str) -> Tally:
+    minute = (NOW - timedelta(minutes=ago)).replace(second=0)
+    common = {"tenant": "a", "queue": "default", "job": "send", "status": "succeeded"}
+    return Tally(minute=minute, count=count, **(common | place))
+
+
+@pytest.fixture
+def clock(api: Api) -> ManualClock:
+    clock = ManualClock(NOW)
+    api.bell.store.clock = clock  # type: ignore[misc]
+    return clock
+
+
+# What ended over time
+
+
+async def test_every_step_is_there(api: Api, clock: ManualClock) -> None:
+    del clock
+    api.bell.store.add_tallies([tally(0, 3), tally(1, 2, status="failed"), tally(5, job="rest", queue="slow")])
+    api.bell.store.add_tallies([tally(1, 9, tenant="b"), tally(70, 9), tally(60, 7, status="retried")])
+    told = await api.reader.ask("GET", "/tallies")
+    TalliesShown.model_validate(told)
+    assert (told["since"], told["until"], told["step"]) == ("2030-01-01T11:34:00Z", "2030-01-01T12:34:56Z", 60)
+    times = [datetime.fromisoformat(item.pop("at")) for item in told["items"]]
+    assert times == [datetime(2030, 1, 1, 11, 34, tzinfo=UTC) + timedelta(minutes=place) for place in range(61)]
+    assert told["items"][-1] == NOTHING | {"succeeded": 3}
+    assert told["items"][-2] == NOTHING | {"failed": 2}
+    assert told["items"][-6] == NOTHING | {"succeeded": 1}
+    assert told["items"][0] == NOTHING | {"retried": 7}
+    assert sum(item == NOTHING for item in told["items"]) == 57
+    assert told["jobs"] == [
+        {"job": "send", "succeeded": 3, "failed": 2, "canceled": 0, "retried": 7},
+        {"job": "rest", "succeeded": 1, "failed": 0, "canceled": 0, "retried": 0},
+    ]
+    assert [one["job"] for one in (await api.reader.ask("GET", "/tallies?job=rest"))["jobs"]] == ["rest"]
+    assert [one["job"] for one in (await api.reader.ask("GET", "/tallies?queue=slow"))["jobs"]] == ["rest"]
+    assert (await api.stranger.ask("GET", "/tallies"))["jobs"] == [{"job": "send"} | NOTHING | {"succeeded": 9}]
+
+
+def test_steps_are_no_more_than_a_chart_can_show() -> None:
+    for minutes in range(1, 10_081):
+        step = step_of(minutes)
+        assert minutes * 60 / step + 1 <= 120, minutes
+    assert [step_of(minutes) // 60 for minutes in (60, 360, 1440, 10_080)] == [1, 5, 15, 90]
+
+
+async def test_what_is_over_is_read_once(api: Api, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what was written late is there after a while."""
+    store, asked = api.bell.store, []
+    summed = store.sum_tallies
+
+    def counted(tenant: str, **options: Any) -> Any:
+        asked.append(clock.now() - options["since"])
+        return summed(tenant, **options)
+
+    monkeypatch.setattr(store, "sum_tallies", counted)
+
+    async def numbers() -> list[int]:
+        return [item["succeeded"] for item in (await api.reader.ask("GET", "/tallies?minutes=1440"))["items"]]
+
+    store.add_tallies([tally(100, 5), tally(2, 1)])
+    before = await numbers()
+    assert (sum(before), len(before)) == (6, 97)
+    store.add_tallies([tally(100, 7), tally(0, 2)])
+    assert sum(await numbers()) == 8, "the late ones are not looked for, the new ones are"
+    clock.advance(minutes=45)
+    later = await numbers()
+    assert (sum(later), len(later), later[:-4]) == (8, 97, before[3:-1])
+    assert asked[0] >= timedelta(days=1)
+    assert max(asked[1:]) <= timedelta(hours=1, minutes=5)
+    monkeypatch.setattr(tally_chart, "FRESH", -1.0)
+    assert sum(await numbers()) == 15
+
+
+# The last runs
+
+
+async def test_the_last_runs_of_each_job(api: Api) -> None:
+    sent = [api.a.enqueue("send", {"to": str(number)}) for number in range(3)]
+    api.bell.enqueue("send", {"to": "theirs"})
+    drain(api.bell)
+    canceled = api.a.enqueue("send", {"to": "x"})
+    api.a.cancel(canceled.id)
+    told = await api.reader.ask("GET", "/recent?limit=3")
+    Recent.model_validate(told)
+    found = {one["job"]: one for one in told["items"]}
+    assert list(found) == ["count", "rest", "send"]
+    assert [run["id"] for run in found["send"]["runs"]] == [canceled.id, sent[2].id, sent[1].id]
+    newest, run = found["send"]["runs"][:2]
+    assert (newest["status"], newest["started_at"], newest["duration"], newest["attempts"]) == (
+        "canceled",
+        None,
+        None,
+        0,
+    )
+    assert (run["status"], run["attempts"]) == ("succeeded", 1)
+    taken = datetime.fromisoformat(run["finished_at"]) - datetime.fromisoformat(run["started_at"])
+    assert run["duration"] == taken.total_seconds()
+    assert found["send"]["count"] == 3, "the canceled one never ran, and the fourth is another tenant's"
+    assert 0 <= found["send"]["p50"] <= found["send"]["p95"] <= found["send"]["longest"]
+    assert found["rest"] == {"job": "rest", "runs": [], "count": 0, "p50": None, "p95": None, "longest": None}
+    [only] = (await api.reader.ask("GET", "/recent?job=send"))["items"]
+    assert (only["job"], len(only["runs"])) == ("send", 4)
+
+
+def test_quantiles_are_values_that_were_measured() -> None:
+    hundred = [float(number) for number in range(1, 101)]
+    assert (quantile(hundred, 50), quantile(hundred, 95)) == (50, 95)
+    assert (quantile([7.0], 50), quantile([7.0], 95), quantile([], 50)) == (7, 7, None)
+    assert (quantile([1.0, 2.0], 50), quantile([1.0, 2.0], 95), quantile([1.0, 2.0, 3.0], 50)) == (1, 2, 2)
+
+
+def test_only_what_succeeded_is_measured() -> None:
+    seconds = {Status.SUCCEEDED: (3, 1, 2), Status.FAILED: (90,), Status.CANCELED: (80,)}
+    ended = [
+        EndedRun("id", status, 1, NOW, NOW + timedelta(seconds=taken))
+        for status in seconds
+        for taken in seconds[status]
+    ]
+    told = shown_job("send", ended, 2)
+    assert (told["count"], told["p50"], told["p95"], told["longest"], len(told["runs"])) == (3, 2.0, 3.0, 3.0, 2)
+
+
+# The next ticks
+
+
+async def test_the_next_ticks_of_all_schedules(api: Api, clock: ManualClock) -> None:
+    del clock
+    put = api.a.schedules.put
+    put("nightly", job="send", cron="0 3 * * *", timezone="Europe/Paris", payload={"to": "x"})
+    put("soon", job="rest", every=600)
+    put("windowed", job="rest", cron="0 13 * * *", timezone="UTC", window=("15:00", "16:00"))
+    put("paused", job="rest", every=60)
+    api.a.schedules.pause("paused")
+    put("off", job="rest", every=60, enabled=False)
+    told = await api.reader.ask("GET", "/upcoming")
+    Upcoming.model_validate(told)
+    assert [(one["schedule"], one["job"], one["due"]) for one in told["items"]] == [
+        ("soon", "rest", "2030-01-01T12:44:56Z"),
+        ("windowed", "rest", "2030-01-01T15:00:00Z"),
+        ("nightly", "send", "2030-01-02T02:00:00Z"),
+    ]
+    last = told["items"][2]
+    assert (last["timezone"], last["in_words"]) == ("Europe/Paris", "at 03:00, every day, Europe/Paris")
+    assert [one["schedule"] for one in (await api.reader.ask("GET", "/upcoming?limit=1"))["items"]] == ["soon"]
+    assert (await api.stranger.ask("GET", "/upcoming"))["items"] == []
+
+
+async def test_previews_tell_of_clock_changes(api: Api, clock: ManualClock) -> None:
+    clock.advance(days=88)  # to 30 March 2030; on the 31st clocks go forward
+    forward = "clocks go forward before this tick: 02:30 does not exist on this day, it runs at 03:00"
+    api.a.schedules.put("early", job="rest", cron="30 2 * * *", timezone="Europe/Berlin")
+    told = await api.reader.ask("GET", "/schedules/early/preview?n=2")
+    UpcomingTicks.model_validate(told)
+    assert (told["items"], told["notes"]) == (["2030-03-31T01:00:00Z", "2030-04-01T00:30:00Z"], [forward, None])
+    tried = await api.reader.ask(
+        "POST", "/cron/preview", 200, {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "n": 2}
+    )
+    CronShown.model_validate(tried)
+    assert tried == told | {"in_words": "at 02:30, every day, Europe/Berlin"}
+
+
+async def test_any_timing_can_be_tried(api: Api, clock: ManualClock) -> None:
+    del clock
+
+    async def tried(**asked: Any) -> Any:
+        return await api.reader.ask("POST", "/cron/preview", 200, {"n": 2} | asked)
+
+    assert (await tried(every=90))["items"] == ["2030-01-01T12:36:26Z", "2030-01-01T12:37:56Z"]
+    anchored = await tried(every=3600, anchor="2030-01-01T00:15:00Z")
+    assert anchored["items"] == ["2030-01-01T13:15:00Z", "2030-01-01T14:15:00Z"]
+    once = await tried(at="2030-02-01T09:00:00+01:00", timezone="Europe/Paris")
+    assert (once["items"], once["local"]) == (["2030-02-01T08:00:00Z"], ["2030-02-01T09:00:00+01:00"])
+    assert once["notes"] == [None]
+    window = ["02:00", "02:30"]
+    deferred = await tried(cron="*/20 * * * *", window=window)
+    assert deferred["items"] == ["2030-01-02T02:00:00Z", "2030-01-02T02:20:00Z"]
+    assert deferred["in_words"] == "every 20 minutes, UTC; runs start 02:00–02:30"
+    skipped = await tried(cron="10 * * * *", window=window, outside="skip")
+    assert skipped["items"] == ["2030-01-02T02:10:00Z", "2030-01-03T02:10:00Z"]
+    for wrong, why in (
+        ({}, "nothing says when"),
+        ({"cron": "* * * * *", "every": 60}, "cron and every says when"),
+        ({"cron": "* * * * *", "anchor": "2030-01-01T00:00:00Z"}, "anchor: only an interval"),
+        ({"every": 0.5}, "from 1 second"),
+        ({"cron": "61 * * * *"}, "61"),
+        ({"cron": "0 5 * * *", "window": window, "outside": "skip"}, "no tick ever falls into its window"),
+        ({"cron": "0 5 * * *", "timezone": "Mars"}, "Mars"),
+    ):
+        problem = await api.reader.ask("POST", "/cron/preview", 422, wrong)
+        assert why in problem["detail"], problem
+
+
+# The doctor
+
+
+async def test_the_doctor_is_for_who_may_see_all(api: Api) -> None:
+    endpoint = api.a.webhooks.add("https://hooks.example.com/x?key=hush", patterns=["a"]).endpoint
+    api.a.webhooks.disable(endpoint.id, "moving house")
+    api.a.enqueue("rest")
+    refused = await api.admin.ask("GET", "/doctor", 403)
+    assert "token of all tenants" in refused["detail"]
+    told = await api.root.ask("GET", "/doctor")
+    Findings.model_validate(told)
+    found = {one["name"]: one for one in told["items"]}
+    assert found["schedules"] == {"name": "schedules", "state": "ok", "says": "none is waiting", "remedy": None}
+    assert found["unserved"]["state"] == "problem"
+    assert found["unserved"]["remedy"] == "start one: `workbell start`."
+    assert found["unserved"]["says"].endswith("nobody takes them. No worker is running")
+    assert found["live runs"]["says"] == "0 scheduled, 1 queued, 0 running"
+    assert "hush" not in str(told)
+    assert "hooks.example.com" in str(told)
+
+
+async def test_what_the_doctor_cannot_look_at_holds_up_nothing(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check that hangs goes on alone: it is not begun again, and what it found is told when it is there."""
+    go, begun = threading.Event(), []
+
+    def hangs(_store: Any, _numbers: Any) -> Iterator[Finding]:
+        begun.append(1)
+        go.wait(30)
+        yield Finding("ok", "slow", "at last")
+
+    def breaks(_store: Any, _numbers: Any) -> Iterator[Finding]:
+        raise StoreUnavailable("PostgreSQL at box/db cannot be reached.")
+
+    monkeypatch.setattr(examining, "CHECKS", {"slow": hangs, "broken": breaks, "clock": checks.check_clock})
+    monkeypatch.setattr(examining, "DEADLINE", 0.05)
+    late = "not looked at within"
+    try:
+        told = [{"says": late}] * 3
+        while any(late in one["says"] for one in told[1:]):  # on a busy machine also the quick ones may be late
+            told = (await api.root.ask("GET", "/doctor"))["items"]
+            assert late in told[0]["says"]
+        states = [(one["name"], one["state"]) for one in told]
+        assert states == [("slow", "warning"), ("broken", "problem"), ("clock", "ok")]
+        assert told[1]["says"] == "PostgreSQL at box/db cannot be reached."
+        assert len(begun) == 1
+    finally:
+        go.set()
+    monkeypatch.setattr(examining, "DEADLINE", 30.0)
+    assert (await api.root.ask("GET", "/doctor"))["items"][0]["says"] == "at last"
+
+
+# Reloaded files
+
+
+async def test_what_became_of_saved_files(api: Api, tmp_path: Path) -> None:
+    engine = api.bell.engine
+    engine.folder = tmp_path / "project"
+    engine._settings = Settings(jobs="jobs", project="demo")
+    project = ProjectFolder(engine.folder)
+    project.job("first.py")
+    project.write("jobs/broken.py", "schedule = '@daily'\ndef run(:\n")
+    own = api.caller("read", tenant=api.bell.tenant)
+    try:
+        await asyncio.to_thread(engine.load)
+        [broken] = (await own.ask("GET", "/reloads"))["items"]
+        assert (broken["path"], broken["outcome"], broken["line"], broken["jobs"]) == (
+            "jobs/broken.py",
+            "failed",
+            2,
+            [],
+        )
+        assert "cannot be read as Python" in broken["message"]
+        project.job("second.py")
+        project.job("first.py", "return 2")
+        project.remove("jobs/broken.py")
+        await asyncio.to_thread(engine.reload)
+        told = await own.ask("GET", "/reloads")
+        ReloadsShown.model_validate(told)
+        assert [(one["path"], one["outcome"], one["jobs"]) for one in told["items"]] == [
+            ("jobs/broken.py", "removed", []),
+            ("jobs/first.py", "changed", ["first"]),
+            ("jobs/second.py", "loaded", ["second"]),
+            ("jobs/broken.py", "failed", []),
+        ]
+        assert [one["id"] for one in told["items"]] == ["4", "3", "2", "1"]
+        assert [one["id"] for one in (await own.ask("GET", "/reloads?limit=1"))["items"]] == ["4"]
+        assert (await api.reader.ask("GET", "/reloads"))["items"] == [], "they are not this tenant's"
+    finally:
+        engine.close()
