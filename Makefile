@@ -32,7 +32,7 @@ format: $(VENV)/installed-dev ## format the code and mend what ruff can mend
 soak: $(VENV)/installed-dev ## the long versions of the tests of faults, properties and plans
 	WORKBELL_SOAK=1 $(PYTEST) --timeout 3600 tests/faults tests/property tests/plans tests/engine
 
-bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron against its peers; worker processes; events; HTTP
+bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron against its peers; worker processes; events; HTTP; the dashboard
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/ticks.py
 	$(BIN)/python benchmarks/cron.py
@@ -40,6 +40,7 @@ bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron agains
 	$(BIN)/python benchmarks/patterns.py
 	$(BIN)/python benchmarks/events.py
 	$(BIN)/python benchmarks/http_api.py
+	$(BIN)/python benchmarks/dashboard.py
 
 clean: ## remove what was made here
 	rm -rf $(VENV) dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench-results

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from dashboard_load import WORKERS, Load
+from dashboard_load import CROWD, WORKERS, Load
 
 from workbell.model.worker import Worker
 from workbell.stores.event_rows import EVENT, MATCH
@@ -102,7 +102,7 @@ def _workers(load: Load) -> Iterable[Worker]:
             incarnation=f"{place:08x}",
             version="1",
             queues=None,
-            jobs=tuple(load.lanes),
+            jobs=(*load.lanes, CROWD),
             concurrency=WORKERS,
             started_at=now,
             seen_at=now + timedelta(hours=12),

@@ -29,7 +29,7 @@ CORPUS = (
 )
 NAMES = [text[:180] for text in CORPUS if text.isprintable()]
 PAYLOAD = {"__proto__": {"x": 1}, "constructor": CORPUS, **{text: [text, {text: text}] for text in CORPUS}}
-SCREENS = "/ /runs /jobs /schedules /queues /workers /events /events?view=triggers /webhooks /notifications /tokens /tenants /audit /doctor"
+SCREENS = "/ /runs /jobs /schedules /queues /workers /events /events?view=triggers /webhooks /notifications /tokens /tenants /audit /doctor /jobs/100% /jobs/%E0%A4%A"
 
 
 def fill(bell: Workbell, folder: Path) -> list[str]:

@@ -8,6 +8,7 @@ import httpx2
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Site, check_accessible
+from tests.browser.test_hostile import visit
 
 
 def test_notifications_are_told_and_read(site: Site) -> None:
@@ -42,7 +43,11 @@ def test_a_token_is_made_and_revoked(site: Site) -> None:
     text = dialog.get_by_role("region", name="Token").inner_text().strip()
     assert text.startswith("wb_")
     assert ask(site, text) == 200
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")  # as on plain HTTP
+    dialog.get_by_role("button", name="Copy").click()
+    expect(dialog.get_by_role("button", name="Copied")).to_be_focused()
     dialog.get_by_role("button", name="I have kept it").click()
+    expect(page.get_by_role("button", name="New token")).to_be_focused()
     row = page.locator("tbody tr").filter(has_text="grafana")
     expect(row).to_contain_text("valid")
     expect(page.locator("main")).not_to_contain_text(text)
@@ -50,6 +55,7 @@ def test_a_token_is_made_and_revoked(site: Site) -> None:
     row.get_by_role("button", name="Revoke").click()
     page.get_by_role("button", name="Revoke it").click()
     expect(row).to_have_count(0)
+    expect(page.get_by_role("main")).to_be_focused()  # the button is gone with its row
     assert ask(site, text) == 401
 
 
@@ -65,7 +71,7 @@ def test_tenants_audit_and_doctor(site: Site) -> None:
     dialog.get_by_label("Weight").fill("3")
     dialog.get_by_label("Rate of starts").fill("soon")
     dialog.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("alert")).to_be_visible()  # the server's words
+    expect(dialog.get_by_role("alert")).to_contain_text("rate")  # the server's words, where they can be read
     dialog.get_by_label("Rate of starts").fill("100/m")
     check_accessible(page)
     dialog.get_by_role("button", name="Save").click()
@@ -94,3 +100,17 @@ def test_what_a_token_of_one_tenant_may_not(site: Site) -> None:
     expect(page.get_by_role("main").get_by_role("button")).to_have_count(0)
     page.get_by_role("link", name="Doctor").click()
     expect(page.get_by_text("needs a token of all tenants")).to_be_visible()
+    visit(page, "/runs?tenant=nowhere")
+    expect(page.get_by_role("alert")).to_contain_text("There is no tenant 'nowhere' here.")
+
+
+def test_a_token_that_may_nothing_has_a_person(site: Site) -> None:
+    site.bell.notify(7, {"text": "Your report is ready."})
+    page = site.open("/", scopes=())
+    expect(page.get_by_text("This needs a token with the scope read; yours has none.")).to_be_visible()
+    expect(page.get_by_role("navigation").get_by_role("listitem")).to_have_text(["Notifications"])
+    page.get_by_role("link", name="What you were told").click()
+    expect(page.locator("tbody tr")).to_contain_text("Your report is ready.")
+    page.get_by_role("button", name="Read", exact=True).click()
+    expect(page.get_by_role("main")).to_be_focused()
+    assert site.bell.notifications.list(7, unread=True) == []

@@ -84,7 +84,7 @@ def test_run_now(site: Site) -> None:
     """The form is made from the signature; what is wrong is said at the field, or by the server."""
 
     @site.bell.job(queue="parcels", timeout=90, concurrency=2, concurrency_key="to")
-    def ship(to: str, urgent: bool = False, copies: int = 1, items: list[str] | None = None) -> None: ...
+    def ship(to: str, fragile: bool, urgent: bool = False, copies: int = 1, items: list[str] | None = None) -> None: ...
 
     page = site.open("/jobs/ship")
     expect(page.get_by_text("2 at once for each to")).to_be_visible()
@@ -105,7 +105,20 @@ def test_run_now(site: Site) -> None:
     send = dialog.get_by_role("button", name="Run now")
     send.click()
     expect(dialog.locator(".field", has_text="copies")).to_contain_text("This is no integer.")
+    expect(dialog.locator(".field", has_text="fragile")).to_contain_text("This is needed.")
+    expect(dialog.get_by_label("fragile")).to_be_focused()  # the first that is wrong
+    dialog.get_by_label("fragile").select_option("false")
     dialog.get_by_label("copies").fill("9007199254740993")
+    as_json = dialog.get_by_label("Edit as JSON")
+    as_json.check()
+    text = dialog.get_by_label("Input as JSON").input_value()
+    dialog.get_by_label("Input as JSON").fill(text.replace("{", '{"more": null,'))
+    as_json.click()
+    expect(dialog.get_by_role("alert")).to_have_text("The form cannot hold all of this, so it stays JSON.")
+    expect(as_json).to_be_checked()
+    dialog.get_by_label("Input as JSON").fill(text)
+    as_json.uncheck()
+    expect(dialog.get_by_label("copies")).to_have_value("9007199254740993")
     send.click()
     expect(dialog.locator(".field", has_text="Priority")).to_contain_text("A whole number from -100 to 100.")
     dialog.get_by_label("Priority").fill("7")
@@ -117,7 +130,7 @@ def test_run_now(site: Site) -> None:
     expect(dialog).to_have_count(0)
     (run,) = site.bell.runs(job="ship")
     expect(page).to_have_url(f"{site.url}/runs/{run.id}")
-    assert run.input == {"to": "Ada <b>&</b> Co", "urgent": True, "copies": 2**53 + 1, "items": ["a", "b"]}
+    assert run.input == {"to": "Ada <b>&</b> Co", "fragile": False, "urgent": True, "copies": 2**53 + 1, "items": ["a", "b"]}
     assert (run.status, run.queue, run.priority, run.tag) == ("scheduled", "parcels", 7, "by hand")
 
 

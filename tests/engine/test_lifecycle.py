@@ -266,6 +266,7 @@ class TestLostWorkers:
         run = bench.bell.enqueue("work")
         bench.claim()
         bench.clock.advance(LOST_AFTER.total_seconds() + 1)
+        missing.step(bench.clock.now())
         for _ in range(2):
             missing.step(bench.clock.now())
             assert [event.data["worker"] for event in stored(bench.store)] == ["idle/1/1/a"]
@@ -276,6 +277,18 @@ class TestLostWorkers:
         assert sorted(found) == [("idle/1/1/a", None), ("worker", [run.id])]
         assert sorted(event.data["worker"] for event in stored(bench.store, tenant="acme")) == ["idle/1/1/a", "worker"]
         assert [event.worker for event in heard] == ["idle/1/1/a", "worker"]
+
+    def test_who_could_not_be_seen_is_not_lost(self, bench: Bench) -> None:
+        """The store was away for longer than it takes to be lost: of all that look again, this one is the first."""
+        told: list[str] = []
+        missing = Missing(bench.store, told.extend)
+        bench.store.put_worker(worker_of(id="idle/1/1/a", now=bench.clock.now()))
+        missing.step(bench.clock.now())
+        for _ in range(2):
+            bench.clock.advance(LOST_AFTER.total_seconds() + 1)
+            missing.step(bench.clock.now())
+            bench.store.see_workers(["idle/1/1/a"], bench.clock.now())
+        assert told == []
 
     def test_set_aside_as_crashed(self, bench: Bench) -> None:
         subscribe(bench.store, "job.failed")

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import parse_qs
 
 import httpx2
 import pytest
 from pydantic import BaseModel
 
 from workbell import Workbell
-from workbell.access.secret_text import is_token
+from workbell.access.secret_text import NewToken, is_token
 from workbell.client import Client
 from workbell.errors import SettingsError
 from workbell.http.app import make_app
+from workbell.http.pages import front
 from workbell.http.pages.login import login_url
 from workbell.http.schemas.audit import AuditShown
 from workbell.http.schemas.base import Page
 from workbell.http.schemas.tenants import TenantShown
 from workbell.http.schemas.tokens import MadeToken, SelfShown, TokenShown
-from workbell.model.access import Access, Scope
+from workbell.model.access import Access, Scope, TokenKind
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
 from workbell.stores.memory import MemoryStore
@@ -254,3 +256,60 @@ async def test_who_only_looks_whether_there_is_a_page_does_not_use_up_a_sign_in_
         await http.head(url)
         assert (await http.get(url)).status_code == 303
         assert (await http.get(url)).status_code == 401
+
+
+async def test_a_sign_in_url_for_who_may_only_read(scene: Scene) -> None:
+    url = login_url(scene.bell, "http://localhost", scopes=["read"], tenant="acme")
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=scene.bell.asgi()), base_url="http://localhost"
+    ) as http:
+        assert (await http.get(url)).status_code == 303
+        told = (await http.get("/api/v1/tokens/self")).json()
+        assert (told["tenant"], told["may"]) == ("acme", ["read"])
+        assert (await http.get("/api/v1/runs?tenant=default")).status_code == 404
+        refused = await http.post("/api/v1/queues/default/pause", headers={"Origin": "http://localhost"})
+        assert refused.status_code == 403
+
+
+async def test_nobody_is_kept_busy_by_a_form(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To take apart all that a body may hold would take seconds, and needs no token."""
+    parsed: list[int] = []
+
+    def counted(text: str) -> dict[str, list[str]]:
+        parsed.append(len(text))
+        return parse_qs(text)
+
+    monkeypatch.setattr(front, "parse_qs", counted)
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=scene.bell.asgi()), base_url="http://localhost"
+    ) as http:
+        form = f"token={scene.reader.text}".encode()
+        assert (await http.post("/login", content=form)).status_code == 303
+        assert (await http.post("/login", content=b"a=1&" * 10_000 + form)).status_code == 401
+    assert parsed == [len(form)]
+
+
+async def test_a_revoked_token_ends_its_sessions_and_nothing_else(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one without a name has made is noted as made by `token <id>` too; and a sign-in may come meanwhile."""
+    maker = scene.bell.tokens.create(scopes=["admin"])
+    made = await Caller(scene.http, maker.text).call("POST", "/tokens", 201, {"name": "x", "scopes": ["read"]})
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=scene.bell.asgi()), base_url="http://localhost"
+    ) as http:
+        assert (await http.post("/login", data={"token": maker.text})).status_code == 303
+        assert (await http.get("/api/v1/tokens/self")).status_code == 200
+        create = scene.bell.tokens.create
+
+        def revoked_meanwhile(*args: Any, **settings: Any) -> NewToken:
+            scene.bell.tokens.revoke(maker.token.id)
+            return create(*args, **settings)
+
+        monkeypatch.setattr(scene.bell.tokens, "create", revoked_meanwhile)
+        late = await http.post("/login", data={"token": maker.text})
+        assert (late.status_code, "set-cookie" in late.headers) == (401, False)
+        assert (await http.get("/api/v1/tokens/self")).status_code == 401
+    sessions = [one for one in scene.bell.tokens.list() if one.kind is TokenKind.SESSION]
+    assert [one.revoked_at is None for one in sessions] == [False, False]
+    await Caller(scene.http, made["token"]).call("GET", "/tokens/self", 200)

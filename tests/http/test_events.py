@@ -118,6 +118,8 @@ async def test_what_a_trigger_starts(api: Api) -> None:
         assert (await api.reader.ask("GET", f"/events/match?type=posts.created&pattern={pattern}"))["matches"] is answer
     assert (await api.reader.ask("GET", "/events/match?type=job.failed&pattern=**"))["matches"] is False
     await api.reader.ask("GET", "/events/match?type=posts.created&pattern=po*", 422)
+    for wrong in ("posts..created", "posts..created&system=false"):
+        assert "posts..created" in (await api.reader.ask("GET", f"/events/match?type={wrong}", 422))["detail"]
     assert (await api.stranger.ask("GET", "/events/match?type=posts.created"))["items"] == []
     await api.reader.ask("GET", "/events/match", 422)
     event = await api.maker.ask("POST", "/events", 201, {"type": "posts.created"})

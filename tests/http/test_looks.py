@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.http.conftest import Api
 from tests.support.project_folder import ProjectFolder
+from workbell import threads
 from workbell.doctor import checks
 from workbell.doctor.finding import Finding
 from workbell.errors import StoreUnavailable
 from workbell.http import examining, tally_chart
+from workbell.http.routes import schedules
 from workbell.http.routes.recent import quantile, shown_job
 from workbell.http.schemas.doctor import Findings
 from workbell.http.schemas.jobs import ReloadsShown
@@ -108,6 +111,23 @@ async def test_what_is_over_is_read_once(api: Api, clock: ManualClock, monkeypat
     assert max(asked[1:]) <= timedelta(hours=1, minutes=5)
     monkeypatch.setattr(tally_chart, "FRESH", -1.0)
     assert sum(await numbers()) == 15
+
+
+async def test_what_is_kept_has_an_end(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may read may ask for any job, queue and time."""
+    kept = api.app.state.service.tally_chart._kept
+    monkeypatch.setattr(tally_chart, "MOST_KEPT", 3)
+    for number in range(5):
+        await api.reader.ask("GET", f"/tallies?job=job{number}")
+        assert len(kept) <= 3
+    now = api.bell.store.clock.now()
+    many = [tally(0, job=f"job{number}") for number in range(20)]
+    api.bell.store.add_tallies([replace(one, minute=now - timedelta(minutes=9)) for one in many])
+    assert len((await api.reader.ask("GET", "/tallies"))["jobs"]) == 20
+    assert sum(one.size for one in kept.values()) == 20
+    monkeypatch.setattr(tally_chart, "MOST_COUNTS", 19)
+    assert len((await api.reader.ask("GET", "/tallies"))["jobs"]) == 20
+    assert not kept
 
 
 # The last runs
@@ -229,6 +249,13 @@ async def test_any_timing_can_be_tried(api: Api, clock: ManualClock) -> None:
         assert why in problem["detail"], problem
 
 
+async def test_a_window_that_lets_hardly_a_tick_through(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each of its ticks years are looked through: what was found in time is shown."""
+    monkeypatch.setattr(schedules, "LONG_ENOUGH", 0.0)
+    rare = {"every": 86_430, "anchor": "2030-01-01T02:00:00Z", "window": ["02:00", "02:01"], "outside": "skip"}
+    assert (await api.reader.ask("POST", "/cron/preview", 200, rare | {"n": 100}))["items"] == []
+
+
 # The doctor
 
 
@@ -278,6 +305,23 @@ async def test_what_the_doctor_cannot_look_at_holds_up_nothing(api: Api, monkeyp
         go.set()
     monkeypatch.setattr(examining, "DEADLINE", 30.0)
     assert (await api.root.ask("GET", "/doctor"))["items"][0]["says"] == "at last"
+
+
+async def test_the_doctor_leaves_threads_to_others(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+
+    def hangs(_store: Any, _numbers: Any) -> Iterator[Finding]:
+        go.wait(30)
+        yield Finding("ok", "slow", "at last")
+
+    monkeypatch.setattr(examining, "CHECKS", {str(number): hangs for number in range(2 * threads.MOST)})
+    monkeypatch.setattr(examining, "DEADLINE", 0.01)
+    try:
+        await api.root.ask("GET", "/doctor")
+        async with asyncio.timeout(20):
+            await api.root.ask("GET", "/runs")
+    finally:
+        go.set()
 
 
 # Reloaded files

@@ -15,7 +15,7 @@ from tests.support.command_line import assert_refused
 from workbell import Workbell
 from workbell.access.secret_text import is_token, new_text
 from workbell.cli.acting import operator
-from workbell.model.access import Scope
+from workbell.model.access import Scope, TokenKind
 
 
 @pytest.fixture
@@ -80,6 +80,25 @@ def test_whose_it_is(folder: Folder, bell: Workbell) -> None:
     assert_refused(folder.call("tokens", "revoke", acme["id"]), 4, acme["id"], "tenant default")
     assert folder.ask("tokens", "revoke", every["id"])["valid"] is False
     assert folder.ask("tokens", "revoke", star["id"], "--tenant", "*")["valid"] is False
+
+
+def test_an_address_for_somebody_who_may_do_less(folder: Folder, bell: Workbell) -> None:
+    told = {}
+    for words in ([], ["--scope", "read", "--tenant", "acme"]):
+        printed = folder.call("tokens", "url", "--at", "https://ops.example.com/", *words).out
+        address, _, text = printed.removesuffix("\n").partition("/?token=")
+        assert address == "https://ops.example.com"
+        token = bell.tokens.redeem(text, TokenKind.LOGIN)
+        assert token is not None
+        told[" ".join(words)] = (token.scopes, token.tenant, token.user_id)
+    assert told == {
+        "": ((Scope.ADMIN,), "*", 0),
+        "--scope read --tenant acme": ((Scope.READ,), "acme", None),
+    }
+    noted = folder.ask("audit", "--every-tenant", "-n", "1")[0]
+    assert (noted["tenant"], noted["action"]) == ("acme", "tokens.url")
+    assert noted["detail"] == {"scopes": ["read"], "for": "acme"}
+    assert folder.call("tokens", "url", "--scope", "agent").code == 2
 
 
 LISTS: dict[str, list[str]] = {"own": [], "acme": ["--tenant", "acme"], "*": ["--tenant", "*"]}

@@ -19,7 +19,10 @@ agents list show, events emit list show tail match, jobs list show run runs, que
 schedules list show preview ticks, tenants list show, tokens list, triggers list show, webhooks list show deliveries
 new-key, workers list
 """
-ELSEWHERE = "agents pair label enable disable remove, tenants set remove, tokens create url revoke"  # other tests
+# Those that other tests look at.
+ELSEWHERE = """
+agents pair label enable disable remove, tenants set remove, tokens create url revoke, workers drain resume
+"""
 
 
 APP = """

@@ -10,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from workbell.app import open_store
+from workbell.stores import migrate
 from workbell.stores.port import Filter
+from workbell.stores.postgres import database, deadlines
 from workbell.stores.queries import migrations
 from workbell.testing.contracts.making import request
 
@@ -38,7 +40,7 @@ def new_url(request: pytest.FixtureRequest) -> str:
 def test_threads_with_a_store_each(new_url: str) -> None:
     gate = threading.Barrier(MANY)
 
-    def migrate(_number: int) -> list[str]:
+    def bring_up(_number: int) -> list[str]:
         store = open_store(new_url)
         try:
             gate.wait(30)
@@ -50,7 +52,7 @@ def test_threads_with_a_store_each(new_url: str) -> None:
             store.close()
 
     with ThreadPoolExecutor(MANY) as threads:
-        done = list(threads.map(migrate, range(MANY)))
+        done = list(threads.map(bring_up, range(MANY)))
     engine = "sqlite" if new_url.startswith("sqlite") else "postgres"
     assert sorted(map(len, done)) == [0, 0, 0, len(migrations(engine))]
     store = open_store(new_url)
@@ -78,3 +80,17 @@ def test_processes(new_url: str) -> None:
     store = open_store(new_url)
     assert len(store.list_runs(Filter(None))) == MANY
     store.close()
+
+
+def test_one_that_takes_long_is_not_cut_off(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index of a long history takes longer to make than any other call may take."""
+    monkeypatch.setattr(database, "DEADLINE", 0.01)
+    monkeypatch.setattr(deadlines, "PACE", 0.01)
+    store = open_store(empty_postgres_url)
+    real = migrations("postgres")
+    slow = [*real, (len(real) + 1, "slow", "SELECT pg_sleep(0.5)")]
+    monkeypatch.setattr(migrate, "migrations", lambda _engine: slow)
+    try:
+        assert store.migrate()[-1] == "slow"
+    finally:
+        store.close()

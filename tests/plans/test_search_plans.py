@@ -49,6 +49,7 @@ WANTED = {
     "time": (Filter("t0", since=after(9), until=after(60), fields=FIELDS), IDS),
     "rare tag": (Filter("t0", tag="rare", fields=FIELDS), TAG),
     "rare tag of a job": (Filter("t0", tag="rare", job="j0"), TAG),
+    "common tag of a job": (Filter("t0", tag="common", job="j0"), LANE),
     "common tag of a small job": (Filter("t0", tag="common", job="small"), LANE),
 }
 LANES = [Lane("t0", "default", "j0"), Lane("t0", "default", "j1"), Lane("t1", "default", "j0")]
@@ -58,7 +59,8 @@ ROWS = """
     INSERT INTO {table} (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures,
         losses, crashes, token, input, user_id, tag{more})
     SELECT {id},
-        CASE WHEN n % 1000 = 7 THEN :small WHEN n % 3 = 0 THEN :lane0 WHEN n % 3 = 1 THEN :lane1 ELSE :lane2 END, {status}, 0, :now, :now, :now, 1, 0, 0, 0, 1, '{{"customer":{{"id":' || n % 5000 || '}}}}', n % 1000,
+        CASE WHEN n % 1000 = 7 THEN :small WHEN n % 3 = 0 THEN :lane0 WHEN n % 3 = 1 THEN :lane1 ELSE :lane2 END,
+        {status}, 0, :now, :now, :now, 1, 0, 0, 0, 1, '{{"customer":{{"id":' || n % 5000 || '}}}}', n % 1000,
         CASE WHEN n % 500 = 3 THEN 'rare' WHEN n % 2 = 1 THEN 'common' END{ended} FROM {numbers}
 """
 ENDED = "CASE WHEN n % 100 = 1 THEN 'failed' WHEN n % 1000 = 2 THEN 'canceled' ELSE 'succeeded' END"
@@ -127,7 +129,16 @@ def test_postgres_goes_by_indexes(filled: PostgresStore, monkeypatch: pytest.Mon
     check_postgres(filled, told, "analysed")
 
 
+def check_what_waits(store: PostgresStore | SqliteStore) -> None:
+    """The newest have none of a small job but the one that was made last: then all are looked at."""
+    wanted = Filter("t0", [Status.QUEUED], job="small")
+    expected = 1 + WAITING // 1000
+    assert len(store.list_runs(wanted)) == len(store.search_runs(wanted).runs) == expected
+    assert len(store.list_runs(wanted._replace(limit=1))) == 1
+
+
 def check_postgres(store: PostgresStore, told: list[Seen], when: str) -> None:
+    check_what_waits(store)
     for name, (wanted, index) in WANTED.items():
         told.clear()
         store.search_runs(wanted, scan=SCAN)
@@ -173,8 +184,10 @@ def test_sqlite_goes_by_indexes(filled_file: SqliteStore, monkeypatch: pytest.Mo
         told.append(Seen(sql, [row[3] for row in real(self, f"EXPLAIN QUERY PLAN {sql}", values)]))
         return real(self, sql, values)
 
+    monkeypatch.setattr(looks, "FIRST", FIRST)
     monkeypatch.setattr(sql_search, "SCAN", SCAN // 2)
     monkeypatch.setattr(SqliteSession, "text_rows", watched)
+    check_what_waits(store)
     for name, (wanted, index) in WANTED.items():
         told.clear()
         if not wanted.fields:

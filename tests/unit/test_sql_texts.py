@@ -105,7 +105,7 @@ def test_a_lane_may_have_no_key_at_all() -> None:
     assert (values["tenant"], values["key"]) == ("a", "k")
     sql, values = lanes_beside(Filter("a", lane_key="k"))
     assert "OR key < :key OR key > :key OR key IS NULL LIMIT" in sql
-    assert "l.key = :key" in asked(Filter("a", lane_key="k"), MANY)[0].cheap[0]
+    assert "(l.key || '') = :key" in asked(Filter("a", lane_key="k"), MANY)[0].cheap[0]
 
 
 def test_few_lanes_are_named_and_many_are_described() -> None:
@@ -116,8 +116,8 @@ def test_few_lanes_are_named_and_many_are_described() -> None:
     )
     assert live.values["lanes"] == finished.values["lanes"] == [1, 2]
     for stream in asked(Filter("a", job="j"), MANY):
-        of_lane = "(SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND l.tenant = :tenant AND l.job = :job)"
-        assert stream.cheap == [f"{of_lane} IS NOT NULL"]
+        of_lane = "l.id = r.lane AND (l.tenant || '') = :tenant AND (l.job || '') = :job"
+        assert stream.cheap == [f"(SELECT 1 FROM workbell_lanes l WHERE {of_lane}) IS NOT NULL"]
         assert (stream.values["tenant"], stream.values["job"]) == ("a", "j")
     assert asked(Filter("a"), LaneChoice([], every=True, many=True))[0].cheap == []
 

@@ -103,14 +103,20 @@ class Tokens:
         """
         found = self.get(token_id, tenant=tenant)
         now = self._client.store.clock.now()
-        mark = made_with(found.id)
-        ends = [found.id] + [one.id for one in self._client.store.list_tokens(found.tenant) if one.created_by == mark]
-        changed = self._client.store.revoke_tokens(ends, now)
-        for token in ends:  # after the write: else it could be read, and kept, once more
+        changed = self._client.store.revoke_tokens([found.id], now)
+        # Only now: whoever signs in with it makes a session first, and then looks whether the token is still valid.
+        sessions = self._sessions_of(found)
+        if sessions:
+            self._client.store.revoke_tokens(sessions, now)
+        for token in (found.id, *sessions):  # after the write: else it could be read, and kept, once more
             self._client.verified.forget(token)
         return (
             msgspec.structs.replace(found, revoked_at=now) if found.id in changed else self.get(found.id, tenant=tenant)
         )
+
+    def _sessions_of(self, token: Token) -> Sequence[str]:
+        known, mark = self._client.store.list_tokens(token.tenant), made_with(token.id)
+        return [one.id for one in known if one.kind is TokenKind.SESSION and one.created_by == mark]
 
     async def arevoke(self, token_id: str, *, tenant: str | None = None) -> Token:
         return await self._client.hop(lambda: self.revoke(token_id, tenant=tenant))

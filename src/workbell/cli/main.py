@@ -29,7 +29,7 @@ COMMANDS = {
     "events": "Emit events, see them as they come and what they matched, and try which triggers hear a type.",
     "triggers": "See, add, change and remove triggers: which events start which jobs.",
     "webhooks": "See, add, test, change and remove webhook endpoints, and what was sent to them.",
-    "workers": "See the workers of every machine, and what they are doing.",
+    "workers": "See the workers of every machine and what they do, and drain them.",
     "tokens": "Make, see and revoke the tokens that the HTTP API asks for.",
     "tenants": "See the tenants, and set their weights and limits.",
     "audit": "List what operators did, newest first.",

@@ -97,7 +97,8 @@ class Events:
 
         `system` says that it is one of Workbell's own; left out, the type tells.
         """
-        system = check_type(type) in SYSTEM_TYPES if system is None else system
+        own = check_type(type) in SYSTEM_TYPES
+        system = own if system is None else system
         self._client.store.check()
         known = self._client.subscriptions.current()
         return [_hearer(one, type, system) for one in known.who_hears(self._client.tenant, type, system=system)]

@@ -22,6 +22,7 @@ MOST_JOBS = 100
 SETTLED = 120  # seconds after which nothing more is to come of a step
 FRESH = 1800.0  # seconds for which steps are kept: one that could not write for a while may have written late
 MOST_KEPT = 200
+MOST_COUNTS = 500_000  # of jobs in steps, all together: some sixty megabytes
 
 KINDS = (*WORDS.values(),)
 Counts = dict[str, list[int]]  # by job: how many ended in each of these ways
@@ -44,6 +45,7 @@ class Kept:
         self.read_at = -FRESH
         self.first = self.end = 0
         self.steps: dict[int, Counts] = {}
+        self.size = 0
 
 
 class TallyChart:
@@ -72,16 +74,22 @@ class TallyChart:
             kept.first = max(kept.first, last - 2 * MOST_STEPS)
             kept.end = max(kept.end, settled)
             kept.steps = {place: counts for place, counts in steps.items() if kept.first <= place < kept.end}
-        shown = {place: steps.get(place, {}) for place in range(first, last + 1)}
-        return {
-            "since": time_of(first, step),
-            "until": now,
-            "step": step,
-            "items": [
-                {"at": time_of(place, step)} | _as_dict(_sum(counts.values())) for place, counts in shown.items()
-            ],
-            "jobs": _jobs(shown.values()),
-        }
+            kept.size = sum(map(len, kept.steps.values()))
+        if sum(one.size for one in self._kept.values()) > MOST_COUNTS:
+            self._kept.clear()
+        return await client.hop(_shown, steps, first, now, step)
+
+
+def _shown(steps: dict[int, Counts], first: int, now: datetime, step: int) -> dict[str, Any]:
+    """On a thread: of a thousand jobs it is a hundred thousand numbers."""
+    shown = {place: steps.get(place, {}) for place in range(first, place_of(now, step) + 1)}
+    return {
+        "since": time_of(first, step),
+        "until": now,
+        "step": step,
+        "items": [{"at": time_of(place, step)} | _as_dict(_sum(counts.values())) for place, counts in shown.items()],
+        "jobs": _jobs(shown.values()),
+    }
 
 
 def step_of(minutes: int) -> int:

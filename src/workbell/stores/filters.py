@@ -107,8 +107,9 @@ def streams_of(
     elif lanes.many:
         asked = _asked(wanted)
         values |= asked
-        of_lane = " AND ".join(f"l.{name} = :{name}" for name in asked)
-        # A scalar, not EXISTS: of that a planner may make a join, and then sort what comes out of it.
+        of_lane = " AND ".join(f"(l.{name} || '') = :{name}" for name in asked)
+        # A scalar, not EXISTS: of that a planner may make a join, and then sort what comes out of it. And only by the
+        # id, lest all lanes of the job be read for each run.
         cheap.append(f"(SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND {of_lane}) IS NOT NULL")  # noqa: S608
     elif len(lanes.ids) == 1:
         values["lane"] = lanes.ids[0]

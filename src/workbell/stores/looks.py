@@ -2,17 +2,20 @@
 
 Ids are in the order of time, so an index that leads to what is wanted in their order is read from its end, and no
 further than needed. Planners do not see it like that: with a LIMIT they may trust in a common value being everywhere,
-and without statistics (a fresh PostgreSQL table, SQLite always) they guess. Measured with a million finished and
-100,000 waiting runs, before and with what is done here, in ms:
+and without statistics (a fresh PostgreSQL table, SQLite always) they guess. Tried with a million finished and 100,000
+waiting runs (benchmarks/dashboard.py), in ms of computing:
 
-* history by several lanes: SQLite has no merge of index ranges, and either sorted all of those lanes (a second) or
-  walked along the ids (a second, for lanes with few runs). A look at the newest of each lane: 0.6 for 12 lanes, 18 for
-  a thousand.
-* history by two things with an index (a tag and a job): the planner's choice was 780 where the tag was common.
-  Now each index is asked how far back its first `scan` runs reach: the furthest is the most selective. 5 to 20.
-* live runs by job or status: no index in their order, which would cost at every enqueue, claim and end. PostgreSQL
-  without statistics sorted the table for a page (200), SQLite looked up rows one by one (57). Now the newest FIRST
-  are looked at (1.5), which is enough for whatever is common, and else all are read as they lie (20 to 30).
+* History by several lanes: neither database merges ranges of an index. The newest of each lane, and of these the
+  newest (SQLite): 0.6 for 12 lanes, 18 for a thousand. As a UNION ALL of the lanes: 1.9 for 12.
+* History by two things that have an index each: a common tag of a small job took 285 on SQLite. Each index is asked how
+  far back its first so many runs reach, and the one that reaches furthest leads to the fewest: 35.
+* PostgreSQL, a million rows just loaded: for a page of a job it sorted all runs of it, and answered after 400 to 1,700
+  on a busy machine. With nothing but indexes in their order left to it, no request computes for more than 130.
+* Live runs by job or status: no index has them in order, it would cost at every enqueue, claim and end. One by one
+  along the ids it was 57 on SQLite. The newest FIRST are looked at (1.5), which is enough for whatever is common; and
+  only then are all of them read, as they lie (20 to 30).
+* What only a look at each run can tell is asked of so many, and behind a fence: PostgreSQL would ask first for fields
+  of payloads, and then for the job.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ class Chosen(NamedTuple):
 
 
 def choose(stream: Stream, ask: Ask, merge: Merge, probe: int, *, bounded: bool) -> Chosen:
-    """`probe` runs may be looked at of what no index leads to: all else, if the look is not to be bounded."""
+    """How to look at a stream; if that is to be bounded, at no more than `probe` runs that no index leads to."""
     return (_live if stream.live else _ended)(stream, ask, merge, probe, bounded)
 
 
@@ -63,9 +66,9 @@ def _number(rows: str) -> str:
     return f"SELECT count(*) FROM (SELECT 1 AS one {rows}LIMIT :limit) counted"  # noqa: S608
 
 
-def _sorted(rows: str, columns: str, condition: str, limit: str = ":limit") -> str:
+def _sorted(rows: str, columns: str = "r.id", condition: str = "") -> str:
     """All that there are, and then the newest: what is within the parentheses knows nothing of the order."""
-    return f"WITH r AS MATERIALIZED (SELECT {columns} {rows}) {_newest(f'FROM r {condition}', limit=limit)}"
+    return f"WITH r AS MATERIALIZED (SELECT {columns} {rows}) {_newest(f'FROM r {condition}')}"
 
 
 # Live runs
@@ -82,7 +85,7 @@ def _live(stream: Stream, ask: Ask, _merge: Merge, probe: int, bounded: bool) ->
     if "r.status = 'running'" not in stream.cheap:  # of which there are few, and they have an index
         newest = _newest(_from(stream), "r.id, r.lane, r.status, r.tag, r.schedule", str(FIRST))
         first = _newest(f"FROM ({newest}) r {_where(conditions)}")
-    return Chosen(stream, _sorted(rows, "r.id", ""), _number(rows), stream.values, first)
+    return Chosen(stream, _sorted(rows), _number(rows), stream.values, first)
 
 
 def _live_dear(stream: Stream, conditions: Sequence[str], ask: Ask, probe: int, bounded: bool) -> Chosen:
@@ -121,7 +124,7 @@ def _ended(stream: Stream, ask: Ask, merge: Merge, probe: int, bounded: bool) ->
     conditions = [each.served if place == way else each.hidden for place, each in enumerate(stream.ways)] + other
     if OF_LANES in conditions:
         rows = _from(stream, conditions)
-        return Chosen(stream, _sorted(rows, "r.id", ""), _number(rows), stream.values)
+        return Chosen(stream, _sorted(rows), _number(rows), stream.values)
     return _up_to(stream, end if bounded else None, conditions)
 
 

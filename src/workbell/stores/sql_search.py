@@ -46,12 +46,16 @@ class SqlSearch(ABC):
     def merge_lanes(self, newest: str) -> str:
         """The newest `:limit` ids of `:lanes`, by a query for the newest of `lane.value`."""
 
+    @abstractmethod
+    def is_among(self, ids: str) -> str:
+        """The condition that `r.id` is one of those that a query finds, which is to be asked once."""
+
     def list_runs(self, wanted: Filter) -> list[Run]:
         def work(session: Session) -> list[Run]:
             found: dict[str, Run] = {}
             # Live runs first: one that ends between the two looks is then found in history.
             for chosen in self._chosen(session, wanted, SCAN, bounded=False):
-                rows = _found(session, chosen, wanted.limit, chosen.stream.columns)
+                rows = self._found(session, chosen, wanted.limit, chosen.stream.columns)
                 # Compared once more: a tenant may have come since it was found that all lanes are this one's.
                 found |= {run.id: run for run in self._runs(session, rows) if matches(run, wanted)}
             return sorted(found.values(), key=lambda run: run.id, reverse=True)[: wanted.limit]
@@ -70,7 +74,7 @@ class SqlSearch(ABC):
         found: set[str] = set()
         ends: list[str] = []
         for chosen in self._chosen(session, wanted, scan):
-            ids = [row[0] for row in _found(session, chosen, most)]
+            ids = [row[0] for row in self._found(session, chosen, most)]
             found.update(ids)
             if len(ids) == most:
                 ends.append(min(ids))
@@ -98,19 +102,20 @@ class SqlSearch(ABC):
         led = False
         for stream in streams:
             if not stream.live and not led:
-                pass
+                session.follow_indexes()
                 led = True
             yield choose(stream, session.text_rows, self.merge_lanes, max(scan // len(streams), 1), bounded=bounded)
 
-
-def _found(session: Session, chosen: Chosen, most: int, columns: str | None = None) -> Sequence[Row]:
-    """Ids, or rows with these columns."""
-    values = chosen.values | {"limit": most}
-    for statement in (chosen.first, chosen.ids):
-        if statement is not None:
+    def _found(self, session: Session, chosen: Chosen, most: int, columns: str | None = None) -> Sequence[Row]:
+        """Ids, or rows with these columns."""
+        values = chosen.values | {"limit": most}
+        found: Sequence[Row] = ()
+        for statement in (chosen.first, chosen.ids):
+            if statement is None:
+                continue
             if columns is not None:
-                statement = f"SELECT {columns} FROM {chosen.stream.table} r WHERE r.id IN ({statement})"  # noqa: S608
-            rows = session.text_rows(statement, values)
-            if len(rows) == most:
+                statement = f"SELECT {columns} FROM {chosen.stream.table} r WHERE {self.is_among(statement)}"  # noqa: S608
+            found = session.text_rows(statement, values)
+            if len(found) == most:
                 break
-    return rows
+        return found

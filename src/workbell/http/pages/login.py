@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from starlette.requests import Request
@@ -15,16 +16,19 @@ from workbell.model.access import EVERY_TENANT, Scope, Token, TokenKind
 
 GOOD_FOR = timedelta(hours=24)  # a URL that nobody has opened
 SESSION = timedelta(days=7)
+NOT_VALID = "The token is not valid; it may have expired or been revoked."
 
 
-def login_url(client: Client, address: str) -> str:
-    """A URL that lets its first reader in, as an operator of everything."""
+def login_url(
+    client: Client, address: str, *, scopes: Sequence[str] = (Scope.ADMIN,), tenant: str = EVERY_TENANT
+) -> str:
+    """A URL that lets its first reader in: as an operator of everything, unless it says otherwise."""
     made = client.tokens.create(
         "sign-in URL",
         kind=TokenKind.LOGIN,
-        scopes=[Scope.ADMIN],
-        tenant=EVERY_TENANT,
-        user_id=0,
+        scopes=scopes,
+        tenant=tenant,
+        user_id=0 if Scope.ADMIN in scopes else None,  # what the system is told is for who looks after it
         expires=GOOD_FOR,
         created_by="workbell",
     )
@@ -49,7 +53,7 @@ async def log_in_with(service: Service, request: Request, text: str) -> Response
     await service.check_door(request)
     token = await service.verified.acheck(text)
     if token is None or token.kind is not TokenKind.API:
-        raise Unauthorized("The token is not valid; it may have expired or been revoked.")
+        raise Unauthorized(NOT_VALID)
     return await _begin(service, request, token)
 
 
@@ -57,7 +61,8 @@ async def _begin(service: Service, request: Request, token: Token) -> Response:
     expires = SESSION
     if token.kind is TokenKind.API and token.expires_at is not None:
         expires = min(SESSION, token.expires_at - service.client.store.clock.now())
-    session = await service.client.tokens.acreate(
+    tokens = service.client.tokens
+    session = await tokens.acreate(
         "browser session",
         kind=TokenKind.SESSION,
         scopes=token.scopes,
@@ -66,6 +71,10 @@ async def _begin(service: Service, request: Request, token: Token) -> Response:
         expires=expires,
         created_by=made_with(token.id),
     )
+    if token.kind is TokenKind.API and (await tokens.aget(token.id, tenant=token.tenant)).revoked_at is not None:
+        # Meanwhile, or elsewhere a moment ago; whoever revoked it may not have seen this session.
+        await tokens.arevoke(session.token.id, tenant=token.tenant)
+        raise Unauthorized(NOT_VALID)
     root = request.scope.get("root_path", "")
     answer = RedirectResponse(f"{root}/", status_code=303)
     answer.set_cookie(

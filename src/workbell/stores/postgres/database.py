@@ -50,11 +50,11 @@ class Database:
         self.connections = Connections(self.connect, self._size)
         self._inherited.append(self.connections)
 
-    def run(self, work: Callable[[Connection], T], *, transaction: bool) -> T:
+    def run(self, work: Callable[[Connection], T], *, transaction: bool, deadline: float | None = None) -> T:
         """One unit of work; tried again only where the server says that it did not happen."""
         for left in reversed(range(TRIES)):
             try:
-                return self._run(work, transaction)
+                return self._run(work, transaction, deadline)
             except (errors.DeadlockDetected, errors.SerializationFailure) as error:
                 if not left:
                     raise StoreError(f"{self.name}: {_line(error)}; repeat the call.") from error
@@ -62,10 +62,10 @@ class Database:
                 raise self.translated(error) from error
         raise AssertionError("unreachable")
 
-    def _run(self, work: Callable[[Connection], T], transaction: bool) -> T:
+    def _run(self, work: Callable[[Connection], T], transaction: bool, deadline: float | None) -> T:
         # Plain try and finally: with context managers this cost a tenth of an enqueue.
         connection = self.connections.take(CONNECT)
-        key = self.deadlines.begin(connection, DEADLINE)
+        key = self.deadlines.begin(connection, deadline or DEADLINE)
         try:
             if not transaction:
                 return work(connection)

@@ -40,6 +40,7 @@ T = TypeVar("T")
 QUERIES = {name: spell_postgres(place_columns(text)) for name, text in queries("postgres").items()}
 RUNNING = MOVES[Move.START].targets[0].value
 AT_ONCE = 5  # connections that the duties of an engine use at the same moment, now and then
+MIGRATION = 3600.0  # seconds to bring the tables up to date: an index of a long history may be among it
 PART = 250  # so many changes of schedules are not worth a second connection
 # Until a table is analysed, all that the planner knows of it is how large it is, and it sorts a million rows to have
 # fifty of them. Compiling is off because what is ruled out here still counts as dear.
@@ -184,6 +185,9 @@ class PostgresStore(SqlStore):
     def look(self, work: Callable[[Session], T]) -> T:
         return self.write(work)  # a transaction is how long the settings of a look last
 
+    def is_among(self, ids: str) -> str:
+        return f"r.id = ANY(ARRAY({ids}))"  # of IN it makes a join, and may ask again for each row
+
     def merge_lanes(self, newest: str) -> str:
         lanes = "unnest(CAST(:lanes AS bigint[])) AS lane(value)"
         found = f"SELECT h.id FROM {lanes} CROSS JOIN LATERAL ({newest}) AS h"  # noqa: S608
@@ -271,7 +275,10 @@ class PostgresStore(SqlStore):
             self._checked = True
 
     def migrate(self) -> list[str]:
-        done = self.write(lambda session: migrate.run(migrate.PostgresSchema(session)))
+        def work(connection: Connection) -> list[str]:
+            return migrate.run(migrate.PostgresSchema(PostgresSession(connection)))
+
+        done = self.database.run(work, transaction=True, deadline=MIGRATION)
         self._checked = False
         return done
 

@@ -231,6 +231,9 @@ class SqliteStore(SqlStore):
             for row in session.rows("recent_of_lane", lane=lane, oldest=oldest, limit=limit):
                 yield lane, row[0]
 
+    def is_among(self, ids: str) -> str:
+        return f"r.id IN ({ids})"
+
     def merge_lanes(self, newest: str) -> str:
         # Without LATERAL: what is in the list is known for each lane, and joined by CROSS in the order that is written.
         found = f"SELECT h.id FROM json_each(:lanes) AS lane CROSS JOIN workbell_history AS h WHERE h.id IN ({newest})"  # noqa: S608

@@ -4,6 +4,8 @@ import { currentQuery, root } from "./router.js";
 import { shared } from "./store.js";
 
 const DEADLINE = 30_000;
+const SILENT = "The server does not answer. Is it running? The page tries again by itself.";
+const UNKNOWN = "The server does not answer, so it is not known whether this was done. Look before you do it again.";
 
 /** Whether the session is over; the frame says so and stops asking. */
 export const signedOut = shared(false);
@@ -61,12 +63,21 @@ async function send(method, path, query, body, { signal, headers = {}, whole = f
     text = await answer.text();
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Problem("The server does not answer. Is it running? The page tries again by itself.");
+    throw new Problem(method === "GET" ? SILENT : UNKNOWN);
   }
   if (answer.status === 401) signedOut.set(true);
   if (!answer.ok) throw problemOf(answer.status, text);
-  const found = text ? parse(text) : null;
+  const found = text ? read(text) : null;
   return whole ? { body: found, headers: answer.headers } : found;
+}
+
+/** What a proxy on the way says instead of the server is no JSON. */
+function read(text) {
+  try {
+    return parse(text);
+  } catch {
+    throw new Problem("What came back is not an answer of Workbell. Is there a proxy that wants you to sign in? Load the page again.");
+  }
 }
 
 function problemOf(status, text) {

@@ -1,6 +1,8 @@
 // The frame around every screen: navigation, the bar on top, and which screen an address means.
 import { signedOut } from "./api.js";
+import { Boundary } from "./components/boundary.js";
 import { Confirmations } from "./components/dialog.js";
+import { Page } from "./components/page.js";
 import { Shortcuts } from "./components/shortcuts.js";
 import { Toasts } from "./components/toasts.js";
 import { TopBar } from "./components/top-bar.js";
@@ -15,7 +17,7 @@ export function App() {
   const [open, setOpen] = useState(false);
   const main = useRef(null);
   const name = parts[0] ?? "";
-  const address = parts.join("/");
+  const address = parts.map(encodeURIComponent).join("/");
   const screen = SCREENS.find((one) => one.path === name);
   const first = useRef(true);
 
@@ -35,7 +37,7 @@ export function App() {
         <${SignedOut} />
         <${Reloads} />
         <main id="main" ref=${main} tabindex="-1">
-          ${screen ? html`<${screen.show} key=${address} parts=${parts.slice(1)} />` : html`<h1>There is no such page</h1>`}
+          <${Boundary} key=${address}><${Screen} screen=${screen} parts=${parts.slice(1)} /><//>
         </main>
       </div>
     </div>
@@ -45,8 +47,21 @@ export function App() {
   `;
 }
 
+/** Whether somebody may look at a screen; what they were told themselves, everybody may. */
+const isOpen = (screen, session) => (screen.needs ? session.may.includes(screen.needs) : session.user_id !== null || session.may.length > 0);
+
+function Screen({ screen, parts }) {
+  const session = useSession();
+  if (!screen) return html`<${Page} title="There is no such page"><p><${Link} to=${to([])}>Overview<//></p><//>`;
+  if (isOpen(screen, session)) return html`<${screen.show} parts=${parts} />`;
+  return html`<${Page} title=${screen.name}>
+    <p>This needs a token with the scope <code>${screen.needs}</code>; yours has ${session.may.join(", ") || "none"}.</p>
+    ${session.user_id !== null && html`<p><${Link} to=${to(["notifications"])}>What you were told<//></p>`}
+  <//>`;
+}
+
 function Navigation({ current }) {
-  const may = useSession().may;
+  const session = useSession();
   const groups = [...new Set(SCREENS.map((one) => one.group))];
   return html`
     <nav class="nav" id="nav" aria-label="Screens">
@@ -54,7 +69,7 @@ function Navigation({ current }) {
       ${groups.map(
         (group) => html`
           <ul key=${group}>
-            ${SCREENS.filter((one) => one.group === group && may.includes(one.needs ?? "read")).map(
+            ${SCREENS.filter((one) => one.group === group && isOpen(one, session)).map(
               (one) => html`<li key=${one.path}>
                 <${Link} to=${to(one.path ? [one.path] : [])} aria-current=${one.path === current ? "page" : undefined}>${one.name}<//>
               </li>`,
@@ -73,6 +88,7 @@ const Bell = () => html`<svg class="bell" viewBox="0 0 32 32" width="24" height=
 function SignedOut() {
   if (!signedOut.use()) return null;
   return html`<p class="trouble" role="alert">
-    You are signed out. <code>workbell tokens url</code> prints an address that signs you in again.
+    You are signed out. <code>workbell tokens url</code> prints an address that signs you in again; or ${" "}
+    <a href=${location.href}>sign in with a token</a>.
   </p>`;
 }

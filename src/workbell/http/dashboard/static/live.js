@@ -1,12 +1,18 @@
 // The one WebSocket of the page: topics that the server keeps current. Silent when the tab is hidden, and when paused.
 import { api, Problem, signedOut } from "./api.js";
-import { parse } from "./json.js";
+import { parse, stringify } from "./json.js";
 import { listenToLocation, currentQuery, root } from "./router.js";
 import { shared } from "./store.js";
 import { useEffect, useState } from "./ui.js";
 
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 10_000;
+const PATIENCE = 3; // attempts, before it is said that there is no connection
+const BEAT = 10_000; // between two questions whether the server is there
+const SILENCE = 25_000; // after which a connection counts as broken: no network tells that by itself
+const MOST_LINES = 20_000; // of a log; what was before them can be asked for
+
+const BROKEN = `There is no live connection. Is the server running? A proxy before it must let WebSockets to ${root}/ws through. The page tries again by itself.`;
 
 /** Whether a person wants the page to stand still. Then nothing is asked or listened to. */
 export const paused = shared(false);
@@ -22,6 +28,7 @@ let attempt = 0;
 let timer = null;
 let number = 0;
 let opening = 0;
+let heard = 0; // when the server last said something
 
 function follow() {
   isAwake.set(!document.hidden && !paused.get() && !signedOut.get());
@@ -57,8 +64,8 @@ async function open() {
     const address = new URL(`${root}/ws?ticket=${encodeURIComponent(ticket)}`, location.href);
     address.protocol = address.protocol.replace("http", "ws");
     begin(new WebSocket(address));
-  } catch {
-    if (opening === mine) again();
+  } catch (problem) {
+    if (opening === mine) again(problem.status ? problem : null);
   } finally {
     if (opening === mine) opening = 0;
   }
@@ -66,17 +73,23 @@ async function open() {
 
 function begin(made) {
   socket = made;
+  heard = Date.now();
   made.onmessage = ({ data }) => made === socket && hear(parse(data));
-  made.onclose = () => {
-    if (made !== socket) return;
-    socket = null;
-    again();
-  };
+  made.onclose = () => made === socket && lose();
 }
 
-function again() {
+function lose() {
+  socket?.close();
+  close();
+  again(null);
+}
+
+/** Try again in a while; whoever waits is told of a refusal at once, and of a silence if it lasts. */
+function again(problem) {
   if (!isAwake.get()) return;
   state.set("connecting");
+  const told = problem ?? (attempt + 1 >= PATIENCE ? new Problem(BROKEN) : null);
+  if (told) for (const subscription of subscriptions.values()) subscription.fail(told);
   const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempt++) * (0.75 + Math.random() / 2);
   timer = setTimeout(() => {
     timer = null;
@@ -90,10 +103,20 @@ function close() {
   opening = 0;
   const old = socket;
   socket = null;
-  old?.close();
+  // One that is not open yet is let open first: to break it off counts as an error in the browser's console.
+  if (old?.readyState === WebSocket.CONNECTING) old.onopen = () => old.close();
+  else old?.close();
 }
 
+// A connection that has died on the way, or that is never accepted, ends by itself only after many minutes.
+setInterval(() => {
+  if (!socket) return;
+  if (Date.now() - heard > SILENCE) lose();
+  else say({ type: "ping" });
+}, BEAT);
+
 function hear(message) {
+  heard = Date.now();
   if (message.type === "connected") {
     attempt = 0;
     state.set("live");
@@ -111,11 +134,12 @@ function ask(id, { topic, filter, begin: start }) {
   say({ type: "subscribe", id, topic, ...filter });
 }
 
-const say = (message) => socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify(message));
+const say = (message) => socket?.readyState === WebSocket.OPEN && socket.send(stringify(message));
 
 /**
  * Follow a topic. `tell({rows, logs})` is called with a Map of rows by key, and the lines of a log, whenever something
- * changed; `fail(problem)` if the server refuses. Returns how to leave. While the page is paused, the last rows stay.
+ * changed; `fail(problem)` if the server refuses or cannot be reached. Returns how to leave. While the page is paused,
+ * the last rows stay.
  */
 export function subscribe(topic, filter, keyOf, tell, fail = () => {}) {
   const id = String(++number);
@@ -133,7 +157,7 @@ export function subscribe(topic, filter, keyOf, tell, fail = () => {}) {
       fresh = false;
       for (const key of message.removed ?? []) rows.delete(key);
       for (const item of message.items ?? []) rows.set(keyOf(item), item);
-      if (message.logs) logs = [...logs, ...message.logs];
+      if (message.logs) logs = [...logs, ...message.logs].slice(-MOST_LINES);
       tell({ rows, logs });
     },
   });
@@ -145,15 +169,18 @@ export function subscribe(topic, filter, keyOf, tell, fail = () => {}) {
   };
 }
 
-/** What a topic shows: `{rows: Map or null before the first, logs, problem}`. The filter is compared by its words. */
+/**
+ * What a topic shows: `{rows: Map or null before the first, logs, problem}`. With a problem, the rows are the last that
+ * were known. The filter is compared by its words.
+ */
 export function useLive(topic, filter = {}, keyOf = (row) => row.id) {
-  const words = JSON.stringify(filter);
+  const words = stringify(filter);
   const [seen, see] = useState({ rows: null, logs: [], problem: null, words });
   useEffect(() => {
     see({ rows: null, logs: [], problem: null, words });
     return subscribe(
       topic,
-      JSON.parse(words),
+      parse(words),
       keyOf,
       ({ rows, logs }) => see({ rows, logs, problem: null, words }),
       (problem) => see((before) => ({ ...before, problem })),

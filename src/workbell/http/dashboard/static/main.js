@@ -5,13 +5,19 @@ import { App } from "./app.js";
 import { html, render } from "./ui.js";
 
 const place = document.getElementById("app");
+const PAUSE = 2000; // before the server is asked again, if it did not answer
 
-try {
-  await loadSession();
-  place.textContent = "";
-  render(html`<${App} />`, place);
-} catch (problem) {
-  place.textContent = signedOut.get()
-    ? "You are signed out. `workbell tokens url` prints an address that signs you in."
-    : `The dashboard could not begin: ${problem.message}`;
+async function begin() {
+  try {
+    await loadSession();
+    place.textContent = "";
+    render(html`<${App} />`, place);
+  } catch (problem) {
+    place.textContent = signedOut.get()
+      ? "You are signed out. `workbell tokens url` prints an address that signs you in."
+      : `The dashboard could not begin: ${problem.message}`;
+    if (!problem.status) setTimeout(begin, PAUSE);
+  }
 }
+
+await begin();

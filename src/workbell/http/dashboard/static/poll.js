@@ -29,19 +29,23 @@ export function usePoll(path, query = {}, seconds = 2) {
 
   useEffect(() => {
     let timer = null;
-    let over = false;
+    let turn = 0; // a round that another has begun after, or that nobody waits for any more, is the last of its kind
     const round = async () => {
+      const mine = ++turn;
       await ask();
-      if (!over && seconds && isAwake.get()) timer = setTimeout(round, seconds * 1000);
+      if (mine === turn && seconds && isAwake.get()) timer = setTimeout(round, seconds * 1000);
+    };
+    const end = () => {
+      turn++;
+      clearTimeout(timer);
     };
     round();
     const stop = isAwake.listen((awake) => {
-      clearTimeout(timer);
+      end();
       if (awake) round();
     });
     return () => {
-      over = true;
-      clearTimeout(timer);
+      end();
       asked.current?.abort();
       stop();
     };

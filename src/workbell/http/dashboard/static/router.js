@@ -5,12 +5,23 @@ import { html } from "./ui.js";
 /** Where the service lies, such as "/ops" if it is mounted there. */
 export const root = document.querySelector('meta[name="workbell-root"]')?.content ?? "";
 
+const partsOf = (path) => path.split("/").filter(Boolean);
+
 const location_ = shared(read());
 
 function read() {
-  const path = decodeURI(location.pathname).startsWith(root) ? location.pathname.slice(root.length) : location.pathname;
-  const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
+  // By their number: the address may write the parts of the root in another way than the server did.
+  const parts = partsOf(location.pathname).slice(partsOf(root).length).map(decoded);
   return { parts, query: new URLSearchParams(location.search) };
+}
+
+/** A part as it was meant. One that somebody typed with a bare "%" in it means what it says. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 window.addEventListener("popstate", () => location_.set(read()));
@@ -19,6 +30,9 @@ window.addEventListener("popstate", () => location_.set(read()));
 export const useLocation = () => location_.use();
 export const currentQuery = () => location_.get().query;
 export const listenToLocation = location_.listen;
+
+/** The words of a query as `to` takes them; of a word that stands there several times, all its values. */
+export const wordsOf = (query) => Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name)]));
 
 /**
  * An address within the dashboard: `to(["runs", id], {tab: "log"})`. Parts may hold any characters. The tenant that is
@@ -38,7 +52,8 @@ export function to(parts, query = {}) {
 
 /** Go to an address; `replace` if Back shall not lead here again (typing in a filter). */
 export function go(address, { replace = false } = {}) {
-  history[replace ? "replaceState" : "pushState"](null, "", address);
+  const here = address === `${location.pathname}${location.search}`; // one step back shall lead elsewhere
+  history[replace || here ? "replaceState" : "pushState"](null, "", address);
   location_.set(read());
   if (!replace) window.scrollTo(0, 0);
 }

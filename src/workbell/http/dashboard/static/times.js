@@ -52,7 +52,9 @@ export function zoneName(choice, at = new Date()) {
   return parts.find((one) => one.type === "timeZoneName")?.value ?? "";
 }
 
-/** A span in seconds: 0.4 ms, 12 ms, 3.2 s, 4 min 05 s, 2 h 10 min, 3 d 4 h. */
+const pair = (large, name, small, smallName) => (small ? `${large} ${name} ${small} ${smallName}` : `${large} ${name}`);
+
+/** A span in seconds: 0.4 ms, 12 ms, 3.2 s, 4 min 5 s, 2 h 10 min, 3 d 4 h. */
 export function spanText(seconds) {
   if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return "–";
   const size = Math.abs(seconds);
@@ -62,9 +64,9 @@ export function spanText(seconds) {
   if (size < 10) return `${sign}${size.toFixed(1)} s`;
   if (size < 60) return `${sign}${Math.round(size)} s`;
   const whole = Math.round(size);
-  if (whole < 3600) return `${sign}${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
-  if (whole < 86_400) return `${sign}${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
-  return `${sign}${Math.floor(whole / 86_400)} d ${Math.floor((whole % 86_400) / 3600)} h`;
+  if (whole < 3600) return sign + pair(Math.floor(whole / 60), "min", whole % 60, "s");
+  if (whole < 86_400) return sign + pair(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
+  return sign + pair(Math.floor(whole / 86_400), "d", Math.floor((whole % 86_400) / 3600), "h");
 }
 
 /** The part of a time below a millisecond, in seconds, which a Date forgets: many runs are shorter than that. */
@@ -78,7 +80,8 @@ export const between = (start, end) =>
 export function agoText(at, now = Date.now()) {
   const seconds = (new Date(at).getTime() - now) / 1000;
   if (Math.abs(seconds) < 1) return "now";
-  const rough = spanText(Math.abs(seconds) < 60 ? Math.round(Math.abs(seconds)) : Math.abs(seconds)).replace(/ \d\d s$/, "");
+  const size = Math.abs(seconds);
+  const rough = size < 60 ? `${Math.round(size)} s` : spanText(size).replace(/ \d+ s$/, "");
   return seconds < 0 ? `${rough} ago` : `in ${rough}`;
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -9,9 +11,10 @@ import msgspec
 from workbell.model import state
 from workbell.model.ids import first_id_at, new_id
 from workbell.model.payload_fields import Field, read_fields
-from workbell.model.run import NewRun, Run, Status
+from workbell.model.run import FINAL, NewRun, Run, Status
 from workbell.model.run_page import Counted
-from workbell.stores.port import Filter, Store
+from workbell.stores.matching import matches_all
+from workbell.stores.port import Batch, Filter, Store
 from workbell.testing.contracts.making import KEEP, add, after, ids, request
 
 
@@ -38,6 +41,21 @@ def by_fields(store: Store, **wanted: Any) -> list[Run]:
 def finish(store: Store, *runs: Run) -> None:
     changes = [state.cancel(run, after(99), reason="-", keep=KEEP.other) for run in runs]
     assert len(store.apply(changes)) == len(runs)
+
+
+def _drawn(draw: random.Random, number: int, schedules: Sequence[str]) -> Run:
+    """A run that waits or has ended, like some of the others in this and that."""
+    status = draw.choice((Status.QUEUED, Status.QUEUED, Status.SCHEDULED, *FINAL, Status.SUCCEEDED))
+    fields: dict[str, Any] = {
+        "job": draw.choice(("a", "a", "a", "b", "c")),
+        "queue": draw.choice(("default", "default", "q")),
+        "tenant": draw.choice(("default", "default", "default", "b")),
+        "tag": draw.choice((None, "t", "t", "u")),
+        "schedule": draw.choice((None, *schedules)),
+    }
+    ended = {"finished_at": after(90), "remove_at": after(999)} if status.final else {}
+    text = f'{{"n":{number % 2}}}'
+    return made(number, status=status, user_id=number % 3, input_text=text, **fields, **ended).run
 
 
 class SearchingContract:
@@ -163,6 +181,38 @@ class SearchingContract:
             assert [run_id for page in pages for run_id in page] == [runs[place].id for place in reversed(places)]
             if wanted.fields:
                 assert len(pages) >= 4, "of forty runs, ten at a time"
+
+    def test_any_filter_means_the_same_to_every_store(self, store: Store) -> None:
+        """By whatever way the runs are found: listed, searched to the end in short looks, and counted."""
+        draw = random.Random(5)
+        schedules = [new_id(), new_id()]
+        every = [_drawn(draw, number, schedules) for number in range(60)]
+        store.load(Batch(lanes=list({run.lane for run in every}), runs=every))
+        for _ in range(60):
+            words: dict[str, Sequence[Any]] = {
+                "tenant": ("default", "default", None, "nobody"),
+                "status": ((), (), *((status,) for status in Status), (Status.QUEUED, Status.CANCELED)),
+                "job": (None, None, "a", "b"),
+                "queue": (None, None, "q"),
+                "tag": (None, None, "t", "u"),
+                "schedule": (None, None, *schedules),
+                "user_id": (None, None, 1),
+                "since": (None, None, after(20)),
+                "fields": ((), (), (Field("n", 1),)),
+            }
+            drawn: dict[str, Any] = {word: draw.choice(values) for word, values in words.items()}
+            wanted = Filter(**drawn, limit=draw.choice((3, 100)))
+            expected = sorted((run.id for run in every if matches_all(run, wanted)), reverse=True)
+            found, before = list[str](), None
+            while True:
+                page, before = store.search_runs(wanted._replace(before=before), scan=8)
+                found += ids(page)
+                if before is None:
+                    break
+            assert found == expected, wanted
+            assert store.count_runs(wanted) == Counted(len(expected), False), wanted
+            if not wanted.fields:
+                assert ids(store.list_runs(wanted)) == expected[: wanted.limit], wanted
 
     def test_the_last_page_has_nothing_behind_it(self, store: Store) -> None:
         runs = add(store, *[made(number) for number in range(4)])

@@ -1,4 +1,5 @@
 // A button that has the server do something: hidden from who may not, busy while it is done, telling what came of it.
+import { keepFocus } from "../focus.js";
 import { useMay } from "../session.js";
 import { html, useState } from "../ui.js";
 import { confirm } from "./dialog.js";
@@ -6,19 +7,24 @@ import { toast } from "./toasts.js";
 
 /**
  * `run` is async; what it returns, if it is a text, is shown as a message. `ask` ({title, text, action}) is a question
- * before it, for what cannot be taken back. `needs` is the scope.
+ * before it, for what cannot be taken back; or an async function that makes it. `needs` is the scope.
  */
 export function Action({ label, run, ask, needs = "operate", look = "", title, disabled = false }) {
   const may = useMay(needs);
   const [busy, setBusy] = useState(false);
   if (!may) return null;
   const act = async () => {
-    if (ask && !(await confirm(typeof ask === "function" ? await ask() : ask))) return;
+    if (busy) return;
     setBusy(true);
-    await attempt(run);
+    await attempt(async () => {
+      const question = typeof ask === "function" ? await ask() : ask;
+      return !question || (await confirm(question)) ? run() : null;
+    });
     setBusy(false);
+    keepFocus();
   };
-  return html`<button type="button" class=${look} title=${title} disabled=${busy || disabled} aria-busy=${busy} onClick=${act}>
+  // While it is busy it is not `disabled`: that would take the focus away from it.
+  return html`<button type="button" class=${look} title=${title} disabled=${disabled} aria-disabled=${busy} aria-busy=${busy} onClick=${act}>
     ${label}
   </button>`;
 }

@@ -8,6 +8,7 @@ import { Action } from "./action.js";
 import { Empty, Loading, Trouble } from "./page.js";
 import { Status } from "./status.js";
 import { Table } from "./table.js";
+import { countText } from "./value.js";
 
 const stateOf = (agent) => (!agent.enabled ? "disabled" : agent.alive ? "alive" : agent.seen_at ? "lost" : "scheduled");
 const SAID = { scheduled: "not seen yet", lost: "not heard of", disabled: "switched off" };
@@ -32,9 +33,9 @@ export function AgentTable() {
 }
 
 function Doing({ agent }) {
-  const { data } = usePoll("/runs", { target: agent.name, status: "running", limit: 20 });
-  if (!data) return "…";
-  return html`<${Link} to=${to(["runs"], { target: agent.name, status: "running" })}>${data.items.length ? `${data.items.length} running` : "nothing"}<//>`;
+  const { data, problem } = usePoll("/runs/count", { target: agent.name, status: "running" }, 5);
+  if (!data) return problem ? "–" : "…";
+  return html`<${Link} to=${to(["runs"], { target: agent.name, status: "running" })}>${data.count ? `${countText(data)} running` : "nothing"}<//>`;
 }
 
 function Switch({ agent, reload }) {

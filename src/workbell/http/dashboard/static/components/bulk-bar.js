@@ -1,19 +1,21 @@
 // What can be done with many runs: with those that are chosen, or with all that match the filter.
-import { api, part } from "../api.js";
+import { api, part, Problem } from "../api.js";
 import { go, to } from "../router.js";
 import { useMay } from "../session.js";
 import { html, useEffect, useState } from "../ui.js";
 import { Action } from "./action.js";
 import { countText } from "./value.js";
 
-const LIVE = new Set(["scheduled", "queued", "running"]);
+const LIVE = ["scheduled", "queued", "running"];
+const ENDED = ["succeeded", "failed", "canceled"];
 const AT_ONCE = 6; // requests in the air
 
 export function BulkBar({ chosen, clear, words, rows }) {
   if (!useMay("operate")) return null;
   const picked = rows.filter((run) => chosen.has(run.id));
-  const live = picked.filter((run) => LIVE.has(run.status));
-  const ended = picked.filter((run) => !LIVE.has(run.status));
+  const known = picked.filter((run) => !run.gone); // of the others it is not known how they stand now
+  const live = known.filter((run) => LIVE.includes(run.status));
+  const ended = known.filter((run) => ENDED.includes(run.status));
   return html`
     <div class="bulk" role="group" aria-label="Actions on many runs">
       ${
@@ -21,10 +23,10 @@ export function BulkBar({ chosen, clear, words, rows }) {
           ? html`
               <strong>${picked.length} chosen</strong>
               <${Action} label=${`Cancel ${live.length}`} disabled=${!live.length} look="danger"
-                ask=${{ title: `Cancel ${live.length} runs?`, text: "What has not started will not; what runs is asked to stop.", action: "Cancel them" }}
+                ask=${{ title: `Cancel ${runsText(live.length)}?`, text: "What has not started will not; what runs is asked to stop.", action: "Cancel them" }}
                 run=${() => each(live, "cancel", clear)} />
               <${Action} label=${`Retry ${ended.length}`} disabled=${!ended.length}
-                ask=${{ title: `Run ${ended.length} again?`, text: "Each becomes a new run with the same input.", action: "Run them again", calm: true }}
+                ask=${{ title: `Run ${runsText(ended.length)} again?`, text: "Each becomes a new run with the same input.", action: "Run them again", calm: true }}
                 run=${() => each(ended, "retry", clear)} />
               <button type="button" class="small quiet" onClick=${clear}>Choose none</button>
             `
@@ -33,6 +35,8 @@ export function BulkBar({ chosen, clear, words, rows }) {
     </div>
   `;
 }
+
+const runsText = (count) => `${count.toLocaleString("en")} ${count === 1 ? "run" : "runs"}`;
 
 async function each(runs, verb, clear) {
   let done = 0;
@@ -51,7 +55,7 @@ async function each(runs, verb, clear) {
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   clear();
   if (refused) throw new Error(`${done} of ${runs.length} done. ${refused.message}`);
-  return `${done} ${done === 1 ? "run" : "runs"}: ${verb === "cancel" ? "canceled" : "made again"}.`;
+  return `${runsText(done)}: ${verb === "cancel" ? "canceled" : "made again"}.`;
 }
 
 /** All that match, also those on other pages: a run of its own does it, and can be watched. */
@@ -67,20 +71,30 @@ function AllMatching({ words }) {
   if (!words.any || !count) return null;
   return html`
     <span>${countText(count)} match</span>
-    <${Bulk} action="cancel" label="Cancel all matching" words=${words} count=${count} />
-    <${Bulk} action="retry" label="Retry all matching" words=${words} count=${count} />
+    <${Bulk} action="cancel" label="Cancel all matching" words=${words} />
+    <${Bulk} action="retry" label="Retry all matching" words=${words} />
   `;
 }
 
-const CONSEQUENCE = {
-  cancel: "Of these, those that are live will be canceled. A run of its own does it, which you can watch and cancel.",
-  retry: "Of these, those that have ended are run again, each as a new run. A run of its own does it, which you can watch and cancel.",
+// What an action can be done to, what it means where the filter names no status, and what comes of it.
+const ACTIONS = {
+  cancel: { possible: LIVE, meant: LIVE, outcome: "will be canceled" },
+  retry: { possible: ENDED, meant: ["failed"], outcome: "will be run again, each as a new run" },
 };
 
-function Bulk({ action, label, words, count }) {
-  const ask = { title: `${label}?`, text: `${countText(count)} runs match. ${CONSEQUENCE[action]}`, action: label, calm: action === "retry" };
+function Bulk({ action, label, words }) {
+  const { possible, meant, outcome } = ACTIONS[action];
+  const wanted = words.query.status;
+  const status = wanted ? wanted.filter((name) => possible.includes(name)) : meant;
+  if (!status.length) return null;
+  const ask = async () => {
+    const found = await api.get("/runs/count", { ...words.query, status });
+    if (!found.count) throw new Problem(`No run that matches is ${status.join(", ")}.`);
+    const text = `${countText(found)} that are ${status.join(" or ")} ${outcome}. A run of its own does it, which you can watch and cancel.`;
+    return { title: `${label}?`, text, action: label, calm: action === "retry" };
+  };
   const run = async () => {
-    const made = await api.post("/bulk", { action, filter: words.topic });
+    const made = await api.post("/bulk", { action, filter: { ...words.topic, status } });
     go(to(["runs", made.id]));
   };
   return html`<${Action} label=${label} ask=${ask} run=${run} look=${action === "cancel" ? "small danger" : "small"} />`;

@@ -8,13 +8,16 @@ export async function copyText(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
+    const before = document.activeElement;
     const area = document.createElement("textarea");
     area.value = text;
     area.className = "visually-hidden";
-    document.body.append(area);
+    // While a dialog is open, nothing outside of it can be selected.
+    ([...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body).append(area);
     area.select();
     const done = document.execCommand("copy");
     area.remove();
+    before?.focus?.();
     return done;
   }
 }

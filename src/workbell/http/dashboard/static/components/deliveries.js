@@ -35,11 +35,6 @@ export function Deliveries({ endpoint }) {
 
 function Listed({ endpoint, data, status, reload, open }) {
   const events = useEventCounts(data.items.map((one) => one.event).filter(Boolean));
-  if (!data.items.length) {
-    if (status) return html`<${Empty}>No delivery has this status.<//>`;
-    const type = endpoint.patterns[0].replace(/\*+/g, "placed");
-    return html`<${Empty} code=${`workbell events emit ${type} '{"id": 7}'`}>Nothing was sent yet. Tell something that it hears of:<//>`;
-  }
   const columns = [
     { name: "Status", cell: (one) => html`<${DeliveryStatus} delivery=${one} />` },
     { name: "Event", look: "wide", cell: (one) => html`<${EventOf} id=${one.event} known=${events.get(one.event)} />` },
@@ -57,11 +52,17 @@ function Listed({ endpoint, data, status, reload, open }) {
     },
   ];
   return html`
-    <${Settled} found=${data.items}>
+    <${Settled} found=${data.items} empty=${html`<${Nothing} endpoint=${endpoint} status=${status} />`}>
       ${(rows) => html`<${Table} caption="Deliveries" columns=${columns} rows=${rows} rowClass=${(one) => (one.gone ? "gone" : "")} />`}
     <//>
     <${Pager} next=${data.next} />
   `;
+}
+
+function Nothing({ endpoint, status }) {
+  if (status) return html`<${Empty}>No delivery has this status.<//>`;
+  const type = endpoint.patterns[0].replace(/\*+/g, "placed");
+  return html`<${Empty} code=${`workbell events emit ${type} '{"id": 7}'`}>Nothing was sent yet. Tell something that it hears of:<//>`;
 }
 
 function EventOf({ id, known }) {

@@ -1,5 +1,6 @@
 // Dialogs: the browser's own <dialog>, which keeps the focus inside, closes with Escape and gives the focus back.
 import { shared } from "../store.js";
+import { giveBack } from "../focus.js";
 import { html, useEffect, useId, useRef, useState } from "../ui.js";
 
 /** A dialog that is open as long as it is rendered. `onClose` is called by Escape and by the button. */
@@ -10,9 +11,10 @@ export function Dialog({ title, onClose, children, wide = false }) {
     const dialog = element.current;
     const before = document.activeElement;
     dialog.showModal();
+    dialog.querySelector("form :is(input, select, textarea, button)")?.focus(); // else it would be on the cross
     return () => {
       dialog.close();
-      before?.focus?.();
+      giveBack(before);
     };
   }, []);
   const cancel = (event) => {

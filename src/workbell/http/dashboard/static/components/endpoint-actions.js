@@ -10,7 +10,7 @@ import { EditEndpoint } from "./endpoint-form.js";
 import { Replay } from "./endpoint-replay.js";
 import { Rotate } from "./endpoint-secret.js";
 import { Field } from "./field.js";
-import { Trouble } from "./page.js";
+import { SubmitFoot, useSubmit } from "./submit.js";
 import { toast } from "./toasts.js";
 
 export const pathOf = (endpoint) => `/webhooks/${part(endpoint.id)}`;
@@ -53,31 +53,21 @@ export function Enable({ endpoint, reload, look = "" }) {
 function Disable({ endpoint, reload }) {
   const [open, setOpen] = useState(false);
   const [reason, setReason] = useState("disabled by hand");
-  const [problem, setProblem] = useState(null);
-  const disable = async (event) => {
-    event.preventDefault();
-    try {
-      await api.post(`${pathOf(endpoint)}/disable`, { reason });
-      setOpen(false);
-      await reload();
-      toast("Disabled: nothing more is sent.");
-    } catch (found) {
-      setProblem(found);
-    }
-  };
+  const { send, busy, problem } = useSubmit(async () => {
+    await api.post(`${pathOf(endpoint)}/disable`, { reason });
+    setOpen(false);
+    toast("Disabled: nothing more is sent.");
+    await reload();
+  });
   return html`
     <${Action} label="Disable" run=${async () => setOpen(true)} />
     ${
       open &&
       html`<${Dialog} title="Disable this endpoint?" onClose=${() => setOpen(false)}>
-        <form class="form" onSubmit=${disable}>
+        <form class="form" onSubmit=${send}>
           <p>Nothing more is sent. What it would have heard of is noted, and can be sent later.</p>
           <${Field} label="Why" value=${reason} onChange=${setReason} required maxlength="500" hint="Whoever looks here later reads it." />
-          <${Trouble} problem=${problem} />
-          <div class="dialog-foot">
-            <button type="button" onClick=${() => setOpen(false)}>No, leave it</button>
-            <button type="submit" class="danger">Disable it</button>
-          </div>
+          <${SubmitFoot} label="Disable it" look="danger" busy=${busy} problem=${problem} close=${() => setOpen(false)} />
         </form>
       <//>`
     }

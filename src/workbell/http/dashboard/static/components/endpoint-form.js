@@ -5,7 +5,7 @@ import { Action } from "./action.js";
 import { Dialog } from "./dialog.js";
 import { ShownOnce } from "./endpoint-secret.js";
 import { Area, Field } from "./field.js";
-import { Trouble } from "./page.js";
+import { SubmitFoot, useSubmit } from "./submit.js";
 import { toast } from "./toasts.js";
 
 const NEW = { url: "", patterns: [], description: "", rate: null, concurrency: null, timeout: null, header_names: [] };
@@ -40,20 +40,11 @@ export function EditEndpoint({ endpoint, done }) {
 
 function Form({ title, submit, endpoint, save, close }) {
   const [words, setWords] = useState(textsOf(endpoint));
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
   const field = (name) => ({ value: words[name], onChange: (text) => setWords({ ...words, [name]: text }) });
-  const send = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      await save(settingsOf(words));
-      close();
-    } catch (found) {
-      setProblem(found);
-      setBusy(false);
-    }
-  };
+  const { send, busy, problem } = useSubmit(async () => {
+    await save(settingsOf(words));
+    close();
+  });
   const names = endpoint.header_names?.join(", ");
   return html`
     <${Dialog} title=${title} onClose=${close}>
@@ -68,11 +59,7 @@ function Form({ title, submit, endpoint, save, close }) {
         </div>
         <${Area} label="Headers" ...${field("headers")} rows=${2} placeholder="Authorization: Bearer …"
           hint=${names ? `Sent now: ${names}. Leave this empty to keep them; what is written here takes the place of all.` : "Sent along, one a line, as Name: value. Their values are never shown again."} />
-        <${Trouble} problem=${problem} />
-        <div class="dialog-foot">
-          <button type="button" onClick=${close}>No, leave it</button>
-          <button type="submit" class="primary" disabled=${busy}>${submit}</button>
-        </div>
+        <${SubmitFoot} label=${submit} busy=${busy} problem=${problem} close=${close} />
       </form>
     <//>
   `;

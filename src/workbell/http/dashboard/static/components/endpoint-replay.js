@@ -1,12 +1,12 @@
 // Sending again what an endpoint did not get since a time.
-import { api, part } from "../api.js";
+import { api, part, Problem } from "../api.js";
 import { zone } from "../preferences.js";
 import { Time, zoneName } from "../times.js";
 import { html, useState } from "../ui.js";
 import { Action } from "./action.js";
 import { Dialog } from "./dialog.js";
 import { Field } from "./field.js";
-import { Trouble } from "./page.js";
+import { SubmitFoot, useSubmit } from "./submit.js";
 import { toast } from "./toasts.js";
 
 const DAY = 86_400_000;
@@ -23,36 +23,24 @@ export function Replay({ endpoint, since, label = "Replay …", enable = false, 
 function Form({ endpoint, since, enable, done, close }) {
   const choice = zone.use();
   const [text, setText] = useState(() => fieldText(since ? new Date(since) : new Date(Date.now() - DAY), choice));
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
   const at = new Date(choice === "utc" ? `${text}Z` : text);
   const known = !Number.isNaN(at.getTime());
-  const send = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const path = `/webhooks/${part(endpoint.id)}`;
-      if (enable) await api.post(`${path}/enable`);
-      const { items } = await api.post(`${path}/replay`, { since: at.toISOString() });
-      close();
-      done();
-      toast(items.length ? `${items.length} ${items.length === 1 ? "event is" : "events are"} sent again.` : "Nothing was left out since then: nothing is sent again.");
-    } catch (found) {
-      setProblem(found);
-      setBusy(false);
-    }
-  };
+  const { send, busy, problem } = useSubmit(async () => {
+    if (!known) throw new Problem("Since: say a day and a time.");
+    const path = `/webhooks/${part(endpoint.id)}`;
+    if (enable) await api.post(`${path}/enable`);
+    const { items } = await api.post(`${path}/replay`, { since: at.toISOString() });
+    close();
+    done();
+    toast(items.length ? `${items.length} ${items.length === 1 ? "event is" : "events are"} sent again.` : "Nothing was left out since then: nothing is sent again.");
+  });
   return html`
     <${Dialog} title="Send again what was not delivered?" onClose=${close}>
       <form class="form" onSubmit=${send}>
         <p>Every event since then whose delivery failed or was canceled, or that came while the endpoint was disabled, is sent once more.</p>
         <${Field} label=${`Since (${zoneName(choice, known ? at : new Date())})`} type="datetime-local" step="1" required value=${text} onChange=${setText}
           hint=${known && html`<${Time} at=${at.toISOString()} ago />`} />
-        <${Trouble} problem=${problem} />
-        <div class="dialog-foot">
-          <button type="button" onClick=${close}>No, leave it</button>
-          <button type="submit" class="primary" disabled=${busy || !known}>${enable ? "Enable and send" : "Send again"}</button>
-        </div>
+        <${SubmitFoot} label=${enable ? "Enable and send" : "Send again"} busy=${busy} problem=${problem} close=${close} />
       </form>
     <//>
   `;

@@ -4,15 +4,14 @@ import { html, useState } from "../ui.js";
 import { Action } from "./action.js";
 import { Dialog } from "./dialog.js";
 import { Choice } from "./field.js";
-import { Trouble } from "./page.js";
-import { Block } from "./value.js";
+import { Secret } from "./secret.js";
+import { SubmitFoot, useSubmit } from "./submit.js";
 
 /** A new secret: this once. It lives in this dialog alone, and is gone when that closes. */
 export function ShownOnce({ secret, close }) {
   return html`
     <${Dialog} title="The secret of this endpoint" onClose=${close}>
-      <p class="notice">This is the only time that it is shown. Copy it now, and keep it where the receiver can read it.</p>
-      <${Block} text=${secret} name="Secret" />
+      <${Secret} text=${secret} name="Secret" />
       <p class="faint">Every delivery is signed with it, as Standard Webhooks says: the receiver checks the header
         ${" "}<code>webhook-signature</code> before it believes what it is sent.</p>
       <div class="dialog-foot"><button type="button" class="primary" onClick=${close}>I have kept it</button></div>
@@ -27,31 +26,21 @@ export function Rotate({ endpoint, done }) {
   const [open, setOpen] = useState(false);
   const [overlap, setOverlap] = useState("86400");
   const [secret, setSecret] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const rotate = async (event) => {
-    event.preventDefault();
-    try {
-      const made = await api.post(`/webhooks/${part(endpoint.id)}/rotate`, { overlap: Number(overlap) });
-      setOpen(false);
-      setSecret(made.secret);
-      done();
-    } catch (found) {
-      setProblem(found);
-    }
-  };
+  const { send, busy, problem } = useSubmit(async () => {
+    const made = await api.post(`/webhooks/${part(endpoint.id)}/rotate`, { overlap: Number(overlap) });
+    setOpen(false);
+    setSecret(made.secret);
+    await done();
+  });
   return html`
     <${Action} label="Rotate secret" run=${async () => setOpen(true)} />
     ${
       open &&
       html`<${Dialog} title="Give it another secret?" onClose=${() => setOpen(false)}>
-        <form class="form" onSubmit=${rotate}>
+        <form class="form" onSubmit=${send}>
           <p>A new secret is made and shown once. For a while both sign every delivery, so that the receiver can change over without refusing any.</p>
           <${Choice} label="The old one signs as well" value=${overlap} onChange=${setOverlap} options=${OVERLAPS} />
-          <${Trouble} problem=${problem} />
-          <div class="dialog-foot">
-            <button type="button" onClick=${() => setOpen(false)}>No, leave it</button>
-            <button type="submit" class="danger">Make another secret</button>
-          </div>
+          <${SubmitFoot} label="Make another secret" look="danger" busy=${busy} problem=${problem} close=${() => setOpen(false)} />
         </form>
       <//>`
     }

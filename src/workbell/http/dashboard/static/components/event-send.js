@@ -7,7 +7,7 @@ import { Action } from "./action.js";
 import { Dialog } from "./dialog.js";
 import { Area, Field } from "./field.js";
 import { WhoHears } from "./hearers.js";
-import { Trouble } from "./page.js";
+import { SubmitFoot, useSubmit } from "./submit.js";
 
 /** The button and its dialog; `like` is an event whose words are taken over. */
 export function SendEvent({ label = "Send a test event", like }) {
@@ -23,20 +23,11 @@ function Form({ like, close }) {
   const [data, setData] = useState(like ? pretty(like.data) : '{"id": 7}');
   const [subject, setSubject] = useState(like?.subject ?? "");
   const [key, setKey] = useState("");
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
-  const send = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const told = await api.post("/events", { type, data: read(data), subject: subject || null, key: key || null });
-      close();
-      go(to(["events", told.id]));
-    } catch (found) {
-      setProblem(found);
-      setBusy(false);
-    }
-  };
+  const { send, busy, problem } = useSubmit(async () => {
+    const told = await api.post("/events", { type, data: read(data), subject: subject || null, key: key || null });
+    close();
+    go(to(["events", told.id]));
+  });
   return html`
     <${Dialog} title="Send a test event" onClose=${close}>
       <form class="form" onSubmit=${send}>
@@ -49,11 +40,7 @@ function Form({ like, close }) {
           <${Field} label="Key" value=${key} onChange=${setKey} hint="Of events with one key there is one." />
         </div>
         <div aria-live="polite"><${WhoHears} type=${type} /></div>
-        <${Trouble} problem=${problem} />
-        <div class="dialog-foot">
-          <button type="button" onClick=${close}>No, leave it</button>
-          <button type="submit" class="primary" disabled=${busy}>Send it</button>
-        </div>
+        <${SubmitFoot} label="Send it" busy=${busy} problem=${problem} close=${close} />
       </form>
     <//>
   `;

@@ -31,7 +31,8 @@ export const SystemMark = () => html`<span class="mark" title="Told by Workbell 
 
 function Matched({ event, count }) {
   if (!event.fanned_out_at) return html`<span class="faint" title="It was not held against the triggers and endpoints yet">not yet</span>`;
-  if (!count) return html`<span class="faint">…</span>`;
+  if (count === undefined) return html`<span class="faint">…</span>`;
+  if (count === null) return html`<span class="faint">–</span>`;
   if (!count.count) return html`<span class="faint">nothing</span>`;
   const left = count.count - count.started;
   return html`${count.count}${count.capped ? "+" : ""}${left > 0 && html` <span class="faint">(${left} not started)</span>`}`;

@@ -28,18 +28,19 @@ export function Area({ label, value, onChange, hint, wrong, rows = 6, ...rest })
 }
 
 /** One of several; `options` are texts or [value, text]. */
-export function Choice({ label, value, onChange, options, hint, ...rest }) {
+export function Choice({ label, value, onChange, options, hint, wrong, ...rest }) {
   const name = useId();
   return html`
     <div class="field">
       <label for=${name}>${label}</label>
-      <select id=${name} value=${value} onChange=${(event) => onChange(event.target.value)} aria-describedby="${name}-hint" ...${rest}>
+      <select id=${name} value=${value} onChange=${(event) => onChange(event.target.value)}
+        aria-describedby="${name}-hint" aria-invalid=${wrong ? "true" : undefined} ...${rest}>
         ${options.map((one) => {
           const [known, text] = Array.isArray(one) ? one : [one, one];
           return html`<option key=${known} value=${known} selected=${known === value}>${text}</option>`;
         })}
       </select>
-      <${Notes} name=${name} hint=${hint} />
+      <${Notes} name=${name} hint=${hint} wrong=${wrong} />
     </div>
   `;
 }

@@ -1,11 +1,13 @@
 // Make a token; its text is shown this once.
 import { api } from "../api.js";
+import { toFirstWrong } from "../focus.js";
+import { parse } from "../json.js";
 import { useSession } from "../session.js";
 import { html, useState } from "../ui.js";
-import { attempt } from "./action.js";
 import { Dialog } from "./dialog.js";
 import { Check, Choice, Field } from "./field.js";
 import { Secret } from "./secret.js";
+import { SubmitFoot, useSubmit } from "./submit.js";
 
 const SCOPES = [
   ["read", "read: see everything, change nothing"],
@@ -25,16 +27,13 @@ export function NewToken({ close, reload }) {
   const [every, setEvery] = useState(false);
   const [text, setText] = useState(null);
   const toggle = (scope) => (on) => setScopes(on ? [...scopes, scope] : scopes.filter((one) => one !== scope));
-  const wrong = user && !/^\d{1,15}$/.test(user) ? "A whole number, such as 7." : null;
-  const make = (event) => {
-    event.preventDefault();
-    if (wrong) return;
-    attempt(async () => {
-      const body = { name, scopes, user_id: user ? Number(user) : null, expires: expires ? Number(expires) : null, every_tenant: every };
-      setText((await api.post("/tokens", body)).token);
-      await reload();
-    });
-  };
+  const wrong = user && !/^(0|[1-9]\d{0,18})$/.test(user) ? "A whole number, such as 7." : null;
+  const { send, busy, problem } = useSubmit(async (event) => {
+    if (wrong) return toFirstWrong(event.target);
+    const body = { name, scopes, user_id: user ? parse(user) : null, expires: expires ? Number(expires) : null, every_tenant: every };
+    setText((await api.post("/tokens", body)).token);
+    return reload();
+  });
   if (text) {
     return html`<${Dialog} title="The new token" onClose=${close}>
       <${Secret} text=${text} name="Token" />
@@ -43,7 +42,7 @@ export function NewToken({ close, reload }) {
   }
   return html`
     <${Dialog} title="New token" onClose=${close}>
-      <form class="form" onSubmit=${make} noValidate>
+      <form class="form" onSubmit=${send} noValidate>
         <${Field} label="Name" value=${name} onChange=${setName} hint="Who will use it; the audit log shows it." maxlength="200" />
         <fieldset class="form"><legend>It may</legend>
           ${SCOPES.map(([scope, label]) => html`<${Check} key=${scope} label=${label} checked=${scopes.includes(scope)} onChange=${toggle(scope)} />`)}
@@ -51,7 +50,7 @@ export function NewToken({ close, reload }) {
         <${Choice} label="It ends" value=${expires} onChange=${setExpires} options=${ENDS} />
         <${Field} label="Person" value=${user} onChange=${setUser} wrong=${wrong} hint="Whose notifications it may read; may be empty." inputmode="numeric" />
         ${everything && html`<${Check} label="For every tenant" checked=${every} onChange=${setEvery} />`}
-        <div class="dialog-foot"><button type="submit" class="primary">Make it</button></div>
+        <${SubmitFoot} label="Make it" busy=${busy} problem=${problem} />
       </form>
     <//>
   `;

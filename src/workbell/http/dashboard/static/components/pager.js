@@ -1,12 +1,11 @@
 // Pages by cursor: forward, and back to the first. The cursor stands in the address, so Back works.
-import { currentQuery, go, Link, to, useLocation } from "../router.js";
+import { currentQuery, go, Link, to, useLocation, wordsOf } from "../router.js";
 import { html } from "../ui.js";
 
 /** `next` is the cursor that the API gave, or null; `name` its word in the address; `first` and `further` the labels. */
 export function Pager({ next, name = "before", first = "« Newest", further = "Older »" }) {
   const { parts, query } = useLocation();
-  const words = Object.fromEntries(query);
-  const { [name]: here, ...others } = words;
+  const { [name]: here, ...others } = wordsOf(query);
   if (!next && !here) return null;
   return html`
     <nav class="pager" aria-label="Pages">
@@ -18,6 +17,5 @@ export function Pager({ next, name = "before", first = "« Newest", further = "O
 
 /** Set words of the address's query; an empty value takes a word away. */
 export function setQuery(parts, changes, options) {
-  const words = Object.fromEntries(currentQuery());
-  go(to(parts, { ...words, ...changes }), options);
+  go(to(parts, { ...wordsOf(currentQuery()), ...changes }), options);
 }

@@ -1,6 +1,6 @@
-// The input of every run of a schedule: as a form where the job's arguments are known, and as JSON always.
+// The input of runs: as a form where the job's arguments are known, and as JSON always.
 import { parse, pretty, stringify } from "../json.js";
-import { html } from "../ui.js";
+import { html, useState } from "../ui.js";
 import { Area, Check } from "./field.js";
 import { inputOf, SchemaFields, textsOf } from "./schema-form.js";
 
@@ -10,7 +10,8 @@ const sorted = (input) => stringify(Object.entries(input).sort(([one], [other]) 
 /** The state of the field for an input; one that the form could not give back exactly as it was is shown as JSON. */
 export function payloadOf(schema, input) {
   const texts = textsOf(schema, input);
-  const exact = hasFields(schema) && sorted(given(schema, texts).input ?? {}) === sorted(input);
+  const held = hasFields(schema) ? [given(schema, texts).input, inputOf(schema, texts).input] : [];
+  const exact = held.some((one) => one && sorted(one) === sorted(input));
   const begun = hasFields(schema) && Object.keys(input).length === 0;
   return { raw: !exact && !begun, texts, text: pretty(input) };
 }
@@ -30,16 +31,21 @@ export function readPayload(schema, state) {
   }
 }
 
+/** `state` and `change(state)` are the form's, as `payloadOf` begins it; `wrong` is what `readPayload` found. */
 export function PayloadField({ schema, state, change, wrong = {} }) {
+  const [stays, setStays] = useState(null); // why it cannot be shown the other way; in a list, so that the same again draws the box anew
   const toggle = (raw) => {
     const found = state.raw ? readPayload(schema, state) : given(schema, state.texts);
-    if (!found.input) return;
+    if (!found.input) return setStays([Object.entries(found.wrong).map(([name, text]) => `${name} ${text}`.trim()).join(" ")]);
     const next = payloadOf(schema, found.input);
     // Back to the form only if it can hold all that was written.
-    if (raw || !next.raw) change({ ...next, raw });
+    if (!raw && next.raw) return setStays(["The form cannot hold all of this, so it stays JSON."]);
+    setStays(null);
+    return change({ ...next, raw });
   };
   return html`
     ${hasFields(schema) && html`<${Check} label="Edit as JSON" checked=${state.raw} onChange=${toggle} />`}
+    ${stays && html`<p class="wrong" role="alert">${stays}</p>`}
     ${
       state.raw || !hasFields(schema)
         ? html`<${Area} label="Input as JSON" value=${state.text} onChange=${(text) => change({ ...state, text })} wrong=${wrong[""]} hint="The arguments by name." rows=${5} />`

@@ -5,8 +5,8 @@ import { html } from "../ui.js";
 export function Progress({ progress }) {
   if (!progress) return null;
   const { done, total, message } = progress;
-  if (!total) return html`<span class="progress-note">${message ?? `${done ?? ""}`}</span>`;
-  const share = Math.min(100, Math.round((100 * (done ?? 0)) / total));
+  if (!total) return html`<span class="progress-note">${message || `${done ?? ""}`}</span>`;
+  const share = Math.min(100, Math.round((100 * Number(done ?? 0)) / Number(total))); // they may be very large
   const text = `${share} %${message ? ` · ${message}` : ""}`;
   return html`
     <span class="progress">

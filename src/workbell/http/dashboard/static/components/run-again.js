@@ -1,14 +1,13 @@
 // The same job once more, with an input that can be changed first.
 import { api, part, Problem } from "../api.js";
-import { stringify } from "../json.js";
 import { usePoll } from "../poll.js";
 import { go, to } from "../router.js";
 import { useMay } from "../session.js";
-import { html, useRef, useState } from "../ui.js";
+import { html, useState } from "../ui.js";
 import { Dialog } from "./dialog.js";
 import { Field } from "./field.js";
-import { Loading, Trouble } from "./page.js";
-import { inputOf, InputForm, textsOf } from "./schema-form.js";
+import { InputForm } from "./input-form.js";
+import { Loading } from "./page.js";
 import { toast } from "./toasts.js";
 
 /** What POST /runs needs for such a run again. Not its key: that would lead back to this run. */
@@ -32,29 +31,20 @@ export function RunAgain({ run }) {
 function Again({ run, close }) {
   const { data: job, problem: unknown } = usePoll(`/jobs/${part(run.job)}`, {}, 0);
   const [options, setOptions] = useState({ delay: "", queue: run.queue, priority: String(run.priority) });
-  const [problem, setProblem] = useState(null);
-  const busy = useRef(false);
   const set = (name) => (text) => setOptions({ ...options, [name]: text });
 
   const send = async (input) => {
-    if (busy.current) return;
-    busy.current = true;
-    try {
-      const made = await api.post("/runs", { ...orderOf(run), input, ...chosen(options) });
-      close();
-      go(to(["runs", made.id]));
-      toast("This is the new run.");
-    } catch (refused) {
-      setProblem(refused);
-    }
-    busy.current = false;
+    const made = await api.post("/runs", { ...orderOf(run), input, ...chosen(options) });
+    close();
+    go(to(["runs", made.id]));
+    toast("This is the new run.");
   };
 
   return html`
     <${Dialog} title=${`Run ${run.job} again`} onClose=${close} wide>
       ${
         job || unknown
-          ? html`<${InputForm} schema=${fits(job?.input_schema, run.input) ? job.input_schema : null} input=${run.input} submit="Run it" onSubmit=${send}>
+          ? html`<${InputForm} schema=${job?.input_schema ?? null} input=${run.input} submit="Run it" onSubmit=${send}>
               <details>
                 <summary>When and where</summary>
                 <div class="form-columns">
@@ -63,7 +53,6 @@ function Again({ run, close }) {
                   <${Field} label="Priority" value=${options.priority} onChange=${set("priority")} hint="From -100 to 100; higher runs first." inputmode="numeric" />
                 </div>
               </details>
-              <${Trouble} problem=${problem} />
             <//>`
           : html`<${Loading} />`
       }
@@ -84,11 +73,4 @@ function numberOf(name, text) {
   const number = Number(text);
   if (Number.isNaN(number)) throw new Problem(`${name}: ${text} is no number.`);
   return number;
-}
-
-/** Whether the form can hold this input without losing anything of it: a null, or an argument that it does not know. */
-function fits(schema, input) {
-  if (!schema) return false;
-  const held = inputOf(schema, textsOf(schema, input)).input;
-  return held !== undefined && Object.entries(input).every(([name, value]) => stringify(held[name]) === stringify(value));
 }

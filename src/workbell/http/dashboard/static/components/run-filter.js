@@ -1,14 +1,20 @@
 // The filter of runs. What is chosen stands in the address, in the words of GET /runs, so a link to it can be shared.
 import { Problem } from "../api.js";
+import { parse } from "../json.js";
 import { usePoll } from "../poll.js";
+import { zone } from "../preferences.js";
 import { go, to, useLocation } from "../router.js";
-import { html, useEffect, useState } from "../ui.js";
-import { Choice, Field } from "./field.js";
+import { html } from "../ui.js";
+import { Choice } from "./field.js";
+import { toast } from "./toasts.js";
+import { Typed } from "./typed.js";
 
 export const STATUSES = ["scheduled", "queued", "running", "succeeded", "failed", "canceled"];
 const NAMES = ["job", "queue", "tag", "schedule", "target", "event", "since", "until"];
-const MORE = ["queue", "tag", "schedule", "user_id", "target", "event", "since", "until"];
+const OTHERS = ["queue", "tag", "schedule", "user_id", "target", "event"];
+const TIMES = ["since", "until"];
 const FIELD = "input.";
+const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?\s*(Z|[+-]\d\d:?\d\d)?$/i;
 
 /**
  * The filter of an address: `{words: {query, topic, any}, problem}`: in the words of GET /runs, in those of the topic
@@ -26,16 +32,16 @@ export function filterOf(query) {
   if (user) {
     if (!/^\d+$/.test(user)) return { words: {}, problem: new Problem(`user: ${user} is no whole number.`) };
     words.user_id = user;
-    topic.user_id = Number(user);
+    topic.user_id = parse(user.replace(/^0+(?=.)/, "")); // to the last digit: a bulk action is about these runs, too
   }
   for (const [name, text] of query) {
     if (!name.startsWith(FIELD) || name.length === FIELD.length) continue;
     words[name] = text;
     topic.input = { ...topic.input, [name.slice(FIELD.length)]: plain(text) };
   }
-  for (const name of ["since", "until"]) {
-    if (words[name] && Number.isNaN(Date.parse(words[name]))) {
-      return { words: {}, problem: new Problem(`${name}: ${words[name]} is no time such as 2026-11-16T09:00:00Z.`) };
+  for (const name of TIMES) {
+    if (words[name] && !(TIME.exec(words[name])?.[3] && Date.parse(words[name]))) {
+      return { words: {}, problem: new Problem(`${name}: ${words[name]} is no time with its zone, such as 2026-11-16T09:00:00Z.`) };
     }
   }
   return { words: { query: words, topic, any: Object.keys(words).length > 0 }, problem: null };
@@ -44,7 +50,7 @@ export function filterOf(query) {
 /** As the API reads it: a JSON value if it is one, else a text. */
 function plain(text) {
   try {
-    const value = JSON.parse(text);
+    const value = parse(text);
     return value === null || typeof value !== "object" ? value : text;
   } catch {
     return text;
@@ -59,7 +65,7 @@ export function RunFilter() {
   const set = (changes) => go(to(parts, { ...words, status: statuses, ...changes }));
   const toggle = (one) => set({ status: statuses.includes(one) ? statuses.filter((other) => other !== one) : [...statuses, one] });
   const fields = Object.keys(words).filter((name) => name.startsWith(FIELD));
-  const hidden = MORE.some((name) => words[name]) || fields.length > 0;
+  const hidden = [...OTHERS, ...TIMES].some((name) => words[name]) || fields.length > 0;
   const names = (jobs?.items ?? []).map((job) => job.name);
   return html`
     <form class="filter" role="search" aria-label="Filter of runs" onSubmit=${(event) => event.preventDefault()}>
@@ -76,26 +82,28 @@ export function RunFilter() {
       <details open=${hidden}>
         <summary>More filters</summary>
         <div class="filter-row">
-          ${["queue", "tag", "schedule", "user_id", "target", "event"].map((name) => html`<${Typed} key=${name} label=${name === "user_id" ? "User" : name} value=${words[name] ?? ""} onDone=${(text) => set({ [name]: text })} />`)}
-          ${["since", "until"].map((name) => html`<${Typed} key=${name} label=${name} value=${words[name] ?? ""} placeholder="2026-11-16T09:00:00Z" onDone=${(text) => set({ [name]: text })} />`)}
+          ${OTHERS.map((name) => html`<${Typed} key=${name} label=${name === "user_id" ? "User" : name} value=${words[name] ?? ""} onDone=${(text) => set({ [name]: text })} />`)}
+          ${TIMES.map((name) => html`<${Typed} key=${name} label=${name} value=${words[name] ?? ""} placeholder="2026-11-16 09:00" onDone=${(text) => set({ [name]: withZone(text) })} />`)}
         </div>
       </details>
     </form>
   `;
 }
 
-const fieldText = (words, fields) => fields.map((name) => `${name.slice(FIELD.length)}=${words[name]}`).join(" ");
-
-function fieldWords(text) {
-  const found = text.trim().match(/^([^=\s]+)=(.*)$/);
-  return found ? { [`${FIELD}${found[1]}`]: found[2] } : {};
+/** A time that somebody typed, with a zone: without one it is meant by the clock that the page shows. */
+function withZone(text) {
+  const [, date, clock = "00:00", offset] = TIME.exec(text) ?? [];
+  if (!date || offset) return text;
+  const at = new Date(`${date}T${clock}${zone.get() === "utc" ? "Z" : ""}`);
+  return Number.isNaN(at.getTime()) ? text : at.toISOString();
 }
 
-/** A text that counts once Enter is pressed or the field is left, not at every letter. */
-function Typed({ label, value, onDone, placeholder }) {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  const done = () => text !== value && onDone(text.trim());
-  return html`<${Field} label=${label} value=${text} onChange=${setText} placeholder=${placeholder}
-    onBlur=${done} onKeyDown=${(event) => event.key === "Enter" && done()} />`;
+const AND = " & ";
+const fieldText = (words, fields) => fields.map((name) => `${name.slice(FIELD.length)}=${words[name]}`).join(AND);
+
+/** The words of `customer.id=42 & paid=true`. What cannot be read is told, and filters nothing. */
+function fieldWords(text) {
+  const found = text.trim().split(/\s+&\s+(?=[^=\s]+=)/).map((one) => one.match(/^([^=\s]+)=(.*)$/));
+  if (text.trim() && !found.every(Boolean)) toast("Input field: write its path and its value, such as customer.id=42.", { bad: true });
+  return Object.fromEntries(found.filter(Boolean).map(([, name, value]) => [`${FIELD}${name}`, value]));
 }

@@ -16,6 +16,8 @@ export function RunLog({ run, logs }) {
   const [text, setText] = useState("");
   const [most, setMost] = useState(PAGE);
   const [older, setOlder] = useState([]);
+  // After a new connection the log may begin later: then what was before its old beginning does not join on to it.
+  useEffect(() => setOlder([]), [logs[0] && `${logs[0].attempt}:${logs[0].line}`]);
   const all = older.length ? [...older, ...logs] : logs;
   const wanted = text.toLowerCase();
   const matching = least || wanted ? all.filter((line) => !isBelow(line, least) && line.message.toLowerCase().includes(wanted)) : all;

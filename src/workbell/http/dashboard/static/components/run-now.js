@@ -1,11 +1,10 @@
 // Running a job by hand: a form made from its handler's signature, and the options of an enqueue.
 import { api } from "../api.js";
 import { go, Link, to } from "../router.js";
-import { html, useRef, useState } from "../ui.js";
+import { html, useState } from "../ui.js";
 import { Dialog } from "./dialog.js";
 import { Field } from "./field.js";
-import { Trouble } from "./page.js";
-import { InputForm } from "./schema-form.js";
+import { InputForm } from "./input-form.js";
 
 const NONE = { delay: "", queue: "", priority: "", key: "", tag: "" };
 
@@ -13,30 +12,19 @@ const NONE = { delay: "", queue: "", priority: "", key: "", tag: "" };
 export function RunNow({ job, onClose }) {
   const [options, setOptions] = useState(NONE);
   const [wrong, setWrong] = useState({});
-  const [problem, setProblem] = useState(null);
-  const sending = useRef(false); // a second click must not make a second run
 
   const send = async (input) => {
     const found = optionsOf(options);
     setWrong(found.wrong);
-    if (Object.keys(found.wrong).length || sending.current) return;
-    sending.current = true;
-    setProblem(null);
-    try {
-      const made = await api.post("/runs", { job: job.name, input, ...found.options });
-      go(to(["runs", made.id]));
-    } catch (refused) {
-      setProblem(refused);
-    } finally {
-      sending.current = false;
-    }
+    if (Object.keys(found.wrong).length) return;
+    const made = await api.post("/runs", { job: job.name, input, ...found.options });
+    go(to(["runs", made.id]));
   };
   return html`
     <${Dialog} title=${`Run ${job.name}`} onClose=${onClose}>
       ${job.on.length > 0 && html`<p class="faint">Events start it. If it takes the event, only one can: <${Link} to=${to(["events"])}>send one<//>.</p>`}
       <${InputForm} schema=${job.input_schema} submit="Run now" onSubmit=${send}>
         <${Options} job=${job} options=${options} change=${setOptions} wrong=${wrong} />
-        <${Trouble} problem=${problem} />
       <//>
     <//>
   `;

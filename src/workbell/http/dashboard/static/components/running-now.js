@@ -11,8 +11,7 @@ const SHOWN = 10;
 
 export function RunningNow() {
   const { rows, problem } = useLive("runs", { status: "running", limit: SHOWN });
-  if (problem) return html`<${Trouble} problem=${problem} />`;
-  if (!rows) return html`<${Loading} />`;
+  if (!rows) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`;
   if (!rows.size) return html`<${Empty}>Nothing runs at this moment.<//>`;
   const oldest = [...rows.values()].sort((one, other) => (one.started_at < other.started_at ? -1 : 1));
   return html`

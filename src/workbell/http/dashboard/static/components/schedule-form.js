@@ -1,13 +1,15 @@
 // The form of a schedule, with a preview of its ticks that follows what is typed.
 import { zoneName } from "../times.js";
+import { toFirstWrong } from "../focus.js";
 import { zone } from "../preferences.js";
 import { html, useMemo, useState } from "../ui.js";
 import { Check, Choice, Field } from "./field.js";
-import { Section, Trouble } from "./page.js";
+import { Section } from "./page.js";
 import { PayloadField, payloadOf, readPayload } from "./payload-field.js";
 import { bodyOf, formOf, newForm, timingOf } from "./schedule-body.js";
 import { SchedulePreview } from "./schedule-preview.js";
 import { CATCH_UP, OUTSIDE, OVERLAP } from "./schedule-words.js";
+import { SubmitFoot, useSubmit } from "./submit.js";
 
 const KINDS = [["cron", "by a cron expression"], ["interval", "every so often"], ["once", "once, at a time"]];
 const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((one) => one !== "UTC")];
@@ -20,8 +22,6 @@ export function ScheduleForm({ schedule = null, jobs, save, cancel, children }) 
   const schema = schemaOf(form.job);
   const [payload, setPayload] = useState(() => payloadOf(schema, schedule?.payload ?? {}));
   const [wrong, setWrong] = useState({});
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
   const set = (word) => (value) => setForm((before) => ({ ...before, [word]: value }));
   const timing = timingOf(form, schedule, choice);
 
@@ -30,22 +30,17 @@ export function ScheduleForm({ schedule = null, jobs, save, cancel, children }) 
     if (input) setPayload(payloadOf(schemaOf(name), input));
     set("job")(name);
   };
-  const send = async (event) => {
-    event.preventDefault();
+  const { send, busy, problem } = useSubmit(async (event) => {
     const input = readPayload(schema, payload);
     const { body, wrong: found = {} } = bodyOf(form, input.input, schedule, choice);
     if (!schedule && !form.name.trim()) found.name = "What is it called?";
     setWrong({ ...found, payload: input.wrong });
-    if (Object.keys(found).length || input.wrong) return setProblem(new Error("Something is missing or wrong; see the fields."));
-    setBusy(true);
-    setProblem(null);
-    try {
-      await save(form.name.trim(), body);
-    } catch (refused) {
-      setProblem(refused);
-      setBusy(false);
+    if (Object.keys(found).length || input.wrong) {
+      toFirstWrong(event.target);
+      throw new Error("Something is missing or wrong; see the fields.");
     }
-  };
+    await save(form.name.trim(), body);
+  });
   const shared = { form, set, wrong };
   return html`
     <form class="schedule-form" onSubmit=${send} noValidate>
@@ -53,8 +48,7 @@ export function ScheduleForm({ schedule = null, jobs, save, cancel, children }) 
         <${Section} title="What and when">
           <div class="form">
             ${!schedule && html`<${Field} label="Name" value=${form.name} onChange=${set("name")} wrong=${wrong.name} maxlength="200" />`}
-            <${Choice} label="Job" value=${form.job} onChange=${chooseJob} options=${jobNames(jobs, form.job)} />
-            ${wrong.job && html`<p class="wrong">${wrong.job}</p>`}
+            <${Choice} label="Job" value=${form.job} onChange=${chooseJob} options=${jobNames(jobs, form.job)} wrong=${wrong.job} />
             <${When} ...${shared} wrong=${{ ...wrong, ...(form.kind === "cron" ? {} : timing.wrong) }} choice=${choice} />
           </div>
         <//>
@@ -65,11 +59,7 @@ export function ScheduleForm({ schedule = null, jobs, save, cancel, children }) 
       </div>
       <${Section} title="Each tick"><${Manners} ...${shared} /><//>
       ${children}
-      <${Trouble} problem=${problem} />
-      <div class="dialog-foot">
-        <button type="button" onClick=${cancel}>Cancel</button>
-        <button type="submit" class="primary" disabled=${busy} aria-busy=${busy}>${schedule ? "Save" : "Make the schedule"}</button>
-      </div>
+      <${SubmitFoot} label=${schedule ? "Save" : "Make the schedule"} busy=${busy} problem=${problem} close=${cancel} />
     </form>
   `;
 }

@@ -1,7 +1,7 @@
 // A form made from the JSON Schema of a handler's arguments; what a simple control cannot hold is edited as JSON.
 import { parse, pretty } from "../json.js";
 import { html, useState } from "../ui.js";
-import { Area, Check, Choice, Field } from "./field.js";
+import { Area, Choice, Field } from "./field.js";
 
 /** What a schema says of one argument, behind references and "or null". */
 function resolved(schema, whole) {
@@ -47,7 +47,7 @@ export function inputOf(schema, texts) {
       continue;
     }
     try {
-      input[name] = kind === "string" || (kind === "choice" && found.type !== "integer") ? text : parse(text);
+      input[name] = kind === "string" ? text : kind === "choice" ? chosenOf(found, text) : parse(text);
     } catch {
       wrong[name] = kind === "json" ? "This is not JSON." : `This is no ${kind}.`;
       continue;
@@ -60,13 +60,20 @@ export function inputOf(schema, texts) {
   return Object.keys(wrong).length ? { wrong } : { input };
 }
 
+/** The value that a text stands for; it may be a number. One that is not to choose from is left to the server. */
+const chosenOf = (schema, text) => {
+  const place = schema.enum.map(String).indexOf(text);
+  return place < 0 ? text : schema.enum[place];
+};
+
 /** The fields. `texts` and `change(texts)` are the form's state, as `textsOf` begins it. */
 export function SchemaFields({ schema, texts, change, wrong = {} }) {
   const required = new Set(schema.required ?? []);
   return Object.entries(schema.properties ?? {}).map(([name, one]) => {
     const found = resolved(one, schema);
     const set = (text) => change({ ...texts, [name]: text });
-    const common = { key: name, label: `${name}${required.has(name) ? " *" : ""}`, wrong: wrong[name], hint: hintOf(found) };
+    const needed = required.has(name);
+    const common = { key: name, label: `${name}${needed ? " *" : ""}`, wrong: wrong[name], hint: hintOf(found), "aria-required": needed };
     switch (kindOf(found)) {
       case "boolean":
         return html`<${Choice} ...${common} value=${texts[name] ?? ""} onChange=${set} options=${[["", "–"], "true", "false"]} />`;
@@ -78,64 +85,19 @@ export function SchemaFields({ schema, texts, change, wrong = {} }) {
       case "json":
         return html`<${Area} ...${common} value=${texts[name] ?? ""} onChange=${set} rows=${4} />`;
       default:
-        return html`<${Field} ...${common} value=${texts[name] ?? ""} onChange=${set} />`;
+        return html`<${Words} ...${common} value=${texts[name] ?? ""} onChange=${set} />`;
     }
   });
+}
+
+/** A text. One that comes with several lines gets as many: a field of one line would put them into one. */
+function Words(field) {
+  const [long] = useState(field.value.includes("\n"));
+  return html`<${long ? Area : Field} ...${field} />`;
 }
 
 function hintOf(schema) {
   const kind = schema.format ?? schema.type ?? "JSON";
   const standard = schema.default === undefined ? "" : `, else ${pretty(schema.default).replace(/\s+/g, " ")}`;
   return [schema.description, `${kind}${schema.nullable ? " or null" : ""}${standard}`].filter(Boolean).join(" · ");
-}
-
-/**
- * An input as a form where the schema is known, and as JSON always; a person may switch. `onSubmit(input)` is called
- * with a valid one; `children` stand before the button.
- */
-export function InputForm({ schema, input, submit, onSubmit, children }) {
-  const hasFields = Object.keys(schema?.properties ?? {}).length > 0;
-  const takesNone = schema?.additionalProperties === false && !hasFields;
-  const [raw, setRaw] = useState(!hasFields && !takesNone);
-  const [texts, setTexts] = useState(textsOf(schema, input ?? {}));
-  const [text, setText] = useState(pretty(input ?? {}));
-  const [wrong, setWrong] = useState({});
-
-  const read = () => {
-    if (!raw) return inputOf(schema, texts);
-    try {
-      const found = parse(text);
-      const isObject = found !== null && typeof found === "object" && !Array.isArray(found);
-      return isObject ? { input: found } : { wrong: { "": 'An object with the arguments by name, such as {"to": "a@b.c"}.' } };
-    } catch (error) {
-      return { wrong: { "": `This is not JSON: ${error.message}` } };
-    }
-  };
-  const toggle = (toRaw) => {
-    const found = read();
-    if (found.wrong) return setWrong(found.wrong);
-    if (toRaw) setText(pretty(found.input));
-    else setTexts(textsOf(schema, found.input));
-    setWrong({});
-    return setRaw(toRaw);
-  };
-  const send = (event) => {
-    event.preventDefault();
-    const found = read();
-    setWrong(found.wrong ?? {});
-    if (!found.wrong) onSubmit(found.input);
-  };
-  return html`
-    <form class="input-form" onSubmit=${send} noValidate>
-      ${takesNone && html`<p class="faint">It takes no arguments.</p>`}
-      ${hasFields && html`<${Check} label="Edit as JSON" checked=${raw} onChange=${toggle} />`}
-      ${
-        raw
-          ? html`<${Area} label="Input" value=${text} onChange=${setText} wrong=${wrong[""]} hint="The arguments by name, as JSON." rows=${8} />`
-          : html`<${SchemaFields} schema=${schema} texts=${texts} change=${setTexts} wrong=${wrong} />`
-      }
-      ${children}
-      <div class="dialog-foot"><button type="submit" class="primary">${submit}</button></div>
-    </form>
-  `;
 }

@@ -1,16 +1,23 @@
 // Rows that stay where they are while somebody points at them: what changes within a row shows, what is new waits.
 import { html, useRef, useState } from "../ui.js";
 
+const NOTHING = () => false;
+const FIRST = "tbody :is(a, input, button)";
+
 /**
- * `{rows, waiting, show, hold}`: the rows to show, how many new ones wait, how to show them, and the handlers for the
- * element around the rows. While the pointer or the focus is in there, or `held` is true, no row comes, goes or moves;
- * one that is no longer among those wanted stays with `gone: true`.
+ * `{rows, waiting, show, hold}`: the rows to show, how many new ones wait, how to show them, and what the element around
+ * the rows needs. While the pointer or the focus is in there, or `isHeld(row)` is true of one of the rows, no row comes,
+ * goes or moves; one that is no longer among those wanted stays with `gone: true`.
  */
-export function useSettled(rows, held, keyOf = (row) => row.id) {
+function useSettled(rows, isHeld, keyOf) {
+  const frame = useRef(null);
   const [over, setOver] = useState(false);
-  const [focused, setFocused] = useState(false);
+  const [, redraw] = useState(0);
   const shown = useRef([]);
-  const still = (over || focused || held) && shown.current.length > 0;
+  const look = () => redraw((count) => count + 1);
+  // Where the focus is, is looked up: an element that goes away with the focus does not tell.
+  const focused = frame.current?.contains(document.activeElement) ?? false;
+  const still = shown.current.length > 0 && (over || focused || shown.current.some(isHeld));
 
   let settled = rows;
   let waiting = 0;
@@ -21,34 +28,41 @@ export function useSettled(rows, held, keyOf = (row) => row.id) {
     waiting = rows.reduce((count, row) => count + (known.has(keyOf(row)) ? 0 : 1), 0);
   }
   shown.current = settled; // while it is rendered, not after: else a press of "show" could come in between
-  const [, redraw] = useState(0);
-  const show = () => {
+  const show = (event) => {
     shown.current = [];
-    setFocused(false); // the button that had it goes away, and would not tell
-    redraw((count) => count + 1);
+    // The button goes away. Who pressed it with a key goes on with the first row; who clicked it is done.
+    if (event.currentTarget.matches(":focus-visible")) requestAnimationFrame(() => frame.current?.querySelector(FIRST)?.focus());
+    else event.currentTarget.blur();
+    look();
   };
   const hold = {
+    ref: frame,
     onPointerEnter: (event) => event.pointerType !== "touch" && setOver(true),
     onPointerLeave: () => setOver(false),
-    onFocusIn: () => setFocused(true),
-    onFocusOut: (event) => event.currentTarget.contains(event.relatedTarget) || setFocused(false),
+    onFocusOut: () => setTimeout(look), // by then the focus is where it goes
   };
   return { rows: settled, waiting, show, hold };
 }
 
 /**
  * Rows that are held still: `children(rows)` shows them. Above them is a place that is as high without the button for
- * new rows as with it, lest it move them; `above(rows)` is put there too.
+ * new rows as with it, lest it move them; `above(rows)` is put there too. `empty` is shown where there are no rows.
  */
-export function Settled({ found, held = false, keyOf, above, children }) {
-  const { rows, waiting, show, hold } = useSettled(found, held, keyOf);
+export function Settled({ found, isHeld = NOTHING, keyOf = (row) => row.id, above, empty = null, children }) {
+  const { rows, waiting, show, hold } = useSettled(found, isHeld, keyOf);
   return html`
     <div ...${hold}>
-      <div class="above">
-        ${above ? above(rows) : html`<span></span>`}
-        ${waiting > 0 && html`<button type="button" class="primary small" onClick=${show}>Show ${waiting} new</button>`}
-      </div>
-      ${children(rows)}
+      ${
+        rows.length === 0
+          ? empty
+          : html`
+              <div class="above">
+                ${above ? above(rows) : html`<span></span>`}
+                ${waiting > 0 && html`<button type="button" class="primary small" onClick=${show}>Show ${waiting} new</button>`}
+              </div>
+              ${children(rows)}
+            `
+      }
     </div>
   `;
 }

@@ -5,20 +5,39 @@ import { zone } from "../preferences.js";
 import { html } from "../ui.js";
 import { lookOf } from "./status.js";
 
-/** `runs` newest first, as GET /recent tells them; shown oldest first, as people read. */
+/** `runs` newest first, as GET /recent tells them; shown oldest first, as people read. Each bar leads to its run. */
 export function Strip({ runs }) {
-  const choice = zone.use();
+  const bars = useBars(runs);
   if (!runs.length) return html`<span class="faint">no runs yet</span>`;
-  const longest = Math.max(...runs.map((run) => run.duration ?? 0), 0.001);
   return html`<ol class="strip">
-    ${[...runs].reverse().map((run) => {
-      const share = Math.max(0.2, Math.sqrt((run.duration ?? 0) / longest));
-      const text = `${run.status}, ${spanText(run.duration)}, ${timeText(run.finished_at, choice)}`;
-      return html`<li key=${run.id}>
-        <${Link} to=${to(["runs", run.id])} class="strip-bar strip-${lookOf(run.status)}" title=${text} aria-label=${text}>
-          <span style=${{ height: `${Math.round(share * 100)}%` }}></span>
-        <//>
-      </li>`;
-    })}
+    ${bars.map(
+      (bar) => html`<li key=${bar.id}><${Link} to=${to(["runs", bar.id])} class=${bar.look} title=${bar.text} aria-label=${bar.text}>${bar.shape}<//></li>`,
+    )}
   </ol>`;
+}
+
+/** The same within a row of a table: too narrow to be hit one by one, and too many to tab through, so one link to all. */
+export function StripLink({ job, runs }) {
+  const bars = useBars(runs);
+  if (!runs.length) return html`<span class="faint">no runs yet</span>`;
+  const counts = new Map();
+  for (const { status } of runs) counts.set(status, (counts.get(status) ?? 0) + 1);
+  const text = `The last runs of ${job}: ${[...counts].map(([status, count]) => `${count} ${status}`).join(", ")}`;
+  return html`<${Link} class="strip" to=${to(["runs"], { job })} aria-label=${text}>
+    ${bars.map((bar) => html`<span key=${bar.id} class=${bar.look} title=${bar.text}>${bar.shape}</span>`)}
+  <//>`;
+}
+
+function useBars(runs) {
+  const choice = zone.use();
+  const longest = Math.max(...runs.map((run) => run.duration ?? 0), 0.001);
+  return [...runs].reverse().map((run) => {
+    const share = Math.max(0.2, Math.sqrt((run.duration ?? 0) / longest));
+    return {
+      id: run.id,
+      look: `strip-bar strip-${lookOf(run.status)}`,
+      text: `${run.status}, ${spanText(run.duration)}, ${timeText(run.finished_at, choice)}`,
+      shape: html`<span style=${{ height: `${Math.round(share * 100)}%` }}></span>`,
+    };
+  });
 }

@@ -26,7 +26,7 @@ export function announce(text, { calm = false } = {}) {
   const pause = calm ? Math.max(0, lastSpoken + CALM - Date.now()) : 0;
   waiting = setTimeout(() => {
     lastSpoken = Date.now();
-    spoken.set(text);
+    spoken.set(text === spoken.get() ? `${text}\u00a0` : text); // the same again would not be heard
   }, pause);
 }
 
@@ -35,10 +35,10 @@ export function Toasts() {
   const shown = toasts.use();
   const text = spoken.use();
   return html`
-    <div class="toasts" role="region" aria-label="Messages">
+    <div class="toasts" role="region" aria-label="Messages" aria-live="polite">
       ${shown.map(
         (one) => html`
-          <div key=${one.id} class="toast ${one.bad ? "toast-bad" : ""}" role=${one.bad ? "alert" : "status"}>
+          <div key=${one.id} class="toast ${one.bad ? "toast-bad" : ""}" role=${one.bad ? "alert" : undefined}>
             <span>${one.text}</span>
             <button type="button" class="small quiet" aria-label="Put this message away" onClick=${() => putAway(one.id)}>✕</button>
           </div>

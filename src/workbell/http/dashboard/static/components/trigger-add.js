@@ -5,7 +5,7 @@ import { html, useState } from "../ui.js";
 import { Action } from "./action.js";
 import { Dialog } from "./dialog.js";
 import { Choice, Field } from "./field.js";
-import { Trouble } from "./page.js";
+import { SubmitFoot, useSubmit } from "./submit.js";
 import { toast } from "./toasts.js";
 
 export function AddTrigger({ done }) {
@@ -19,23 +19,17 @@ export function AddTrigger({ done }) {
 function Form({ done, close }) {
   const { data: jobs } = usePoll("/jobs", {}, 0);
   const [words, setWords] = useState({ name: "", event_pattern: "", processor_name: "", description: "" });
-  const [problem, setProblem] = useState(null);
   const field = (name) => ({ value: words[name], onChange: (text) => setWords({ ...words, [name]: text }) });
   const processors = (jobs?.items ?? []).filter((job) => job.processor).map((job) => job.name);
-  const add = async (event) => {
-    event.preventDefault();
-    try {
-      const made = await api.post("/triggers", words);
-      toast(`${made.event_pattern} starts ${made.processor_name} from now on.`);
-      close();
-      done();
-    } catch (found) {
-      setProblem(found);
-    }
-  };
+  const { send, busy, problem } = useSubmit(async () => {
+    const made = await api.post("/triggers", words);
+    toast(`${made.event_pattern} starts ${made.processor_name} from now on.`);
+    close();
+    await done();
+  });
   return html`
     <${Dialog} title="Add a trigger" onClose=${close}>
-      <form class="form" onSubmit=${add}>
+      <form class="form" onSubmit=${send}>
         <${Field} label="Name" ...${field("name")} required maxlength="200" />
         <${Field} label="Pattern" ...${field("event_pattern")} required maxlength="256" placeholder="orders.*"
           hint="* is one word, ** at the end is one or more." />
@@ -45,11 +39,7 @@ function Form({ done, close }) {
             : html`<${Field} label="Job" ...${field("processor_name")} required hint="The name of a job that takes an event." />`
         }
         <${Field} label="Description" ...${field("description")} />
-        <${Trouble} problem=${problem} />
-        <div class="dialog-foot">
-          <button type="button" onClick=${close}>No, leave it</button>
-          <button type="submit" class="primary">Add it</button>
-        </div>
+        <${SubmitFoot} label="Add it" busy=${busy} problem=${problem} close=${close} />
       </form>
     <//>
   `;

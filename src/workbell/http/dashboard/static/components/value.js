@@ -21,7 +21,7 @@ export function Block({ text, name, look = "" }) {
 
 /** A short value within a row. */
 export function Inline({ value }) {
-  const text = typeof value === "string" ? value : stringify(value);
+  const text = typeof value === "string" ? value : (stringify(value) ?? "");
   return html`<code class="inline" title=${text.slice(0, 1000)}>${text.length > 120 ? `${text.slice(0, 119)}…` : text}</code>`;
 }
 

@@ -14,7 +14,7 @@ export function Doctor() {
   const { data, problem, reload } = usePoll(everything ? "/doctor" : null, {}, 10);
   const actions = everything && html`<button type="button" onClick=${reload}>Look again</button>`;
   return html`
-    <${Page} title="Doctor" lead=${data && html`Looked at <${Time} at=${data.at} />. The same as \`workbell doctor\`.`} actions=${actions}>
+    <${Page} title="Doctor" lead=${data && html`Looked at <${Time} at=${data.at} />. The same as <code>workbell doctor</code>.`} actions=${actions}>
       ${!everything && html`<p>The doctor looks at the whole store, and so needs a token of all tenants.</p>`}
       <${Trouble} problem=${problem} />
       ${everything && !data && !problem && html`<${Loading} />`}

@@ -27,12 +27,12 @@ export function EventStream() {
 function Newest({ pattern }) {
   const { rows, problem } = useLive("events", pattern ? { pattern } : {});
   const found = rows && [...rows.values()].sort(newestFirst);
+  const known = found !== null;
   useEffect(() => {
-    if (found) announce(`${found.length} events are shown.`, { calm: true });
-  }, [found?.length]);
-  if (problem) return html`<${Trouble} problem=${problem} />`;
-  if (!found) return html`<${Loading} />`;
-  return html`<${Listed} found=${found} pattern=${pattern} next=${found.length >= PAGE ? found.at(-1).id : null} />`;
+    if (known) announce(`${found.length} events are shown.`); // for this pattern; not whenever one comes
+  }, [known]);
+  if (!known) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`;
+  return html`<${Trouble} problem=${problem} /><${Listed} found=${found} pattern=${pattern} next=${found.length >= PAGE ? found.at(-1).id : null} />`;
 }
 
 /** A later page, which stands still. */
@@ -44,9 +44,8 @@ function Older({ pattern, before }) {
 }
 
 function Listed({ found, pattern, next }) {
-  if (!found.length) return html`<${Nothing} pattern=${pattern} />`;
   return html`
-    <${Settled} found=${found}>${(rows) => html`<${EventTable} rows=${rows} />`}<//>
+    <${Settled} found=${found} empty=${html`<${Nothing} pattern=${pattern} />`}>${(rows) => html`<${EventTable} rows=${rows} />`}<//>
     <${Pager} next=${next} />
   `;
 }

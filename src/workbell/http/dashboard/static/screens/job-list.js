@@ -4,7 +4,7 @@ import { JobMarks, Starts } from "../components/job-words.js";
 import { Empty, Loading, Page, Section, Trouble } from "../components/page.js";
 import { setQuery } from "../components/pager.js";
 import { FileProblem, useFileProblems } from "../components/reloads.js";
-import { Strip } from "../components/strip.js";
+import { StripLink } from "../components/strip.js";
 import { Table } from "../components/table.js";
 import { useLive } from "../live.js";
 import { usePoll } from "../poll.js";
@@ -70,7 +70,7 @@ function JobTable({ jobs }) {
     { name: "Job", look: "job-name", cell: (job) => html`<${Named} job=${job} />` },
     { name: "Queue", cell: (job) => job.queue },
     { name: "Starts", look: "job-starts", cell: (job) => html`<${Starts} job=${job} ticks=${ticksOf(job)} />` },
-    { name: "Last runs", cell: (job) => byJob.has(job.name) && html`<${Strip} runs=${byJob.get(job.name).runs} />` },
+    { name: "Last runs", cell: (job) => byJob.has(job.name) && html`<${StripLink} job=${job.name} runs=${byJob.get(job.name).runs} />` },
     { name: "p50", look: "number", cell: (job) => spanText(byJob.get(job.name)?.p50) },
     { name: "p95", look: "number", cell: (job) => spanText(byJob.get(job.name)?.p95) },
   ];

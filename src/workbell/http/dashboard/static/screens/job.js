@@ -6,12 +6,13 @@ import { Empty, Facts, Loading, Page, Section, Trouble } from "../components/pag
 import { FileProblem, useFileProblems } from "../components/reloads.js";
 import { RunNow } from "../components/run-now.js";
 import { RunTable } from "../components/run-table.js";
-import { useSettled } from "../components/settled.js";
+import { Settled } from "../components/settled.js";
 import { Strip } from "../components/strip.js";
 import { useLive } from "../live.js";
 import { usePoll } from "../poll.js";
 import { Link, to } from "../router.js";
 import { useMay } from "../session.js";
+import { commandText } from "../shell.js";
 import { spanText, Time } from "../times.js";
 import { html, useState } from "../ui.js";
 
@@ -56,7 +57,7 @@ function OwnProblems({ name }) {
 /** What ended in the last hour, how long it takes, and the last runs as bars. */
 function HowItGoes({ name }) {
   const { data: tallies } = usePoll("/tallies", { job: name, minutes: 60 }, 5);
-  const { data: recent } = usePoll("/recent", { job: name, limit: 40 }, 3);
+  const { data: recent, problem } = usePoll("/recent", { job: name, limit: 40 }, 3);
   const ends = tallies && (tallies.jobs[0] ?? { succeeded: 0, failed: 0, canceled: 0, retried: 0 });
   const last = recent?.items[0];
   const count = (status, text) =>
@@ -72,7 +73,9 @@ function HowItGoes({ name }) {
       ${span("p95", "19 of 20 take no longer (p95)")}
       ${span("longest", last?.count ? `the longest of ${last.count}` : "the longest")}
     </div>
-    <${Section} title="Last runs" class="job-strip">${last ? html`<${Strip} runs=${last.runs} />` : html`<${Loading} />`}<//>
+    <${Section} title="Last runs" class="job-strip">
+      ${last ? html`<${Strip} runs=${last.runs} />` : html`<${Trouble} problem=${problem} />${!problem && html`<${Loading} />`}`}
+    <//>
   `;
 }
 
@@ -99,20 +102,16 @@ function Made({ job }) {
 function Newest({ name }) {
   const { rows: found, problem } = useLive("runs", { job: name, limit: NEWEST });
   const sorted = [...(found?.values() ?? [])].sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, NEWEST);
-  const { rows, waiting, show, hold } = useSettled(sorted, false);
   const all = html`<${Link} to=${to(["runs"], { job: name })}>All of its runs<//>`;
   return html`
     <${Section} title="Newest runs" actions=${all}>
       <${Trouble} problem=${problem} />
-      ${waiting > 0 && html`<div class="news"><button type="button" class="primary small" onClick=${show}>Show ${waiting} new</button></div>`}
       ${
-        rows.length
-          ? html`<div ...${hold}><${RunTable} rows=${rows} caption=${`Newest runs of ${name}`} /></div>`
-          : found && html`<${Empty} code=${`workbell jobs run ${quoted(name)}`}>It has not run yet.<//>`
+        found &&
+        html`<${Settled} found=${sorted} empty=${html`<${Empty} code=${commandText(["jobs", "run"], name)}>It has not run yet.<//>`}>
+          ${(rows) => html`<${RunTable} rows=${rows} caption=${`Newest runs of ${name}`} />`}
+        <//>`
       }
     <//>
   `;
 }
-
-/** A name as a shell takes it. */
-const quoted = (name) => (/^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);

@@ -1,12 +1,13 @@
 // What you were told, newest first; live. Telling somebody something is possible too.
 import { api } from "../api.js";
-import { Action } from "../components/action.js";
+import { attempt } from "../components/action.js";
 import { NewNotification } from "../components/new-notification.js";
 import { Empty, Loading, Page, Trouble } from "../components/page.js";
 import { Pager } from "../components/pager.js";
 import { Status } from "../components/status.js";
 import { Table } from "../components/table.js";
 import { Inline, Json } from "../components/value.js";
+import { keepFocus } from "../focus.js";
 import { usePoll } from "../poll.js";
 import { Link, to, useLocation } from "../router.js";
 import { useMay, useSession } from "../session.js";
@@ -42,8 +43,11 @@ export function Notifications() {
 
 function Told({ items, reload }) {
   const mark = async (body) => {
-    await api.post("/notifications/read", body);
-    await reload();
+    await attempt(async () => {
+      await api.post("/notifications/read", body);
+      await reload();
+    });
+    keepFocus();
   };
   const unread = items.some((one) => !one.read);
   return html`

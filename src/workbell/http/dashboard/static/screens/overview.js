@@ -26,20 +26,24 @@ export function Overview() {
     <${Page} title="Overview" actions=${spans}>
       <${Trouble} problem=${tallies.problem ?? queues.problem ?? workers.problem} />
       <${Figures} tallies=${tallies.data} queues=${queues.data} workers=${workers.data} />
-      <${Section} title="What ended">${tallies.data ? html`<${Throughput} tallies=${tallies.data} />` : html`<${Loading} />`}<//>
+      <${Section} title="What ended">${tallies.data ? html`<${Throughput} tallies=${tallies.data} />` : html`<${Waiting} of=${tallies} />`}<//>
       <div class="columns">
         <${Section} title="Running now"><${RunningNow} /><//>
-        <${Section} title="Failing jobs">${tallies.data ? html`<${FailingJobs} jobs=${tallies.data.jobs} />` : html`<${Loading} />`}<//>
+        <${Section} title="Failing jobs">${tallies.data ? html`<${FailingJobs} jobs=${tallies.data.jobs} />` : html`<${Waiting} of=${tallies} />`}<//>
         <${Section} title="Queues">
+          ${!queues.data && html`<${Waiting} of=${queues} />`}
           ${queues.data?.items.length === 0 && html`<${Empty}>Nothing waits, and no job names a queue.<//>`}
           ${queues.data?.items.length > 0 && html`<${QueueTable} queues=${queues.data.items} />`}
         <//>
         <${Section} title="Next ticks"><${NextTicks} /><//>
-        <${Section} title="Workers">${workers.data ? html`<${WorkerSummary} workers=${workers.data.items} />` : html`<${Loading} />`}<//>
+        <${Section} title="Workers">${workers.data ? html`<${WorkerSummary} workers=${workers.data.items} />` : html`<${Waiting} of=${workers} />`}<//>
       </div>
     <//>
   `;
 }
+
+/** Nothing has come yet; if that will not change by itself soon, it is said once, above. */
+const Waiting = ({ of }) => (of.problem ? html`<p class="faint">Not known.</p>` : html`<${Loading} />`);
 
 function Figures({ tallies, queues, workers }) {
   const sum = (name) => queues?.items.reduce((total, queue) => total + queue[name], 0);

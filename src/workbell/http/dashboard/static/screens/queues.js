@@ -47,7 +47,9 @@ function Queue({ name }) {
           ["Oldest wait", queue.oldest_wait_seconds ? spanText(queue.oldest_wait_seconds) : "none"],
         ]} />
       <//>
-      <${Section} title="What ended in the last hour">${tallies.data ? html`<${Throughput} tallies=${tallies.data} height=${160} />` : html`<${Loading} />`}<//>
+      <${Section} title="What ended in the last hour">
+        ${tallies.data ? html`<${Throughput} tallies=${tallies.data} height=${160} />` : html`<${Trouble} problem=${tallies.problem} />${!tallies.problem && html`<${Loading} />`}`}
+      <//>
       <${Section} title="Jobs and their limits"><${LimitTable} queue=${queue} reload=${reload} /><//>
     <//>
   `;

@@ -31,13 +31,13 @@ export function RunList() {
 function Newest({ words }) {
   const { rows, problem } = useLive("runs", { ...words.topic, limit: PAGE });
   const found = rows && [...rows.values()].sort(newestFirst);
+  const known = found !== null;
   useEffect(() => {
-    if (found) announce(`${found.length} runs are shown.`, { calm: true });
-  }, [found?.length]);
-  if (problem) return html`<${Trouble} problem=${problem} />`;
-  if (!found) return html`<${Loading} />`;
+    if (known) announce(`${found.length} runs are shown.`); // for this filter; not whenever one comes
+  }, [known]);
+  if (!known) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`;
   const next = found.length === PAGE ? found[PAGE - 1].id : null;
-  return html`<${Listed} found=${found} words=${words} next=${next} />`;
+  return html`<${Trouble} problem=${problem} /><${Listed} found=${found} words=${words} next=${next} />`;
 }
 
 /** A later page, which stands still. */
@@ -50,16 +50,18 @@ function Older({ words, before }) {
 
 function Listed({ found, words, next }) {
   const [chosen, choose] = useState(new Set());
-  if (!found.length) {
-    return words.any
-      ? html`<${Empty}>No run matches this filter.<//>`
-      : html`<${Empty} code=${'workbell jobs run JOB --data \'{"name": "value"}\''}>Nothing has run yet. Enqueue something:<//>`;
-  }
   const bar = (rows) => html`<${BulkBar} chosen=${chosen} clear=${() => choose(new Set())} words=${words} rows=${rows} />`;
   return html`
-    <${Settled} found=${found} held=${chosen.size > 0} above=${bar}>
+    <${Settled} found=${found} isHeld=${(run) => chosen.has(run.id)} above=${bar} empty=${html`<${Nothing} any=${words.any} />`}>
       ${(rows) => html`<${RunTable} rows=${rows} chosen=${chosen} choose=${choose} />`}
     <//>
     <${Pager} next=${next} />
   `;
+}
+
+const COMMAND = 'workbell jobs run JOB --data \'{"name": "value"}\'';
+
+function Nothing({ any }) {
+  if (any) return html`<${Empty}>No run matches this filter.<//>`;
+  return html`<${Empty} code=${COMMAND}>Nothing has run yet. Enqueue something:<//>`;
 }

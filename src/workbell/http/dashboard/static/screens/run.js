@@ -28,16 +28,18 @@ export function Run({ id }) {
   if (current) last.current = current;
   if (!last.current) return problem ? html`<${Missing} id=${id} problem=${problem} />` : html`<${Page} title="Run"><${Loading} /><//>`;
   // Old runs are removed; what was on the page stays there, and says so.
-  return html`<${Shown} run=${last.current} logs=${logs} gone=${rows !== null && (!current || problem?.code === "RunNotFound")} />`;
+  const gone = rows !== null && (!current || problem?.code === "RunNotFound");
+  return html`<${Shown} run=${last.current} logs=${logs} gone=${gone} problem=${gone ? null : problem} />`;
 }
 
-function Shown({ run, logs, gone }) {
+function Shown({ run, logs, gone, problem }) {
   const attempts = useAttempts(run);
   useEffect(() => announce(`The run is ${run.status}.`, { calm: true }), [run.status]);
   const heading = html`<${Link} to=${to(["jobs", run.job])}>${run.job}<//>`;
   return html`
     <${Page} title=${`${run.job} ${run.id.slice(-SHORT)}`} heading=${heading} lead=${html`<${Lead} run=${run} />`}
       actions=${!gone && html`<${RunActions} run=${run} />`}>
+      <${Trouble} problem=${problem} />
       ${gone && html`<p class="notice" role="alert">This run was removed. What you see is the last that was known of it.</p>`}
       ${run.status === "running" && run.progress && html`<div class="run-progress"><${Progress} progress=${run.progress} /></div>`}
       ${!gone && html`<${Why} run=${run} />`}

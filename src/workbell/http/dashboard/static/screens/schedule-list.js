@@ -3,7 +3,7 @@ import { Field } from "../components/field.js";
 import { Empty, Loading, Page, Trouble } from "../components/page.js";
 import { Pager, setQuery } from "../components/pager.js";
 import { LastOutcome, NextTick, State } from "../components/schedule-state.js";
-import { useSettled } from "../components/settled.js";
+import { Settled } from "../components/settled.js";
 import { Table } from "../components/table.js";
 import { useLive } from "../live.js";
 import { Link, to, useLocation } from "../router.js";
@@ -53,13 +53,13 @@ function matches(schedule, text) {
 }
 
 function Listed({ found }) {
-  const { rows, waiting, show, hold } = useSettled(found, false, (schedule) => schedule.name);
-  if (!rows.length) return html`<${Empty}>No schedule matches this filter.<//>`;
+  const keyOf = (schedule) => schedule.name;
   return html`
-    <div class="news">${waiting > 0 && html`<button type="button" class="primary small" onClick=${show}>Show ${waiting} new</button>`}</div>
-    <div class="schedules" ...${hold}>
-      <${Table} caption="Schedules" columns=${COLUMNS} rows=${rows} keyOf=${(schedule) => schedule.name} rowClass=${(schedule) => (schedule.gone ? "gone" : "")} />
-    </div>
+    <${Settled} found=${found} keyOf=${keyOf} empty=${html`<${Empty}>No schedule matches this filter.<//>`}>
+      ${(rows) => html`<div class="schedules">
+        <${Table} caption="Schedules" columns=${COLUMNS} rows=${rows} keyOf=${keyOf} rowClass=${(schedule) => (schedule.gone ? "gone" : "")} />
+      </div>`}
+    <//>
   `;
 }
 
