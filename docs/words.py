@@ -262,7 +262,8 @@ WORKER = {
     "started_at": "When it started.",
     "seen_at": "When it was last heard of.",
     "stopping": "True: it takes no more runs, and ends what it has.",
-    "drained_at": "Since when it claims nothing more, because somebody drained it; None: it claims.",
+    "drained_at": "Since when it is to claim nothing more, because somebody drained it; None: it claims.",
+    "drain_seen_at": "When it said that it obeys, and begins nothing more; None: it may not have heard of it yet.",
 }
 
 LOG_LINE = {

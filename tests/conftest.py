@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+# Until all are collected nothing is garbage; see the end of the collection below.
+gc.disable()
 # The tests start many hundreds of processes: those that find the sources compiled start in half the time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # And those that serve no HTTP in half of that: a test that wants it says so.
@@ -22,7 +24,9 @@ os.environ["WORKBELL_HTTP"] = "false"
 pytest.register_assert_rewrite("workbell.testing.contracts", "tests.support")
 
 from tests.support.databases import Databases  # noqa: E402
+from tests.support.order import put_in_order  # noqa: E402
 from tests.support.postgres import PostgresServer, RunningServer  # noqa: E402
+from tests.support.quick_files import use_memory  # noqa: E402
 from tests.support.recorder import Recorder  # noqa: E402
 from tests.support.sqlite_files import SqliteFiles  # noqa: E402
 from workbell.app import open_store  # noqa: E402
@@ -31,6 +35,8 @@ from workbell.stores.port import Store  # noqa: E402
 
 SERVER = pytest.StashKey[PostgresServer]()
 TEMPLATE = "workbell_template"
+
+use_memory()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -45,10 +51,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         server.remove()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        put_in_order(items, config.workerinput["workercount"])
+
+
 def pytest_collection_finish() -> None:
     """Thousands of tests that stay to the end: the collector of garbage need not look through them again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -133,24 +145,24 @@ def _url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def store(store_url: str) -> Iterator[Store]:
+def store(store_url: str, request: pytest.FixtureRequest) -> Iterator[Store]:
     """Each kind of store in turn, empty and ready."""
-    yield from _open(store_url)
+    yield from _open(store_url, request)
 
 
 @pytest.fixture
-def sql_store(sql_store_url: str) -> Iterator[Store]:
-    yield from _open(sql_store_url)
+def sql_store(sql_store_url: str, request: pytest.FixtureRequest) -> Iterator[Store]:
+    yield from _open(sql_store_url, request)
 
 
 @pytest.fixture
-def sqlite_store(sqlite_url: str) -> Iterator[Store]:
-    yield from _open(sqlite_url)
+def sqlite_store(sqlite_url: str, request: pytest.FixtureRequest) -> Iterator[Store]:
+    yield from _open(sqlite_url, request)
 
 
 @pytest.fixture
-def postgres_store(postgres_url: str) -> Iterator[Store]:
-    yield from _open(postgres_url)
+def postgres_store(postgres_url: str, request: pytest.FixtureRequest) -> Iterator[Store]:
+    yield from _open(postgres_url, request)
 
 
 @pytest.fixture
@@ -166,10 +178,15 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def _open(url: str) -> Iterator[Store]:
+def _open(url: str, request: pytest.FixtureRequest) -> Iterator[Store]:
+    databases = request.getfixturevalue("databases") if url.startswith("postgres") else None
     store = open_store(url)
+    if databases is not None:
+        databases.lend(url, store)
     store.check()
     yield store
+    if databases is not None:
+        databases.keep(url, store)
     store.close()
 
 

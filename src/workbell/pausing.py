@@ -60,9 +60,9 @@ class Pausing(ABC):
     def drain_worker(self, worker_id: str) -> SeenWorker:
         """Have a worker claim nothing until `resume_worker`; what it runs goes on, what it has not begun goes back.
 
-        It obeys soon, at the latest after ten seconds, and stays there. Once it holds nothing any more (`busy` is 0),
-        its machine can be taken away. It works for all tenants, and is drained for all. One that is started again is
-        another worker, and claims.
+        It obeys soon, at the latest after ten seconds, says so (`worker.drain_seen_at`: it begins nothing more), and
+        stays there. Once it has said so and holds nothing any more (`busy` is 0), its machine can be taken away. It
+        works for all tenants, and is drained for all. One that is started again is another worker, and claims.
         """
         self._living(worker_id)
         return self._turned(worker_id, self.store.drain_worker(worker_id, self.store.clock.now()))

@@ -30,7 +30,7 @@ def test_notifications_are_told_and_read(site: Site) -> None:
     check_accessible(page)
     dialog.get_by_role("button", name="Tell").click()
     expect(page.locator("tbody tr").first).to_contain_text("everybody")
-    assert [one.data for one in site.bell.notifications.list(7)][0] == {"text": "Hello"}
+    assert next(one.data for one in site.bell.notifications.list(7)) == {"text": "Hello"}
 
 
 def test_a_token_is_made_and_revoked(site: Site) -> None:
@@ -44,8 +44,10 @@ def test_a_token_is_made_and_revoked(site: Site) -> None:
     assert text.startswith("wb_")
     assert ask(site, text) == 200
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")  # as on plain HTTP
+    page.evaluate("document.addEventListener('copy', () => { window.copied = document.activeElement.value; })")
     dialog.get_by_role("button", name="Copy").click()
     expect(dialog.get_by_role("button", name="Copied")).to_be_focused()
+    assert page.evaluate("window.copied") == text
     dialog.get_by_role("button", name="I have kept it").click()
     expect(page.get_by_role("button", name="New token")).to_be_focused()
     row = page.locator("tbody tr").filter(has_text="grafana")

@@ -22,9 +22,7 @@ from workbell.model.access import EVERY_TENANT, TokenKind
 def test_pause_really_pauses(site: Site) -> None:
     page = site.open("/")
     expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
-    for _ in range(3):  # while it waits for answers
-        hide(page, True)
-        hide(page, False)
+    hide(page, True, False, True, False)  # while it waits for answers
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Paused")).to_be_visible()
     page.wait_for_load_state("networkidle")
@@ -52,13 +50,14 @@ def test_a_hidden_tab_is_silent(site: Site) -> None:
     expect(page.locator("tbody tr")).to_have_count(1)
 
 
-def hide(page: Page, hidden: bool) -> None:
+def hide(page: Page, *states: bool) -> None:
+    """Hide the tab, or show it; several times without a pause."""
     page.evaluate(
-        """hidden => {
+        """states => states.forEach((hidden) => {
             Object.defineProperty(document, "hidden", {configurable: true, get: () => hidden});
             document.dispatchEvent(new Event("visibilitychange"));
-        }""",
-        hidden,
+        })""",
+        list(states),
     )
 
 
@@ -108,9 +107,11 @@ def test_a_session_that_ends_is_told(site: Site) -> None:
     page.get_by_label("Or paste a token").fill("wb_nonsense")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("status")).to_contain_text("not valid")
+    page.goto(f"{site.url}/runs?job=a%2Fb")
     page.get_by_label("Or paste a token").fill(reader)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()  # and not just anywhere
+    expect(page).to_have_url(f"{site.url}/runs?job=a%2Fb")
     for token in site.bell.tokens.list(tenant="default"):
         site.bell.tokens.revoke(token.id, tenant="default")
     expect(page.get_by_role("alert").filter(has_text="signed out")).to_be_visible()

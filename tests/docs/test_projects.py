@@ -67,7 +67,7 @@ class Terminal:
             "WORKBELL_HTTP_PORT": "0",
         }
         self.output = folder / "output.txt"
-        self.started: list[subprocess.Popen[bytes]] = []
+        self.started: list[warm.Process] = []
         self.seen = 0  # lines of the output of the one that was started last
         self.opened: Shell | None = None
 
@@ -99,7 +99,7 @@ class Terminal:
             if lines[place].startswith("$ cd "):
                 folder /= lines[place].removeprefix("$ cd ")
                 continue
-            done = warm.run("workbell", *arguments(lines[place])[3:], folder=folder, environment=self.environment)
+            done = warm.run("workbell", *arguments(lines[place]), folder=folder, environment=self.environment)
             printed = done.stdout + done.stderr
             assert done.returncode == (code if end == len(lines) else 0), printed
             shown = [normal(line) for line in printed.splitlines()]
@@ -110,9 +110,7 @@ class Terminal:
         self.output, self.seen = self.folder / f"output{len(self.started)}.txt", 0
         with self.output.open("wb") as file:
             self.started.append(
-                subprocess.Popen(
-                    arguments(last), cwd=folder, env=self.environment, stdout=file, stderr=subprocess.STDOUT
-                )
+                warm.start("workbell", *arguments(last), folder=folder, environment=self.environment, out=file)
             )
 
     def type(self, lines: list[str]) -> None:
@@ -162,7 +160,7 @@ class Terminal:
 def arguments(line: str) -> list[str]:
     first, *rest = shlex.split(line.removeprefix("$ "))
     assert first == "workbell", line
-    return [sys.executable, "-m", "workbell", *rest]
+    return rest
 
 
 @contextmanager

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
+from tests.support.bench import Bench
 from tests.support.waiting import until
 from workbell import Status, Workbell, WorkerNotFound
 from workbell.engine.consume import Consume
-from workbell.engine.register import GAP, Register
+from workbell.engine.register import GAP, SETTLE, Register
 from workbell.machine import process_name
 from workbell.model.clock import ManualClock
+from workbell.model.state import SUSPECT_LOSSES
 from workbell.model.worker import BEAT, LOST_AFTER
+from workbell.queues.in_store import InStoreQueue
 from workbell.settings import Settings
 from workbell.stores.memory import MemoryStore
 
@@ -42,12 +46,16 @@ async def test_it_ends_what_it_runs_and_begins_nothing(bell: Workbell, monkeypat
         worker = (await asyncio.to_thread(until, bell.workers, "the worker"))[0].worker.id
         drained = await bell.adrain_worker(worker)
         assert (drained.worker.id, drained.alive) == (worker, True)
+        heard = await asyncio.to_thread(
+            until, lambda: bell.workers()[0].worker.drain_seen_at, "it to say that it obeys"
+        )
         await asyncio.to_thread(until, lambda: len(bell.runs(status="queued")) == 5, "five to be handed back")
         assert [run.attempt for run in bell.runs(status="queued")] == [0] * 5
         gate.set()
         assert (await bell.await_(runs[begun[0]].id, timeout=60)).status is Status.SUCCEEDED
         (seen,) = bell.workers()
         assert (seen.alive, seen.busy, seen.worker.drained_at) == (True, 0, drained.worker.drained_at)
+        assert seen.worker.drain_seen_at == heard
         assert len(begun) == 1
         why = bell.why(bell.runs(status="queued")[0].id)
         assert "the only one that could take job 'work' from queue 'default' is drained" in why
@@ -89,13 +97,16 @@ def test_it_learns_of_it_as_it_is_seen(clocked: Workbell, register: Register, cl
     register.step(clock.now())
     (back,) = clocked.store.list_workers()
     assert (register.is_drained(), back.drained_at) == (True, clock.now() - timedelta(seconds=2 * BEAT))
+    assert back.drain_seen_at == clock.now() - timedelta(seconds=BEAT)
     clocked.store.resume_worker(worker.id)
     clock.advance(BEAT)
     register.step(clock.now())
     assert turns == [True, False]
 
 
-def test_after_a_hint_it_looks_and_writes_nothing(clocked: Workbell, register: Register, clock: ManualClock) -> None:
+def test_after_a_hint_it_looks_and_says_that_it_obeys(
+    clocked: Workbell, register: Register, clock: ManualClock
+) -> None:
     (worker,) = clocked.store.list_workers()
     clocked.drain_worker(worker.id)
     assert register.hint()
@@ -104,8 +115,59 @@ def test_after_a_hint_it_looks_and_writes_nothing(clocked: Workbell, register: R
     clock.advance(GAP)
     register.step(clock.now())
     assert register.is_drained()
-    assert clocked.store.list_workers()[0].seen_at == worker.seen_at
+    (found,) = clocked.store.list_workers()
+    assert (found.seen_at, found.drain_seen_at) == (worker.seen_at, clock.now())
     assert register.hint(), "the next one counts again"
+
+
+def test_it_says_so_only_when_nothing_can_begin(clocked: Workbell, register: Register, clock: ManualClock) -> None:
+    quiet = False
+    register.quiet = lambda: quiet and register.is_drained()  # asked after it was told, never before
+    (worker,) = clocked.store.list_workers()
+
+    def look() -> datetime | None:
+        clock.advance(BEAT)
+        register.step(clock.now())
+        return clocked.store.list_workers()[0].drain_seen_at
+
+    clocked.store.drain_worker(worker.id, clock.now())
+    assert look() is None
+    assert register.is_drained()
+    quiet = True
+    assert register.step(clock.now()) > SETTLE
+    assert clocked.store.list_workers()[0].drain_seen_at == clock.now()
+    clocked.store.resume_worker(worker.id)
+    clocked.store.drain_worker(worker.id, clock.now())  # between two looks: it is asked anew, and answers anew
+    assert look() == clock.now()
+    clocked.store.resume_worker(worker.id)
+    assert look() is None
+    assert not register.is_drained()
+
+
+@pytest.mark.parametrize("moment", ["claim", "mark_alone"])
+def test_what_is_in_its_way_is_not_begun(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told while a step is under way: it says nothing until that has ended, and what came goes back."""
+    bench = Bench()
+    before = Bench(bench.store, name="before")
+    for each in (bench, before):
+        each.bell.job(name="work")(lambda: None)
+    run = bench.bell.enqueue("work")
+    for _ in range(SUSPECT_LOSSES if moment == "mark_alone" else 0):
+        assert before.claim()
+        before.lapse()
+    subject: Any = InStoreQueue if moment == "claim" else MemoryStore
+    usual = getattr(subject, moment)
+    quiet: list[bool] = []
+
+    def meanwhile(*given: Any) -> Any:
+        monkeypatch.setattr(bench.consume, "_drained", lambda: True)
+        quiet.append(bench.consume.is_quiet())
+        return usual(*given)
+
+    monkeypatch.setattr(subject, moment, meanwhile)
+    assert bench.claim() == []
+    assert (quiet, bench.consume.is_quiet(), bench.consume.held) == ([False], True, {})
+    assert (bench.run(run).status, bench.run(run).worker) == (Status.QUEUED, None)
 
 
 def test_whom_nobody_knows_or_has_seen_lately(clocked: Workbell, register: Register, clock: ManualClock) -> None:

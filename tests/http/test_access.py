@@ -284,8 +284,8 @@ async def test_nobody_is_kept_busy_by_a_form(scene: Scene, monkeypatch: pytest.M
         transport=httpx2.ASGITransport(app=scene.bell.asgi()), base_url="http://localhost"
     ) as http:
         form = f"token={scene.reader.text}".encode()
-        assert (await http.post("/login", content=form)).status_code == 303
-        assert (await http.post("/login", content=b"a=1&" * 10_000 + form)).status_code == 401
+        assert (await http.post("/", content=form)).status_code == 303
+        assert (await http.post("/", content=b"a=1&" * 10_000 + form)).status_code == 401
     assert parsed == [len(form)]
 
 
@@ -298,7 +298,7 @@ async def test_a_revoked_token_ends_its_sessions_and_nothing_else(
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app=scene.bell.asgi()), base_url="http://localhost"
     ) as http:
-        assert (await http.post("/login", data={"token": maker.text})).status_code == 303
+        assert (await http.post("/", data={"token": maker.text})).status_code == 303
         assert (await http.get("/api/v1/tokens/self")).status_code == 200
         create = scene.bell.tokens.create
 
@@ -307,7 +307,7 @@ async def test_a_revoked_token_ends_its_sessions_and_nothing_else(
             return create(*args, **settings)
 
         monkeypatch.setattr(scene.bell.tokens, "create", revoked_meanwhile)
-        late = await http.post("/login", data={"token": maker.text})
+        late = await http.post("/", data={"token": maker.text})
         assert (late.status_code, "set-cookie" in late.headers) == (401, False)
         assert (await http.get("/api/v1/tokens/self")).status_code == 401
     sessions = [one for one in scene.bell.tokens.list() if one.kind is TokenKind.SESSION]

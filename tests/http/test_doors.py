@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 # They need no scope; the metrics, the socket and the pages look at the token themselves.
 OUTSIDE = {"/healthz", "/readyz", "/metrics", "/openapi.json", "/api/v1/openapi.json", "/ws", "/", "/docs", "/page.css"}
-OUTSIDE |= {"/login", "/static/{digest}/{path:path}"}
+OUTSIDE |= {"/static/{digest}/{path:path}"}
 OUTSIDE |= {path for name in SCREENS for path in (f"/{name}", f"/{name}/{{rest:path}}")}  # one page
 # Names that every tenant has for itself: whoever asks for them asks for its own.
 OWN_NAMES = {

@@ -82,7 +82,14 @@ async def test_a_worker_is_drained_and_resumed(api: Api) -> None:
     assert (told["id"], told["alive"], told["busy"]) == (worker.id, True, 0)
     [seen] = (await api.reader.ask("GET", "/workers"))["items"]
     assert seen["drained_at"] == told["drained_at"] is not None
-    assert (await api.root.ask("POST", f"{path}/resume", 200))["drained_at"] is None
+    assert seen["drain_seen_at"] is None
+    [known] = api.bell.store.list_workers()
+    assert known.drained_at is not None
+    api.bell.store.note_drained(worker.id, known.drained_at, known.drained_at)
+    [seen] = (await api.reader.ask("GET", "/workers"))["items"]
+    assert seen["drain_seen_at"] == seen["drained_at"]
+    resumed = await api.root.ask("POST", f"{path}/resume", 200)
+    assert (resumed["drained_at"], resumed["drain_seen_at"]) == (None, None)
     entries = (await api.root.ask("GET", "/audit"))["items"]
     noted = [(entry["action"], entry["subject"]) for entry in entries]
     assert noted[:2] == [("workers.resume", worker.id), ("workers.drain", worker.id)]

@@ -10,23 +10,14 @@ import asyncio
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
 import requests
-import schemathesis
 from fastapi import FastAPI
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from schemathesis import APIOperation, Case, GenerationMode
-from schemathesis.checks import not_a_server_error
-from schemathesis.core.failures import FailureGroup
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 
 from tests.http.conftest import served
 from tests.http.things import Things
@@ -34,11 +25,13 @@ from workbell import Workbell
 from workbell.http.routing import Guard, Guarded
 from workbell.model.access import Scope
 
+if TYPE_CHECKING:  # loaded where it is used: by two of the test processes, and not by all
+    from schemathesis import APIOperation, Case
+
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
 SHARES = 2  # tests, so that two processes can share the work
 RIGHT, WRONG = (6, 2) if not SOAK else (150, 45)  # requests of an operation, each sent by three callers
 FEWEST = 2_000 if not SOAK else 50_000
-CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ROLES = ("none", "read", "enqueue", "operate", "admin", "root", "agent")
 HOST = "http://localhost"
 
@@ -66,6 +59,7 @@ class Callers:
         self.sent: Counter[str] = Counter()
         self.answered: Counter[int] = Counter()
         self.faults: list[str] = []
+        self._checks = checks()
 
     def close(self) -> None:
         self._runner.run(self._http.aclose())
@@ -73,6 +67,8 @@ class Callers:
 
     def try_out(self, operation: APIOperation) -> None:
         """Requests as the page says that they are, for things that are there; and those that it does not allow."""
+        from schemathesis import GenerationMode
+
         known = self.things.parameters(operation.path)
         if operation.path.endswith("/stream"):
             known["run_id"] = self.things.ended.id  # that of one that waits would not end
@@ -82,6 +78,8 @@ class Callers:
             self._try(operation, cases, number)
 
     def _try(self, operation: APIOperation, cases: st.SearchStrategy[Case], number: int) -> None:
+        from schemathesis.core.failures import FailureGroup
+
         @settings(
             max_examples=number,
             deadline=None,
@@ -94,16 +92,16 @@ class Callers:
         def ask(case: Case, order: list[str]) -> None:
             without_waiting(case)
             strongest = "agent" if self._needs[operation.label] is Scope.AGENT else "admin"
+            asked = requests.Request(**case.as_transport_kwargs(base_url=HOST)).prepare()
             for role in (strongest, *order[:2]):
-                self._ask(case, role)
+                self._ask(case, asked, role)
 
         try:
             ask()
         except FailureGroup as group:
             self.faults += [f"{operation.label}: {failure}" for failure in group.exceptions]
 
-    def _ask(self, case: Case, role: str) -> None:
-        asked = requests.Request(**case.as_transport_kwargs(base_url=HOST)).prepare()
+    def _ask(self, case: Case, asked: requests.PreparedRequest, role: str) -> None:
         headers = {name: value for name, value in asked.headers.items() if name.lower() != "authorization"}
         token = self._tokens[role]
         if token is not None:
@@ -113,7 +111,18 @@ class Callers:
         )
         self.sent[role] += 1
         self.answered[response.status_code] += 1
-        case.validate_response(response, checks=CHECKS)
+        case.validate_response(response, checks=self._checks)
+
+
+def checks() -> list[Any]:
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi.checks import (
+        content_type_conformance,
+        response_schema_conformance,
+        status_code_conformance,
+    )
+
+    return [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
 def _guard(route: Guarded) -> Guard:
@@ -132,6 +141,8 @@ def without_waiting(case: Case) -> None:
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize("url", ["memory", *(["sqlite", "postgres"] if SOAK else [])])
 def test_every_answer_is_as_the_page_says(url: str, share: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    import schemathesis
+
     store_url = "memory://" if url == "memory" else request.getfixturevalue(f"{url}_url")
     with served(store_url, tmp_path) as (bell, app):
         callers = Callers(bell, app)

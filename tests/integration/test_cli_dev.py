@@ -18,6 +18,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from tests.support import warm
 from tests.support.command_line import command, environment
 from tests.support.waiting import until
 from workbell import Run, Status, Workbell
@@ -37,17 +38,11 @@ def shop(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def dev(folder: Path, *arguments: str, **extra: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+def dev(folder: Path, *arguments: str, **extra: str) -> Iterator[tuple[warm.Process, Path]]:
     """The command, its output going to a file as if to a pipe."""
     output = folder / "output.txt"
     with output.open("wb") as file:
-        process = subprocess.Popen(
-            command("dev", *arguments),
-            cwd=folder,
-            env=environment(**extra),
-            stdout=file,
-            stderr=subprocess.STDOUT,
-        )
+        process = warm.start("workbell", "dev", *arguments, folder=folder, environment=environment(**extra), out=file)
     try:
         yield process, output
     finally:
@@ -55,7 +50,7 @@ def dev(folder: Path, *arguments: str, **extra: str) -> Iterator[tuple[subproces
         process.wait()
 
 
-def stop(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def stop(process: warm.Process, number: signal.Signals) -> None:
     process.send_signal(number)
     assert process.wait(60) == 0
 

@@ -361,15 +361,22 @@ def test_a_worker_is_drained_and_resumed(folder: Folder, bell: Workbell) -> None
     told = folder.ask("workers", "drain", "aaaaaaaa")
     assert (told["id"], told["busy"], told["drained_at"] is None) == ("box-1/7/70/aaaaaaaaaaaa", 0, False)
     listed = folder.call("workers", "list").out
-    assert ("box-1 (drained)" in listed, "aaaaaaaa" in listed, "bbbbbbbb" in listed) == (True, True, True)
+    assert ("box-1 (draining)" in listed, "aaaaaaaa" in listed, "bbbbbbbb" in listed) == (True, True, True)
+    drained_at = bell.workers()[0].worker.drained_at
+    assert drained_at is not None
+    bell.store.note_drained("box-1/7/70/aaaaaaaaaaaa", drained_at, drained_at)
+    assert "box-1 (drained)" in folder.call("workers", "list").out
+    assert "claims no more runs, and holds none" in folder.call("workers", "drain", "aaaaaaaa").out
     assert "2 alive on 1 machine, 20 slots, 1 of them drained" in folder.call("doctor").out
     assert "claims runs again" in folder.call("workers", "resume", "box-1/7").out
     assert folder.ask("workers", "list")[0]["drained_at"] is None
-    assert "`workbell workers resume bbbbbbbb` lets it go on" in folder.call("workers", "drain", "box-1/8/80/").out
+    said = folder.call("workers", "drain", "box-1/8/80/").out
+    assert "as soon as it has heard of it" in said
+    assert "`workbell workers resume bbbbbbbb` lets it go on" in said
     assert_refused(folder.call("workers", "drain", "box-1/"), 1, "is a part of 2 ids")
     assert_refused(folder.call("workers", "resume", "nobody"), 4, "There is no worker 'nobody'")
     noted = [(entry.action, entry.subject[-8:]) for entry in bell.audit.list()]
-    assert noted == [("workers.drain", "b" * 8), ("workers.resume", "a" * 8), ("workers.drain", "a" * 8)]
+    assert noted == [("workers.drain", "b" * 8), ("workers.resume", "a" * 8), *[("workers.drain", "a" * 8)] * 2]
 
 
 def _add_lost(bell: Workbell) -> None:

@@ -99,7 +99,7 @@ WANTED = {
     "tallies": "PRIMARY KEY (minute>?)",
     "totals": "PRIMARY KEY (minute=?)",
     "delete_tallies": "PRIMARY KEY (minute>? AND minute<?)",
-    "sum_tallies": "PRIMARY KEY (minute>? AND minute<?)",
+    "sum_tallies": "workbell_tallies_tenant (tenant=? AND minute>? AND minute<?)",
     "upcoming_schedules": "(tenant=?)",
     "lanes_of_jobs": "COVERING INDEX workbell_history_lane (lane=?)",
     "recent_of_lane": "COVERING INDEX workbell_history_lane (lane=? AND id>?)",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.command_line import call, command, environment
 from tests.support.waiting import until
 from workbell import Workbell
@@ -22,7 +23,7 @@ from workbell import Workbell
 class Process:
     """A command that goes on, and what it has said so far."""
 
-    def __init__(self, process: subprocess.Popen[bytes], output: Path) -> None:
+    def __init__(self, process: warm.Process, output: Path) -> None:
         self._process = process
         self._output = output
 
@@ -50,9 +51,7 @@ class Process:
 def going(folder: Path, *arguments: str, **extra: str) -> Iterator[Process]:
     output = folder.with_suffix(".txt")
     with output.open("wb") as file:
-        process = subprocess.Popen(
-            command(*arguments), cwd=folder, env=environment(**extra), stdout=file, stderr=subprocess.STDOUT
-        )
+        process = warm.start("workbell", *arguments, folder=folder, environment=environment(**extra), out=file)
     try:
         yield Process(process, output)
     finally:

@@ -41,7 +41,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     folder = tmp_path_factory.mktemp("isolated")
     url = f"sqlite:///{folder / 'workbell.db'}"
     with Site(folder, url, DATABASE=f"sqlite:///{folder / 'app.db'}") as site, Workbell(url) as bell:
-        worker = site.start_cold(program=APP)
+        worker = site.start(program=APP)
         site.await_ready(worker)
         yield Scene(site, bell)
         assert worker.poll() is None, "the worker has ended"
@@ -127,7 +127,7 @@ def test_the_context_works_inside(scene: Scene) -> None:
 def test_as_many_at_once_as_the_worker_has_slots(tmp_path: Path, sqlite_url: str) -> None:
     """And the rest waits for its turn."""
     with Site(tmp_path, sqlite_url, CONCURRENCY="2") as site, Workbell(sqlite_url) as bell:
-        site.await_ready(site.start_cold(program=APP))
+        site.await_ready(site.start(program=APP))
         runs = [bell.enqueue("held", {"gate": "all"}) for _ in range(5)]
         until(lambda: len(site.starts()) == 2, "two to begin")
         assert len({event["pid"] for event in site.starts()}) == 2
@@ -223,7 +223,7 @@ def server_of(pid: int) -> int:
 def test_a_killed_worker_leaves_nobody_behind(tmp_path: Path, sql_store_url: str) -> None:
     """Also where a handler lets no other thread of its process work; and another worker does the work again."""
     with Site(tmp_path, sql_store_url, LEASE="1") as site, Workbell(sql_store_url) as bell:
-        worker = site.start_cold(program=APP)
+        worker = site.start(program=APP)
         site.await_ready(worker)
         scene = Scene(site, bell)
         _, first = scene.begin("holds_the_interpreter")
@@ -233,7 +233,7 @@ def test_a_killed_worker_leaves_nobody_behind(tmp_path: Path, sql_store_url: str
             kill(worker)
             await_gone(first, second, other, server)
         site.open_gate("open")
-        site.start_cold(program=APP)
+        site.start(program=APP)
         ended = bell.wait(run.id, timeout=60)
         assert (ended.status, ended.attempt, ended.crashes) == (Status.SUCCEEDED, 2, 0)
 
@@ -241,7 +241,7 @@ def test_a_killed_worker_leaves_nobody_behind(tmp_path: Path, sql_store_url: str
 def test_a_stopping_worker_lets_them_end_and_hands_the_rest_back(tmp_path: Path, sqlite_url: str) -> None:
     settings = {"GRACE": "3", "CONCURRENCY": "2", "LEASE": "60"}
     with Site(tmp_path, sqlite_url, **settings) as site, Workbell(sqlite_url) as bell:
-        worker = site.start_cold(program=APP)
+        worker = site.start(program=APP)
         site.await_ready(worker)
         scene = Scene(site, bell)
         (ends, first), (stays, second) = scene.begin("held", gate="open"), scene.begin("held", gate="shut")

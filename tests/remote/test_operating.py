@@ -56,7 +56,11 @@ def test_draining_a_worker(scene: Scene) -> None:
     worker = worker_of("send", now=datetime.now(UTC))
     scene.bell.store.put_worker(worker)
     for verb, drained in (("drain_worker", True), ("resume_worker", False)):
-        assert (scene.same(verb, worker.id).worker.drained_at is not None) is drained
+        told = scene.same(verb, worker.id).worker
+        assert (told.drained_at is not None) is drained
+        if told.drained_at is not None:
+            scene.bell.store.note_drained(worker.id, told.drained_at, told.drained_at)
+            assert worker.id in [one.worker.id for one in scene.same("workers") if one.worker.drain_seen_at]
         scene.raises(WorkerNotFound, verb, "h/nobody")
     scene.bell.store.remove_workers([worker.id])
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from .processes import PACKAGE, Site, kill, state
+from .processes import PACKAGE, Process, Site, kill, state
 from .waiting import until
 
 APP = f"{PACKAGE}.fleet_app:bell"
 
-Supervisor = subprocess.Popen[bytes]
+Supervisor = Process
 
 
 class Fleet(Site):
@@ -26,7 +25,7 @@ class Fleet(Site):
 
     def supervise(self, command: str = "worker", *options: str, app: str = APP) -> Supervisor:
         """`worker --processes N`, or `start --workers N` with a scheduler."""
-        return self.start_cold(command, "--app", app, *options, program="supervised")
+        return self.start(command, "--app", app, *options, program="supervised")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -40,7 +39,7 @@ class Fleet(Site):
         super().__exit__(kind, error, trace)
 
     def everybody(self) -> list[int]:
-        """Every process of this site, also those whose parents are gone."""
+        """Every process that a supervisor of this site has started, also those whose parents are gone."""
         mark = f"RECORDING={self.recorder.path}\0".encode()
         return [pid for pid in all_processes() if mark in environment_of(pid)]
 

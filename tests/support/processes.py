@@ -6,7 +6,6 @@ import fcntl
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,11 +41,8 @@ class Site:
         self.started_here.append(process)
         return process
 
-    def start_cold(self, *arguments: str, program: str) -> subprocess.Popen[bytes]:
-        """In the usual way: for those that start others in their own image."""
-        return self.run_command([sys.executable, "-m", f"{PACKAGE}.{program}", *arguments])
-
     def run_command(self, command: list[str]) -> subprocess.Popen[bytes]:
+        """In the usual way."""
         with self.log.open("ab") as log:
             process = subprocess.Popen(
                 command, env=self.environment(), cwd=self.gates, stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -64,7 +60,7 @@ class Site:
     def worker(self) -> Process:
         return self.start("worker")
 
-    def await_ready(self, *workers: subprocess.Popen[bytes]) -> None:
+    def await_ready(self, *workers: Process) -> None:
         """Until the engines of these workers are up."""
         wanted = {worker.pid for worker in workers}
 

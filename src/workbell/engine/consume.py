@@ -59,6 +59,7 @@ class Consume:
         self._suspects: deque[Work] = deque()
         self._alone: Work | None = None  # the suspect that is being executed
         self._unsure = False  # the store may say that we hold what we do not
+        self._stepping = False
         self._dropped: set[Held] = set()  # what we have begun, and let go of unbooked
         self._rate = 0.0
         self._booked = 0
@@ -80,7 +81,21 @@ class Consume:
         self._dropped |= {work.held for work in works}
         self._unsure = True
 
+    def is_quiet(self) -> bool:
+        """Whether nothing of ours will begin. Once that is so of a drained worker, it stays so.
+
+        Asked after `drained` says yes: a step that has not seen that is still under way, a later one delivers nothing.
+        """
+        return not self._stepping and all(work.started_at or work.settled for work in list(self.held.values()))
+
     def step(self, now: datetime) -> float | None:
+        self._stepping = True  # before the look whether we are drained
+        try:
+            return self._step(now)
+        finally:
+            self._stepping = False
+
+    def _step(self, now: datetime) -> float | None:
         if self._unsure:
             self._release_strays(now)
         if self._drained():
@@ -105,6 +120,9 @@ class Consume:
             raise
         if not runs:
             return self._until_free(now)
+        if self._drained():  # meanwhile
+            self._unsure = True  # given back as strays, none of which has begun
+            return 0
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%d runs claimed, %d wanted", len(runs), want, extra={"worker_id": self._claimant.worker})
         works: list[Work] = []
@@ -161,6 +179,8 @@ class Consume:
             self._release_suspects([work])
             return 0
         marked = self._store.mark_alone(work.held)
+        if marked and self._drained():  # meanwhile
+            return 0  # it is given back
         self._suspects.popleft()
         if not marked:  # its lease is lost
             self.held.pop(work.run.id, None)

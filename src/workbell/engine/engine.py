@@ -157,6 +157,7 @@ class Engine:
             register_duty = Duty("register", self._register.step, clock)
             self._reports.wake, self._register.wake = report_duty.wake, register_duty.wake
             self._register.turned = self._turned
+            self._register.quiet = self._consume.is_quiet
             self._finish.before = self._reports.settle
             self._duties = [report_duty, register_duty, *self._duties]
         if role.give_up is not None:

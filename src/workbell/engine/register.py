@@ -1,6 +1,7 @@
 """Register: this worker in the store's list of workers, seen every few seconds and gone when it stops.
 
 There it also learns that an operator drains it, or lets it go on: with every time of being seen, and soon after a hint.
+Once nothing more can begin here it says so, for until then nobody knows whether it has heard.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ log = logging.getLogger("workbell.engine")
 
 LOOK = 1.0  # seconds after which others know of jobs that were loaded or dropped
 GAP = 0.25  # seconds from a hint to a look: hardly one of them is about this worker
+SETTLE = 0.05  # seconds between looks into our own hands, while they are emptied of what has not begun
 
 
 class Register:
@@ -54,6 +56,7 @@ class Register:
         self.hint = self._look.hint  # somebody may have drained it
         self.wake: Callable[[], None] = lambda: None
         self.turned: Callable[[], None] = lambda: None  # told when it was drained, and when it may go on
+        self.quiet: Callable[[], bool] = lambda: True  # whether nothing can begin, now that it is drained
 
     def step(self, now: datetime) -> float:
         jobs = tuple(self._registry.served)
@@ -69,6 +72,8 @@ class Register:
         elif self._look.left(now) is None:
             found = self._store.find_worker(worker.id)
             self._obey(self._worker.drained_at if found is None else found.drained_at, now)
+        if not self._has_answered(now):
+            return min(SETTLE, self._look.left(now) or 0)
         return min(LOOK, self._look.left(now) or 0)
 
     def is_drained(self) -> bool:
@@ -77,11 +82,24 @@ class Register:
 
     def _obey(self, drained_at: datetime | None, now: datetime) -> None:
         self._look.again(now + self._look.poll)
-        was, self._worker = self._worker, msgspec.structs.replace(self._worker, drained_at=drained_at)
+        was = self._worker
+        if was.drained_at != drained_at:  # also one that was resumed and drained between two looks answers again
+            self._worker = msgspec.structs.replace(was, drained_at=drained_at, drain_seen_at=None)
         if (was.drained_at is None) != (drained_at is None):
             text = "goes on: it claims runs again" if drained_at is None else "is drained: it ends what it has begun"
             log.info("worker %s %s", was.id, text, extra={"worker_id": was.id})
             self.turned()
+
+    def _has_answered(self, now: datetime) -> bool:
+        """Say that a drain is obeyed, if there is one and nothing can begin any more; whether all is said."""
+        drained_at = self._worker.drained_at
+        if drained_at is None or self._worker.drain_seen_at is not None:
+            return True
+        if not self.quiet():
+            return False
+        if self._store.note_drained(self._worker.id, drained_at, now):
+            self._worker = msgspec.structs.replace(self._worker, drain_seen_at=now)
+        return True  # if it was refused, somebody changed it: heard of at the next look
 
     def _is_news(self, worker: Worker) -> bool:
         known = self._put

@@ -28,7 +28,8 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
     started_at: datetime
     seen_at: datetime
     stopping: bool = False
-    drained_at: datetime | None = None  # since when it claims nothing more, because an operator asked for that
+    drained_at: datetime | None = None  # since when it is to claim nothing more, because an operator asked for that
+    drain_seen_at: datetime | None = None  # when it said that it obeys: it begins nothing more
 
     def is_alive(self, now: datetime) -> bool:
         """Whether it was seen lately; what it holds is decided by leases alone, never by this."""

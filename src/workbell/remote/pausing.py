@@ -59,8 +59,8 @@ class Pausing:
     def drain_worker(self, worker_id: str) -> SeenWorker:
         """Have a worker claim nothing until `resume_worker`; what it runs goes on, what it has not begun goes back.
 
-        It needs a token of all tenants, for whom a worker works. Once it is busy with nothing any more, its machine can
-        be taken away.
+        It needs a token of all tenants, for whom a worker works. Once it has said that it begins nothing more
+        (`worker.drain_seen_at`) and is busy with nothing any more, its machine can be taken away.
         """
         return self.line.send(_turn(worker_id, "drain"))
 

@@ -20,9 +20,10 @@ class MemoryWorkers:
     def put_worker(self, worker: Worker) -> datetime | None:
         with self._lock:
             known = self._workers.get(worker.id)
-            drained_at = worker.drained_at if known is None else known.drained_at
-            self._workers[worker.id] = msgspec.structs.replace(worker, drained_at=drained_at)
-            return drained_at
+            if known is not None:
+                worker = _drained(worker, known.drained_at, known.drain_seen_at)
+            self._workers[worker.id] = worker
+            return worker.drained_at
 
     def see_workers(self, ids: Sequence[str], now: datetime) -> None:
         with self._lock:
@@ -38,16 +39,26 @@ class MemoryWorkers:
     def drain_worker(self, worker_id: str, now: datetime) -> Worker | None:
         with self._lock:
             known = self._workers.get(worker_id)
-            return None if known is None else self._set_drained(known, known.drained_at or now)
+            if known is None:
+                return None
+            self._workers[worker_id] = _drained(known, known.drained_at or now, known.drain_seen_at)
+            return self._workers[worker_id]
+
+    def note_drained(self, worker_id: str, drained_at: datetime, now: datetime) -> bool:
+        with self._lock:
+            known = self._workers.get(worker_id)
+            if known is None or known.drained_at != drained_at:
+                return False
+            self._workers[worker_id] = _drained(known, drained_at, now)
+            return True
 
     def resume_worker(self, worker_id: str) -> Worker | None:
         with self._lock:
             known = self._workers.get(worker_id)
-            return None if known is None else self._set_drained(known, None)
-
-    def _set_drained(self, known: Worker, at: datetime | None) -> Worker:
-        changed = self._workers[known.id] = msgspec.structs.replace(known, drained_at=at)
-        return changed
+            if known is None:
+                return None
+            self._workers[worker_id] = _drained(known, None, None)
+            return self._workers[worker_id]
 
     def find_worker(self, worker_id: str) -> Worker | None:
         with self._lock:
@@ -56,3 +67,7 @@ class MemoryWorkers:
     def list_workers(self) -> list[Worker]:
         with self._lock:
             return sorted(self._workers.values(), key=lambda worker: worker.id)
+
+
+def _drained(worker: Worker, since: datetime | None, seen_at: datetime | None) -> Worker:
+    return msgspec.structs.replace(worker, drained_at=since, drain_seen_at=seen_at)

@@ -359,7 +359,7 @@ class Store(ServiceStore, Protocol):
     def put_worker(self, worker: Worker) -> datetime | None:
         """Make a worker known, or change what is known of it; since when it is drained, if it is.
 
-        That is for others to change: only of a worker that is new here it is taken over.
+        That, and whether it obeys, other verbs change: only of a worker that is new here it is taken over.
         """
 
     def see_workers(self, ids: Sequence[str], now: datetime) -> None:
@@ -369,6 +369,9 @@ class Store(ServiceStore, Protocol):
 
     def drain_worker(self, worker_id: str, now: datetime) -> Worker | None:
         """Have a worker claim nothing more; one that is drained already stays so since then. None: it is unknown."""
+
+    def note_drained(self, worker_id: str, drained_at: datetime, now: datetime) -> bool:
+        """The worker itself says that it begins nothing more. False: it is not drained, or anew, since it looked."""
 
     def resume_worker(self, worker_id: str) -> Worker | None:
         """Let a drained worker claim again. None: it is unknown."""

@@ -41,7 +41,9 @@ JOB = (
 REPORT = "last_run_status last_run_ended_at failed_runs".split()
 TICK = "schedule due until count outcome run reason created_at".split()
 LOG = "run attempt line at level message".split()
-WORKER = "id host pid incarnation version queues jobs concurrency started_at seen_at stopping drained_at".split()
+WORKER = (
+    "id host pid incarnation version queues jobs concurrency started_at seen_at stopping drained_at drain_seen_at"
+).split()
 TIMES = (
     EVENT_TIMES
     | SERVICE_TIMES
@@ -257,4 +259,4 @@ def worker_from(row: Sequence[Any]) -> Worker:
     values["queues"] = None if values["queues"] is None else _names.decode(values["queues"])
     values["jobs"] = _names.decode(values["jobs"])
     values["stopping"] = bool(values["stopping"])
-    return Worker(**(values | {name: to_utc(values[name]) for name in ("started_at", "seen_at", "drained_at")}))
+    return Worker(**(values | {name: to_utc(value) for name, value in values.items() if name in TIMES}))

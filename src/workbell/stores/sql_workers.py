@@ -39,6 +39,10 @@ class SqlWorkers(ABC):
     def drain_worker(self, worker_id: str, now: datetime) -> Worker | None:
         return _first(self.write(lambda session: session.rows("drain_worker", id=worker_id, now=now)))
 
+    def note_drained(self, worker_id: str, drained_at: datetime, now: datetime) -> bool:
+        values = {"id": worker_id, "drained_at": drained_at, "now": now}
+        return bool(self.write(lambda session: session.rows("note_drained", **values)))
+
     def resume_worker(self, worker_id: str) -> Worker | None:
         return _first(self.write(lambda session: session.rows("resume_worker", id=worker_id)))
 

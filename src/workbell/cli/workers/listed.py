@@ -24,6 +24,7 @@ NAMED = 3  # jobs that are named of those a worker is busy with
 LOOKS = {
     "lost": ("✗", "x", "bold red"),
     "stopping": ("◷", "z", "yellow"),
+    "draining": ("◌", "-", "yellow"),  # it was asked to, and has not said that it obeys
     "drained": ("◌", "-", "yellow"),
     "alive": ("✓", "+", "green"),
 }
@@ -88,7 +89,9 @@ def _state(seen: SeenWorker) -> str:
         return "lost"
     if seen.worker.stopping:
         return "stopping"
-    return "alive" if seen.worker.drained_at is None else "drained"
+    if seen.worker.drained_at is None:
+        return "alive"
+    return "draining" if seen.worker.drain_seen_at is None else "drained"
 
 
 def _now(seen: SeenWorker) -> str:

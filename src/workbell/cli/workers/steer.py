@@ -31,7 +31,13 @@ def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         return
     left = "holds none" if not seen.busy else "ends the one it holds" if seen.busy == 1 else f"ends its {seen.busy:,}"
     again = f"`workbell workers resume {short(seen.worker.id)}` lets it go on"
-    click.echo(f"Worker {seen.worker.id} claims no more runs, and {left}; {again}.")
+    if seen.worker.drain_seen_at is not None:
+        click.echo(f"Worker {seen.worker.id} claims no more runs, and {left}; {again}.")
+        return
+    click.echo(
+        f"Worker {seen.worker.id} will claim no more runs as soon as it has heard of it, in seconds; now it {left}.\n"
+        f"Until then `workbell workers list` says draining, then drained. {again}."
+    )
 
 
 @click.command(help="Let a drained worker claim runs again.")

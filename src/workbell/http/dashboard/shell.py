@@ -55,6 +55,6 @@ def shell(request: Request) -> Response:
 
 
 def screen_routes(endpoint: object) -> list[BaseRoute]:
-    """A path for each screen, and for what lies below it."""
+    """A path for each screen, and for what lies below it; what is sent there is the form of the door."""
     paths = [path for name in SCREENS for path in (f"/{name}", f"/{name}/{{rest:path}}")]
-    return [Route(path, endpoint, methods=["GET"]) for path in paths]  # type: ignore[arg-type]
+    return [Route(path, endpoint, methods=["GET", "POST"]) for path in paths]  # type: ignore[arg-type]

@@ -24,7 +24,9 @@ LONGEST = 4096  # bytes of a form
 
 
 async def front(request: Request) -> Response:
-    """Sign in with the token of a printed URL, or show the dashboard to who is signed in."""
+    """Sign in with the token of a printed URL or of the form, or show the dashboard to who is signed in."""
+    if request.method == "POST":
+        return await sign_in(request)
     service = service_of(request)
     text = request.query_params.get("token") if request.url.path.endswith("/") else None
     try:
@@ -39,7 +41,7 @@ async def front(request: Request) -> Response:
 
 
 async def sign_in(request: Request) -> Response:
-    """Sign in with a token that was pasted into the form of the door."""
+    """Sign in with a token that was pasted into the form of the door; it is sent to the address that it stands at."""
     try:
         return await log_in_with(service_of(request), request, await _pasted(request))
     except (Unauthorized, Forbidden, TooMany) as error:
@@ -63,7 +65,7 @@ def door(request: Request, says: str, status: int = 200) -> Response:
 <p role="status"><strong>{escape(says)}</strong></p>
 <p>This command prints an address that signs you in, once:</p>
 <pre><code>workbell tokens url</code></pre>
-<form method="post" action="{root}/login">
+<form method="post">
 <label for="token">Or paste a token (<code>workbell tokens create --scope read</code>):</label>
 <p><input id="token" name="token" type="password" autocomplete="off" required maxlength="200" placeholder="wb_…">
 <button>Sign in</button></p></form>
@@ -76,8 +78,7 @@ def door(request: Request, says: str, status: int = 200) -> Response:
 
 
 PAGE_ROUTES: list[BaseRoute] = [
-    Route("/", front),
-    Route("/login", sign_in, methods=["POST"]),
+    Route("/", front, methods=["GET", "POST"]),
     Route("/docs", reference),
     Route("/page.css", style),
     Route("/static/{digest}/{path:path}", asset),

@@ -76,17 +76,24 @@ async def _begin(service: Service, request: Request, token: Token) -> Response:
         await tokens.arevoke(session.token.id, tenant=token.tenant)
         raise Unauthorized(NOT_VALID)
     root = request.scope.get("root_path", "")
-    answer = RedirectResponse(f"{root}/", status_code=303)
+    answer = RedirectResponse(_back_to(request), status_code=303)
     answer.set_cookie(
         COOKIE,
         session.text,
         max_age=int(expires.total_seconds()),
         path=f"{root}/",
         httponly=True,
-        samesite="strict",
+        samesite="lax",  # a link in a mail leads in; what changes something must come from our own page (check_origin)
         secure=request.url.scheme == "https",
     )
     return answer
+
+
+def _back_to(request: Request) -> str:
+    """The very address that was asked for, without the token that it may have had; so a link to a run leads there."""
+    path = request.scope["raw_path"].decode("ascii", "replace")
+    query = request.url.query
+    return path if not query or "token" in request.query_params else f"{path}?{query}"
 
 
 async def log_out(service: Service, request: Request) -> Response:

@@ -32,7 +32,8 @@ async def list(request: Request) -> Response:  # noqa: A001
 async def drain(request: Request, worker_id: str) -> Response:
     """Have a worker claim nothing more, and end what it runs. Only with a token of all tenants.
 
-    What it has not begun goes back to its queue. It stays there until it is resumed or stopped; once `busy` is 0, its
+    What it has not begun goes back to its queue. It hears of it within seconds, and says so: from `drain_seen_at` on it
+    begins nothing. It stays there until it is resumed or stopped; once `drain_seen_at` is set and `busy` is 0, its
     machine can be taken away. A slash in its id is sent as %2F.
     """
     return Answer(_shown(await _of_all(request).client.adrain_worker(worker_id)))

@@ -25,6 +25,9 @@ class WorkerShown(Shown):
     seen_at: datetime
     stopping: bool
     drained_at: datetime | None = Field(description="Since when it is to claim nothing more; none: it claims.")
+    drain_seen_at: datetime | None = Field(
+        description="When it said that it obeys, and begins nothing more; none: it may not have heard of it yet."
+    )
     alive: bool = Field(description="Whether it was heard of lately.")
     busy: int
     runs: list[RunShown]

@@ -97,8 +97,11 @@ SELECT {worker} FROM workbell_workers WHERE id = :id
 -- drain_worker: one that is to claim nothing more; the first who asks for it sets the time
 UPDATE workbell_workers SET drained_at = COALESCE(drained_at, :now) WHERE id = :id RETURNING {worker}
 
+-- note_drained: one that says that it begins nothing more, unless it was resumed or drained anew meanwhile
+UPDATE workbell_workers SET drain_seen_at = :now WHERE id = :id AND drained_at = :drained_at RETURNING id
+
 -- resume_worker: one that may claim again
-UPDATE workbell_workers SET drained_at = NULL WHERE id = :id RETURNING {worker}
+UPDATE workbell_workers SET drained_at = NULL, drain_seen_at = NULL WHERE id = :id RETURNING {worker}
 
 -- drop_keys: keys whose time is over
 DELETE FROM workbell_keys WHERE until <= :now RETURNING key

@@ -141,7 +141,7 @@ const say = (message) => socket?.readyState === WebSocket.OPEN && socket.send(st
  * changed; `fail(problem)` if the server refuses or cannot be reached. Returns how to leave. While the page is paused,
  * the last rows stay.
  */
-export function subscribe(topic, filter, keyOf, tell, fail = () => {}) {
+function subscribe(topic, filter, keyOf, tell, fail = () => {}) {
   const id = String(++number);
   let rows = new Map();
   let logs = [];

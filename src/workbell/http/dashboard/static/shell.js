@@ -4,7 +4,7 @@ const PLAIN = /^[A-Za-z0-9_./:@%+,-]+$/;
 const LONGEST = 100_000; // letters of one word: Linux takes 128 KiB
 
 /** One word for a POSIX shell: within single quotes nothing has a meaning but the quote itself. */
-export const quoted = (word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+const quoted = (word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** Whether a text is too long for one word of a command line. */
 export const isTooLong = (word) => new TextEncoder().encode(word).length > LONGEST;

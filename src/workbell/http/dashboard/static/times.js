@@ -29,10 +29,6 @@ export function timeText(at, choice, now = new Date()) {
   return format(timeZone, { ...date, ...CLOCK }).format(when);
 }
 
-/** A time in the table of a form or a chart: hours and minutes alone. */
-export const clockText = (at, choice) =>
-  format(zoneOf(choice), { hour: "2-digit", minute: "2-digit" }).format(new Date(at));
-
 const WALL = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" };
 
 /** What the clock on the wall of a zone shows: `{date: "2026-11-16", second}` of the day; null for a zone unknown here. */
@@ -77,7 +73,7 @@ export const between = (start, end) =>
   start && end ? (new Date(end) - new Date(start)) / 1000 + below(end) - below(start) : null;
 
 /** "3 min ago", "in 2 h". */
-export function agoText(at, now = Date.now()) {
+function agoText(at, now = Date.now()) {
   const seconds = (new Date(at).getTime() - now) / 1000;
   if (Math.abs(seconds) < 1) return "now";
   const size = Math.abs(seconds);

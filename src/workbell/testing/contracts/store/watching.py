@@ -171,9 +171,28 @@ class WatchingContract:
         store.see_workers([worker().id], after(12))
         assert store.list_workers() == [worker(seen_at=after(12), drained_at=after(5))]
         store.resume_worker(worker().id)
-        assert store.put_worker(worker(drained_at=after(5))) is None
+        assert store.put_worker(worker(drained_at=after(5), drain_seen_at=after(6))) is None
+        assert store.list_workers() == [worker()]
         store.remove_workers([worker().id])
-        assert store.put_worker(worker(drained_at=after(5))) == after(5), "it was forgotten, and is back as it was"
+        was = worker(drained_at=after(5), drain_seen_at=after(6))
+        assert store.put_worker(was) == after(5), "it was forgotten, and is back as it was"
+        assert store.list_workers() == [was]
+
+    def test_a_worker_says_that_it_begins_nothing_more(self, store: Store) -> None:
+        store.put_worker(worker("a"))
+        store.put_worker(worker("b", drained_at=after(5)))
+        assert not store.note_drained("a", after(5), after(6)), "nobody drained it"
+        store.drain_worker("a", after(5))
+        assert not store.note_drained("a", after(4), after(6)), "it was drained anew since"
+        assert store.note_drained("a", after(5), after(6))
+        said = worker("a", drained_at=after(5), drain_seen_at=after(6))
+        assert store.drain_worker("a", after(8)) == said
+        assert store.put_worker(worker("a")) == after(5)
+        assert store.list_workers() == [said, worker("b", drained_at=after(5))]
+        assert store.resume_worker("a") == store.find_worker("a") == worker("a")
+        assert not store.note_drained("a", after(5), after(9)), "it was resumed meanwhile"
+        assert not store.note_drained("unknown", after(5), after(9))
+        assert store.drain_worker("a", after(10)) == worker("a", drained_at=after(10))
 
     def test_removed_workers_are_gone(self, store: Store) -> None:
         for name in ("a", "b", "c"):

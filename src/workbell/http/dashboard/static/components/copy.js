@@ -3,7 +3,7 @@ import { html, useState } from "../ui.js";
 import { announce } from "./toasts.js";
 
 /** Puts a text on the clipboard; whether that worked. */
-export async function copyText(text) {
+async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

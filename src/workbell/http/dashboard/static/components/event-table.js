@@ -20,7 +20,7 @@ export function EventTable({ rows, caption = "Events" }) {
 }
 
 /** The type as a link to the event; Workbell's own are told apart by a word. */
-export function EventType({ event }) {
+function EventType({ event }) {
   return html`<span class="event-type">
     <${Link} to=${to(["events", event.id])} class="strong">${event.type}<//>${event.system && html` <${SystemMark} />`}
   </span>`;

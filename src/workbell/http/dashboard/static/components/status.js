@@ -23,6 +23,7 @@ const LOOKS = {
   deferred: ["◷", "waiting"],
   skipped: ["–", "warn"],
   paused: ["‖", "warn"],
+  draining: ["‖", "warn"],
   drained: ["‖", "warn"],
   failed: ["✕", "bad"],
   problem: ["✕", "bad"],

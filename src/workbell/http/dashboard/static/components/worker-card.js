@@ -21,7 +21,8 @@ export function WorkerCard({ worker, reload }) {
         ["Busy", `${worker.busy} of ${worker.concurrency}`],
         ["Seen", html`<${Time} at=${worker.seen_at} ago />`],
         ["Started", html`<${Time} at=${worker.started_at} />`],
-        ["Drained since", worker.drained_at && html`<${Time} at=${worker.drained_at} />`],
+        ["Drain asked for", worker.drained_at && !worker.drain_seen_at && html`<${Time} at=${worker.drained_at} />`],
+        ["Drained since", worker.drain_seen_at && html`<${Time} at=${worker.drain_seen_at} />`],
         ["Queues", worker.queues ? worker.queues.join(", ") : "all"],
         ["Jobs", worker.jobs.length ? html`<span title=${worker.jobs.join(", ")}>${worker.jobs.length} known</span>` : "none"],
         ["Version", worker.version],
@@ -51,7 +52,7 @@ function Drain({ worker, reload }) {
   const drain = async () => {
     await api.post(`${path}/drain`);
     await reload();
-    return "The worker takes no more runs; it finishes what it has.";
+    return "The worker takes no more runs as soon as it has heard of it; it finishes what it has.";
   };
   const ask = { title: "Drain this worker?", text: `${worker.host} ${worker.pid} takes no more runs and finishes what it has. It stays there, and can be resumed.`, action: "Drain it", keep: "Leave it at work" };
   return html`<${Action} label="Drain" look="small" run=${drain} ask=${ask} />`;

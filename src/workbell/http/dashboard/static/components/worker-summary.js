@@ -12,7 +12,8 @@ const SHOWN = 8;
 export function stateOf(worker) {
   if (!worker.alive) return "lost";
   if (worker.stopping) return "stopping";
-  return worker.drained_at ? "drained" : "alive";
+  if (!worker.drained_at) return "alive";
+  return worker.drain_seen_at ? "drained" : "draining"; // until it has said that it obeys
 }
 
 export function WorkerSummary({ workers }) {

@@ -40,7 +40,7 @@ const stateOf = (token) => (token.revoked_at ? "revoked" : token.valid ? "valid"
 
 function TokenTable({ tokens, reload }) {
   return html`<${Table} caption="Tokens" rows=${tokens} columns=${[
-    { name: "Name", look: "wide", cell: (token) => html`<strong>${token.name || "no name"}</strong> ${token.kind !== "api" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code>` },
+    { name: "Name", look: "wide", cell: (token) => html`<div><strong>${token.name || "no name"}</strong> ${token.kind !== "api" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code></div>` },
     { name: "State", cell: (token) => html`<${Status} of=${stateOf(token)} />` },
     { name: "Scopes", cell: (token) => token.scopes.join(", ") || "none" },
     { name: "Tenant", cell: (token) => (token.tenant === "*" ? "all" : token.tenant) },
