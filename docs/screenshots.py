@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from tests.support.chromium import HELP, chromium  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
-WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+WIDE, LOW, NARROW = {"width": 1440, "height": 900}, {"width": 1440, "height": 640}, {"width": 390, "height": 844}
 DEADLINE = 90_000
 URL = re.compile(r"http://\S+\?token=\S+")
 
@@ -80,16 +80,19 @@ def main() -> None:
         page = browser.new_page(viewport=WIDE, color_scheme="light", timezone_id="Europe/Berlin")
         page.set_default_timeout(DEADLINE)
         page.goto(url)
+        page.get_by_role("link", name="15 min").click()
         expect(page.locator(".figure").filter(has_text="failed in this span")).not_to_contain_text(re.compile("^0"))
-        expect(page.locator("progress").first).to_be_visible()
+        expect(page.locator(".progress-note").filter(has_text="page").first).to_be_visible()
         take(page, "overview")
         open_screen(page, "Runs")
         expect(page.locator("tbody tr")).to_have_count(50)
         take(page, "runs")
         page.get_by_role("button", name="failed").click()
         page.locator("tbody tr").first.get_by_role("link").first.click()
-        expect(page.get_by_text("Traceback").first).to_be_visible()
+        expect(page.get_by_text("How did it end?")).to_be_visible()
+        page.set_viewport_size(LOW)  # what stands below names the paths of this machine
         take(page, "run")
+        page.set_viewport_size(WIDE)
         open_screen(page, "Jobs")
         expect(page.locator(".strip").first).to_be_visible()
         take(page, "jobs")
@@ -100,7 +103,7 @@ def main() -> None:
         take(page, "schedule")
         page.get_by_label("Theme").select_option("dark")
         open_screen(page, "Overview")
-        expect(page.locator("progress").first).to_be_visible()
+        expect(page.locator(".progress-note").filter(has_text="page").first).to_be_visible()
         take(page, "overview-dark")
         page.set_viewport_size(NARROW)
         take(page, "overview-narrow")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ from workbell.stores.port import Store  # noqa: E402
 SERVER = pytest.StashKey[PostgresServer]()
 TEMPLATE = "workbell_template"
 
-use_memory()
+FOLDER = use_memory()  # none in a process that xdist has started: it has that of its controller
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,6 +50,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     server = config.stash.get(SERVER, None)
     if server is not None:
         server.remove()
+    if FOLDER is not None:
+        shutil.rmtree(FOLDER, ignore_errors=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -16,10 +16,17 @@ MEMORY = Path("/dev/shm")
 ROOM = 4_000_000_000  # bytes; a whole run keeps less than one at a time
 
 
-def use_memory() -> None:
-    """For this process and those it starts; not if somebody has said where temporary files belong."""
+def use_memory() -> Path | None:
+    """For this process and those it starts: the folder of all of them, to be removed at the end.
+
+    Not if somebody has said where temporary files belong. What pytest keeps of tests that have failed lies beside it.
+    """
     if "TMPDIR" in os.environ or os.environ.get("WORKBELL_SOAK") or not os.access(MEMORY, os.W_OK | os.X_OK):
-        return
-    if shutil.disk_usage(MEMORY).free >= ROOM:
-        os.environ["TMPDIR"] = str(MEMORY)
-        tempfile.tempdir = None  # it is asked for again
+        return None
+    if shutil.disk_usage(MEMORY).free < ROOM:
+        return None
+    folder = Path(tempfile.mkdtemp(prefix="workbell-", dir=MEMORY))
+    folder.chmod(0o1777)  # PostgreSQL may have to run as another user
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    return folder

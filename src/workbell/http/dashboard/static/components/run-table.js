@@ -44,7 +44,8 @@ export function Took({ run }) {
 }
 
 function Since({ at }) {
-  return spanText(Math.max(0, Math.round((useNow() - new Date(at)) / 1000)));
+  const seconds = Math.max(0, Math.round((useNow() - new Date(at)) / 1000));
+  return seconds < 60 ? `${seconds} s` : spanText(seconds);
 }
 
 /** The time that matters most: of its end, its start, or when it is due. */
