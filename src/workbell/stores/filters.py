@@ -89,7 +89,8 @@ def streams_of(
     if not (lanes.ids or lanes.many or lanes.every):
         return
     values: dict[str, Any] = {}
-    bounds, ways, cheap = list(_bounds(wanted, values)), list[Condition](), list[str]()
+    bounds, ways = list(_bounds(wanted, values)), list[Condition]()
+    among, cheap = list[str](), list[str]()
     if wanted.tag is not None:
         values["tag"] = wanted.tag
         ways.append(Condition("r.tag = :tag", "(r.tag || '') = :tag"))
@@ -105,12 +106,10 @@ def streams_of(
     if lanes.every:
         pass
     elif lanes.many:
-        asked = _asked(wanted)
-        values |= asked
-        of_lane = " AND ".join(f"(l.{name} || '') = :{name}" for name in asked)
-        # A scalar, not EXISTS: of that a planner may make a join, and then sort what comes out of it. And only by the
-        # id, lest all lanes of the job be read for each run.
-        cheap.append(f"(SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND {of_lane}) IS NOT NULL")  # noqa: S608
+        values |= _asked(wanted)
+        all_of_them, each = _lanes_described(wanted)
+        among.append(all_of_them)
+        cheap.append(each)
     elif len(lanes.ids) == 1:
         values["lane"] = lanes.ids[0]
         ways.append(Condition("r.lane = :lane", "(r.lane + 0) = :lane"))
@@ -120,7 +119,7 @@ def streams_of(
     for statuses in _statuses(wanted, LIVE):
         # A literal from the enum, so that a partial index can serve. SQLite has that only for `=`, and would take the
         # one of scheduled runs too, to look each of them up.
-        yield Stream("workbell_runs", "{live}", bounds, ways, [*cheap, *statuses], dear, values)
+        yield Stream("workbell_runs", "{live}", bounds, ways, [*among, *statuses], dear, values)
     rare = [status for status in RARE if status in wanted.status]
     if Status.SUCCEEDED in wanted.status or not rare:
         for statuses in _statuses(wanted, FINAL):
@@ -130,6 +129,21 @@ def streams_of(
     for status in rare:
         own = Condition(f"r.status = '{status.value}'", f"(r.status || '') = '{status.value}'")
         yield Stream("workbell_history", "{finished}", bounds, [*ways, own], cheap, dear, values)
+
+
+def _lanes_described(wanted: Filter) -> tuple[str, str]:
+    """That the lane of a run is meant: for a look at all, where these lanes are read once, and for a look at some.
+
+    Both so that no planner makes a join of it, and then sorts what comes out. The second only by the id, lest all lanes
+    of the job be read for each run (2 s for 2,000 runs). For 100,000 runs the first takes 40 ms, the second would 330.
+    """
+    asked = _asked(wanted)
+    listed = " AND ".join(f"l.{name} = :{name}" for name in asked)
+    hidden = " AND ".join(f"(l.{name} || '') = :{name}" for name in asked)
+    return (
+        f"(r.lane IN (SELECT l.id FROM workbell_lanes l WHERE {listed})) IS TRUE",  # noqa: S608
+        f"(SELECT 1 FROM workbell_lanes l WHERE l.id = r.lane AND {hidden}) IS NOT NULL",  # noqa: S608
+    )
 
 
 def _bounds(wanted: Filter, values: dict[str, Any]) -> Iterator[str]:
