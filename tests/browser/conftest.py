@@ -31,19 +31,20 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # who asks another site fails, and the test with it
 ]
 SERIOUS = ("serious", "critical")
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def chrome() -> Iterator[Chrome]:
     path = chromium()
     if path is None:
         pytest.skip(HELP)
     expect.set_options(timeout=DEADLINE)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield launched
+        yield Chrome(launched)
         launched.close()
 
 
@@ -69,62 +70,79 @@ def make_bell(folder: Path) -> Workbell:
     return bell
 
 
+class Chrome:
+    """A browser, and its contexts by what they are made with. A context keeps the files of the dashboard that it has
+    loaded, so that not every test has them sent and compiled anew; sites that follow each other have the same port."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self._contexts: dict[str, BrowserContext] = {}
+
+    def context(self, name: str, **options: Any) -> BrowserContext:
+        key = f"{name} {options}"
+        if key not in self._contexts:
+            usual = {"timezone_id": "Europe/Berlin", "reduced_motion": "reduce"}
+            self._contexts[key] = self.browser.new_context(**(usual | options))
+            self._contexts[key].set_default_timeout(DEADLINE)
+        return self._contexts[key]
+
+    def forget(self) -> None:
+        """Whatever a test has left behind, but for the files."""
+        for context in self._contexts.values():
+            for page in context.pages:
+                if page.url.startswith("http"):
+                    page.evaluate("localStorage.clear()")
+                page.close()
+            context.clear_cookies()
+            context.clear_permissions()
+
+
 class Site:
     """A served Workbell, and how to look at it."""
 
-    def __init__(self, served_: Served, browser: Browser) -> None:
+    def __init__(self, served_: Served, chrome: Chrome) -> None:
         self.served = served_
         self.bell = served_.bell
         self.url = served_.url
-        self._browser = browser
-        self._contexts: list[BrowserContext] = []
+        self._chrome = chrome
         self.wrong: list[str] = []
-        self.requests: list[str] = []  # the paths that pages asked for, in order
+        self.requests: list[str] = []  # the paths that watched pages asked for, in order
 
     def context(
         self, *, scopes: tuple[str, ...] = ("admin",), tenant: str = EVERY_TENANT, **options: Any
     ) -> BrowserContext:
         """A browser that is signed in with these scopes."""
         made = self.bell.tokens.create("browser", scopes=scopes, tenant=tenant, kind=TokenKind.SESSION, user_id=7)
-        context = self._browser.new_context(**({"timezone_id": "Europe/Berlin", "reduced_motion": "reduce"} | options))
-        context.set_default_timeout(DEADLINE)
+        context = self._chrome.context(f"{scopes} {tenant}", **options)
         context.add_cookies([{"name": COOKIE, "value": made.text, "url": self.url}])
-        self._contexts.append(context)
         return context
 
     def open(self, path: str = "/", **options: Any) -> Page:
-        """A page in a browser of its own; what goes wrong on it fails the test at its end."""
+        """A page; what goes wrong on it fails the test at its end."""
         page = self.context(**options).new_page()
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.wrong.append(f"error on the page: {error}"))
-        page.on("request", lambda request: self._on_request(request.url))
-        page.goto(f"{self.url}{path}")
+        page.goto(f"{self.url}{path}", wait_until="commit")
         expect(page.get_by_role("heading", level=1).first).to_be_visible()
         return page
+
+    def watch(self, page: Page) -> None:
+        """Note what it asks for from now on."""
+        page.on("request", lambda request: self.requests.append(request.url.removeprefix(self.url)))
 
     def _on_console(self, message: Any) -> None:
         if message.type == "error" and "status of 4" not in message.text:  # a refusal is shown by the page itself
             self.wrong.append(f"console: {message.text}")
 
-    def _on_request(self, url: str) -> None:
-        if url.startswith(self.url):
-            self.requests.append(url.removeprefix(self.url).partition("?")[0])
-        elif not url.startswith(("data:", "blob:", "about:", "chrome-error:")):
-            self.wrong.append(f"asked another site: {url}")
-
-    def close(self) -> None:
-        for context in self._contexts:
-            context.close()
-
 
 @pytest.fixture
-def site(browser: Browser, tmp_path: Path) -> Iterator[Site]:
+def site(chrome: Chrome, tmp_path: Path) -> Iterator[Site]:
     bell = make_bell(tmp_path)
     try:
         with served(bell) as made:
-            site = Site(made, browser)
+            site = Site(made, chrome)
             yield site
-            site.close()
+            chrome.forget()
             assert not site.wrong, site.wrong
     finally:
         Client.close(bell)

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import check_accessible
+from tests.browser.conftest import Chrome, check_accessible
 from tests.support import warm
 from tests.support.command_line import environment
 from tests.support.waiting import until
@@ -47,17 +47,17 @@ def shop(folder: Path) -> Iterator[tuple[str, str]]:
         process.kill()
 
 
-def test_saved_files_show_on_the_page(browser: Browser, tmp_path: Path) -> None:
+def test_saved_files_show_on_the_page(chrome: Chrome, tmp_path: Path) -> None:
     folder = tmp_path / "first"
     hello, stock = folder / "jobs" / "hello.py", folder / "jobs" / "stock.py"
     with shop(folder) as (address, door), Workbell(f"sqlite:///{folder}/shop.db") as bell:
-        page = browser.new_context(reduced_motion="reduce").new_page()
+        page = chrome.browser.new_context(reduced_motion="reduce").new_page()
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(f"{address}{door}")
         expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
         expect(page).to_have_url(f"{address}/")  # no token is left in it
-        other = browser.new_context().new_page()
+        other = chrome.browser.new_context().new_page()
         other.goto(f"{address}{door}")
         expect(other.get_by_text("This URL has been used")).to_be_visible()
         other.close()
