@@ -42,7 +42,8 @@ async def walk() -> None:
         assert (await browser.get("/api/v1/runs", headers=ADA)).status_code == 404
         page = await browser.get("/jobs/", headers=ADA)
         assert 'content="/jobs"' in page.text  # the dashboard, which knows where it lies
-        assert "You are signed in: ada" in page.text
+        who = await browser.get("/jobs/api/v1/tokens/self", headers=ADA)
+        assert who.json()["actor"] == "ada"
 
 
 def test_an_order_is_confirmed_and_its_run_is_seen() -> None:
