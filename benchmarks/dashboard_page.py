@@ -33,7 +33,7 @@ from workbell.settings import Settings  # noqa: E402
 
 SECONDS = float(os.environ.get("SECONDS", "10"))
 RATE = float(os.environ.get("RATE", "500"))  # changes a second
-TIMES = 5
+TIMES = int(os.environ.get("TIMES", "5"))
 SHOWN = "() => document.querySelector('main h1') && !document.querySelector('main .loading')"
 STEP = "path => { history.pushState(null, '', path); dispatchEvent(new PopStateEvent('popstate')); }"  # as a link does
 SCREENS = """
