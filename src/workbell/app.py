@@ -7,11 +7,12 @@ import contextlib
 import logging
 import signal
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbell.agents.verbs import Agents
+from workbell.booking import Ended
 from workbell.bulk.job import bulk_job
 from workbell.client import nothing
 from workbell.declaring import Declaring
@@ -25,13 +26,12 @@ from workbell.events.lifecycle import QUIET
 from workbell.handlers.registry import Registry
 from workbell.handlers.resources import Resources
 from workbell.jobs_engine import JobsEngine
-from workbell.model.run import Run
-from workbell.model.state import Keep, Transition
+from workbell.model.state import Keep
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.lifecycle import LifecycleEvent, listen
 from workbell.queues.in_store import FRESH, InStoreQueue
 from workbell.settings import Settings, find_file, load
-from workbell.stores.port import Store
+from workbell.stores.port import Pair, Store
 from workbell.webhooks.alerts import alert_job
 from workbell.webhooks.delivery import delivery_job
 
@@ -112,7 +112,8 @@ class Workbell(Declaring):
                 self.registry.add_built_in(job)
         self.engine = JobsEngine(self, self.settings, self.shut_down)
         self.telling.describe = self.engine.describe
-        self.moved = self._moved
+        self.booking.tally = self._tally
+        self.booking.notify = self._notify
 
     # Listen
 
@@ -125,15 +126,19 @@ class Workbell(Declaring):
         """
         return listen(self.bus, pattern, listener, self.engine.describe, leave_out=QUIET)
 
-    def _moved(self, run: Run, change: Transition) -> None:
-        """A verb of this process has moved a run."""
-        ended = (run, change, change.started_at if change.status.final else run.started_at)
+    def _tally(self, ended: Iterable[Ended]) -> None:
+        """Count what a verb of this process has ended."""
         if self._engine is not None:
-            self._engine.tallies.add([ended])
+            self._engine.tallies.add(ended)
         else:
-            write_at_once(self.store, [ended])
-        if self.bus.wants(change.move):
-            self.bus.publish([Notice(change.move, change.after(run), change.ended)])
+            write_at_once(self.store, ended)
+
+    def _notify(self, written: Sequence[Pair]) -> None:
+        """Tell the listeners of this process what a verb has moved."""
+        told = [Notice(change.move, change.after(run), change.ended) for run, change in written]
+        wanted = [notice for notice in told if self.bus.wants(notice.move)]
+        if wanted:
+            self.bus.publish(wanted)
 
     # Run
 

@@ -16,6 +16,7 @@ from workbell.access.audit import Audit
 from workbell.access.tenants import Tenants
 from workbell.access.tokens import Tokens
 from workbell.access.verified import Verified
+from workbell.booking import Booking
 from workbell.bulk.verbs import Bulk
 from workbell.emitting import Emitting, source_of
 from workbell.errors import InvalidOption, InvalidPayload, UnknownJob
@@ -34,12 +35,11 @@ from workbell.model.limit import NO_LIMITS, Limits, key_of
 from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, Request, make_request, plain_request
 from workbell.model.run import Added, Lane, Run
-from workbell.model.state import Keep, Transition
+from workbell.model.state import Keep
 from workbell.notices.message import Message
 from workbell.notifications import Notifications, Notifying, unposted
 from workbell.pausing import Pausing
 from workbell.schedules import Schedules
-from workbell.steering import nobody
 from workbell.stores.port import Store
 from workbell.threads import Threads
 from workbell.triggers import Triggers
@@ -67,6 +67,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         subscriptions: Subscriptions | None = None,
         verified: Verified | None = None,
         threads: Threads | None = None,
+        booking: Booking | None = None,
     ) -> None:
         self.store = store
         self.registry = registry
@@ -82,7 +83,8 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         self.event_source = event_source or source_of(program_name())
         self.subscriptions = subscriptions or Subscriptions(lambda: self.store)
         self.telling = Telling(self.subscriptions, Alerting(lambda: self.store, registry, self.tenant))
-        self.moved: Callable[[Run, Transition], None] = nobody
+        self.booking = booking or Booking(lambda: self.store, self.telling, keep)
+        store.publisher = self.booking
         self.post: Callable[[Message], None] = unposted
         self.schedules = Schedules(self)
         self.triggers = Triggers(self)
@@ -224,10 +226,10 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
             subscriptions=self.subscriptions,
             verified=self.verified,
             threads=self._threads,
+            booking=self.booking,
         )
         other.nudge = lambda: self.nudge()
         other.telling = self.telling
-        other.moved = lambda run, change: self.moved(run, change)
         other.post = lambda message: self.post(message)
         return other
 

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
+from workbell.booking import Booking
 from workbell.errors import EventNotFound, RunNotFinished
 from workbell.events.telling import Telling
 from workbell.model import state
@@ -13,11 +14,9 @@ from workbell.model.event import Match, MatchOutcome, Rematch
 from workbell.model.payload import clean_text
 from workbell.model.request import Request, again
 from workbell.model.run import PENDING, NewRun, Run, Status
-from workbell.model.state import Keep, Transition
+from workbell.model.state import CANCELED, Keep
 from workbell.reading import Reading
 from workbell.waiting import Waiter
-
-CANCELED = "canceled on request"
 
 
 class Steering(Reading):
@@ -27,7 +26,7 @@ class Steering(Reading):
     waiter: Waiter
     telling: Telling
     nudge: Callable[[], None]
-    moved: Callable[[Run, Transition], None]
+    booking: Booking
 
     @abstractmethod
     def enqueue_requests(self, requests: Sequence[Request]) -> list[Run]: ...
@@ -54,14 +53,9 @@ class Steering(Reading):
         """End runs that have not started, in one transaction; those that really had not, as they are now."""
         now = self.store.clock.now()
         self.telling.look()
-        changes = {
-            run.id: self.telling.of(run, state.cancel(run, now, reason=reason, keep=state.kept(run, self.keep).other))
-            for run in runs
-        }
-        moved = self.store.apply(list(changes.values()))
-        ended = [(run, changes[run.id]) for run in runs if run.id in moved]
-        for run, change in ended:
-            self.moved(run, change)
+        ended = self.booking.book(
+            [(run, state.cancel(run, now, reason=reason, keep=state.kept(run, self.keep).other)) for run in runs]
+        )
         if any(change.emits for _, change in ended):
             self.store.wake()
             self.nudge()
@@ -103,7 +97,3 @@ class Steering(Reading):
         """`wait` for async code; any number of waits share one thread."""
         await self.aget(run_id)
         return await self.waiter.await_(run_id, timeout)
-
-
-def nobody(_run: Run, _change: Transition) -> None:
-    """Nobody in this process listens to it."""

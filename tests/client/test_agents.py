@@ -64,7 +64,7 @@ def paired(bell: Workbell, name: str = "web-1", labels: list[str] | None = None)
 
 def lapse(bell: Workbell) -> None:
     """All leases are over, and a worker somewhere notices."""
-    Recover(bell.store, bell.keep, lambda: None, 5).step(bell.store.clock.now() + timedelta(hours=2))
+    Recover(bell.store, bell.booking, lambda: None, 5).step(bell.store.clock.now() + timedelta(hours=2))
 
 
 def become_due(bell: Workbell) -> None:

@@ -1,4 +1,4 @@
-"""Events through several stores on one database, as processes have them: nothing they share in memory helps them."""
+"""Runs and events through several stores on one database, as processes have them: they share no memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbell.app import open_store
 from workbell.model.run import Added
 from workbell.stores.port import Store
 from workbell.stores.postgres import database
-from workbell.testing.contracts.making import START
+from workbell.testing.contracts.making import START, ids, request
 from workbell.testing.contracts.store.events import fact, listed
 from workbell.testing.contracts.store.fanning import fanned, ledger, run_ids
 from workbell.testing.contracts.store.sharing import THREADS, at_once
@@ -63,6 +63,28 @@ def test_the_same_keys_crosswise(stores: list[Store], sql_store_url: str, monkey
     assert answers[0].keys() == answers[1].keys()
     assert {answers[0][key].id for key in KEYS} == {answers[1][key].id for key in KEYS}
     assert sorted(listed(stores[0])) == sorted(answer.id for answer in answers[0].values())
+
+
+def test_replacing_a_tag_at_once_leaves_one_waiting(stores: list[Store]) -> None:
+    for number in range(20):
+        at_once(lambda place, tag=f"t{number}": stores[place].add([request(tag=tag, replace_tag=True, at=place)]))
+        assert len(stores[0].pending_of(tenant="default", tag=f"t{number}")) == 1
+
+
+@pytest.mark.parametrize("sql_store_url", ["postgres"], indirect=True)
+def test_replacing_a_tag_waits_for_a_callers_transaction(stores: list[Store], sql_store_url: str) -> None:
+    waiting = "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with (
+        psycopg.connect(sql_store_url) as holding,
+        psycopg.connect(sql_store_url, autocommit=True) as looking,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        stores[0].add_on(holding, [request(tag="t", replace_tag=True)])
+        other = threads.submit(stores[1].add, [request(tag="t", replace_tag=True, at=1)])
+        until(lambda: (looking.execute(waiting).fetchone() or (False,))[0], "that the other waits for the tag")
+        holding.commit()
+        (added,) = other.result(30)
+    assert ids(stores[0].pending_of(tenant="default", tag="t")) == [added.id]
 
 
 def test_schedulers_that_know_nothing_of_each_other(stores: list[Store]) -> None:

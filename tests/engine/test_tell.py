@@ -192,7 +192,7 @@ class TestListeners:
         heard: list[LifecycleEvent] = []
         bench.bell.listen("worker.*", heard.append)
         tell = Tell(bench.store, bench.bell.bus, bench.telling, lambda: None, 1)
-        bench.recover = Recover(bench.store, bench.keep, lambda: None, 5, tell.recovered, bench.telling)
+        bench.recover = Recover(bench.store, bench.booking, lambda: None, 5, tell.lost)
         bench.bell.enqueue("work", expires=5)
         bench.clock.advance(6)
         run = bench.bell.enqueue("work")

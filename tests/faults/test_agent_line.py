@@ -48,7 +48,7 @@ class World:
         self.bell = Workbell(store=self.store, settings=Settings())
         self.agent: Agent = self.bell.agents.pair(self.bell.agents.pairing("web-1").text).agent
         self.written: list[tuple[Run, Transition]] = []
-        self.bell.moved = lambda run, change: self.written.append((run, change))
+        self.bell.booking.notify = self.written.extend
         self._future: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
 
@@ -189,7 +189,7 @@ def play(seed: int, size: int = RUNS) -> tuple[World, list[Process], list[Run]]:
     retry = Retry(attempts=50, delay=1)
     runs = [world.bell.enqueue("a", {"n": n}, target="web-1", retry=retry) for n in range(size)]
     now = world.clock.now
-    recover = Recover(world.store, world.bell.keep, lambda: None, 1)
+    recover = Recover(world.store, world.bell.booking, lambda: None, 1)
     world.again_and_again(1, lambda: recover.step(now()))
     world.again_and_again(1, lambda: world.store.dispatch(now(), 1000))
     processes = [Process(world, session) for session in ("s1", "s2")]

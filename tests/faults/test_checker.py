@@ -15,9 +15,11 @@ import pytest
 from tests.support.checker import Violation, check
 from tests.support.recorder import Recorder, read
 from workbell import Context, Workbell
+from workbell.booking import Booking
 from workbell.engine.engine import Engine
 from workbell.engine.recover import Recover
 from workbell.engine.work import Work
+from workbell.events.telling import Telling
 from workbell.model import state
 from workbell.model.ids import new_id
 from workbell.model.run import Added, Lane, NewRun, Run, Status
@@ -82,7 +84,7 @@ def lease_lost_and_both_finish(store: Store, recorder: Recorder) -> tuple[bool, 
     enqueue(store, recorder)
     first, second = Hands(store, recorder, "first"), Hands(store, recorder, "second")
     held = first.claim()
-    Recover(store, KEEP, lambda: None, 1).step(store.clock.now() + 2 * LEASE)
+    Recover(store, Booking(lambda: store, Telling(), KEEP), lambda: None, 1).step(store.clock.now() + 2 * LEASE)
     taken = second.claim()
     return first.finish(held), second.finish(taken)
 
@@ -119,7 +121,7 @@ class TestTokenGuard:
 
 
 def _with_token(change: Transition, token: int) -> Transition:
-    return msgspec.structs.replace(change, expected_token=token)
+    return msgspec.structs.replace(change, expected_token=token, token=token)
 
 
 class TestLostRuns:

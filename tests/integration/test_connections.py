@@ -96,6 +96,37 @@ def test_a_refused_duplicate_takes_back_what_it_replaced(bell: Workbell, sql_sto
 
 
 @each_way
+def test_what_it_replaces_is_told_in_the_same_transaction(bell: Workbell, sql_store_url: str, way: Way) -> None:
+    listen_to_cancels(bell)
+    first = bell.enqueue("send", {"to": "a"}, tag="t", remove_delay=5)
+    with pytest.raises(Oops), way(sql_store_url) as connection:  # noqa: PT012  the block is the transaction
+        enqueue(bell, connection, tag="t", replace_tag=True)
+        raise Oops
+    assert cancels(bell) == []
+    with way(sql_store_url) as connection:
+        second = enqueue(bell, connection, tag="t", replace_tag=True, queue="new lane")
+        third = enqueue(bell, connection, tag="t", replace_tag=True, key="k")
+        enqueue(bell, connection, key="k", on_duplicate="replace")
+    assert sorted(cancels(bell)) == sorted([first.id, second.id, third.id])
+    ended = bell.get(first.id)
+    assert (ended.status, ended.reason) == (Status.CANCELED, f"replaced by run {second.id} of the same tag")
+    assert ended.finished_at is not None
+    assert ended.remove_at == ended.finished_at + timedelta(seconds=5)
+
+
+def listen_to_cancels(bell: Workbell) -> None:
+    @bell.on("run.canceled")
+    def hear() -> None: ...
+
+    bell.engine.put_triggers()
+    bell.telling.look()
+
+
+def cancels(bell: Workbell) -> list[str | None]:
+    return [event.subject for event in bell.store.list_events("default", type="run.canceled", before=None, limit=10)]
+
+
+@each_way
 def test_the_callers_own_rows_and_the_run_are_one(bell: Workbell, sql_store_url: str, way: Way) -> None:
     def execute(connection: Any, statement: str) -> Any:
         return connection.execute(text(statement) if "alchemy" in way.__name__ else statement)
@@ -146,3 +177,13 @@ async def test_an_async_rollback_leaves_nothing(bell: Workbell, sql_store_url: s
             await aenqueue(bell, connection, key="k")
             raise Oops
     assert bell.runs() == []
+
+
+@pytest.mark.anyio
+@each_async_way
+async def test_what_an_async_one_replaces_is_told(bell: Workbell, sql_store_url: str, async_way: Way) -> None:
+    listen_to_cancels(bell)
+    old = bell.enqueue("send", {"to": "a"}, tag="t")
+    async with async_way(sql_store_url) as connection:
+        await aenqueue(bell, connection, tag="t", replace_tag=True)
+    assert cancels(bell) == [old.id]

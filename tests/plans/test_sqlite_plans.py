@@ -38,6 +38,9 @@ WANTED = {
     "find_finished": "id=?",
     "delete_attempts": "run=?",
     "free_keys": "tenant=? AND key=?",
+    "free_replaced_keys": "workbell_runs_tag",
+    "cancel_pending": "workbell_runs_tag",
+    "remove_canceled": "workbell_runs_tag",
     "take_key": "",
     "key_holder": "tenant=? AND key=?",
     "add_keyed_run": "tenant=? AND key=?",
@@ -134,3 +137,12 @@ def test_a_statement_goes_by_its_index(connection: sqlite3.Connection, name: str
         scanned = word[0] == "SCAN" and (word[1] in TABLES or word[1] in aliases - {"WHERE", "SET"})
         # A scan of a partial index reads only what is in that status, and in order.
         assert not scanned or " USING " in step, steps
+
+
+def test_replacing_a_tag_goes_from_its_runs_to_their_keys(connection: sqlite3.Connection) -> None:
+    """Not from each key of the tenant to the history of the tag: that took 4.9 s with 10,000 runs there."""
+    text = re.sub(r":\w+", "NULL", QUERIES["free_replaced_keys"])
+    steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}")]
+    assert any("workbell_runs_tag (tag=?)" in step for step in steps), steps
+    assert any("SEARCH k" in step and "(tenant=? AND key=?)" in step for step in steps), steps
+    assert "workbell_history" not in text

@@ -8,6 +8,7 @@ from datetime import timedelta
 from random import Random
 
 from workbell import Context, Run, Workbell
+from workbell.booking import Booking
 from workbell.engine.consume import Consume, serves
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.execute import call_async, call_plain
@@ -18,11 +19,11 @@ from workbell.engine.recover import Recover
 from workbell.engine.renew import Renew
 from workbell.engine.work import Work
 from workbell.model.clock import ManualClock
-from workbell.model.state import Keep, Transition
+from workbell.model.state import Keep
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
 from workbell.stores.memory import MemoryStore
-from workbell.stores.port import Store
+from workbell.stores.port import Pair, Store
 
 LEASE = timedelta(seconds=30)
 
@@ -36,16 +37,17 @@ class Bench:
         self.bell = Workbell(store=self.store)
         self.keep = Keep()
         self.delivered: list[Work] = []
-        self.booked: list[tuple[Work, Transition]] = []
+        self.booked: list[Work] = []
         self.dropped: list[Work] = []
         self.stopped: list[Work] = []
         self.announced = 0
         self.telling = self.bell.telling
-        self.finish = Finish(
-            self.store, self.clock, self.keep, Random(1), self._on_booked, self._on_dropped, self.telling
-        )
+        self.written: list[Pair] = []
+        self.booking = Booking(lambda: self.store, self.telling, self.keep, notify=self.written.extend)
+        self.finish = Finish(self.booking, self.clock, Random(1), self._on_booked, self._on_dropped)
         self.consume = Consume(
             self.store,
+            self.booking,
             InStoreQueue(self.store),
             self.bell.registry,
             self.clock,
@@ -56,16 +58,16 @@ class Bench:
             unbooked=lambda: self.finish.size,
         )
         self.dispatch = Dispatch(self.store, self._announce, 1)
-        self.recover = Recover(self.store, self.keep, self._announce, 5, telling=self.telling)
+        self.recover = Recover(self.store, self.booking, self._announce, 5)
         self.renew = Renew(self.store, LEASE, lambda: list(self.consume.held.values()), self.stopped.append)
         self.prune = Prune(self.store, 60)
 
     def _announce(self) -> None:
         self.announced += 1
 
-    def _on_booked(self, pairs: Sequence[tuple[Work, Transition]]) -> None:
-        self.booked += pairs
-        self.consume.note_booked([work for work, _ in pairs])
+    def _on_booked(self, works: Sequence[Work]) -> None:
+        self.booked += works
+        self.consume.note_booked(works)
 
     def _on_dropped(self, works: Sequence[Work]) -> None:
         self.dropped += works

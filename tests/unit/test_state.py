@@ -7,20 +7,23 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.unit.makers import NOW, run_in
 from workbell.model import state
-from workbell.model.run import FINAL, LIVE, AttemptStatus, Run, Status
-from workbell.model.state import CHANGED, CRASH_LIMIT, MOVES, IllegalMove, Move, Transition
+from workbell.model.run import FINAL, LIVE, PENDING, AttemptStatus, NewRun, Options, Run, Status
+from workbell.model.state import CHANGED, CRASH_LIMIT, MOVES, IllegalMove, Keep, Move, Transition
 
 LATER = NOW + timedelta(seconds=10)
 DAY = timedelta(days=1)
+KEEP = Keep()
 PROTOCOL = Path(__file__).parents[2] / "docs" / "protocol.md"
 
-# Each constructor with the targets it can lead to from a plain run. `start` is the store's claim.
+# Each constructor with the targets it can lead to from a plain run.
 CONSTRUCTORS: dict[Move, tuple[Callable[[Run], Transition], Status]] = {
     Move.DISPATCH: (lambda run: state.dispatch(run, LATER), Status.QUEUED),
+    Move.START: (lambda run: state.start(run, LATER, worker="w", lease_until=LATER + DAY), Status.RUNNING),
     Move.SUCCEED: (lambda run: state.succeed(run, LATER, result='"x"', keep=DAY), Status.SUCCEEDED),
     Move.RETRY: (lambda run: state.retry(run, LATER, error="E", reason="error", wait=DAY), Status.SCHEDULED),
     Move.FAIL: (lambda run: state.fail(run, LATER, error="E", reason="error", keep=DAY), Status.FAILED),
@@ -31,6 +34,7 @@ CONSTRUCTORS: dict[Move, tuple[Callable[[Run], Transition], Status]] = {
 }
 LEGAL = {
     (Move.DISPATCH, Status.SCHEDULED),
+    (Move.START, Status.QUEUED),
     (Move.SUCCEED, Status.RUNNING),
     (Move.RETRY, Status.RUNNING),
     (Move.FAIL, Status.RUNNING),
@@ -44,7 +48,7 @@ LEGAL = {
 
 
 def test_every_move_has_a_constructor_here() -> None:
-    assert set(CONSTRUCTORS) == set(Move) - {Move.START}
+    assert set(CONSTRUCTORS) == set(Move)
 
 
 @pytest.mark.parametrize("status", Status)
@@ -64,9 +68,12 @@ def test_every_move_from_every_status(move: Move, status: Status) -> None:
     after = change.after(run)
     assert after.status is target
     assert after.updated_at == LATER
-    assert after.lease_until is None
+    assert after.lease_until == (LATER + DAY if target is Status.RUNNING else None)
+    assert (after.token, after.cancel_requested) == (run.token + (move is Move.START), False)
     assert (after.finished_at, after.remove_at) == ((LATER, LATER + DAY) if target in FINAL else (None, None))
-    assert (after.worker is None) is (target not in FINAL or status is not Status.RUNNING)
+    assert (after.worker is None) is (
+        target is not Status.RUNNING and (target not in FINAL or status is not Status.RUNNING)
+    )
     # What a transition does not change stays as it was.
     same = [name for name in run.__struct_fields__ if name not in CHANGED]
     assert [getattr(after, name) for name in same] == [getattr(run, name) for name in same]
@@ -154,3 +161,56 @@ def test_the_diagram_in_the_docs_is_the_state_machine() -> None:
     assert found[1].strip() == f"```mermaid\n{state.diagram()}\n```", (
         "The diagram in docs/protocol.md is not that of the code; paste what workbell.model.state.diagram() returns."
     )
+
+
+class TestCancelAskedFor:
+    """A run with a cancel asked for can only end."""
+
+    ASKED = state.ask_cancel(run_in(Status.RUNNING, error="E: old", failures=1), "enough")
+
+    @pytest.mark.parametrize("status", [status for status in Status if status is not Status.RUNNING])
+    def test_only_a_running_run_is_asked(self, status: Status) -> None:
+        with pytest.raises(IllegalMove, match="only a running one"):
+            state.ask_cancel(run_in(status), "enough")
+
+    @pytest.mark.parametrize("move", [Move.RETRY, Move.RELEASE, Move.SNOOZE, Move.LOSE])
+    def test_what_would_go_on_is_canceled(self, move: Move) -> None:
+        change = CONSTRUCTORS[move][0](self.ASKED)
+        ended = state.obey_cancel(self.ASKED, change, KEEP)
+        assert (ended.move, ended.status, ended.reason) == (Move.CANCEL, Status.CANCELED, "enough")
+        assert (ended.failures, ended.losses) == (change.failures, change.losses)
+        assert ended.error == (change.error or "E: old")
+        assert (ended.finished_at, ended.remove_at) == (LATER, LATER + KEEP.other)
+
+    def test_what_has_ended_by_itself_has_ended(self) -> None:
+        for move in (Move.SUCCEED, Move.CANCEL):
+            change = CONSTRUCTORS[move][0](self.ASKED)
+            assert state.obey_cancel(self.ASKED, change, KEEP) is change
+
+    def test_nothing_follows_a_failure(self) -> None:
+        new = NewRun(run_in(Status.QUEUED))
+        failed = state.fail(self.ASKED, LATER, error="E", reason="error", keep=DAY, then=(new,))
+        ended = state.obey_cancel(self.ASKED, failed, KEEP)
+        assert (ended.status, ended.then) == (Status.FAILED, ())
+
+    def test_others_are_left_alone(self) -> None:
+        run = run_in(Status.RUNNING)
+        change = state.release(run, LATER)
+        assert state.obey_cancel(run, change, KEEP) is change
+
+    def test_it_keeps_the_time_that_the_run_asked_to_be_kept(self) -> None:
+        text = msgspec.json.encode(Options(remove_delay=5)).decode()
+        run = msgspec.structs.replace(self.ASKED, options_text=text)
+        assert state.obey_cancel(run, state.release(run, LATER), KEEP).remove_at == LATER + timedelta(seconds=5)
+
+
+@pytest.mark.parametrize("status", Status)
+def test_only_a_run_that_has_not_started_is_replaced(status: Status) -> None:
+    old, new = run_in(status), run_in(Status.QUEUED)
+    if status not in PENDING:
+        with pytest.raises(IllegalMove, match="has not started"):
+            state.replace(old, LATER, by=new, why="of the same tag", keep=KEEP)
+        return
+    change = state.replace(old, LATER, by=new, why="of the same tag", keep=KEEP)
+    assert (change.status, change.reason) == (Status.CANCELED, f"replaced by run {new.id} of the same tag")
+    assert change.remove_at == LATER + KEEP.other

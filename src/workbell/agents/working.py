@@ -21,14 +21,13 @@ from workbell.agents.naming import prefix_of, worker_name
 from workbell.agents.reports import Report, outcome_of
 from workbell.agents.standing import Standing, standing
 from workbell.client import Client
-from workbell.engine.outcome import Failed, Outcome, decide
-from workbell.errors import AgentNotFound, InvalidOption, LeaseLost, RunNotFound, StoreError, StoreUnavailable
+from workbell.engine.outcome import Outcome, decide
+from workbell.errors import AgentNotFound, InvalidOption, LeaseLost, RunNotFound, StoreError
 from workbell.model.agent import Agent
 from workbell.model.clock import span
 from workbell.model.ids import is_id
 from workbell.model.payload import clean_text, encode
 from workbell.model.run import Run
-from workbell.model.state import Transition
 from workbell.stores.port import Held
 
 log = logging.getLogger("workbell.agents")
@@ -223,15 +222,7 @@ class Working:
                 return False
             if held is Standing.LOST:
                 raise _lost(run_id)
-            outcome = outcome_of(report, run)
-            try:
-                written = self._write(run, outcome)
-            except StoreUnavailable:
-                raise
-            except StoreError as error:  # a run must never stay in an agent's hands because of what it says
-                text = clean_text(f"What came of it could not be stored: {error}")
-                written = self._write(run, Failed(text, "result", final=True))
-            if written:
+            if self._write(run, outcome_of(report, run)):
                 return True
             # It moved between reading and writing: look again.
         raise StoreError(f"run {run_id}: it keeps changing; report its result again.")
@@ -248,18 +239,13 @@ class Working:
             randomness=self._random,
         )
         client.telling.look()
-        change = client.telling.of(run, change)
-        if not client.store.apply([change]):
+        if not client.booking.book([(run, change)]):
             return False
-        self._tell(run, change)
+        # Somebody may wait for it, or for the place that it had.
+        client.waiter.nudge()
+        client.store.wake()
+        client.nudge()
         return True
-
-    def _tell(self, run: Run, change: Transition) -> None:
-        """What was written goes to whoever listens; and somebody may wait for it, or for the place that it had."""
-        self._client.moved(run, change)
-        self._client.waiter.nudge()
-        self._client.store.wake()
-        self._client.nudge()
 
     # What all have in common
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from workbell.booking import Booking
 from workbell.engine.hold_back import paused
 from workbell.engine.work import Work
 from workbell.handlers.registry import Registry
@@ -32,6 +33,7 @@ class Consume:
     def __init__(
         self,
         store: Store,
+        booking: Booking,
         queue: Queue,
         registry: Registry,
         clock: Clock,
@@ -45,6 +47,7 @@ class Consume:
         drained: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store = store
+        self._booking = booking
         self._queue = queue
         self._registry = registry
         self._clock = clock
@@ -193,7 +196,7 @@ class Consume:
         """These have not begun: whoever may begin them takes them."""
         if works:
             now = self._clock.now()
-            self._store.apply([state.release(work.run, now) for work in works])
+            self._booking.book([(work.run, state.release(work.run, now)) for work in works])
         for work in works:
             self._suspects.remove(work)
             self.held.pop(work.run.id, None)
@@ -204,7 +207,7 @@ class Consume:
         self._unsure, dropped, self._dropped = False, self._dropped, set()
         try:
             strays = [run for run in self._store.held_by(self._claimant.worker) if run.id not in self.held]
-            self._store.apply([_given_up(run, now, Held(run.id, run.token) in dropped) for run in strays])
+            self._booking.book([(run, self._given_up(run, now, Held(run.id, run.token) in dropped)) for run in strays])
         except BaseException:
             self._dropped |= dropped
             self._unsure = True
@@ -218,11 +221,11 @@ class Consume:
         self._suspects.clear()
         return taken
 
-
-def _given_up(run: Run, now: datetime, begun: bool) -> Transition:
-    if not begun:
-        return state.release(run, now)
-    return state.lose(run, now, keep=state.Keep().other, blamed=False, how="could not book what came of it")
+    def _given_up(self, run: Run, now: datetime, begun: bool) -> Transition:
+        if not begun:
+            return state.release(run, now)
+        keep = state.kept(run, self._booking.keep).other
+        return state.lose(run, now, keep=keep, blamed=False, how="could not book what came of it")
 
 
 def serves(registry: Registry, queues: Sequence[str] | None) -> Callable[[Lane], bool]:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from random import Random
 
+from workbell.booking import Booking
 from workbell.client import Client
 from workbell.engine.consume import Consume, limits, serves
 from workbell.engine.dispatch import Dispatch
@@ -40,8 +41,7 @@ from workbell.machine import process_name, process_start
 from workbell.model import state
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
-from workbell.model.run import Run
-from workbell.model.state import Move, Transition
+from workbell.model.state import Move
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.message import Message
 from workbell.queues.port import Claimant, Queue
@@ -100,12 +100,14 @@ class Engine:
         telling = client.telling
         self._telling = telling
         self._tell = Tell(store, bus, telling, self._emitted, settings.poll)
-        self._finish = Finish(store, clock, settings.keep, Random(), self._booked, self._dropped, telling)
         self.tallies = Tallies(store)
+        self._booking = Booking(lambda: store, telling, settings.keep, self.tallies.add, self._tell.moved)
+        self._finish = Finish(self._booking, clock, Random(), self._booked, self._dropped)
         self._reports = Reports(store, clock)
         self._register = Register(store, client.registry, self.worker, role.queues, size)
         self._consume = Consume(
             store,
+            self._booking,
             queue,
             client.registry,
             clock,
@@ -117,7 +119,7 @@ class Engine:
             apart=apart,
             drained=self._register.is_drained,
         )
-        recover = Recover(store, settings.keep, self._announce, settings.sweep, self._recovered, telling)
+        recover = Recover(store, self._booking, self._announce, settings.sweep, self._tell.lost)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
         self._materialise = Materialise(
             store, client.registry, self._announce, settings.poll, self._tell.skipped, telling
@@ -199,13 +201,10 @@ class Engine:
                 orphans.append(run)
         now = self._store.clock.now()
         reason = "the server that accepted it was restarted"
-        keep = self._client.keep
-        ended = [(run, state.cancel(run, now, reason=reason, keep=state.kept(run, keep).other)) for run in orphans]
-        ended = [(run, self._telling.of(run, change)) for run, change in ended]
-        moved = self._store.apply([change for _, change in ended])
-        gone = [(run, change) for run, change in ended if run.id in moved]
-        self.tallies.add((run, change, None) for run, change in gone)
-        self._tell.moved(gone)
+        keep = self._booking.keep
+        self._booking.book(
+            [(run, state.cancel(run, now, reason=reason, keep=state.kept(run, keep).other)) for run in orphans]
+        )
 
     def _listen(self, _now: datetime) -> float:
         if self._watch.wait(60):
@@ -292,20 +291,13 @@ class Engine:
             return
         self._finish.put(work, outcome)
 
-    def _booked(self, pairs: Sequence[tuple[Work, Transition]]) -> None:
-        self.booked += len(pairs)
-        works = [work for work, _ in pairs]
+    def _booked(self, works: Sequence[Work]) -> None:
+        self.booked += len(works)
         self._consume.note_booked(works)
         self._off_hands(works)
         self._client.waiter.nudge()
-        if any(work.job.limits.concurrency for work, _ in pairs):
+        if any(work.job.limits.concurrency for work in works):
             self._store.wake()  # a place is free, which another worker may be waiting for
-        self.tallies.add((work.run, change, work.started_at) for work, change in pairs)
-        self._tell.moved([(work.run, change) for work, change in pairs])
-
-    def _recovered(self, pairs: Sequence[tuple[Run, Transition]]) -> None:
-        self.tallies.add((run, change, None) for run, change in pairs)
-        self._tell.recovered(pairs)
 
     def _dropped(self, works: Sequence[Work]) -> None:
         for work in works:

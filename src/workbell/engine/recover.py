@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from workbell.events.telling import Telling
+from workbell.booking import Booking, no_notice
 from workbell.model import state
 from workbell.model.run import Run, Status
-from workbell.model.state import Keep, Transition
-from workbell.stores.port import Store
+from workbell.model.state import Transition
+from workbell.stores.port import Pair, Store
 
 BATCH = 500
 
@@ -18,30 +18,27 @@ class Recover:
     def __init__(
         self,
         store: Store,
-        keep: Keep,
+        booking: Booking,
         announce: Callable[[], None],
         sweep: float,
-        tell: Callable[[Sequence[tuple[Run, Transition]]], None] = lambda _moved: None,
-        telling: Telling | None = None,
+        lost: Callable[[Sequence[Pair]], None] = no_notice,
     ) -> None:
         self._store = store
-        self._keep = keep
+        self._booking = booking
         self._announce = announce
-        self._tell = tell
+        self._lost = lost
         self._sweep = sweep
-        self._telling = telling or Telling()
 
     def step(self, now: datetime) -> float:
         lapsed = self._store.lapsed(now, BATCH)
-        decided = self._telling.of_lost([(run, self._decide(run, now)) for run in lapsed], now)
-        moved = self._store.apply([transition for _, transition in decided])
-        if moved:
+        written = self._booking.book([(run, self._decide(run, now)) for run in lapsed], lost=True)
+        if written:
             self._announce()
-            self._tell([(run, transition) for run, transition in decided if run.id in moved])
-        return 0 if len(lapsed) >= BATCH and moved else self._sweep
+            self._lost(written)
+        return 0 if len(lapsed) >= BATCH and written else self._sweep
 
     def _decide(self, run: Run, now: datetime) -> Transition:
-        keep = state.kept(run, self._keep).other
+        keep = state.kept(run, self._booking.keep).other
         if run.status is Status.RUNNING:
             return state.lose(run, now, keep=keep)
         return state.cancel(run, now, reason="expired", keep=keep)

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
 
+from workbell.booking import Ended
 from workbell.errors import StoreError
-from workbell.model.run import Lane, Run, Status
-from workbell.model.state import Move, Transition
+from workbell.model.run import Lane, Status
+from workbell.model.state import Move
 from workbell.model.tally import BUCKETS, Tally
 from workbell.stores.port import Store
 
@@ -22,9 +23,6 @@ PACE = 5.0  # seconds between two writes
 
 # By which word an attempt is counted; what was handed back or put off has not ended.
 WORDS = {Move.SUCCEED: "succeeded", Move.FAIL: "failed", Move.CANCEL: "canceled", Move.RETRY: "retried"}
-
-
-Ended = tuple[Run, Transition, datetime | None]  # what was written, and when the handler was called, if it was
 
 
 class Cell:

@@ -16,13 +16,11 @@ from workbell.engine.look import Look
 from workbell.engine.work import Work
 from workbell.errors import StoreError
 from workbell.events.telling import Telling
-from workbell.model.run import Run
 from workbell.model.schedule import ScheduleChange, TickOutcome
-from workbell.model.state import Transition
 from workbell.model.system_events import SCHEDULE_SKIPPED, WORKER_LOST
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.lifecycle import about_tick, about_worker, by_worker
-from workbell.stores.port import Store
+from workbell.stores.port import Pair, Store
 
 log = logging.getLogger("workbell.events")
 
@@ -63,7 +61,7 @@ class Tell:
         else:
             self._emitted()
 
-    def moved(self, pairs: Sequence[tuple[Run, Transition]]) -> None:
+    def moved(self, pairs: Sequence[Pair]) -> None:
         """These transitions were written."""
         told = [
             Notice(change.move, change.after(run), change.ended)
@@ -75,9 +73,8 @@ class Tell:
         if self._telling.anything and any(change.emits for _, change in pairs):
             self._emitted()
 
-    def recovered(self, pairs: Sequence[tuple[Run, Transition]]) -> None:
+    def lost(self, pairs: Sequence[Pair]) -> None:
         """These were written about runs whose workers are gone, or that have expired."""
-        self.moved(pairs)
         if self._bus.wants_fact(WORKER_LOST):
             now, held = self._store.clock.now(), by_worker(pairs)
             self._bus.state([about_worker(worker, runs, now) for (_, worker), runs in held.items()])

@@ -7,7 +7,7 @@ its function; one that is not known here, a look into the store now and then.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -18,7 +18,7 @@ from workbell.model.ids import new_id
 from workbell.model.job import ALERT, BUILT_IN, TENANT, Job
 from workbell.model.run import Lane, NewRun, Run, Status
 from workbell.model.state import Transition
-from workbell.stores.port import Store
+from workbell.stores.port import Pair, Store
 
 FRESH = 10.0  # seconds that what the store says of a job is good for
 MOST_KNOWN = 1000  # jobs: a run for an agent may name any
@@ -58,6 +58,13 @@ class Alerting:
             return change
         watched = self._watched(run)
         return change if watched == UNWATCHED else with_alerts(run, change, watched)
+
+    def may_alert(self, pairs: Sequence[Pair]) -> bool:
+        """Whether any of these may have to be told at a URL. Every run goes through here, so it is asked by job."""
+        if any(run.schedule is not None for run, _ in pairs) or self._registry is None:
+            return True
+        found = [self._registry.find(name) for name in {run.lane.job for run, _ in pairs}]
+        return any(function is None or function.watched is not UNWATCHED for function in found)
 
     def _watched(self, run: Run) -> Watched:
         function = None if self._registry is None else self._registry.find(run.job)

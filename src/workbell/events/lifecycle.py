@@ -3,8 +3,7 @@
 Each has a key made of what it is about, so that a write that is repeated tells it once. Events about a run lie one
 deeper than those behind the run, so that depth ends every chain. Of runs that such an event made none is told.
 
-Not told of: waiting runs that another takes the place of, by its key or tag or as the next of its schedule, because a
-statement of the store ends them; and ticks that pass while somebody has paused or changed their schedule.
+Not told of: ticks that pass while somebody has paused or changed their schedule.
 """
 
 from __future__ import annotations

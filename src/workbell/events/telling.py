@@ -27,6 +27,7 @@ from workbell.model.schedule import ScheduleChange, TickOutcome
 from workbell.model.state import Transition
 from workbell.model.system_events import JOB_STARTED, SCHEDULE_SKIPPED, SYSTEM_TYPES, WORKER_LOST
 from workbell.notices.lifecycle import Describe, by_worker, nothing_known
+from workbell.stores.port import Pair
 
 replace = msgspec.structs.replace
 
@@ -67,9 +68,15 @@ class Telling:
         event = event_of_change(run, change, self.describe)
         return change if event is None else replace(change, emits=(*change.emits, event))
 
-    def of_lost(self, pairs: Sequence[tuple[Run, Transition]], now: datetime) -> list[tuple[Run, Transition]]:
+    def of_all(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
+        """The same for many; where nothing is to be told, they are not looked at one by one."""
+        if not self.anything and (self._alerting is None or not self._alerting.may_alert(pairs)):
+            return pairs
+        return [(run, self.of(run, change)) for run, change in pairs]
+
+    def of_lost(self, pairs: Sequence[Pair], now: datetime) -> Sequence[Pair]:
         """The same for runs that are taken from lost workers; whichever of them really moves tells of the worker."""
-        told = [(run, self.of(run, change)) for run, change in pairs]
+        told = self.of_all(pairs)
         if not self.anything:
             return told
         losses = {

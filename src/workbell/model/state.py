@@ -3,6 +3,9 @@
 A transition is a value: which run, what must still be true of it (status and lease token), and the complete new
 values of everything that can change. Stores write transitions and know nothing of the rules; a row that no longer
 has the expected status and token is left alone, which makes every move idempotent and fences off a lost lease.
+
+A run with a cancel asked for can only end: stores refuse every move after which it would go on, and `obey_cancel`
+turns such a move into the cancel.
 """
 
 from __future__ import annotations
@@ -15,8 +18,9 @@ import msgspec
 
 from workbell.errors import WorkbellError
 from workbell.model.event import Event
-from workbell.model.run import FINAL, Attempt, AttemptStatus, NewRun, Run, Status
+from workbell.model.run import FINAL, PENDING, Attempt, AttemptStatus, NewRun, Run, Status
 
+CANCELED = "canceled on request"
 CRASH_LIMIT = 3
 CRASHED = "crashed"  # the reason of a run whose own process died, or that was set aside for its deaths
 SUSPECT_LOSSES = 2  # so many lost leases make a suspect, where nobody knows what the lost worker was executing
@@ -90,10 +94,12 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
     started_at: datetime | None
     error: str | None
     reason: str | None
+    token: int  # as it is afterwards: only a start makes a new one
     suspect: bool = False
     finished_at: datetime | None = None
     result_text: str | None = None
     remove_at: datetime | None = None
+    cancel_requested: bool = False  # a move ends the run, or happens only where no cancel was asked for
     ended: Attempt | None = None  # the attempt that this move ends, where the run itself goes on
     then: tuple[NewRun, ...] = ()  # runs to be made in the same write, if this move happens
     emits: tuple[Event, ...] = ()  # told in the same write, if this move happens
@@ -103,10 +109,10 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
         return msgspec.structs.replace(run, **{name: getattr(self, name) for name in CHANGED})
 
 
-# What a transition may change in a run; everything else about a run is fixed when it is made or claimed.
+# What a transition may change in a run; everything else about a run is fixed when it is made.
 CHANGED = (
     "status scheduled_for updated_at attempt failures losses crashes alone worker lease_until started_at error "
-    "reason suspect finished_at result_text remove_at"
+    "reason token suspect finished_at result_text remove_at cancel_requested"
 ).split()
 
 
@@ -134,9 +140,7 @@ def _move(
     ended: AttemptStatus | None = None,
     then: tuple[NewRun, ...] = (),
 ) -> Transition:
-    rule = MOVES[move]
-    if run.status not in rule.sources or status not in rule.targets:
-        raise IllegalMove(f"run {run.id}: {move} does not lead from {run.status} to {status}.")
+    _check(move, run, status)
     final = status in FINAL
     begun = run.started_at if started_at is None else started_at  # a claim's time is not yet the handler's
     record = None
@@ -160,17 +164,51 @@ def _move(
         begun if final else None,
         error,
         reason,
+        run.token,
         suspect and not final,
         now if final else None,
         result if final else None,
         None if keep is None else now + keep,
+        False,
         record,
         then,
     )
 
 
+def _check(move: Move, run: Run, status: Status) -> None:
+    rule = MOVES[move]
+    if run.status not in rule.sources or status not in rule.targets:
+        raise IllegalMove(f"run {run.id}: {move} does not lead from {run.status} to {status}.")
+
+
 def dispatch(run: Run, now: datetime) -> Transition:
     return _move(Move.DISPATCH, run, Status.QUEUED, now, error=run.error, reason=run.reason, suspect=run.suspect)
+
+
+def start(run: Run, now: datetime, *, worker: str, lease_until: datetime) -> Transition:
+    """A claim. The SQL stores write it as one statement for many runs; the contract compares the two."""
+    _check(Move.START, run, Status.RUNNING)
+    return Transition(
+        Move.START,
+        run.id,
+        run.status,
+        run.token,
+        Status.RUNNING,
+        run.scheduled_for,
+        now,
+        run.attempt + 1,
+        run.failures,
+        run.losses,
+        run.crashes,
+        run.alone,
+        worker,
+        lease_until,
+        now,
+        run.error,
+        run.reason,
+        run.token + 1,
+        run.suspect,
+    )
 
 
 def succeed(
@@ -233,7 +271,16 @@ def fail(
 def release(run: Run, now: datetime, *, started_at: datetime | None = None) -> Transition:
     """Hand a run back. One whose handler had not begun is as if it had never been claimed."""
     if started_at is None:
-        return _move(Move.RELEASE, run, Status.QUEUED, now, attempt=run.attempt - 1, suspect=run.suspect)
+        return _move(
+            Move.RELEASE,
+            run,
+            Status.QUEUED,
+            now,
+            attempt=run.attempt - 1,
+            error=run.error,
+            reason=run.reason,
+            suspect=run.suspect,
+        )
     return _move(
         Move.RELEASE,
         run,
@@ -322,6 +369,46 @@ def _lost(
 def cancel(run: Run, now: datetime, *, reason: str, keep: timedelta, started_at: datetime | None = None) -> Transition:
     return _move(
         Move.CANCEL, run, Status.CANCELED, now, reason=reason, error=run.error, keep=keep, started_at=started_at
+    )
+
+
+def replace(run: Run, now: datetime, *, by: Run, why: str, keep: Keep) -> Transition:
+    """The cancel of a waiting run whose place a new one takes, by its tag or its key."""
+    if run.status not in PENDING:
+        raise IllegalMove(f"run {run.id}: it is {run.status}, and only a run that has not started can be replaced.")
+    return cancel(run, now, reason=replaced_by(by, why), keep=kept(run, keep).other)
+
+
+def replaced_by(new: Run, why: str) -> str:
+    """The reason of a run that was replaced."""
+    return f"replaced by run {new.id} {why}"
+
+
+def ask_cancel(run: Run, reason: str) -> Run:
+    """A running run with a cancel asked for. Its handler is told at the next renewal; the run can only end now."""
+    if run.status is not Status.RUNNING:
+        raise IllegalMove(f"run {run.id}: it is {run.status}, and only a running one is asked to end.")
+    return msgspec.structs.replace(run, cancel_requested=True, reason=reason)
+
+
+def obey_cancel(run: Run, change: Transition, keep: Keep) -> Transition:
+    """The transition itself; of a run with a cancel asked for, the cancel instead of a move that goes on.
+
+    What the run has reached by itself counts: it may still succeed or fail. But nothing follows a failure then. The
+    cancel keeps what the move would have noted: the error, and what was spent.
+    """
+    if not run.cancel_requested:
+        return change
+    if change.status in FINAL:
+        return msgspec.structs.replace(change, then=()) if change.then else change
+    began = run.started_at if change.ended is None else change.ended.started_at
+    ended = cancel(run, change.updated_at, reason=run.reason or CANCELED, keep=kept(run, keep).other, started_at=began)
+    return msgspec.structs.replace(
+        ended,
+        failures=change.failures,
+        losses=change.losses,
+        crashes=change.crashes,
+        error=run.error if change.error is None else change.error,
     )
 
 

@@ -124,8 +124,8 @@ def about_worker(worker: str, runs: Sequence[Run], now: datetime) -> LifecycleEv
 def by_worker(pairs: Iterable[tuple[Run, Transition]]) -> dict[tuple[str, str], list[Run]]:
     """The runs that were taken from workers, by tenant and worker: no tenant hears of another's runs."""
     held: dict[tuple[str, str], list[Run]] = {}
-    for run, change in pairs:
-        if run.worker is not None and change.move is not Move.CANCEL:
+    for run, _ in pairs:
+        if run.worker is not None:
             held.setdefault((run.tenant, run.worker), []).append(run)
     return held
 

@@ -9,11 +9,11 @@ from datetime import timedelta
 from workbell.errors import InvalidOption, RunNotFound, ServiceUnavailable, StoreUnavailable, WaitTimeout
 from workbell.model.clock import seconds
 from workbell.model.run import Run
+from workbell.model.state import CANCELED
 from workbell.remote import words
 from workbell.remote.call import Call, Plan, get, path, post
 from workbell.remote.reading import Reading
 
-CANCELED = "canceled on request"
 LONG_POLL = 25.0  # seconds that the service waits with its answer: less than what stands in between puts up with
 PACE = 0.25
 REST = 2.0  # seconds after the service could not be reached

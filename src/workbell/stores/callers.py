@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from workbell.errors import DuplicateRun, WrongConnection
 from workbell.model.event import Event
 from workbell.model.run import Added, NewRun, OnDuplicate
-from workbell.stores.statements import reject_duplicate
+from workbell.stores.statements import Making, Statement
 
 Spelled = tuple[str, str, dict[str, Any]]
 Rows = Callable[[str, dict[str, Any]], list[Any]]
@@ -28,10 +29,11 @@ _SAVE, _BACK = "SAVEPOINT workbell", "ROLLBACK TO SAVEPOINT workbell"
 
 
 class Request(NamedTuple):
-    """One new run with its statements: name, SQL, values."""
+    """One new run with the statements that make it, and how the engine writes a statement."""
 
     new: NewRun
-    statements: Sequence[Spelled]
+    making: Making
+    spell: Callable[[Statement], Spelled | None]  # none: the engine needs no such statement
 
     @property
     def may_turn_back(self) -> bool:
@@ -59,15 +61,17 @@ class Caller:
         return Added(event.id, True)
 
     def _run(self, request: Request) -> Added:
-        holder = request.new.run.id
-        for name, sql, values in request.statements:
-            if request.may_turn_back and name == "cancel_pending":
-                self.rows(_SAVE, {})
-            found = self.rows(sql, values)
-            if name == "key_holder":
-                holder = text_of(found[0][0])
+        if request.may_turn_back:
+            self.rows(_SAVE, {})
         try:
-            return _answer(request.new, holder)
+            statement = next(request.making)
+            while True:
+                spelled = request.spell(statement)
+                found = [] if spelled is None else self.rows(*spelled[1:])
+                statement = request.making.send([_plain(row) for row in found])
+        except StopIteration as made:
+            added: Added = made.value
+            return added
         except DuplicateRun:
             if request.may_turn_back:
                 self.rows(_BACK, {})
@@ -94,25 +98,26 @@ class AsyncCaller:
         return Added(event.id, True)
 
     async def _run(self, request: Request) -> Added:
-        holder = request.new.run.id
-        for name, sql, values in request.statements:
-            if request.may_turn_back and name == "cancel_pending":
-                await self.rows(_SAVE, {})
-            found = await self.rows(sql, values)
-            if name == "key_holder":
-                holder = text_of(found[0][0])
+        if request.may_turn_back:
+            await self.rows(_SAVE, {})
         try:
-            return _answer(request.new, holder)
+            statement = next(request.making)
+            while True:
+                spelled = request.spell(statement)
+                found = [] if spelled is None else await self.rows(*spelled[1:])
+                statement = request.making.send([_plain(row) for row in found])
+        except StopIteration as made:
+            added: Added = made.value
+            return added
         except DuplicateRun:
             if request.may_turn_back:
                 await self.rows(_BACK, {})
             raise
 
 
-def _answer(new: NewRun, holder: str) -> Added:
-    added = Added(holder, holder == new.run.id)
-    reject_duplicate(new, added)
-    return added
+def _plain(row: Sequence[Any]) -> list[Any]:
+    """A row with ids and texts as our own connections read them, whatever the caller's makes of them."""
+    return [text_of(value) if isinstance(value, bytes | UUID) else value for value in row]
 
 
 # SQLAlchemy: through its own `exec_driver_sql`, so that its transaction begins, and its events and logs see it

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from workbell.errors import WrongConnection
+from workbell.model import state
 from workbell.model.clock import Clock, SystemClock
 from workbell.model.job import Job
 from workbell.model.limit import Limit
@@ -21,7 +22,7 @@ from workbell.model.log_line import LogLine
 from workbell.model.pause import Pause
 from workbell.model.rate import Starts
 from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, OnDuplicate, Run, Status
-from workbell.model.state import MOVES, Keep, Move, Transition, cancel
+from workbell.model.state import Keep, Transition
 from workbell.model.worker import Worker
 from workbell.stores.allotment import Allotment
 from workbell.stores.memory_access import MemoryAccess
@@ -35,10 +36,9 @@ from workbell.stores.memory_schedules import MemorySchedules
 from workbell.stores.memory_search import MemorySearch
 from workbell.stores.memory_tallies import MemoryTallies
 from workbell.stores.memory_workers import MemoryWorkers
-from workbell.stores.port import Batch, Counts, Head, Held, Pick, Renewed, Watch
-from workbell.stores.statements import reject_duplicate
+from workbell.stores.port import Batch, Counts, Head, Held, NoPublisher, Pair, Pick, Publisher, Renewed, Watch
+from workbell.stores.statements import SAME_KEY, SAME_TAG, following, reject_duplicate
 
-RUNNING = MOVES[Move.START].targets[0]
 replace = msgspec.structs.replace
 
 
@@ -60,6 +60,7 @@ class MemoryStore(
     def __init__(self, clock: Clock | None = None, keep: Keep | None = None) -> None:
         self.clock: Clock = clock or SystemClock()
         self.keep = keep or Keep()
+        self.publisher: Publisher = NoPublisher()
         self._lock = threading.RLock()
         self._changed = threading.Condition()
         self._changes = 0
@@ -81,26 +82,30 @@ class MemoryStore(
     def add(self, new: Sequence[NewRun]) -> list[Added]:
         with self._lock:
             before = (dict(self._live), dict(self._finished), dict(self._keys))
+            events = (dict(self._events), dict(self._event_keys))
+            replaced: list[Pair] = []
             try:
-                added = [self._add(request) for request in new]
+                added = [self._add(request, replaced) for request in new]
             except BaseException:
                 self._live, self._finished, self._keys = before
+                self._events, self._event_keys = events
                 raise
+        self.publisher.written(replaced)
         self.wake()
         return added
 
-    def _add(self, request: NewRun) -> Added:
-        run = request.run
+    def _add(self, request: NewRun, ended: list[Pair] | None = None) -> Added:
+        run, replaced = request.run, [] if ended is None else ended
         self._lanes.setdefault(run.lane.id, run.lane)
         if run.lane.key is not None:
             self._used_at[run.lane.id] = self.clock.now()
         if request.replace_tag:
-            self._make_room(self.pending_of(tenant=run.tenant, tag=run.tag), run, "of the same tag")
+            replaced += self._make_room(self.pending_of(tenant=run.tenant, tag=run.tag), run, SAME_TAG)
         if run.key is not None:
             holder, until = self._keys.get((run.tenant, run.key), (None, None))
             if request.on_duplicate is OnDuplicate.REPLACE and holder is not None:
                 held = self._live.get(holder)
-                self._make_room([held] if held and held.status in PENDING else [], run, "with the same key")
+                replaced += self._make_room([held] if held and held.status in PENDING else [], run, SAME_KEY)
             elif holder is not None and (until is None or until > run.created_at):
                 added = Added(holder, False)
                 reject_duplicate(request, added)
@@ -110,9 +115,14 @@ class MemoryStore(
         self._live[run.id] = run
         return Added(run.id, True)
 
-    def _make_room(self, pending: Iterable[Run], new: Run, why: str) -> None:
-        for run in pending:
-            self._write(cancel(run, new.created_at, reason=f"replaced by run {new.id} {why}", keep=self.keep.other))
+    def _make_room(self, pending: Iterable[Run], new: Run, why: str) -> Sequence[Pair]:
+        ended = [(run, state.replace(run, new.created_at, by=new, why=why, keep=self.keep)) for run in pending]
+        return self._end(ended)
+
+    def _end(self, ended: Sequence[Pair]) -> Sequence[Pair]:
+        """End runs that new ones take the place of."""
+        published = self.publisher.publish(ended)
+        return [pair for pair in published if self._write(pair[1])]
 
     def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
         raise WrongConnection("connection=: the memory store has no database; use a sqlite:// or postgresql:// URL.")
@@ -123,13 +133,10 @@ class MemoryStore(
     # Moving runs
 
     def dispatch(self, now: datetime, limit: int) -> int:
-        rule = MOVES[Move.DISPATCH]
         with self._lock:
-            due = [run for run in self._live.values() if run.status in rule.sources and run.scheduled_for <= now]
-            due = sorted(due, key=lambda run: run.scheduled_for)[:limit]
-            for run in due:
-                self._live[run.id] = replace(run, status=rule.targets[0], updated_at=now)
-            return len(due)
+            waiting = [run for run in self._live.values() if run.status is Status.SCHEDULED]
+            due = sorted((run for run in waiting if run.scheduled_for <= now), key=lambda run: run.scheduled_for)
+            return sum(self._write(state.dispatch(run, now)) for run in due[:limit])
 
     def survey(self, after: int, limit: int) -> list[Head]:
         with self._lock:
@@ -154,10 +161,9 @@ class MemoryStore(
         lease_until: datetime,
         limits: Mapping[int, Sequence[Limit]] | None = None,
     ) -> list[Run]:
-        lease = {"worker": worker, "lease_until": lease_until}
         with self._lock:
             if not limits:
-                claimed = self._take(picks, limit, now, lease)
+                claimed = self._take(picks, limit, now, worker, lease_until)
             else:
                 moment = max(now, self.clock.now())
                 uses = self.limit_uses([one for listed in limits.values() for one in listed])
@@ -165,32 +171,31 @@ class MemoryStore(
                 claimed = allotment.claim(
                     picks,
                     limit,
-                    lambda granted, most: self._take(granted, most, moment, lease),
+                    lambda granted, most: self._take(granted, most, moment, worker, lease_until),
                     lambda run: (run.lane.id, run.rank),
                 )
                 self._starts |= {one.id: starts for one, starts in allotment.new_starts()}
             return sorted(claimed, key=lambda run: (run.rank, run.scheduled_for, run.id))
 
-    def _take(self, picks: Sequence[Pick], limit: int, now: datetime, lease: dict[str, Any]) -> list[Run]:
+    def _take(self, picks: Sequence[Pick], limit: int, now: datetime, worker: str, lease_until: datetime) -> list[Run]:
         taken: list[Run] = []
         for pick in picks:
             line = [
                 run
                 for run in self._live.values()
-                if run.status in MOVES[Move.START].sources
+                if run.status is Status.QUEUED
                 and (run.lane.id, run.rank) == (pick.lane_id, pick.rank)
                 and (run.expires_at is None or run.expires_at > now or run.attempt)
             ]
             line.sort(key=lambda run: (run.scheduled_for, run.id))
             taken += line[: min(pick.quota, limit - len(taken))]
-        begun = {"status": RUNNING, "started_at": now, "updated_at": now, **lease}
-        claimed = [replace(run, token=run.token + 1, attempt=run.attempt + 1, **begun) for run in taken]
+        claimed = [state.start(run, now, worker=worker, lease_until=lease_until).after(run) for run in taken]
         self._live |= {run.id: run for run in claimed}
         return claimed
 
     def _held(self, held: Held) -> Run | None:
         run = self._live.get(held.run_id)
-        return run if run is not None and run.status is RUNNING and run.token == held.token else None
+        return run if run is not None and run.status is Status.RUNNING and run.token == held.token else None
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
         with self._lock:
@@ -201,9 +206,10 @@ class MemoryStore(
 
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         with self._lock:
+            asked = {run.id for run in self._live.values() if run.cancel_requested}
             moved = [change for change in transitions if self._write(change)]
             for change in moved:
-                for new in change.then:
+                for new in following(change, asked):
                     self._add(new)
             return {change.run_id for change in moved}
 
@@ -211,17 +217,17 @@ class MemoryStore(
         run = self._live.get(change.run_id)
         if run is None or (run.status, run.token) != (change.expected, change.expected_token):
             return False
+        if run.cancel_requested and not change.status.final:
+            return False
         after = change.after(run)
         if change.status.final:
             del self._live[run.id]
-            self._finished[run.id] = replace(
-                after, alone=False, lease_until=None, cancel_requested=False, suspect=False
-            )
+            self._finished[run.id] = replace(after, alone=False, lease_until=None, suspect=False)
             if run.key is not None and self._keys.get((run.tenant, run.key)) == (run.id, None):
                 del self._keys[run.tenant, run.key]
             self._report(after)
         else:
-            self._live[run.id] = replace(after, cancel_requested=False)
+            self._live[run.id] = after
             if change.ended is not None:
                 self._attempts.setdefault(run.id, []).append(change.ended)
         for event in change.emits:
@@ -242,8 +248,12 @@ class MemoryStore(
         return self._touch(held, progress_text=progress)
 
     def request_cancel(self, run_id: str, reason: str) -> bool:
-        run = self._live.get(run_id)
-        return run is not None and self._touch(Held(run_id, run.token), cancel_requested=True, reason=reason)
+        with self._lock:
+            run = self._live.get(run_id)
+            if run is None or run.status is not Status.RUNNING:
+                return False
+            self._live[run_id] = state.ask_cancel(run, reason)
+            return True
 
     def delete_finished(self, now: datetime, limit: int) -> int:
         with self._lock:
@@ -284,7 +294,7 @@ class MemoryStore(
 
     def held_by(self, worker: str) -> list[Run]:
         with self._lock:
-            return [run for run in self._live.values() if run.status is RUNNING and run.worker == worker]
+            return [run for run in self._live.values() if run.status is Status.RUNNING and run.worker == worker]
 
     def lapsed(self, now: datetime, limit: int) -> list[Run]:
         with self._lock:

@@ -12,7 +12,8 @@ from workbell.errors import StoreError
 from workbell.model.event import Event
 from workbell.model.run import Added, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
-from workbell.model.state import Keep, Transition, cancel, kept
+from workbell.model.state import Keep, cancel, kept
+from workbell.stores.port import Pair, Publisher
 from workbell.stores.sql_schedules import ADVANCE, REASON, REPORTED
 
 replace = msgspec.structs.replace
@@ -26,6 +27,7 @@ class MemorySchedules:
     """What it shares with the rest of the store is named here and made there."""
 
     keep: Keep
+    publisher: Publisher
     _lock: threading.RLock
     _live: dict[str, Run]
     _finished: dict[str, Run]
@@ -38,10 +40,10 @@ class MemorySchedules:
         self._schedules: dict[str, Schedule] = {}
         self._ticks: dict[tuple[str, datetime], Tick] = {}
 
-    def _add(self, request: NewRun) -> Added:
+    def _add(self, request: NewRun, ended: list[Pair] | None = None) -> Added:
         raise NotImplementedError
 
-    def _write(self, change: Transition) -> bool:
+    def _end(self, ended: Sequence[Pair]) -> Sequence[Pair]:
         raise NotImplementedError
 
     def _add_event(self, event: Event) -> Added:
@@ -58,15 +60,18 @@ class MemorySchedules:
             runs = (dict(self._live), dict(self._finished), dict(self._keys))
             before = (dict(self._schedules), dict(self._ticks))
             events = (dict(self._events), dict(self._event_keys))
+            ended: list[Pair] = []
             try:
-                return {change.schedule.id for change in changes if self._change(change)}
+                written = {change.schedule.id for change in changes if self._change(change, ended)}
             except BaseException:
                 self._schedules, self._ticks = before
                 self._events, self._event_keys = events
                 self._live, self._finished, self._keys = runs
                 raise
+        self.publisher.written(ended)
+        return written
 
-    def _change(self, change: ScheduleChange) -> bool:
+    def _change(self, change: ScheduleChange, ended: list[Pair]) -> bool:
         new, old = change.schedule, self._schedules.get(change.schedule.id)
         if change.expected is None:
             if any((known.tenant, known.name) == (new.tenant, new.name) for known in self._schedules.values()):
@@ -79,7 +84,7 @@ class MemorySchedules:
             changed = {name: getattr(new, name) for name in fields}
             self._schedules[new.id] = replace(old, version=old.version + 1, **changed)
         if change.cancel_live:
-            self._cancel_live(new)
+            ended += self._cancel_live(new)
         for request in change.runs:
             self._add(request)
         for tick in change.ticks:
@@ -93,13 +98,14 @@ class MemorySchedules:
     def _is_busy(self, schedule_id: str) -> bool:
         return any(run.schedule == schedule_id for run in self._live.values())
 
-    def _cancel_live(self, schedule: Schedule) -> None:
+    def _cancel_live(self, schedule: Schedule) -> Sequence[Pair]:
         now = schedule.last_fire_at or schedule.updated_at
-        for run in [run for run in self._live.values() if run.schedule == schedule.id]:
+        live = [run for run in self._live.values() if run.schedule == schedule.id]
+        for run in live:
             if run.status is Status.RUNNING:
                 self.request_cancel(run.id, REASON)
-            else:
-                self._write(cancel(run, now, reason=REASON, keep=kept(run, self.keep).other))
+        waiting = [run for run in live if run.status is not Status.RUNNING]
+        return self._end([(run, cancel(run, now, reason=REASON, keep=kept(run, self.keep).other)) for run in waiting])
 
     def _report(self, run: Run) -> None:
         """A run has ended: tell its schedule."""

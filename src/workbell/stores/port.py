@@ -54,6 +54,29 @@ class Held(NamedTuple):
     token: int
 
 
+Pair = tuple[Run, Transition]  # a run as it was read, and what becomes of it
+
+
+class Publisher(Protocol):
+    """Hears of runs that a store ends by itself, because new ones take their place."""
+
+    def publish(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
+        """The same, each with the events that are to be part of the write."""
+
+    def written(self, pairs: Sequence[Pair]) -> None:
+        """These were committed."""
+
+
+class NoPublisher:
+    """For a store that nobody hears of."""
+
+    def publish(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
+        return pairs
+
+    def written(self, pairs: Sequence[Pair]) -> None:
+        pass
+
+
 class Renewed(NamedTuple):
     """A lease that is still good; and if the run's end was asked for meanwhile, with which reason."""
 
@@ -140,6 +163,8 @@ class Batch(NamedTuple):
 
 class Store(ServiceStore, Protocol):
     """The contract of a store; `workbell.testing.contracts` is its test."""
+
+    publisher: Publisher  # of what the store ends by itself
 
     @property
     def clock(self) -> Clock: ...

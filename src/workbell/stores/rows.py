@@ -98,6 +98,7 @@ def place_columns(query: str, *, alias: str = "r.") -> str:
         .replace("{schedule_columns}", ", ".join(SCHEDULE))
         .replace("{schedule_values}", ", ".join(":" + name for name in SCHEDULE))
         .replace("{schedule_assignments}", ", ".join(f"{name} = :{name}" for name in SCHEDULE if name != "id"))
+        .replace("{canceled}", ", ".join(NOT_IN_HISTORY.get(name, name) for name in FINISHED))
         .replace("{finished_columns}", ", ".join(HISTORY))
         .replace("{finished_values}", ", ".join(":" + name for name in HISTORY))
     )

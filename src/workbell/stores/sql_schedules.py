@@ -13,6 +13,7 @@ from workbell.model.run import Lane, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Keep, Transition
 from workbell.stores import rows
+from workbell.stores.port import Pair, Publisher
 from workbell.stores.session import Row, Session
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ class SqlSchedules(ABC):
     """Schedules and their ticks over a `Session`."""
 
     keep: Keep
+    publisher: Publisher
 
     @abstractmethod
     def read(self, work: Callable[[Session], T]) -> T: ...
@@ -74,19 +76,21 @@ class SqlSchedules(ABC):
             return set()
         spelled = changes if isinstance(changes, Spelled) else Spelled(self, changes)
         unknown = self.prepare_lanes(spelled.runs)
-        written = self.write(lambda session: self._write_schedules(session, spelled, unknown))
+        written, ended = self.write(lambda session: self._write_schedules(session, spelled, unknown))
         self.note_lanes(unknown)
+        self.publisher.written(ended)
         return written
 
-    def _write_schedules(self, session: Session, changes: Spelled, unknown: Sequence[Lane]) -> set[str]:
+    def _write_schedules(
+        self, session: Session, changes: Spelled, unknown: Sequence[Lane]
+    ) -> tuple[set[str], list[Pair]]:
+        """The schedules that were written, and the waiting runs that their ticks have ended."""
         written = {row[0] for change in changes if change.defines for row in _define(session, change)}
         if changes.advancing:
             written |= {row[0] for row in session.rows("advance", **changes.advancing)}
         if len(written) < len(changes):  # another scheduler had some of them
             changes = Spelled(self, [change for change in changes if change.schedule.id in written])
-        for change in changes:
-            if change.cancel_live:
-                self._cancel_live(session, change.schedule)
+        ended = [pair for change in changes if change.cancel_live for pair in self._end_live(session, change.schedule)]
         if changes.runs:
             if unknown:
                 self._ensure_lanes(session, unknown)
@@ -96,21 +100,21 @@ class SqlSchedules(ABC):
         told = [event for change in changes for event in change.emits]
         if told:
             self.tell_in(session, told)
-        return written
+        return written, ended
 
-    def _cancel_live(self, session: Session, schedule: Schedule) -> None:
+    def _end_live(self, session: Session, schedule: Schedule) -> Sequence[Pair]:
         """End the live runs of a schedule: what waits at once, what runs by asking its handler."""
         now = schedule.last_fire_at or schedule.updated_at
         live = self._runs(session, session.rows("live_of_schedule", id=schedule.id))
         waiting = [run for run in live if run.status is not Status.RUNNING]
         keep = self.keep
-        ended = self.apply_in(
-            session,
-            [state.cancel(run, now, reason=REASON, keep=state.kept(run, keep).other) for run in waiting],
-        )
+        decided = [(run, state.cancel(run, now, reason=REASON, keep=state.kept(run, keep).other)) for run in waiting]
+        published = self.publisher.publish(decided)
+        ended = self.apply_in(session, [change for _, change in published])
         for run in live:
             if run.id not in ended:  # running, or claimed at this very moment
                 session.rows("request_cancel", id=run.id, yes=True, reason=REASON)
+        return [pair for pair in published if pair[0].id in ended]
 
     def delete_schedule(self, schedule_id: str) -> bool:
         def work(session: Session) -> bool:

@@ -14,11 +14,11 @@ from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.state import MOVES, Keep, Move, Transition
 from workbell.stores import rows, sql_copy, sql_service_copy
 from workbell.stores.group_commit import GroupCommit
-from workbell.stores.port import Batch, Counts, Head, Held, Pick, Renewed
+from workbell.stores.port import Batch, Counts, Head, Held, NoPublisher, Pair, Pick, Publisher, Renewed
 from workbell.stores.session import Row, Session
 from workbell.stores.sql_access import SqlAccess
 from workbell.stores.sql_agents import SqlAgents
-from workbell.stores.sql_events import SqlEvents
+from workbell.stores.sql_events import SqlEvents, statements_for_event
 from workbell.stores.sql_lanes import SqlLanes
 from workbell.stores.sql_limits import SqlLimits
 from workbell.stores.sql_logs import SqlLogs
@@ -30,7 +30,7 @@ from workbell.stores.sql_search import SqlSearch
 from workbell.stores.sql_subscribers import SqlSubscribers
 from workbell.stores.sql_tallies import SqlTallies
 from workbell.stores.sql_workers import SqlWorkers
-from workbell.stores.statements import reject_duplicate, statements_for
+from workbell.stores.statements import Replacing, following, making
 
 T = TypeVar("T")
 
@@ -68,6 +68,7 @@ class SqlStore(
     def __init__(self, clock: SystemClock, keep: Keep) -> None:
         self.clock = clock
         self.keep = keep
+        self.publisher: Publisher = NoPublisher()
         SqlLanes.__init__(self)
         SqlLimits.__init__(self)
         SqlEvents.__init__(self)
@@ -100,37 +101,44 @@ class SqlStore(
 
     def _write_runs(self, new: Sequence[NewRun]) -> list[Added]:
         unknown = self._unknown_lanes(new)
-        added = self.write(lambda session: self._add(session, new, unknown))
+        added, replaced = self.write(lambda session: self._add(session, new, unknown))
         self.note_lanes(unknown)
+        self.publisher.written(replaced)
         return added
 
     def prepare_lanes(self, new: Sequence[NewRun]) -> Sequence[Lane]:
         return self._unknown_lanes(new) if new else ()
 
-    def _add(self, session: Session, new: Sequence[NewRun], unknown: Sequence[Lane]) -> list[Added]:
+    def _add(self, session: Session, new: Sequence[NewRun], unknown: Sequence[Lane]) -> tuple[list[Added], list[Pair]]:
+        """Make runs; for each which one stands for it, and all that were replaced."""
         if unknown:
             self._ensure_lanes(session, unknown)
+        replaced: list[Pair] = []
         if any(request.replace_tag for request in new):  # what comes behind one that replaces must not be replaced
-            return [self._add_one(session, request) for request in new]
+            return [self._add_one(session, request, replaced) for request in new], replaced
         plain = [request for request in new if request.run.key is None]
         if plain:
             session.insert(plain)
         return [
-            Added(request.run.id, True) if request.run.key is None else self._add_one(session, request)
+            Added(request.run.id, True) if request.run.key is None else self._add_one(session, request, replaced)
             for request in new
-        ]
+        ], replaced
 
-    def _add_one(self, session: Session, request: NewRun) -> Added:
-        answer = request.run.id
-        for statement in statements_for(request, self.keep):
-            found = session.execute(statement)
-            if statement.query == "key_holder":
-                answer = found[0][0]
-        added = Added(answer, answer == request.run.id)
-        # Raised within the transaction: a call with a rejected duplicate writes nothing at all. Other callers that
-        # shared the transaction are written again without it (see GroupCommit).
-        reject_duplicate(request, added)
-        return added
+    def _add_one(self, session: Session, request: NewRun, replaced: list[Pair]) -> Added:
+        """A rejected duplicate is raised within the transaction: such a call writes nothing at all. Other callers
+        that shared the transaction are written again without it (see GroupCommit)."""
+        making_it = making(request, self.replacing, replaced)
+        try:
+            statement = next(making_it)
+            while True:
+                statement = making_it.send(session.execute(statement))
+        except StopIteration as made:
+            added: Added = made.value
+            return added
+
+    @property
+    def replacing(self) -> Replacing:
+        return Replacing(self.keep, self.make_run, self.publisher.publish, statements_for_event)
 
     # Moving runs
 
@@ -212,6 +220,8 @@ class SqlStore(
 
     def _apply(self, session: Session, ordered: Sequence[Transition], ending: dict[str, Any]) -> set[str]:
         moved: set[tuple[str, int]] = set()
+        chains = [c.run_id for c in ordered if any(new.run.rescheduled_from is not None for new in c.then)]
+        asked = {row[0] for row in session.rows("asked_to_end", ids=chains) if row[1]} if chains else set()
         if ending:
             gone = session.finish(ending)
             moved |= {(row[0], row[1]) for row in gone}
@@ -226,7 +236,7 @@ class SqlStore(
         if ended:
             records = [[rows.attempt_values(attempt)[name] for name in ATTEMPT] for attempt in ended]
             session.rows("add_attempts", **self.spell(ATTEMPT, records))
-        follow = [new for c in ordered if c.then and (c.run_id, c.expected_token) in moved for new in c.then]
+        follow = [new for c in ordered if (c.run_id, c.expected_token) in moved for new in following(c, asked)]
         if follow:
             self._add(session, follow, list({request.run.lane for request in follow}))
         told = [event for c in ordered if c.emits and (c.run_id, c.expected_token) in moved for event in c.emits]

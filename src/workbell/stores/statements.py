@@ -1,18 +1,27 @@
-"""Making a run as a list of plain statements without decisions, which any connection can execute.
+"""Making a run as a sequence of statements that any connection can execute.
 
-That is what lets a run be made inside the caller's own transaction: ids are made on our side, and whether a key
-was won is decided by the statements themselves. The answer of `key_holder` says which run stands for the request.
+That is what lets a run be made inside the caller's own transaction: ids are made on our side, and whether a key was
+won, and which runs are replaced, is decided by the statements themselves. `making` yields each statement and is sent
+its rows; so plain connections, awaited ones and our own sessions drive the same sequence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from workbell.errors import DuplicateRun
-from workbell.model.run import Added, NewRun, OnDuplicate
-from workbell.model.state import MOVES, Keep, Move
+from workbell.model import state
+from workbell.model.event import Event
+from workbell.model.run import Added, Lane, NewRun, OnDuplicate, Run, Status
+from workbell.model.state import MOVES, Keep, Move, Transition
+from workbell.stores.port import Pair
 from workbell.stores.rows import NEW, new_values
+
+SAME_TAG = "of the same tag"
+SAME_KEY = "with the same key"
 
 
 class Statement(NamedTuple):
@@ -20,32 +29,83 @@ class Statement(NamedTuple):
     values: dict[str, Any]
 
 
-def statements_for(request: NewRun, keep: Keep) -> Iterator[Statement]:
-    """The statements for one new run, in order."""
+Rows = Sequence[Sequence[Any]]
+Making = Generator[Statement, Rows, Added]
+
+
+class Replacing(NamedTuple):
+    """How the runs that new ones take the place of are ended, and told of."""
+
+    keep: Keep
+    make_run: Callable[[Sequence[Any], dict[int, Lane]], Run]  # of a row of history
+    publish: Callable[[Sequence[Pair]], Sequence[Pair]]
+    emit: Callable[[Event], Iterable[Statement]]
+
+
+def making(request: NewRun, replacing: Replacing, ended: list[Pair]) -> Making:
+    """The statements that make one run, in order; the answer is which run stands for the request.
+
+    Runs that it takes the place of are added to `ended`. Raises DuplicateRun where duplicates are to be rejected.
+    """
     run = request.run
     values = dict(zip(NEW, new_values(request), strict=True))
     values |= {"tenant": run.tenant, "until": None, "old_tag": None, "old_key": None}
-    values |= {"to_status": MOVES[Move.CANCEL].targets[0].value, "remove_at": run.created_at + keep.other}
     if request.key_span is not None:
         values["until"] = run.created_at + request.key_span
     if request.replace_tag:
-        replaced = values | {"old_tag": run.tag, "reason": f"replaced by run {run.id} of the same tag"}
-        yield Statement("cancel_pending", replaced)
-        yield Statement("remove_canceled", replaced)
-        yield Statement("free_replaced_keys", replaced)
+        yield Statement("lock_tag", {"tenant": run.tenant, "tag": run.tag})
+        yield from _replace(run, values | {"old_tag": run.tag}, SAME_TAG, replacing, ended)
     if run.key is None:
         yield Statement("add_run", values)
-        return
+        return Added(run.id, True)
     if request.on_duplicate is OnDuplicate.REPLACE:
         yield Statement("lock_key", values)  # else two that replace at once would not see each other's run
-        replaced = values | {"old_key": run.key, "reason": f"replaced by run {run.id} with the same key"}
-        yield Statement("cancel_pending", replaced)
-        yield Statement("remove_canceled", replaced)
+        yield from _replace(run, values | {"old_key": run.key}, SAME_KEY, replacing, ended)
         yield Statement("seize_key", values)
     else:
         yield Statement("take_key", values)
     yield Statement("add_keyed_run", values)
-    yield Statement("key_holder", values)
+    holder = str((yield Statement("key_holder", values))[0][0])
+    added = Added(holder, holder == run.id)
+    reject_duplicate(request, added)
+    return added
+
+
+def _replace(
+    new: Run, values: dict[str, Any], why: str, replacing: Replacing, ended: list[Pair]
+) -> Generator[Statement, Rows, None]:
+    """End the waiting runs of a tag or a key, and write the events that tell of it."""
+    values |= {"to_status": MOVES[Move.CANCEL].targets[0].value, "reason": state.replaced_by(new, why)}
+    values |= {"remove_at": new.created_at + replacing.keep.other}
+    yield Statement("free_replaced_keys", values)
+    gone = yield Statement("cancel_pending", values)
+    yield Statement("remove_canceled", values)
+    if not gone:
+        return
+    found = yield Statement("find_lanes", {"ids": sorted({row[1] for row in gone})})
+    lanes = {row[0]: Lane(*row[1:6]) for row in found}
+    waiting = [_before(replacing.make_run(row, lanes)) for row in gone]
+    changes = [state.replace(run, new.created_at, by=new, why=why, keep=replacing.keep) for run in waiting]
+    pairs = replacing.publish(list(zip(waiting, changes, strict=True)))
+    for _, change in pairs:
+        for event in change.emits:
+            for statement in replacing.emit(event):  # noqa: UP028  a list cannot be sent their rows
+                yield statement
+    ended += pairs
+
+
+def _before(canceled: Run) -> Run:
+    """A run that was replaced, as it waited."""
+    return msgspec.structs.replace(
+        canceled, status=Status.QUEUED, updated_at=canceled.created_at, reason=None, finished_at=None, remove_at=None
+    )
+
+
+def following(change: Transition, asked: Collection[str]) -> Iterable[NewRun]:
+    """The runs to be made with a transition. Where a cancel was asked for, the chain of a run that failed ends."""
+    if change.run_id not in asked:
+        return change.then
+    return [new for new in change.then if new.run.rescheduled_from is None]
 
 
 def reject_duplicate(request: NewRun, answer: Added) -> None:

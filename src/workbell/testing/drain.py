@@ -84,7 +84,7 @@ class _Drainer:
         settings: Settings = getattr(bell, "settings", None) or Settings()
         self._claimant = Claimant("drain", settings.lease_span, serves(bell.registry, None), limits(bell.registry))
         self._telling = bell.telling
-        self._recover = Recover(bell.store, bell.keep, lambda: None, settings.sweep, telling=bell.telling)
+        self._recover = Recover(bell.store, bell.booking, lambda: None, settings.sweep)
         self._materialise = Materialise(bell.store, bell.registry, lambda: None, settings.poll, telling=bell.telling)
         self._match = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda: None, settings.poll)
         self._reports = Reports(bell.store, bell.store.clock)
@@ -124,7 +124,7 @@ class _Drainer:
                 after = self._execute(run)
             except BaseException:
                 now = self._store.clock.now()
-                self._store.apply([state.release(left, now) for left in runs[place + 1 :]])
+                self._bell.booking.book([(left, state.release(left, now)) for left in runs[place + 1 :]])
                 raise
             if after.status.final:
                 ended.append(after)
@@ -152,7 +152,7 @@ class _Drainer:
             keep=self._bell.keep,
             randomness=self._random,
         )
-        self._store.apply([self._telling.of(run, change)])
+        self._bell.booking.book([(run, change)])
         if isinstance(outcome, Raised) and (self._raise_errors or isinstance(outcome.error, KeyboardInterrupt)):
             raise outcome.error
         return self._store.find_runs([run.id]).get(run.id, change.after(run))

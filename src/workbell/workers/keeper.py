@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from random import Random
 
 from workbell.app import open_store
+from workbell.booking import Booking
 from workbell.engine.tallies import write_at_once
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.alerting import Alerting, stored_job
@@ -26,7 +28,7 @@ from workbell.model.state import Move, Transition
 from workbell.model.worker import BEAT
 from workbell.notices.bus import Notice
 from workbell.notices.run_log import log_runs
-from workbell.stores.port import Held
+from workbell.stores.port import Held, Pair
 from workbell.workers.burial import burial
 from workbell.workers.line import Line
 from workbell.workers.messages import Bury, Keep, Kept, Stop, StoreNamed, Verdict
@@ -41,7 +43,6 @@ class Keeper:
     def __init__(self, store: StoreNamed, line: Line) -> None:
         keep = KeepFor(timedelta(seconds=store.keep_succeeded), timedelta(seconds=store.keep_other))
         self._store = open_store(store.url, keep)
-        self._keep = keep
         self._lease = timedelta(seconds=store.lease)
         self._pace = min(store.lease / 6, BEAT / 2)
         self._line = line
@@ -51,6 +52,8 @@ class Keeper:
         self._tenant = store.tenant
         alerting = Alerting(lambda: self._store, tenant=store.tenant)
         self._telling = Telling(Subscriptions(lambda: self._store), alerting)
+        tally = partial(write_at_once, self._store)
+        self._booking = Booking(lambda: self._store, self._telling, keep, tally)
         self._seen_at = 0.0
         self._failing = False
 
@@ -125,30 +128,22 @@ class Keeper:
 
     def _bury(self, bury: Bury, *, last: bool = False) -> None:
         now = self._store.clock.now()
-        held = self._store.held_by(bury.worker)
-        moves = self._told(bury, [(run, self._decide(run, bury, now)) for run in held], now)
-        moved = self._store.apply([change for _, change in moves])
+        self._telling.look()
+        decided = [(run, self._decide(run, bury, now)) for run in self._store.held_by(bury.worker)]
+        # A worker that was told to stop is not lost.
+        written = self._booking.book(decided, lost=bury.verdict is not Verdict.HANDED_BACK)
         self._store.remove_workers([bury.worker])
-        if moved:
+        if written:
             self._store.wake()
-            gone = [(run, change) for run, change in moves if run.id in moved]
-            write_at_once(self._store, [(run, change, run.started_at) for run, change in gone])
-            self._tell(bury, gone)
+            self._tell(bury, written)
         if last and bury.verdict is not Verdict.HANDED_BACK:  # those whose runs it held know already
             self._store.add_events(self._telling.missing([bury.worker], now))
 
     def _decide(self, run: Run, bury: Bury, now: datetime) -> Transition:
         retry = self._retry_of(run, bury)
-        return burial(run, bury, now, keep=self._keep, job_retry=retry, randomness=self._random)
+        return burial(run, bury, now, keep=self._booking.keep, job_retry=retry, randomness=self._random)
 
-    def _told(self, bury: Bury, moves: list[tuple[Run, Transition]], now: datetime) -> list[tuple[Run, Transition]]:
-        """With the events that they are. A worker that was told to stop is not lost."""
-        self._telling.look()
-        if bury.verdict is Verdict.HANDED_BACK:
-            return [(run, self._telling.of(run, change)) for run, change in moves]
-        return self._telling.of_lost(moves, now)
-
-    def _tell(self, bury: Bury, moved: list[tuple[Run, Transition]]) -> None:
+    def _tell(self, bury: Bury, moved: Sequence[Pair]) -> None:
         log.warning("worker %s; given back of what it held: %d", bury.how, len(moved), extra={"worker_id": bury.worker})
         begun = [(run, change) for run, change in moved if change.move is not Move.RELEASE]
         log_runs([Notice(change.move, change.after(run), change.ended) for run, change in begun])

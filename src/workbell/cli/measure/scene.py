@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workbell.app import Workbell
+from workbell.booking import Booking
 from workbell.cli.measure.tally import Tally
+from workbell.events.telling import Telling
 from workbell.handlers.job_function import JobFunction
 from workbell.model import state
 from workbell.model.run import LIVE, Lane
+from workbell.model.state import Keep
 from workbell.settings import Settings
 from workbell.stores.port import Filter, Store
 
@@ -47,7 +50,7 @@ def clear(store: Store) -> None:
     """Remove our runs: end those that wait, then delete what may go."""
     now = store.clock.now()
     while waiting := store.list_runs(Filter(NAME, LIVE[:2], job=NAME, limit=PAGE)):
-        changes = [state.cancel(run, now, reason="the measurement is over", keep=now - now) for run in waiting]
-        store.apply(changes)
+        over = [(run, state.cancel(run, now, reason="the measurement is over", keep=now - now)) for run in waiting]
+        Booking(lambda: store, Telling(), Keep()).book(over)
     while store.delete_finished(store.clock.now(), PAGE) >= PAGE:
         pass

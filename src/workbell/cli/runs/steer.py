@@ -11,7 +11,7 @@ from workbell.cli.project import json_option, open_project, tenant_option, url_o
 from workbell.cli.runs.every import Asked, one_or_all, order
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.model.run import Status
-from workbell.steering import CANCELED
+from workbell.model.state import CANCELED
 
 
 @click.command(

@@ -36,7 +36,7 @@ from workbell.model.clock import EPOCH
 from workbell.model.log_line import LogLine
 from workbell.model.retry import Retry
 from workbell.model.run import Run
-from workbell.steering import CANCELED
+from workbell.model.state import CANCELED
 
 routes = Routes("runs")
 

@@ -33,7 +33,7 @@ from workbell.stores.session import Row, Session
 from workbell.stores.sql_events import statements_for_event
 from workbell.stores.sql_recent import Wanted
 from workbell.stores.sql_store import SqlStore
-from workbell.stores.statements import Statement, statements_for
+from workbell.stores.statements import Statement, making
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ PART = 250  # so many changes of schedules are not worth a second connection
 FOLLOWING = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off", "jit": "off"}
 FOLLOWING |= {"random_page_cost": "0", "seq_page_cost": "0"}
 FOLLOW_INDEXES = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in FOLLOWING.items())
-ONLY_SQLITE = frozenset({"remove_canceled"})  # one statement does both here
+ONLY_SQLITE = frozenset({"remove_canceled", "free_replaced_keys"})  # one statement does all of it here
 
 
 class PostgresSession(Session):
@@ -131,7 +131,9 @@ class PostgresStore(SqlStore):
         self._make_lanes(self._unknown_lanes(new))
         plain = all(request.run.key is None and not request.replace_tag for request in new)
         run = self._single if plain else self.write
-        return run(lambda session: self._add(session, new, ()))
+        added, replaced = run(lambda session: self._add(session, new, ()))
+        self.publisher.written(replaced)
+        return added
 
     def prepare_schedules(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
         if len(changes) <= PART:
@@ -245,7 +247,7 @@ class PostgresStore(SqlStore):
 
     def _statements(self, new: Sequence[NewRun]) -> list[Request]:
         self._make_lanes(self._unknown_lanes(new))
-        return [Request(request, _spell_all(statements_for(request, self.keep))) for request in new]
+        return [Request(request, making(request, self.replacing, []), _spell) for request in new]
 
     def _identity(self) -> str:
         if not self._store_id:
@@ -301,10 +303,12 @@ class PostgresStore(SqlStore):
         self.database.close()
 
 
+def _spell(statement: Statement) -> Spelled | None:
+    """A statement as a caller's connection executes it."""
+    if statement.query in ONLY_SQLITE:
+        return None
+    return statement.query, QUERIES[statement.query], statement.values
+
+
 def _spell_all(statements: Iterable[Statement]) -> list[Spelled]:
-    """Statements as a caller's connection executes them."""
-    return [
-        (statement.query, QUERIES[statement.query], statement.values)
-        for statement in statements
-        if statement.query not in ONLY_SQLITE
-    ]
+    return [spelled for spelled in map(_spell, statements) if spelled is not None]

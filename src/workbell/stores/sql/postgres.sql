@@ -49,11 +49,11 @@ FROM unnest(CAST(:ids AS uuid[]), CAST(:tokens AS integer[]), CAST(:statuses AS 
 WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until > :now
 RETURNING r.id, r.token, CASE WHEN r.cancel_requested THEN r.reason END
 
--- move: transitions after which the run goes on
+-- move: transitions after which the run goes on; one with a cancel asked for does not
 UPDATE workbell_runs r SET status = new.status, scheduled_for = new.scheduled_for, updated_at = new.updated_at,
     attempt = new.attempt, failures = new.failures, losses = new.losses, crashes = new.crashes, alone = new.alone,
     worker = new.worker, lease_until = new.lease_until, started_at = new.started_at, error = new.error,
-    reason = new.reason, suspect = new.suspect, cancel_requested = false
+    reason = new.reason, suspect = new.suspect
 FROM unnest(CAST(:run_id AS uuid[]), CAST(:expected AS text[]), CAST(:expected_token AS integer[]),
     CAST(:status AS text[]), CAST(:scheduled_for AS timestamptz[]), CAST(:updated_at AS timestamptz[]),
     CAST(:attempt AS integer[]), CAST(:failures AS integer[]), CAST(:losses AS integer[]), CAST(:crashes AS integer[]),
@@ -61,8 +61,11 @@ FROM unnest(CAST(:run_id AS uuid[]), CAST(:expected AS text[]), CAST(:expected_t
     CAST(:started_at AS timestamptz[]), CAST(:error AS text[]), CAST(:reason AS text[]), CAST(:suspect AS boolean[]))
     AS new(id, expected, expected_token, status, scheduled_for, updated_at, attempt, failures, losses, crashes, alone,
         worker, lease_until, started_at, error, reason, suspect)
-WHERE r.id = new.id AND r.status = new.expected AND r.token = new.expected_token
+WHERE r.id = new.id AND r.status = new.expected AND r.token = new.expected_token AND NOT r.cancel_requested
 RETURNING r.id, r.token
+
+-- asked_to_end: whether a cancel was asked for; the rows are held, so that none is asked for afterwards
+SELECT id, cancel_requested FROM workbell_runs WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE
 
 -- finish: transitions that end a run move it into history, in one statement
 -- A join of the batch with the live table was tried first: the planner hashes the whole table (15 ms with 20,000
@@ -109,17 +112,21 @@ WITH gone AS (
     DELETE FROM workbell_runs r USING workbell_lanes l WHERE l.id = r.lane AND l.tenant = :tenant
     AND (r.tag = :old_tag OR r.id = (SELECT k.run FROM workbell_keys k WHERE k.tenant = :tenant AND k.key = :old_key))
     AND r.status IN ('scheduled', 'queued') RETURNING r.*
+), freed AS (
+    DELETE FROM workbell_keys k USING gone
+    WHERE k.tenant = :tenant AND k.key = gone.key AND k.run = gone.id AND k.until IS NULL AND gone.tag = :old_tag
 )
 INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures, losses,
     crashes, token, worker, started_at, input, options, tag, key, user_id, schedule, event, retry_of, rescheduled_from,
     accepted_by, expires_at, progress, error, reason, finished_at, result, remove_at)
 SELECT id, lane, :to_status, rank, scheduled_for, created_at, :created_at, attempt, failures, losses, crashes, token,
     worker, started_at, input, options, tag, key, user_id, schedule, event, retry_of, rescheduled_from, accepted_by,
-    expires_at, progress, error, :reason, :created_at, NULL, :remove_at FROM gone
+    expires_at, progress, error, :reason, :created_at, NULL, COALESCE(CAST(:created_at AS timestamptz)
+        + make_interval(secs => CAST(CAST(options AS json) ->> 'remove_delay' AS double precision)), :remove_at)
+FROM gone RETURNING {canceled}
 
--- free_replaced_keys: keys held by runs that were ended to make room
-DELETE FROM workbell_keys k USING workbell_history h
-WHERE k.tenant = :tenant AND k.until IS NULL AND h.tag = :old_tag AND h.id = k.run AND h.key = k.key
+-- lock_tag: keep others from replacing the runs of a tag: they would not see each other's new run
+SELECT pg_advisory_xact_lock(hashtextextended('workbell tag ' || :tenant || chr(31) || :tag, 0))
 
 -- lock_limits: hold limits while they are counted, in one order for all
 SELECT id, starts FROM workbell_limits WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id FOR UPDATE

@@ -43,18 +43,21 @@ FROM (SELECT value ->> 0 AS id, value ->> 1 AS token, value ->> 2 AS status FROM
 WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until > :now
 RETURNING id, token, CASE WHEN cancel_requested THEN reason END
 
--- move: transitions after which the run goes on
+-- move: transitions after which the run goes on; one with a cancel asked for does not
 UPDATE workbell_runs AS r SET status = new.status, scheduled_for = new.scheduled_for, updated_at = new.updated_at,
     attempt = new.attempt, failures = new.failures, losses = new.losses, crashes = new.crashes, alone = new.alone,
     worker = new.worker, lease_until = new.lease_until, started_at = new.started_at, error = new.error,
-    reason = new.reason, suspect = new.suspect, cancel_requested = 0
+    reason = new.reason, suspect = new.suspect
 FROM (SELECT value ->> 0 AS id, value ->> 1 AS expected, value ->> 2 AS expected_token, value ->> 3 AS status,
     value ->> 4 AS scheduled_for, value ->> 5 AS updated_at, value ->> 6 AS attempt, value ->> 7 AS failures,
     value ->> 8 AS losses, value ->> 9 AS crashes, value ->> 10 AS alone, value ->> 11 AS worker,
     value ->> 12 AS lease_until, value ->> 13 AS started_at, value ->> 14 AS error, value ->> 15 AS reason,
     value ->> 16 AS suspect FROM json_each(:rows)) AS new
-WHERE r.id = new.id AND r.status = new.expected AND r.token = new.expected_token
+WHERE r.id = new.id AND r.status = new.expected AND r.token = new.expected_token AND NOT r.cancel_requested
 RETURNING id, token
+
+-- asked_to_end: whether a cancel was asked for
+SELECT id, cancel_requested FROM workbell_runs WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- finish: transitions that end a run: into history
 INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at, updated_at, attempt, failures, losses,
@@ -101,19 +104,22 @@ INSERT INTO workbell_history (id, lane, status, rank, scheduled_for, created_at,
 SELECT r.id, r.lane, :to_status, r.rank, r.scheduled_for, r.created_at, :created_at, r.attempt, r.failures, r.losses,
     r.crashes, r.token, r.worker, r.started_at, r.input, r.options, r.tag, r.key, r.user_id, r.schedule, r.event,
     r.retry_of, r.rescheduled_from, r.accepted_by, r.expires_at, r.progress, r.error, :reason, :created_at, NULL,
-    :remove_at
+    COALESCE(:created_at + CAST(round((r.options ->> 'remove_delay') * 1000000) AS INTEGER), :remove_at)
 FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane
 WHERE l.tenant = :tenant AND r.status IN ('scheduled', 'queued')
 AND (r.tag = :old_tag OR r.id = (SELECT k.run FROM workbell_keys k WHERE k.tenant = :tenant AND k.key = :old_key))
+RETURNING {canceled}
 
 -- remove_canceled: and out of the live table
 DELETE FROM workbell_runs WHERE status IN ('scheduled', 'queued')
 AND (tag = :old_tag OR id = (SELECT k.run FROM workbell_keys k WHERE k.tenant = :tenant AND k.key = :old_key))
 AND id IN (SELECT h.id FROM workbell_history h WHERE h.id = workbell_runs.id)
 
--- free_replaced_keys: keys held by runs that were ended to make room
-DELETE FROM workbell_keys WHERE tenant = :tenant AND until IS NULL
-AND run IN (SELECT h.id FROM workbell_history h WHERE h.tag = :old_tag AND h.key = workbell_keys.key)
+-- free_replaced_keys: keys held by waiting runs of a tag, which are about to be ended
+-- From the runs to their keys, one lookup each: the other way round it is a search for every key of the tenant.
+DELETE FROM workbell_keys WHERE rowid IN (SELECT k.rowid FROM workbell_runs r CROSS JOIN workbell_keys k
+    WHERE r.tag = :old_tag AND r.status IN ('scheduled', 'queued') AND r.key IS NOT NULL
+    AND k.tenant = :tenant AND k.key = r.key AND k.run = r.id AND k.until IS NULL)
 
 -- lock_limits: the starts of limits; the write lock is held already
 SELECT id, starts FROM workbell_limits WHERE id IN (SELECT value FROM json_each(:ids))

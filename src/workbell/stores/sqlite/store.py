@@ -42,12 +42,13 @@ from workbell.stores.sqlite import fields
 from workbell.stores.sqlite.callers import open_async_caller, open_caller
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
 from workbell.stores.sqlite.watch import watch
-from workbell.stores.statements import Statement, statements_for
+from workbell.stores.statements import Making, Statement, making
 
 T = TypeVar("T")
 
 QUERIES = {name: place_columns(text) for name, text in queries("sqlite").items()}
 RUNNING = MOVES[Move.START].targets[0].value
+ONLY_POSTGRES = frozenset({"lock_tag"})  # one writes at a time here
 PLAIN = NEW.index("input") + 1
 UNUSED = [0 if name == "user_id" else None for name in NEW[PLAIN:]]  # what the columns hold if nothing is said
 
@@ -121,6 +122,8 @@ class SqliteSession(Session):
         return self.execute(Statement(query, values))
 
     def execute(self, statement: Statement) -> list[Row]:
+        if statement.query in ONLY_POSTGRES:
+            return []
         values = {name: _value(value) for name, value in statement.values.items()}
         found: list[Row] = self._connection.execute(QUERIES[statement.query], values).fetchall()
         times = TIME_COLUMNS.get(statement.query)
@@ -308,14 +311,14 @@ class SqliteStore(SqlStore):
         return await caller.run(self._statements(new))
 
     def _statements(self, new: Sequence[NewRun]) -> list[Request]:
+        return [Request(request, self._making(request), _spell) for request in new]
+
+    def _making(self, request: NewRun) -> Making:
         """Lanes are made in the caller's transaction too: another connection could not write beside it."""
-        found = []
-        for request in new:
-            lane = request.run.lane
-            parts = {"lane": lane.id, "created_at": request.run.created_at, **msgspec.structs.asdict(lane)}
-            listed = [Statement("add_lane", parts), *statements_for(request, self.keep)]
-            found.append(Request(request, _spell_all(listed)))
-        return found
+        lane = request.run.lane
+        parts = {"lane": lane.id, "created_at": request.run.created_at, **msgspec.structs.asdict(lane)}
+        yield Statement("add_lane", parts)
+        return (yield from making(request, self.replacing, []))
 
     # Hints and housekeeping
 
@@ -363,12 +366,15 @@ class SqliteStore(SqlStore):
         self.file.close()
 
 
+def _spell(statement: Statement) -> Spelled | None:
+    """A statement as a caller's connection executes it."""
+    if statement.query in ONLY_POSTGRES:
+        return None
+    return statement.query, QUERIES[statement.query], {k: _value(v) for k, v in statement.values.items()}
+
+
 def _spell_all(statements: Iterable[Statement]) -> list[Spelled]:
-    """Statements as a caller's connection executes them."""
-    return [
-        (statement.query, QUERIES[statement.query], {k: _value(v) for k, v in statement.values.items()})
-        for statement in statements
-    ]
+    return [spelled for spelled in map(_spell, statements) if spelled is not None]
 
 
 def _filesystem(path: Path) -> tuple[str, str, str]:

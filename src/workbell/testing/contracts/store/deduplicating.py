@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
 import pytest
 
 from workbell.errors import DuplicateRun
 from workbell.model import state
-from workbell.model.run import Added, Run, Status
-from workbell.stores.port import Filter, Store
+from workbell.model.event import Event
+from workbell.model.run import Added, OnDuplicate, Options, Run, Status
+from workbell.model.state import Move
+from workbell.stores.port import Filter, Pair, Store
+from workbell.stores.statements import SAME_KEY, SAME_TAG
 from workbell.testing.contracts.making import KEEP, add, after, claim, find, ids, request
+from workbell.testing.contracts.store.events import fact
+
+
+class Heard:
+    """A publisher that gives every end one event, and notes what was written."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.written_pairs: list[Pair] = []
+
+    def publish(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
+        made = [fact("run.canceled", key=run.id) for run, _ in pairs]
+        self.events += made
+        return [
+            (run, msgspec.structs.replace(change, emits=(event,)))
+            for (run, change), event in zip(pairs, made, strict=True)
+        ]
+
+    def written(self, pairs: Sequence[Pair]) -> None:
+        self.written_pairs += pairs
 
 
 def _succeed(store: Store, run: Run, at: float) -> None:
@@ -138,6 +164,53 @@ class DeduplicatingContract:
         assert find(store, running) == running
         assert [find(store, run) for run in spared] == spared
         assert ids(store.pending_of(tenant="default", tag="t")) == [new.run.id]
+
+    @pytest.mark.parametrize("by", ["tag", "key"])
+    def test_a_replaced_run_is_ended_by_the_move_of_the_state_machine(self, store: Store, by: str) -> None:
+        """Also with its own time to be kept."""
+        options = msgspec.json.encode(Options(remove_delay=5.5)).decode()
+        olds = add(store, request(tag="t", key="k", options_text=options), request("send", tag="t", delay=60))
+        if by == "key":
+            new = request(key="k", at=1, on_duplicate="replace")
+            store.add([new])
+            olds, why = olds[:1], SAME_KEY
+        else:
+            new, why = request(tag="t", at=1, replace_tag=True), SAME_TAG
+            store.add([new])
+        for old in olds:
+            change = state.replace(old, after(1), by=new.run, why=why, keep=KEEP)
+            assert find(store, old) == change.after(old)
+        assert find(store, olds[0]).remove_at == after(6.5)
+
+    @pytest.mark.parametrize("by", ["tag", "key", "nothing"])
+    def test_what_is_replaced_is_published_with_the_write(self, store: Store, by: str) -> None:
+        heard = Heard()
+        store.publisher = heard
+        (old,) = add(store, request(tag="t", key="k"))
+        new = request(tag="t" if by == "tag" else "u", key="k" if by == "key" else "l", at=1, replace_tag=by == "tag")
+        store.add([msgspec.structs.replace(new, on_duplicate=OnDuplicate.REPLACE)])
+        if by == "nothing":
+            assert (heard.written_pairs, heard.events) == ([], [])
+            return
+        ((run, change),) = heard.written_pairs
+        assert (run.id, run.lane, change.move, change.reason) == (
+            old.id,
+            old.lane,
+            Move.CANCEL,
+            find(store, old).reason,
+        )
+        assert set(store.find_events([event.id for event in heard.events])) == {event.id for event in heard.events}
+        assert len(heard.events) == 1
+
+    def test_what_is_replaced_by_a_rejected_duplicate_is_not_published(self, store: Store) -> None:
+        heard = Heard()
+        store.publisher = heard
+        (old,) = add(store, request(tag="t"))
+        add(store, request(key="k"))
+        with pytest.raises(DuplicateRun):
+            store.add([request(tag="t", key="k", replace_tag=True, on_duplicate="reject", at=1)])
+        assert (find(store, old), heard.written_pairs) == (old, [])
+        assert store.find_events([event.id for event in heard.events]) == {}
 
     def test_replace_tag_frees_the_keys_of_what_it_ends(self, store: Store) -> None:
         add(store, request(tag="t", key="k"))

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
 from workbell.model import state
 from workbell.model.ids import new_id
-from workbell.model.run import Status
+from workbell.model.run import Run, Status
+from workbell.model.state import Move, Transition
 from workbell.stores.port import Held, Renewed, Store
 from workbell.testing.contracts.making import KEEP, add, after, claim, claimed, find, held, ids, request
+
+WAIT = timedelta(seconds=60)
+GOING_ON: dict[Move, Callable[[Run], Transition]] = {
+    Move.RETRY: lambda run: state.retry(run, after(5), error="E: e", reason="error", wait=WAIT, started_at=after(1)),
+    Move.RELEASE: lambda run: state.release(run, after(5), started_at=after(1)),
+    Move.SNOOZE: lambda run: state.snooze(run, after(5), wait=WAIT, reason="later", started_at=after(1)),
+    Move.LOSE: lambda run: state.lose(run, after(5), keep=KEEP.other),
+}
 
 
 class LeasingContract:
@@ -50,11 +64,37 @@ class LeasingContract:
         answer = store.renew([held(run)], now=after(4), lease_until=after(60))
         assert answer == [Renewed(run.id, run.token, "enough")]
 
-    def test_a_request_to_end_is_over_when_the_run_goes_on(self, store: Store) -> None:
+    @pytest.mark.parametrize("move", GOING_ON)
+    def test_a_run_with_a_cancel_asked_for_does_not_go_on(self, store: Store, move: Move) -> None:
+        """The request may come after the run was read: the guard is in the write."""
+        run = claimed(store)
+        assert store.request_cancel(run.id, "enough")
+        asked = state.ask_cancel(run, "enough")
+        change = GOING_ON[move](run)
+        assert store.apply([change]) == set()
+        assert find(store, run) == asked
+        assert store.list_attempts(run.id) == []
+        ended = state.obey_cancel(asked, change, KEEP)
+        assert store.apply([ended]) == {run.id}
+        found = find(store, run)
+        assert (found.status, found.reason, found.cancel_requested) == (Status.CANCELED, "enough", False)
+        assert (found.error, found.failures, found.losses) == (change.error, change.failures, change.losses)
+
+    def test_a_run_with_a_cancel_asked_for_may_end_by_itself(self, store: Store) -> None:
         run = claimed(store)
         store.request_cancel(run.id, "enough")
-        store.apply([state.release(run, after(1))])
-        assert (find(store, run).cancel_requested, find(store, run).reason) == (False, None)
+        assert store.apply([state.succeed(run, after(1), result="1", keep=KEEP.succeeded)]) == {run.id}
+        assert (find(store, run).status, find(store, run).reason) == (Status.SUCCEEDED, None)
+
+    def test_the_chain_of_a_failing_run_ends_with_a_cancel_asked_for(self, store: Store) -> None:
+        """B8: what was made in the same write beside it is made all the same."""
+        run = claimed(store)
+        again, alert = request(rescheduled_from=run.id), request("alert")
+        failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=(again, alert))
+        store.request_cancel(run.id, "enough")
+        assert store.apply([failed]) == {run.id}
+        assert find(store, run).status is Status.FAILED
+        assert set(store.find_runs([again.run.id, alert.run.id])) == {alert.run.id}
 
     def test_only_running_runs_can_be_asked_to_end(self, store: Store) -> None:
         (waiting,) = add(store, request())

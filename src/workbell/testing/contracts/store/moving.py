@@ -48,6 +48,27 @@ def booked(change: Transition, run: Run) -> Run:
 
 
 class MovingContract:
+    def test_a_claim_is_the_move_start(self, store: Store) -> None:
+        (run,) = add(store, request(tag="t", input_text="{}"))
+        start = state.start(run, after(3), worker="w", lease_until=after(33))
+        (taken,) = claim(store, at=3, worker="w")
+        assert taken == start.after(run) == find(store, run)
+
+    def test_a_dispatch_is_the_move_dispatch(self, store: Store) -> None:
+        (run,) = add(store, request(delay=60))
+        assert store.dispatch(after(61), 10) == 1
+        assert find(store, run) == state.dispatch(run, after(61)).after(run)
+
+    def test_handing_back_what_has_not_begun_leaves_it_as_it_was(self, store: Store) -> None:
+        """Also its last error: it is as if it had never been claimed."""
+        run = claimed(store)
+        store.apply([state.retry(run, after(1), error="E: e", reason="error", wait=WAIT, started_at=after(0))])
+        store.dispatch(after(100), 10)
+        before = find(store, run)
+        (again,) = claim(store, at=101)
+        assert store.apply([state.release(again, after(102))]) == {run.id}
+        assert find(store, run) == msgspec.structs.replace(before, updated_at=after(102), token=again.token)
+
     def test_every_move_but_the_claim_is_tried_here(self) -> None:
         assert {*MAKE, Move.START} == set(Move)
 
