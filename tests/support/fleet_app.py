@@ -6,9 +6,11 @@ for `worker_app`.
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import fcntl
 import os
+import random
 import signal
 import sys
 import threading
@@ -16,7 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from workbell import Context, Retry
+from workbell import Context, Retry, Snooze
 from workbell.model.retry import ONCE
 
 from .recorder import Recorder
@@ -113,3 +115,41 @@ def naps(ctx: Context) -> dict[str, int]:
     token = recorder.started(ctx.run)
     time.sleep(0.005)
     return token
+
+
+AGAIN_AND_AGAIN = Retry(attempts=1000, delay=0, jitter=0)
+
+
+@bell.job(retry=AGAIN_AND_AGAIN)
+def storms(ctx: Context, number: int) -> object:
+    """Ends at random: it raises, asks for later, returns, or heeds a cancel; some are deaf to it."""
+    recorder.started(ctx.run)
+    chance = random.Random(number * 1000 + ctx.run.attempt)
+    _nap(ctx, chance.uniform(0.01, 0.3), deaf=number % 3 == 0)
+    return _storm_end(chance)
+
+
+@bell.job(retry=AGAIN_AND_AGAIN)
+async def astorms(ctx: Context, number: int) -> object:
+    recorder.started(ctx.run)
+    chance = random.Random(number * 1000 + ctx.run.attempt)
+    await asyncio.sleep(chance.uniform(0.01, 0.3))
+    return _storm_end(chance)
+
+
+def _nap(ctx: Context, seconds: float, *, deaf: bool) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if ctx.canceled and not deaf:
+            raise RuntimeError("asked to stop")
+        time.sleep(0.005)
+
+
+def _storm_end(chance: random.Random) -> object:
+    match chance.choices(["raise", "snooze", "return"], [6, 2, 2])[0]:
+        case "raise":
+            raise ValueError("in the middle of it")
+        case "snooze":
+            return Snooze(0)
+        case _:
+            return "done"
