@@ -17,7 +17,7 @@ from workbell import Run, Status, Workbell
 from workbell.model.run import FINAL, LIVE
 
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
-RUNS = 2_000 if SOAK else 120
+RUNS = 4_000 if SOAK else 120
 LIMIT = 1800 if SOAK else 110
 WORKERS, CONCURRENCY = 3, 6
 DISTURB_EVERY = 10  # cancels
