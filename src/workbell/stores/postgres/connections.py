@@ -7,6 +7,7 @@ not there. A list and a limit are all that is needed.
 
 from __future__ import annotations
 
+import contextlib
 import select
 import threading
 from collections.abc import Callable
@@ -15,6 +16,10 @@ from typing import Any
 import psycopg
 
 Connection = psycopg.Connection[Any]
+
+
+class AllBusy(psycopg.OperationalError):
+    """No connection became free in time."""
 
 
 class Connections:
@@ -28,7 +33,7 @@ class Connections:
 
     def take(self, timeout: float) -> Connection:
         if not self._room.acquire(timeout=timeout):
-            raise psycopg.OperationalError(f"all connections were busy for over {timeout:g} s")
+            raise AllBusy(f"all connections of this process were busy for over {timeout:g} s")
         try:
             while self._idle:
                 connection = self._idle.pop()
@@ -42,9 +47,13 @@ class Connections:
 
     def fill(self, count: int) -> None:
         """Have so many at hand: opening one takes ten milliseconds, in which a run would have to wait."""
-        taken = [self.take(1) for _ in range(count)]
-        for connection in taken:
-            self.give_back(connection)
+        taken: list[Connection] = []
+        try:
+            while len(taken) < count:
+                taken.append(self.take(1))
+        finally:
+            for connection in taken:
+                self.give_back(connection)
 
     def give_back(self, connection: Connection) -> None:
         """A connection with an unfinished transaction, or none any more, is not used again."""
@@ -54,6 +63,16 @@ class Connections:
         else:
             connection.close()
         self._room.release()
+
+    def release(self) -> None:
+        """Another connection may be opened, in place of one that was taken and is closed."""
+        self._room.release()
+
+    def discard(self) -> None:
+        """Close the idle ones: the next call opens a new one."""
+        with contextlib.suppress(IndexError):  # others take them meanwhile
+            while True:
+                self._idle.pop().close()
 
     def close(self) -> None:
         self._closed = True

@@ -91,6 +91,7 @@ class ListenWatch:
         self._connection: Connection | None = None
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
+        self._demotions = 0
         self._try_at = 0.0
 
     def wait(self, timeout: float) -> bool:
@@ -111,12 +112,14 @@ class ListenWatch:
 
     def _listen(self) -> bool:
         """Connect if need be. A new connection counts as a hint: something may have been missed."""
+        if self._demotions != self._database.demotions:
+            self._drop()  # the one that we listen to may be a primary no more: nothing is heard there
         if self._connection is not None or time.monotonic() < self._try_at:
             return False
         self._try_at = time.monotonic() + 2
+        self._demotions = self._database.demotions
         try:
-            self._connection = self._database.connect()
-            self._connection.execute(f"LISTEN {CHANNEL}")
+            self._connection = self._database.connect(f"LISTEN {CHANNEL}")
         except psycopg.Error:
             self._drop()
             return False

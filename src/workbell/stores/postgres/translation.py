@@ -1,0 +1,99 @@
+"""Translates the errors of PostgreSQL and its driver into ours: an outage, a lock wait, or a refusal; with a remedy.
+
+`StoreUnavailable` is what passes by itself: the engine keeps what it has, waits, and tries again. A server that can be
+read and not written (a standby, a full disk) belongs to that as much as one that is not there.
+"""
+
+from __future__ import annotations
+
+import psycopg
+
+from workbell.errors import StoreError, StoreUnavailable
+from workbell.stores.postgres.connections import AllBusy
+
+READ_ONLY = "25006"
+SILENT_CLIENT = "25P03"
+STARTING_OR_STOPPING = ("57P01", "57P02", "57P03")
+# By these a pooler in transaction mode shows that it does not keep track of prepared statements: one is missing, is
+# there already, or is another client's with other parameters.
+PREPARED = ("26000", "42P05", "08P01")
+REPEAT = "see who with `workbell doctor`, end it or repeat the call"
+
+
+class NotConnected(psycopg.OperationalError):
+    """No connection could be opened."""
+
+
+class TooLate(psycopg.OperationalError):
+    """A call was not over within its deadline."""
+
+    def __init__(self, seconds: float, *, answered: bool) -> None:
+        super().__init__(f"no answer within {seconds:g} s")
+        self.seconds = seconds
+        self.answered = answered  # to the cancel: the server is well, and what was asked of it took too long
+
+
+def translated(error: psycopg.Error, name: str, *, lock: float, statement: float, idle: float) -> StoreError:
+    """An error of ours for one of the driver's. The numbers are the time limits, in seconds."""
+    line, state = first_line(error), error.sqlstate or ""
+    reason = _outage(error, state, line, lock=lock, statement=statement, idle=idle)
+    if reason is not None:
+        return StoreUnavailable(f"PostgreSQL at {name}{reason}.")
+    if isinstance(error, psycopg.errors.UndefinedTable):
+        return StoreError(f"{name}: {line}; run `workbell migrate`.")
+    return StoreError(f"{name}: {line}.")
+
+
+def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, statement: float, idle: float) -> str | None:
+    """What is told of one that passes by itself; None of any other."""
+    match error:
+        case TooLate(answered=True):
+            return (
+                f": not done within {error.seconds:g} s, and cancelled; if it waited for a lock that another "
+                f"transaction holds, {REPEAT}"
+            )
+        case TooLate():
+            return f" did not answer within {error.seconds:g} s; check that it runs and is not overloaded"
+        case NotConnected():
+            return _not_connected(line)
+        case AllBusy():
+            return f": {line}; if they wait for a lock that another transaction holds, {REPEAT}"
+        case psycopg.errors.LockNotAvailable():
+            return f": waited over {lock:g} s for a lock that another transaction holds; {REPEAT}"
+        case psycopg.errors.QueryCanceled() if "statement timeout" in line:
+            return f": a statement took over {statement:g} s, and was ended; repeat the call when it is less busy"
+        case psycopg.errors.QueryCanceled():
+            return f": the call was cancelled there ({line}); repeat it"
+    if state in PREPARED and "prepared statement" in line:
+        return f": {line}. A pooler seems to be in between: add `?prepare_threshold=0` to the URL of the store"
+    if state == READ_ONLY:
+        return f" is read-only ({line}); connect to its primary, or free space there and make it writable"
+    if state == SILENT_CLIENT:
+        return (
+            f": this process stood still for over {idle:g} s in a transaction, which was rolled back; repeat the call"
+        )
+    if state == psycopg.errors.TooManyConnections.sqlstate:
+        return _not_connected(line)
+    if state.startswith("53"):
+        return f" is out of resources ({line}); free some"
+    if state in STARTING_OR_STOPPING:
+        return f" is stopping or starting, or has ended the connection ({line}); repeat the call"
+    # Of class 54 repeating would not help: what was asked for is too large.
+    if isinstance(error, psycopg.OperationalError) and not state.startswith("54"):
+        return f": the connection was lost ({line}); check that it runs, and repeat the call"
+    return None
+
+
+def _not_connected(line: str) -> str:
+    if "too many clients" in line or "remaining connection slots" in line:
+        return f" has no connection left ({line}); raise its max_connections, or start fewer processes"
+    if "the database system is" in line:  # starting up, shutting down, in recovery mode
+        return f" is stopping or starting ({line}); repeat the call"
+    if "FATAL" in line:  # it is there, and has answered
+        return f" does not let us in ({line}); check the user, the password and the database in the URL"
+    return f" cannot be reached; check that it runs and that the URL is right ({line})"
+
+
+def first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
