@@ -61,7 +61,7 @@ async def test_work_goes_on_afterwards_and_nothing_is_done_twice(
                 gate.set()
                 await asyncio.to_thread(until, lambda: said("finish waits: PostgreSQL at"), "outcomes to be refused")
                 await asyncio.sleep(1.5)  # how long it lasts: some tries of every duty
-                with pytest.raises(StoreUnavailable, match="is read-only .* connect to its primary"):
+                with pytest.raises(StoreUnavailable, match=r"is read-only .* connect to its primary"):
                     work.enqueue(99)
             ended = [await bell.await_(run.id, timeout=30) for run in runs]
             later = await work.aenqueue(RUNS)

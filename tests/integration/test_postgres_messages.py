@@ -1,0 +1,175 @@
+"""What is said when PostgreSQL does not do what it is asked: the thing, the reason, and the remedy that fits."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from tests.support.postgres import free_port
+from workbell.errors import StoreError, StoreUnavailable
+from workbell.stores.postgres import database as database_module
+from workbell.stores.postgres.connections import Connection
+from workbell.stores.postgres.database import Database
+from workbell.stores.postgres.store import PostgresStore
+
+
+@pytest.fixture
+def database(postgres_url: str) -> Iterator[Database]:
+    database = Database(postgres_url)
+    yield database
+    database.close()
+
+
+def ask(database: Database, statement: str = "SELECT 1", *, transaction: bool = False) -> object:
+    return database.run(lambda c: c.execute(statement).fetchone(), transaction=transaction)
+
+
+def test_the_name_has_the_port(postgres_url: str) -> None:
+    parts = urlsplit(postgres_url)
+    assert Database(postgres_url).name == f"127.0.0.1:{parts.port}{parts.path}"
+    assert Database("postgresql://box/app").name == "box:5432/app"
+    assert Database("postgresql://one:1,two:2/app").name == "one:1,two:2/app"
+    assert Database("postgresql://one,two:2/app").name == "one:5432,two:2/app"
+
+
+def test_nobody_is_there() -> None:
+    port = free_port()
+    with pytest.raises(StoreUnavailable) as caught:
+        ask(Database(f"postgresql://workbell@127.0.0.1:{port}/app"))
+    told = f"PostgreSQL at 127.0.0.1:{port}/app cannot be reached; check that it runs and that the URL is right (conn"
+    assert str(caught.value).startswith(told)
+
+
+def test_the_database_does_not_exist(postgres_url: str) -> None:
+    with pytest.raises(StoreUnavailable, match=r'does not let us in .*database "nope" does not exist.* in the URL\.$'):
+        ask(Database(postgres_url.rsplit("/", 1)[0] + "/nope"))
+
+
+def test_the_connection_is_lost(database: Database) -> None:
+    with pytest.raises(StoreUnavailable, match=r"starting, or has ended the connection .*repeat the call"):
+        ask(database, "SELECT pg_terminate_backend(pg_backend_pid())")
+    assert ask(database) == (1,)
+
+
+def test_a_statement_takes_too_long(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "DEADLINE", 0.5)
+    with pytest.raises(StoreUnavailable, match=r": a statement took over 0\.4 s, and was ended; repeat the call"):
+        ask(database, "SELECT pg_sleep(5)", transaction=True)
+    assert ask(database) == (1,)
+
+
+def test_a_read_only_server(database: Database, postgres_url: str) -> None:
+    """Its connection is not used again: the next one may lead to the primary."""
+
+    def write(connection: Connection) -> None:
+        processes.append(connection.info.backend_pid)
+        connection.execute("SET default_transaction_read_only = on")
+        connection.execute("UPDATE workbell_meta SET value = value")
+
+    processes: list[int] = []
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match=r" is read-only \(cannot execute UPDATE .* connect to its primary"):
+            database.run(write, transaction=False)
+    assert len(set(processes)) == 2
+    assert database.demotions == 2
+    assert ask(database, "SHOW default_transaction_read_only") == ("off",)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (psycopg.errors.DiskFull, " is out of resources (text); free some."),
+        (psycopg.errors.TooManyConnections, " does not let us in (FATAL: text); "),
+        (psycopg.errors.CannotConnectNow, " is stopping or starting, or has ended the connection (text); repeat"),
+        (psycopg.errors.DuplicatePreparedStatement, "a pooler"),
+        (
+            psycopg.errors.ConnectionFailure,
+            ": the connection was lost (text); check that it runs",
+        ),
+    ],
+)
+def test_outages(error: type[psycopg.Error], told: str) -> None:
+    text = {"53300": "FATAL: text", "42P05": 'prepared statement "_pg3_0" already exists'}.get(error.sqlstate, "text")
+    translated = Database("postgresql://box/app").translated(error(text))
+    assert isinstance(translated, StoreUnavailable)
+    assert told.lower() in str(translated).lower()
+
+
+@pytest.mark.parametrize("error", [psycopg.errors.ProgramLimitExceeded, psycopg.errors.UniqueViolation])
+def test_what_repeating_does_not_mend(error: type[psycopg.Error]) -> None:
+    translated = Database("postgresql://box/app").translated(error("text"))
+    assert type(translated) is StoreError
+    assert str(translated) == "box:5432/app: text."
+
+
+def test_a_pooler_that_loses_prepared_statements(database: Database) -> None:
+    """Whoever has one that we do not recognise is told what to do."""
+    for _ in range(4):
+        assert database.run(lambda c: c.execute("SELECT %s::int", (1,)).fetchone(), transaction=False) == (1,)
+    database.run(lambda c: c.pgconn.exec_(b"DEALLOCATE ALL"), transaction=False)
+    with pytest.raises(StoreUnavailable, match=r"add `\?prepare_threshold=0` to the URL of the store"):
+        database.run(lambda c: c.execute("SELECT %s::int", (1,)), transaction=False)
+
+
+@contextmanager
+def pooler(url: str) -> Iterator[str]:
+    """Something in between that, as poolers do, tells clients of a process that is not the server's; the URL of it."""
+    there = (urlsplit(url).hostname, urlsplit(url).port)
+    listening = socket.create_server(("127.0.0.1", 0))
+    opened = [listening]
+
+    def pass_on(source: socket.socket, target: socket.socket, *, answers: bool) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                at = data.find(b"K\x00\x00\x00\x0c") if answers else -1
+                if at >= 0:  # BackendKeyData: process and secret
+                    data = data[: at + 5] + struct.pack("!i", 7) + data[at + 9 :]
+                    answers = False
+                target.sendall(data)
+        with suppress(OSError):
+            target.shutdown(socket.SHUT_RDWR)
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listening.accept()
+                server = socket.create_connection(there)
+                opened.extend([client, server])
+                for source, target, answers in ((client, server, False), (server, client, True)):
+                    threading.Thread(target=pass_on, args=(source, target), kwargs={"answers": answers}).start()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield url.replace(f":{there[1]}/", f":{listening.getsockname()[1]}/")
+    finally:
+        for line in opened:
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+            line.close()
+        thread.join(10)
+
+
+@pytest.mark.parametrize(("query", "prepared"), [("", False), ("?prepare_threshold=1", True)])
+def test_behind_a_pooler_nothing_is_prepared_unless_asked_for(postgres_url: str, query: str, prepared: bool) -> None:
+    """In transaction mode another client's statement of the same name would be executed."""
+    with pooler(postgres_url) as url:
+        store = PostgresStore(url + query)
+        for _ in range(4):
+            store.find_runs(["01a1e640-479e-700d-ab0a-78a0150e0172"])
+        count = "SELECT count(*) > 0 FROM pg_prepared_statements"
+        assert store.read(lambda s: s.text_rows(count, {})) == [(prepared,)]
+        store.close()
+
+
+def test_a_server_itself_prepares(database: Database) -> None:
+    for _ in range(4):
+        database.run(lambda c: c.execute("SELECT %s::int", (1,)), transaction=False)
+    assert ask(database, "SELECT count(*) FROM pg_prepared_statements") == (1,)
