@@ -6,6 +6,8 @@ side by side during a deploy. A store without any tables is set up on first use;
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Protocol
 
 from workbell.errors import SchemaMismatch
@@ -15,6 +17,7 @@ from workbell.stores.session import Session
 
 OLDEST = 6  # the oldest schema this code can work with
 NEWEST = 6  # the newest schema this code knows
+LOCK = 2.0  # seconds to wait for a table: whoever comes behind waits for as long, and a reader may take hours
 OLDEST_READER = 4  # the oldest code (by the newest schema it knows) that can work with the schema made here
 
 
@@ -30,12 +33,16 @@ class Schema(Protocol):
 
     def lock(self) -> None: ...
 
+    def expect(self, texts: Iterable[str]) -> None:
+        """These are about to be applied: fail now rather than after half of the work."""
+
     def script(self, text: str) -> None: ...
 
     def note(self, name: str, value: str) -> None: ...
 
 
 REPLACE = "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+OUR_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = ANY(current_schemas(false))"
 META = "CREATE TABLE workbell_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 
 
@@ -72,15 +79,21 @@ def run(schema: Schema) -> list[str]:
         schema.script(META)
         schema.note("store_id", new_id())
     done = []
-    for number, name, text in migrations(schema.engine):
-        if number > version:
-            schema.script(text)
-            done.append(name)
-            version = number
+    missing = [migration for migration in migrations(schema.engine) if migration[0] > version]
+    schema.expect(text for _, _, text in missing)
+    for number, name, text in missing:
+        schema.script(text)
+        done.append(name)
+        version = number
     if done:
         schema.note("schema_version", str(version))
         schema.note("oldest_reader", str(OLDEST_READER))
     return done
+
+
+def altered(text: str) -> set[str]:
+    """The tables that a migration alters: nobody may read them meanwhile."""
+    return set(re.findall(r"^ALTER TABLE (workbell_\w+)", text, re.MULTILINE))
 
 
 def dump(engine: str) -> str:
@@ -123,6 +136,9 @@ class SqliteSchema(_SqlSchema):
     def lock(self) -> None:
         """The write transaction is the lock."""
 
+    def expect(self, texts: Iterable[str]) -> None:
+        """Nothing: it has the file to itself."""
+
     def script(self, text: str) -> None:
         # Statement by statement: executescript would commit the transaction first.
         for statement in text.split(";\n"):
@@ -141,6 +157,16 @@ class PostgresSchema(_SqlSchema):
 
     def lock(self) -> None:
         self._session.text_rows("SELECT pg_advisory_xact_lock(7823001)", {})
+        self._session.text_rows(f"SET LOCAL lock_timeout = {round(LOCK * 1000)}", {})
+
+    def expect(self, texts: Iterable[str]) -> None:
+        """See whether the tables can be had, and let go of them again: an index that takes minutes is not to be built
+        for nothing, time and again, because a table that comes after it is being read."""
+        there = {row[0] for row in self._session.text_rows(OUR_TABLES, {})}
+        wanted = sorted(there & {table for text in texts for table in altered(text)})
+        if wanted:
+            locks = f"LOCK TABLE {', '.join(wanted)} IN ACCESS EXCLUSIVE MODE"
+            self._session.text_rows(f"SAVEPOINT expected; {locks}; ROLLBACK TO SAVEPOINT expected", {})
 
     def script(self, text: str) -> None:
         self._session.text_rows(text, {})

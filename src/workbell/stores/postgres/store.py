@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
+import psycopg
 
+from workbell.errors import StoreUnavailable
 from workbell.model.clock import SystemClock
 from workbell.model.event import Event
 from workbell.model.payload_fields import Field
@@ -27,7 +31,7 @@ from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.copy_text import copy_lines
 from workbell.stores.postgres.database import Database
 from workbell.stores.postgres.hints import LATER, ListenWatch, Notifier
-from workbell.stores.queries import queries, spell_postgres
+from workbell.stores.queries import migrations, queries, spell_postgres
 from workbell.stores.rows import NEW, new_values, place_columns, run_with_times
 from workbell.stores.session import Row, Session
 from workbell.stores.sql_events import statements_for_event
@@ -37,10 +41,14 @@ from workbell.stores.statements import Statement, making
 
 T = TypeVar("T")
 
+log = logging.getLogger("workbell.store")
+
 QUERIES = {name: spell_postgres(place_columns(text)) for name, text in queries("postgres").items()}
 RUNNING = MOVES[Move.START].targets[0].value
 AT_ONCE = 5  # connections that the duties of an engine use at the same moment, now and then
 MIGRATION = 3600.0  # seconds to bring the tables up to date: an index of a long history may be among it
+PATIENCE = 300.0  # seconds to try that, while others hold the tables
+PAUSE = 3.0  # seconds between two tries: those who queued up behind the first are let pass
 PART = 250  # so many changes of schedules are not worth a second connection
 # How PostgreSQL is told to go by indexes. Until a table is analysed, it knows only how large that is, and sorts a
 # million rows to have fifty of them. Once it is, it takes a value to be spread evenly, and walks along the ids for the
@@ -280,12 +288,35 @@ class PostgresStore(SqlStore):
             self._checked = True
 
     def migrate(self) -> list[str]:
-        def work(connection: Connection) -> list[str]:
-            return migrate.run(migrate.PostgresSchema(PostgresSession(connection)))
+        """Applies what is missing. Where others hold a table it waits for a moment, lets pass whoever has queued up
+        behind it, and tries again."""
+        give_up_at = self.clock.monotonic() + PATIENCE
+        is_told = False
+        while True:
+            try:
+                done = self.database.run(_migrate, transaction=True, deadline=MIGRATION, lock=0)
+                self._checked = False
+                return done
+            except StoreUnavailable as error:
+                if not isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
+                    raise
+                where, holders = f"PostgreSQL at {self.database.name}", self._table_holders()
+                if self.clock.monotonic() >= give_up_at:
+                    raise StoreUnavailable(
+                        f"{where}: the tables could not be changed within {PATIENCE:g} s, because another transaction "
+                        f"holds them: {holders}. Wait until it ends, or end it with "
+                        "`SELECT pg_terminate_backend(pid)`; then repeat `workbell migrate`."
+                    ) from error
+                if not is_told:
+                    log.warning("%s: migrating waits for another transaction to end: %s", where, holders)
+                    is_told = True
+            time.sleep(PAUSE)
 
-        done = self.database.run(work, transaction=True, deadline=MIGRATION)
-        self._checked = False
-        return done
+    def _table_holders(self) -> str:
+        tables = sorted({table for _, _, text in migrations(self.engine) for table in migrate.altered(text)})
+        found = self.read(lambda session: session.rows("table_holders", tables=tables, seconds=migrate.LOCK / 2))
+        listed = [_holder(*row) for row in found]
+        return "; ".join(listed) or "it is over meanwhile"
 
     def describe(self) -> list[tuple[str, str, str]]:
         wanted = ("server_version", "fsync", "synchronous_commit", "full_page_writes")
@@ -308,6 +339,16 @@ def _spell(statement: Statement) -> Spelled | None:
     if statement.query in ONLY_SQLITE:
         return None
     return statement.query, QUERIES[statement.query], statement.values
+
+
+def _migrate(connection: Connection) -> list[str]:
+    return migrate.run(migrate.PostgresSchema(PostgresSession(connection)))
+
+
+def _holder(pid: int, application: str, state: str, seconds: Any, query: str) -> str:
+    text = f"pid {pid} ({application or 'no name'}, {state or 'unknown'}, open for {float(seconds):.0f} s)"
+    first = " ".join(query.split())
+    return f"{text}: {first[:80]}" if first else text
 
 
 def _spell_all(statements: Iterable[Statement]) -> list[Spelled]:

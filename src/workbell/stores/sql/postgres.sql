@@ -275,3 +275,13 @@ UPDATE workbell_workers SET seen_at = :now WHERE id = ANY(CAST(:ids AS text[]))
 
 -- remove_workers: workers that have stopped, or were lost
 DELETE FROM workbell_workers WHERE id = ANY(CAST(:ids AS text[]))
+
+-- table_holders: the oldest open transactions that hold our tables, and so keep them from being altered
+SELECT a.pid, COALESCE(a.application_name, ''), COALESCE(a.state, ''),
+    EXTRACT(epoch FROM clock_timestamp() - a.xact_start), COALESCE(a.query, '')
+FROM pg_stat_activity a
+WHERE a.pid <> pg_backend_pid() AND a.xact_start <= clock_timestamp() - make_interval(secs => :seconds)
+    AND EXISTS (SELECT 1 FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE l.pid = a.pid AND l.granted
+        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND c.relname = ANY(CAST(:tables AS text[])))
+ORDER BY a.xact_start LIMIT 3

@@ -1,0 +1,98 @@
+"""Migrating beside an open reader (a dump, a forgotten session): nobody queues up behind it for long."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from workbell.app import open_store
+from workbell.errors import StoreUnavailable
+from workbell.model import state
+from workbell.stores import migrate
+from workbell.stores.postgres import store as store_module
+from workbell.stores.postgres.store import PostgresStore
+from workbell.stores.queries import migrations
+from workbell.testing.contracts.making import KEEP, after, claimed
+
+LAST = migrations("postgres")[-1][1]
+
+
+@pytest.fixture
+def store(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresStore]:
+    """A store of the schema before this one."""
+    store = open_store(empty_postgres_url)
+    assert isinstance(store, PostgresStore)
+    with monkeypatch.context() as past:
+        past.setattr(migrate, "migrations", lambda engine: migrations(engine)[:-1])
+        store.migrate()
+    monkeypatch.setattr(migrate, "LOCK", 0.2)
+    monkeypatch.setattr(store_module, "PAUSE", 0.3)
+    yield store
+    store.close()
+
+
+@contextmanager
+def reader(url: str) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(url, application_name="nightly dump") as connection:
+        for table in ("runs", "history", "workers"):
+            connection.execute(f"SELECT count(*) FROM workbell_{table}")
+        yield connection
+
+
+def test_runs_are_booked_while_it_waits(store: PostgresStore, empty_postgres_url: str) -> None:
+    """It has tried several times by then, and is done soon after the reader has ended."""
+    slowest, booked = 0.0, 0
+
+    def book() -> None:
+        """With all that a worker does to its row."""
+        nonlocal slowest, booked
+        begun = time.monotonic()
+        run = claimed(store)
+        assert store.apply([state.succeed(run, after(1), result="1", keep=KEEP.succeeded)]) == {run.id}
+        store.see_workers(["worker"], after(1))
+        slowest, booked = max(slowest, time.monotonic() - begun), booked + 1
+
+    with ThreadPoolExecutor(1) as thread:
+        with reader(empty_postgres_url):
+            migrating = thread.submit(store.migrate)
+            end = time.monotonic() + 2
+            while time.monotonic() < end or booked < 5:
+                book()
+            assert not migrating.done()
+        assert migrating.result(20) == [LAST]
+    assert slowest < 5
+    store.check()
+
+
+def test_it_gives_up_and_names_who_is_in_the_way(
+    store: PostgresStore, empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(store_module, "PATIENCE", 1.0)
+    with reader(empty_postgres_url) as connection:
+        with pytest.raises(StoreUnavailable) as caught:
+            store.migrate()
+        told, pid = str(caught.value), connection.info.backend_pid
+        assert f"pid {pid} (nightly dump, idle in transaction, open for " in told
+        assert "SELECT count(*) FROM workbell_workers" in told
+        assert told.endswith("`SELECT pg_terminate_backend(pid)`; then repeat `workbell migrate`.")
+        (warned,) = [record.getMessage() for record in caplog.records if record.name == "workbell.store"]
+        assert f"migrating waits for another transaction to end: pid {pid} (nightly dump" in warned
+    assert store.migrate() == [LAST]
+
+
+def test_no_index_is_built_before_the_tables_can_be_had(
+    store: PostgresStore, empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of a long history takes minutes, in which no run can be booked."""
+    monkeypatch.setattr(store_module, "PATIENCE", 0.0)
+    begun = threading.Event()
+    monkeypatch.setattr(migrate.PostgresSchema, "script", lambda *_: begun.set())
+    with reader(empty_postgres_url), pytest.raises(StoreUnavailable, match="could not be changed"):
+        store.migrate()
+    assert not begun.is_set()

@@ -1,0 +1,50 @@
+"""Migrations that were released are never edited again: stores out there have applied them as they were.
+
+A new one is a new file, and a new line here. `python -m tests.migrations.test_released` prints the lines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.resources import files
+
+from workbell.stores.queries import migrations, read
+
+RELEASED = {
+    "postgres/0001_first": "00fdcd648f48a2dba812d4e1a6d02caa8f2cbc1e872157ef45b4e09d1fcd43b5",
+    "postgres/0002_schedules": "178adc4df041d4bc3f7b83f85672332daed61a0065c7e0c758a0c751c1b6a365",
+    "postgres/0003_workers": "32f9e84b6ea0b73e4e0733e8f574778c976bb976ab5addd0b265651adcc18dbd",
+    "postgres/0004_events": "4f8bed8cbcc3c412f537016666fc1320ec668fd0576dbbc863ab1afbadbbf896",
+    "postgres/0005_service": "a0b2ff8bddc2a0551706689bcb84d4c094de9db0e3ecc00297dcbfc82b72cea7",
+    "postgres/0006_dashboard": "51324a9e5724463afd225c594f81fa3c53da8a8d205271915f5de229ba28bebb",
+    "sqlite/0001_first": "538ffb7280c4e5406532139d1e28076a70daf96fc69ed9fbbddc4bd9cf5b9742",
+    "sqlite/0002_schedules": "5df8c985432deb9a10c8074573d139723ffd5adab2ea66ba102dee63260eac67",
+    "sqlite/0003_workers": "7173cffeb7df04f06e6207db9d5331ce9ff40c3ffe62911f94a85a29f5b1774a",
+    "sqlite/0004_events": "82cb5dfe8333ae6b1278a9eea0718fb16f60ffb5678d6084a57e9751476fbdf7",
+    "sqlite/0005_service": "923d8bb8f48d7e9bf3d9416951061bbab097932a8877b0678ca5cf84969de9e9",
+    "sqlite/0006_dashboard": "5c4fd1bcd9a6e3f1fc25439f6e9f0fcc450d03cf400b90484cae7c76bd6a8f22",
+}
+
+
+def found() -> dict[str, str]:
+    names = [f"{engine}/{name}" for engine in ("postgres", "sqlite") for _, name, _ in migrations(engine)]
+    return {name: hashlib.sha256(read(f"migrations/{name}.sql").encode()).hexdigest() for name in names}
+
+
+def test_none_was_edited_or_removed() -> None:
+    assert {name: digest for name, digest in found().items() if name in RELEASED} == RELEASED
+
+
+def test_all_are_noted() -> None:
+    assert found().keys() == RELEASED.keys(), "note the new one, and leave it alone from its release on"
+
+
+def test_no_other_file_lies_among_them() -> None:
+    folder = files("workbell.stores").joinpath("sql", "migrations")
+    there = {f"{engine.name}/{entry.name}" for engine in folder.iterdir() for entry in engine.iterdir()}
+    assert there == {f"{name}.sql" for name in RELEASED}
+
+
+if __name__ == "__main__":
+    for name, digest in found().items():
+        print(f'    "{name}": "{digest}",')
