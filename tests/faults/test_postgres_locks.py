@@ -21,7 +21,7 @@ from workbell.model import state
 from workbell.stores.postgres import database as database_module
 from workbell.stores.postgres import deadlines as deadlines_module
 from workbell.stores.postgres.store import PostgresStore
-from workbell.testing.contracts.making import after, claimed, find
+from workbell.testing.contracts.making import after, claimed, find, held
 
 # Stops itself in the middle of a transaction of ours, as a SIGSTOP or a paused machine does.
 FROZEN = """
@@ -80,6 +80,40 @@ def test_a_frozen_process_lets_go_of_its_locks(postgres_store: PostgresStore, po
         assert time.monotonic() - begun < database_module.IDLE
         process.send_signal(signal.SIGCONT)
         assert process.communicate(timeout=30)[0] == "done\n"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "COPY workbell_runs (id) FROM STDIN",
+        "UPDATE workbell_runs SET progress = '2' RETURNING repeat('x', 30000000)",
+    ],
+)
+def test_upkeep_ends_what_is_frozen_in_the_middle_of_a_message(
+    postgres_store: PostgresStore, postgres_url: str, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    """Of a COPY that was not sent to its end, or an answer that is not read, the server sees no end by itself."""
+    run = claimed(postgres_store)
+    with psycopg.connect(postgres_url, application_name="workbell") as frozen:
+        frozen.execute("UPDATE workbell_runs SET progress = '1'")
+        frozen.pgconn.send_query(statement.encode())
+        frozen.pgconn.flush()
+        with psycopg.connect(postgres_url, autocommit=True) as looking:
+
+            def is_there(condition: str) -> bool:
+                query = f"SELECT 1 FROM pg_stat_activity WHERE pid = %s {condition}"
+                return looking.execute(query, [frozen.info.backend_pid]).fetchone() is not None
+
+            in_the_middle = "AND state = 'active' AND wait_event IN ('ClientRead', 'ClientWrite')"
+            until(lambda: is_there(in_the_middle), "it to be stuck")
+            postgres_store.tidy()  # it is not old enough
+            with monkeypatch.context() as impatient:
+                impatient.setattr(database_module, "DEADLINE", 0.6)
+                with pytest.raises(StoreUnavailable, match="for a lock that another transaction holds"):
+                    postgres_store.mark_alone(held(run))
+                until(lambda: postgres_store.tidy() or not is_there(""), "the server to end it", 10)
+        assert postgres_store.mark_alone(held(run))
+        frozen.close()
 
 
 def test_nothing_is_written_after_a_long_freeze(postgres_store: PostgresStore, monkeypatch) -> None:

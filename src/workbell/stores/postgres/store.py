@@ -24,7 +24,7 @@ from workbell.stores import migrate
 from workbell.stores.callers import Request, Spelled
 from workbell.stores.filters import AMONG_LANES, OF_LANES
 from workbell.stores.port import Held, Pick, Renewed, Watch
-from workbell.stores.postgres import fields
+from workbell.stores.postgres import database, fields
 from workbell.stores.postgres.arrays import array_text
 from workbell.stores.postgres.callers import open_async_caller, open_caller
 from workbell.stores.postgres.connections import Connection
@@ -272,7 +272,8 @@ class PostgresStore(SqlStore):
         self._notifier.send()
 
     def tidy(self) -> None:
-        """Nothing: autovacuum is set on the tables themselves."""
+        """Ends what a frozen process has left open, where no timeout does. Autovacuum is set on the tables."""
+        self.read(lambda session: session.rows("end_stuck", seconds=database.DEADLINE))
 
     def measure_time(self) -> None:
         before = self.clock.monotonic()

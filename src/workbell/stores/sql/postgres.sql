@@ -285,3 +285,12 @@ WHERE a.pid <> pg_backend_pid() AND a.xact_start <= clock_timestamp() - make_int
         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
         AND c.relname = ANY(CAST(:tables AS text[])))
 ORDER BY a.xact_start LIMIT 3
+
+-- end_stuck: ends our own sessions whose process is frozen in the middle of a message, with rows locked
+-- No timeout of the server ends these, nor a cancel: the session waits for the rest of a COPY, or to be rid of an answer.
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid() AND state = 'active'
+    AND application_name = current_setting('application_name') AND backend_xid IS NOT NULL
+    AND (wait_event = 'ClientRead' AND query LIKE 'COPY workbell_runs %'
+        OR wait_event = 'ClientWrite' AND query LIKE '%workbell_%')
+    AND query_start < clock_timestamp() - make_interval(secs => :seconds)
