@@ -88,6 +88,7 @@ def test_a_read_only_server(database: Database, postgres_url: str) -> None:
         (psycopg.errors.DiskFull, " is out of resources (text); free some."),
         (psycopg.errors.TooManyConnections, " does not let us in (FATAL: text); "),
         (psycopg.errors.CannotConnectNow, " is stopping or starting, or has ended the connection (text); repeat"),
+        (psycopg.errors.IoError, ": text; repeat the call."),
         (psycopg.errors.DuplicatePreparedStatement, "a pooler"),
         (
             psycopg.errors.ConnectionFailure,
@@ -116,6 +117,16 @@ def test_a_pooler_that_loses_prepared_statements(database: Database) -> None:
     database.run(lambda c: c.pgconn.exec_(b"DEALLOCATE ALL"), transaction=False)
     with pytest.raises(StoreUnavailable, match=r"add `\?prepare_threshold=0` to the URL of the store"):
         database.run(lambda c: c.execute("SELECT %s::int", (1,)), transaction=False)
+    for _ in range(4):  # and from then on nothing is prepared
+        database.run(lambda c: c.execute("SELECT %s::int", (1,)), transaction=False)
+    assert ask(database, "SELECT count(*) FROM pg_prepared_statements") == (0,)
+
+
+def test_of_several_hosts_the_primary_is_meant() -> None:
+    """After a failover the first of them may be a standby."""
+    assert "target_session_attrs=read-write" in Database("postgresql://one,two/app").conninfo
+    assert "target_session_attrs=any" in Database("postgresql://one,two/app?target_session_attrs=any").conninfo
+    assert "target_session_attrs" not in Database("postgresql://one/app").conninfo
 
 
 @contextmanager

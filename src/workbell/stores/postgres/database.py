@@ -24,7 +24,14 @@ from workbell.afresh import in_every_child
 from workbell.errors import InvalidUrl, StoreError
 from workbell.stores.postgres.connections import Connection, Connections
 from workbell.stores.postgres.deadlines import Deadlines
-from workbell.stores.postgres.translation import READ_ONLY, NotConnected, TooLate, first_line, translated
+from workbell.stores.postgres.translation import (
+    READ_ONLY,
+    NotConnected,
+    TooLate,
+    first_line,
+    is_about_preparing,
+    translated,
+)
 
 T = TypeVar("T")
 
@@ -52,6 +59,8 @@ class Database:
                 "write it as postgresql://user:password@host:5432/database."
             ) from None
         defaults: dict[str, Any] = {"connect_timeout": CONNECT, "application_name": "workbell", "keepalives_idle": 30}
+        if "," in str(given.get("host", "")):
+            defaults["target_session_attrs"] = "read-write"  # of several hosts, the primary
         self.conninfo = make_conninfo(**(defaults | given))
         self.name = shown_name(given)
         self.demotions = 0  # how often a server turned out to be read-only
@@ -172,6 +181,9 @@ class Database:
         if error.sqlstate == READ_ONLY:
             # The primary may be elsewhere by now, or the setting may be that of a session: a new one finds out.
             self.demotions += 1
+            self.connections.discard()
+        if is_about_preparing(error) and self._prepare is None:  # from now on without
+            self._prepare = 0
             self.connections.discard()
         lock, idle = min(LOCK, DEADLINE / 2), min(IDLE, DEADLINE / 3)
         return translated(error, self.name, lock=lock, statement=DEADLINE * STATEMENT, idle=idle)

@@ -64,7 +64,7 @@ def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, stateme
             return f": a statement took over {statement:g} s, and was ended; repeat the call when it is less busy"
         case psycopg.errors.QueryCanceled():
             return f": the call was cancelled there ({line}); repeat it"
-    if state in PREPARED and "prepared statement" in line:
+    if is_about_preparing(error):
         return f": {line}. A pooler seems to be in between: add `?prepare_threshold=0` to the URL of the store"
     if state == READ_ONLY:
         return f" is read-only ({line}); connect to its primary, or free space there and make it writable"
@@ -79,9 +79,15 @@ def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, stateme
     if state in STARTING_OR_STOPPING:
         return f" is stopping or starting, or has ended the connection ({line}); repeat the call"
     # Of class 54 repeating would not help: what was asked for is too large.
-    if isinstance(error, psycopg.OperationalError) and not state.startswith("54"):
-        return f": the connection was lost ({line}); check that it runs, and repeat the call"
-    return None
+    if not isinstance(error, psycopg.OperationalError) or state.startswith("54"):
+        return None
+    if state and not state.startswith("08"):
+        return f": {line}; repeat the call"
+    return f": the connection was lost ({line}); check that it runs, and repeat the call"
+
+
+def is_about_preparing(error: psycopg.Error) -> bool:
+    return (error.sqlstate or "") in PREPARED and "prepared statement" in first_line(error)
 
 
 def _not_connected(line: str) -> str:
