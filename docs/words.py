@@ -62,7 +62,7 @@ RUN = {
     "result": "What the handler returned.",
     "error": "What went wrong last: the error on the first line, the traceback below.",
     "reason": "Why it is where it is: `error`, `timeout`, `payload`, `result`, `memory`, `cpu`, `isolate`, "
-    "`worker lost`, `crashed`, `expired`, or the text given to `cancel` or to a `Snooze`.",
+    "`internal`, `worker lost`, `crashed`, `expired`, or the text given to `cancel` or to a `Snooze`.",
     "queue": "The queue it belongs to.",
     "priority": "From -100 to 100; higher first.",
     "tag": "The word given with `tag=`.",

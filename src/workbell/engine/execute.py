@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Callable
 from typing import Any
 
-from workbell.engine.outcome import HANDED_BACK, Ended, Outcome, Raised, read_return
+from workbell.engine.outcome import HANDED_BACK, Ended, Failed, Outcome, Raised, read_return
 from workbell.engine.work import Work
 from workbell.handlers.context import Context, end_database, is_still_held, keep_database, uses_database
 from workbell.handlers.current import current_run
+from workbell.logs.facts import run_facts
+from workbell.model.payload import describe_error
+
+log = logging.getLogger("workbell.engine")
+
+Done = Callable[[Work, Outcome], None]
+
+INTERNAL = "internal"  # the reason of a run that failed between its handler and its booking
 
 
 class HandlerTimeout(Exception):
@@ -106,3 +116,36 @@ def stopped(work: Work) -> Outcome | None:
     if work.release or work.lost:
         return HANDED_BACK
     return None
+
+
+def book_safely(done: Done, work: Work, outcome: Outcome) -> None:
+    """Call `done` with an outcome, and let no error of it hold the slot.
+
+    Where an outcome cannot be booked, the run fails with that error. Where even that is impossible, the work is
+    dropped: its lease runs out, and the run is recovered.
+    """
+    try:
+        done(work, outcome)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        text = "run %s: what came of it cannot be booked; it fails with this error"
+        log.exception(text, work.run.id, extra=run_facts(work.run))
+        try:
+            done(work, unbooked(error))
+        except BaseException:
+            log.exception("run %s: it is dropped; its lease will run out", work.run.id, extra=run_facts(work.run))
+            _drop(done, work)
+
+
+def _drop(done: Done, work: Work) -> None:
+    work.lost = True  # then nothing is written
+    try:
+        done(work, HANDED_BACK)
+    except BaseException:
+        log.exception("run %s: it cannot be dropped", work.run.id, extra=run_facts(work.run))
+
+
+def unbooked(error: BaseException) -> Failed:
+    """The outcome of a run whose own outcome raised this when it was to be booked."""
+    return Failed(describe_error(error), INTERNAL, final=True)

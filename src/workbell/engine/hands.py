@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from workbell.engine.board import Board
+from workbell.engine.execute import Done
 from workbell.engine.isolated.entry import Entry
 from workbell.engine.isolated.slots import IsolatedSlots, Post
-from workbell.engine.slots import AsyncSlots, Done, MakeContext, ThreadSlots
+from workbell.engine.slots import AsyncSlots, MakeContext, ThreadSlots
 from workbell.engine.work import Work
 from workbell.handlers.registry import Registry
 from workbell.model.clock import Clock

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
 from workbell.engine.board import Board
-from workbell.engine.execute import call_async, call_plain, timed_out
-from workbell.engine.outcome import HANDED_BACK, Outcome
+from workbell.engine.execute import INTERNAL, Done, book_safely, call_async, call_plain, timed_out
+from workbell.engine.outcome import HANDED_BACK, Outcome, Raised
 from workbell.engine.work import Work
 from workbell.handlers.context import Context
 from workbell.model.clock import Clock
@@ -25,7 +25,6 @@ from workbell.model.clock import Clock
 BREATH = 50  # runs after which a slot lets the event loop do something else
 
 MakeContext = Callable[[Work], Context | None]
-Done = Callable[[Work, Outcome], None]
 
 
 class AsyncSlots:
@@ -92,23 +91,29 @@ class AsyncSlots:
             if work.settled:
                 continue
             if work.lost:
-                self._done(work, HANDED_BACK)  # off our hands, unwritten
+                book_safely(self._done, work, HANDED_BACK)  # off our hands, unwritten
                 continue
             work.task = task
             work.started_at = self._clock.now()
             if self._board is not None:
                 self._board.begin(work)
-            outcome = await call_async(work, self._context(work))
+            outcome = await self._outcome(work)
             if self._board is not None:
                 self._board.end(work)
             work.task = None
-            self._done(work, outcome)
+            book_safely(self._done, work, outcome)
             if contextvars.copy_context() != before or (task is not None and task.cancelling()):
                 return  # replaced by a fresh one, see _gone
             since_breath += 1
             if since_breath >= BREATH:
                 since_breath = 0
                 await asyncio.sleep(0)
+
+    async def _outcome(self, work: Work) -> Outcome:
+        try:
+            return await call_async(work, self._context(work))
+        except Exception as error:  # noqa: BLE001  before or after the handler: the run must be booked
+            return Raised(error, INTERNAL)
 
     def stop_work(self, work: Work) -> None:
         """Cancel the handler of a work, from any thread; what it means stands in the work."""
@@ -168,14 +173,14 @@ class ThreadSlots:
             if work.settled:
                 continue
             if work.lost:
-                self._done(work, HANDED_BACK)  # off our hands, unwritten
+                book_safely(self._done, work, HANDED_BACK)  # off our hands, unwritten
                 continue
             with self._lock:
                 self._busy += 1
                 work.started_at = self._clock.now()
                 if self._board is not None:
                     self._board.begin(work)
-            outcome = contextvars.Context().run(call_plain, work, self._context(work))
+            outcome = self._outcome(work)
             with self._lock:
                 if work.timed_out:  # another thread stands in for this one
                     return
@@ -183,7 +188,13 @@ class ThreadSlots:
                 self._busy -= 1
                 if self._board is not None:
                     self._board.end(work)
-            self._done(work, outcome)
+            book_safely(self._done, work, outcome)
+
+    def _outcome(self, work: Work) -> Outcome:
+        try:
+            return contextvars.Context().run(call_plain, work, self._context(work))
+        except BaseException as error:  # noqa: BLE001  before or after the handler: the run must be booked
+            return Raised(error, INTERNAL)
 
     def expire(self, work: Work) -> None:
         """The time of a work is over: book it, and replace its thread."""
@@ -196,13 +207,13 @@ class ThreadSlots:
             self._busy -= 1
             self._threads -= 1
             self._start()
-        self._done(work, timed_out(work))
+        book_safely(self._done, work, timed_out(work))
 
     def abandon(self, work: Work) -> None:
         """Hand a begun work back; its thread is left to itself."""
         with self._lock:
             if not work.settled:
-                self._done(work, HANDED_BACK)
+                book_safely(self._done, work, HANDED_BACK)
 
     def take_back(self) -> list[Work]:
         taken: list[Work] = []

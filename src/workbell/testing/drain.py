@@ -17,10 +17,10 @@ from random import Random
 from workbell.app import Workbell
 from workbell.client import Client
 from workbell.engine.consume import limits, serves
-from workbell.engine.execute import call_async, call_plain
+from workbell.engine.execute import call_async, call_plain, unbooked
 from workbell.engine.match import MatchEvents
 from workbell.engine.materialise import Materialise
-from workbell.engine.outcome import Raised, decide
+from workbell.engine.outcome import Outcome, Raised, decide
 from workbell.engine.recover import Recover
 from workbell.engine.reports import Reports
 from workbell.engine.work import Work
@@ -29,6 +29,7 @@ from workbell.handlers.context import Context
 from workbell.model import state
 from workbell.model.limit import Limit
 from workbell.model.run import Run
+from workbell.model.state import Transition
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
 from workbell.settings import Settings
@@ -143,19 +144,25 @@ class _Drainer:
         else:
             outcome = contextvars.Context().run(call_plain, work, context)
         self._reports.flush()
-        change = decide(
-            run,
-            outcome,
-            self._store.clock.now(),
-            started_at=work.started_at,
-            job_retry=job.retry,
-            keep=self._bell.keep,
-            randomness=self._random,
-        )
+        try:
+            change = self._decide(work, outcome)
+        except Exception as error:  # noqa: BLE001  as in a worker, the run fails with it
+            change = self._decide(work, unbooked(error))
         self._bell.booking.book([(run, change)])
         if isinstance(outcome, Raised) and (self._raise_errors or isinstance(outcome.error, KeyboardInterrupt)):
             raise outcome.error
         return self._store.find_runs([run.id]).get(run.id, change.after(run))
+
+    def _decide(self, work: Work, outcome: Outcome) -> Transition:
+        return decide(
+            work.run,
+            outcome,
+            self._store.clock.now(),
+            started_at=work.started_at,
+            job_retry=work.job.retry,
+            keep=self._bell.keep,
+            randomness=self._random,
+        )
 
     def _context(self, work: Work) -> Context:
         client = self._bell

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
 from workbell.engine.board import Board
-from workbell.engine.execute import stopped, used_up
+from workbell.engine.execute import Done, book_safely, stopped, used_up
 from workbell.engine.isolated.entry import Entry
 from workbell.engine.isolated.messages import Answer, Begun, Execute, Ready
 from workbell.engine.isolated.process import END, IsolatedProcess, Overdue, how_it_ended
@@ -28,7 +28,6 @@ MOST_RUNS = 1000  # of one process, after which another takes its place
 TIDY_UP = 1.0  # seconds for an async handler to end by itself, once its time is over
 PREPARE = 60.0  # seconds to start a process, and again to load a job's code
 
-Done = Callable[[Work, Outcome], None]
 Post = Callable[[SendToUser | Broadcast], None]
 
 
@@ -104,7 +103,7 @@ class IsolatedSlots:
             work.returned = True
             self._busy.pop(work, None)
         self.free(hand)
-        self.done(work, outcome)
+        book_safely(self.done, work, outcome)
 
     def free(self, hand: _Hand) -> None:
         with self._lock:
