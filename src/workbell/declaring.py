@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from workbell.client import Client
@@ -13,9 +13,12 @@ from workbell.handlers.isolation import isolation_of
 from workbell.handlers.job_function import JobFunction
 from workbell.model.job import QUEUE
 from workbell.model.limit import Limits
-from workbell.model.retry import Retry
+from workbell.model.request import EnqueueOptions
+from workbell.model.retry import Policy
+from workbell.model.spelling import list_options
 from workbell.schedules import Declaration
-from workbell.scheduling.declare import TickSettings
+from workbell.scheduling.declare import NAMES as SCHEDULE_NAMES
+from workbell.scheduling.declare import TICK_NAMES, TickSettings
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,7 +28,7 @@ class HandlerOptions(TypedDict, total=False):
     """What can be said about a job that events start; the words of `job`."""
 
     queue: str | None
-    retry: Retry | None
+    retry: Policy | None
     timeout: float | None
     description: str | None
     concurrency: int | None
@@ -55,7 +58,7 @@ class Declaring(Client):
         *,
         name: str | None = None,
         queue: str = "default",
-        retry: Retry | None = None,
+        retry: Policy | None = None,
         timeout: float | None = None,
         description: str | None = None,
         concurrency: int | None = None,
@@ -77,7 +80,7 @@ class Declaring(Client):
         *,
         name: str | None = None,
         queue: str = "default",
-        retry: Retry | None = None,
+        retry: Policy | None = None,
         timeout: float | None = None,
         description: str | None = None,
         concurrency: int | None = None,
@@ -91,7 +94,9 @@ class Declaring(Client):
         ping_url: str | None = None,
         **ticks: Unpack[TickSettings],
     ) -> Any:
-        """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=Retry(attempts=5), timeout=30)`.
+        """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=5, timeout=30)`.
+
+        `retry` is a number of attempts, a `Retry`, or a dict in the words of schedules.
 
         With `cron=`, `every=` or `at=` it also gets a schedule of its own name, whose settings may follow:
         `@bell.job(cron="0 3 * * *", timezone="Europe/Paris", overlap="allow")`.
@@ -107,6 +112,7 @@ class Declaring(Client):
         """
 
         def declare(target: Callable[..., Any]) -> JobFunction[Any, Any]:
+            _check_words(_name_of(target, name), ticks)
             job = self._make(
                 target,
                 job=name,
@@ -115,7 +121,7 @@ class Declaring(Client):
                 timeout=timeout,
                 description=description,
                 limits=Limits(concurrency, concurrency_key, rate, rate_key),
-                isolation=isolation_of(isolate, memory_limit, cpu_limit),
+                isolation=(isolate, memory_limit, cpu_limit),
                 ticks=ticks or None,
                 alert_url=alert_url,
                 ping_url=ping_url,
@@ -179,28 +185,58 @@ class Declaring(Client):
         if job.ticks is not None:
             self.schedules.check(Declaration(job.name, job, job.ticks))
 
-    def _make(self, target: Callable[..., Any], **options: Any) -> JobFunction[Any, Any]:
+    def _make(
+        self, target: Callable[..., Any], *, job: str | None, isolation: tuple[Any, Any, Any], **options: Any
+    ) -> JobFunction[Any, Any]:
         if isinstance(target, JobFunction):
             raise JobsError(
                 f"job {target.name}: it is a job already; of the decorators, only @bell.on may stand above another."
             )
-        return JobFunction(self, target, **options)
+        try:
+            apart = isolation_of(*isolation)
+        except InvalidOption as error:
+            raise InvalidOption(f"job {_name_of(target, job)}: {error}") from None
+        return JobFunction(self, target, job=job, isolation=apart, **options)
 
 
 def _settled(options: HandlerOptions, name: str | None) -> dict[str, Any]:
     """The options of a handler as those of its job."""
     unknown = sorted(set(options) - set(HandlerOptions.__annotations__))
     if unknown:
-        names = ", ".join(HandlerOptions.__annotations__)
-        raise InvalidOption(f"Unknown option {unknown[0]!r} of an event's handler; the options are {names}.")
+        known = [*HandlerOptions.__annotations__, *([] if name is None else ["name"])]
+        raise InvalidOption(f"An event's handler: there is no option {unknown[0]!r}; {list_options(unknown[0], known)}")
     words = ("retry", "timeout", "description", "alert_url", "ping_url")
     plain = {word: value for word, value in options.items() if word in words}
     return plain | {
         "job": name,
         "queue": options.get("queue") or QUEUE,
         "limits": Limits(options.get("concurrency"), None, options.get("rate")),
-        "isolation": isolation_of(options.get("isolate"), options.get("memory_limit"), options.get("cpu_limit")),
+        "isolation": (options.get("isolate"), options.get("memory_limit"), options.get("cpu_limit")),
     }
+
+
+JOB_WORDS = frozenset(
+    "name queue retry timeout description concurrency concurrency_key rate rate_key isolate memory_limit cpu_limit "
+    "alert_url ping_url".split()
+)
+
+
+def _check_words(job: str, ticks: Mapping[str, Any]) -> None:
+    """Raise for words that `@bell.job` does not know, and for those about a schedule that it has not."""
+    unknown = sorted(set(ticks) - SCHEDULE_NAMES)
+    if unknown:
+        listed = list_options(unknown[0], JOB_WORDS | TICK_NAMES)
+        raise InvalidOption(f"job {job}: there is no option {unknown[0]!r}; {listed}")
+    if ticks and not any(ticks.get(word) is not None for word in ("cron", "every", "at")):
+        word = min(ticks)
+        remedy = "give cron=, every= or at=, or leave it out"
+        if word in EnqueueOptions.__annotations__:
+            remedy += f"; for one run, say {job}.options({word}=…).enqueue(…)"
+        raise InvalidOption(f"job {job}: {word} is about the runs of a schedule, and this job has none; {remedy}.")
+
+
+def _name_of(target: object, name: object) -> str:
+    return str(getattr(target, "__name__", target) if name is None else name)
 
 
 class JobDecorator:

@@ -238,7 +238,7 @@ async def test_any_timing_can_be_tried(api: Api, clock: ManualClock) -> None:
     assert skipped["items"] == ["2030-01-02T02:10:00Z", "2030-01-03T02:10:00Z"]
     for wrong, why in (
         ({}, "nothing says when"),
-        ({"cron": "* * * * *", "every": 60}, "cron and every says when"),
+        ({"cron": "* * * * *", "every": 60}, "cron and every both say when"),
         ({"cron": "* * * * *", "anchor": "2030-01-01T00:00:00Z"}, "anchor: only an interval"),
         ({"every": 0.5}, "from 1 second"),
         ({"cron": "61 * * * *"}, "61"),

@@ -80,7 +80,7 @@ def test_options_stand_beside_the_job_and_its_input_as_plain_json() -> None:
         ({}, {"run_at": datetime(2030, 1, 1)}, InvalidOption, "no time zone"),  # noqa: DTZ001
         ({}, {"delay": -1}, InvalidOption, "delay"),
         ({}, {"delay": "soon"}, InvalidOption, "delay"),
-        ({}, {"retry": 3}, InvalidOption, "expected a Retry"),
+        ({}, {"retry": "3"}, InvalidOption, "expected a Retry"),
         ({}, {"tag": object()}, InvalidOption, "cannot be written as JSON"),
         ({}, {"tenant": " x"}, InvalidOption, "tenant"),
         ({}, {"connection": object()}, InvalidOption, "cannot share yours"),

@@ -73,7 +73,7 @@ def wrong_events() -> None:
     bell.on()  # error
     bell.on(["posts.*"])  # error
     bell.on("posts.*", quue="mail")  # error
-    bell.on("posts.*", retry=3)  # error
+    bell.on("posts.*", retry="3")  # error
     bell.processor()  # error
     bell.emit()  # error
 
@@ -139,7 +139,7 @@ def wrong() -> None:
     send.options(dealy=5)  # error
     send.options(delay="5")  # error
     send.options(key=5)  # error
-    send.options(retry=3)  # error
+    send.options(retry="3")  # error
     send_with_context.enqueue(ctx=None, to="a")  # error
     send_with_context.enqueue()  # error
     nothing.enqueue(1)  # error

@@ -123,7 +123,7 @@ def test_every_other_option_finds_its_place() -> None:
         ({"key_for": 5}, "on_duplicate, key_for: there is no key"),
         ({"key_for": -1, "key": "k"}, "key_for: -1 is not a span"),
         ({"replace_tag": True}, "replace_tag: there is no tag; give one with tag=."),
-        ({"retry": 3}, "retry: expected a Retry, got int"),
+        ({"retry": "3"}, "retry: expected a Retry, a number of attempts or a dict, got str"),
         ({"timeout": -1}, "timeout: -1 is not a span"),
         ({"timeout": "1m"}, "timeout: expected seconds or a timedelta, got str"),
         ({"auto_reschedule": float("nan")}, "auto_reschedule: nan is not a span"),

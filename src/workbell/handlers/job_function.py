@@ -13,11 +13,11 @@ from workbell.handlers.context import Context, detached, end_database, keep_data
 from workbell.handlers.isolation import Isolation
 from workbell.handlers.signature import Signature
 from workbell.model.alert import UNWATCHED, Watched
-from workbell.model.clock import seconds
+from workbell.model.clock import time_limit
 from workbell.model.job import QUEUE, name
 from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
 from workbell.model.request import EnqueueOptions
-from workbell.model.retry import Retry
+from workbell.model.retry import Policy, read_retry
 from workbell.model.run import Lane, Run
 from workbell.scheduling.declare import TickSettings
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
+V = TypeVar("V")
 
 
 class JobFunction(Generic[P, R]):
@@ -39,7 +41,7 @@ class JobFunction(Generic[P, R]):
         *,
         job: str | None = None,
         queue: str = QUEUE,
-        retry: Retry | None = None,
+        retry: Policy | None = None,
         timeout: float | None = None,
         description: str | None = None,
         handler: str | None = None,
@@ -49,12 +51,15 @@ class JobFunction(Generic[P, R]):
         alert_url: str | None = None,
         ping_url: str | None = None,
     ) -> None:
+        _check_function(function)
         functools.update_wrapper(self, function)
         self.function = function
-        self.name = name("job", job or function.__name__)
-        self.queue = name("queue", queue)
-        self.retry = retry
-        self.timeout = None if timeout is None else seconds(f"job {self.name}: timeout", timeout)
+        self.name = name("job", function.__name__ if job is None else job)
+        self.queue = name(f"job {self.name}: queue", queue)
+        self.retry = None if retry is None else self._checked(read_retry, retry)
+        self.timeout = None if timeout is None else time_limit(f"job {self.name}: timeout", timeout)
+        if description is not None and not isinstance(description, str):
+            raise InvalidOption(f"job {self.name}: description: expected a text, got {type(description).__name__}.")
         self.description = description or inspect.getdoc(function) or ""
         self.signature = Signature(self.name, function)
         self.is_async = inspect.iscoroutinefunction(function)
@@ -107,15 +112,19 @@ class JobFunction(Generic[P, R]):
         except (EndpointRefused, InvalidOption) as error:
             raise type(error)(f"job {self.name}: {error}") from None
 
+    def _checked(self, check: Callable[[T], V], value: T) -> V:
+        """What a check makes of a value; its error names the job."""
+        try:
+            return check(value)
+        except InvalidOption as error:
+            raise InvalidOption(f"job {self.name}: {error}") from None
+
     def check_limits(self) -> None:
         """Raise if the limits do not fit together, or not to the arguments."""
         if self.limits == NO_LIMITS:
             self.limits = NO_LIMITS  # the one that is compared by identity
             return
-        try:
-            self.limits = self.limits.checked(self.signature.arguments)
-        except InvalidOption as error:
-            raise InvalidOption(f"job {self.name}: {error}") from None
+        self.limits = self._checked(self.limits.checked, self.signature.arguments)
 
     def _limits_on(self, lane: Lane) -> Sequence[Limit]:
         return limits_on(self.limits, lane)
@@ -144,6 +153,20 @@ class JobFunction(Generic[P, R]):
     def options(self, **options: Unpack[EnqueueOptions]) -> Enqueuer[P, R]:
         """Say more about the run: `send.options(delay=60, key="x").enqueue(to="a@b.c")`."""
         return Enqueuer(self, self._client, options)
+
+
+def _check_function(function: object) -> None:
+    """Raise if a job cannot be made of this."""
+    if isinstance(function, str):
+        raise JobsError(f"job: expected a function, got str; write @bell.job(name={function!r}).")
+    if not callable(function) or not hasattr(function, "__qualname__") or inspect.isclass(function):
+        kind = "a class" if inspect.isclass(function) else type(function).__name__
+        raise JobsError(f"job: expected a function, got {kind}; write @bell.job above a function.")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise JobsError(
+            f"job {function.__name__}: it has a yield in it and would never be executed; return what it is to leave "
+            "behind."
+        )
 
 
 def _check_findable(job: str, function: Callable[..., Any]) -> None:

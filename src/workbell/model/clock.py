@@ -89,6 +89,14 @@ def seconds(name: str, value: float | timedelta) -> float:
     return float(number)
 
 
+def time_limit(name: str, value: float | timedelta) -> float:
+    """A timeout in seconds: a span that is more than nothing."""
+    number = seconds(name, value)
+    if not number:
+        raise InvalidOption(f"{name}: it is more than 0 seconds; leave it out for none.")
+    return number
+
+
 def span(name: str, value: float | timedelta) -> timedelta:
     """The same as `seconds`, as a timedelta."""
     return timedelta(seconds=seconds(name, value))

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, TypedDict
 import msgspec
 
 from workbell.errors import InvalidOption
-from workbell.model.clock import aware, seconds, span
+from workbell.model.clock import aware, seconds, span, time_limit
 from workbell.model.ids import new_id
 from workbell.model.job import name
-from workbell.model.retry import Retry
+from workbell.model.retry import Policy, read_retry
 from workbell.model.run import NO_OPTIONS, Lane, NewRun, OnDuplicate, Options, Run, Status
+from workbell.model.spelling import list_options
 
 PRIORITIES = range(-100, 101)
 RESCHEDULES = 10
@@ -45,7 +46,8 @@ class EnqueueOptions(TypedDict, total=False):
     """Whom the run belongs to; 0 is the system."""
     target: str
     """Which agent is to run it."""
-    retry: Retry
+    retry: Policy
+    """A Retry, or a number of attempts."""
     timeout: float | timedelta
     persistent: bool
     """False: if the process that enqueued it is restarted before the run starts, the run is canceled."""
@@ -70,7 +72,7 @@ NAMES = frozenset(EnqueueOptions.__annotations__)
 def check_names(options: EnqueueOptions) -> None:
     unknown = sorted(set(options) - NAMES)
     if unknown:
-        raise InvalidOption(f"Unknown option {unknown[0]!r}; the options are {', '.join(sorted(NAMES))}.")
+        raise InvalidOption(f"Unknown option {unknown[0]!r}; {list_options(unknown[0], NAMES)}")
 
 
 def plain_request(lane: Lane, input_text: str | None, now: datetime) -> NewRun:
@@ -165,13 +167,10 @@ def _on_duplicate(options: EnqueueOptions) -> OnDuplicate:
 
 
 def _options_text(options: EnqueueOptions, depth: int) -> str | None:
-    retry = options.get("retry")
-    if retry is not None and not isinstance(retry, Retry):
-        raise InvalidOption(f"retry: expected a Retry, got {type(retry).__name__}.")
     reschedule = seconds("auto_reschedule", options["auto_reschedule"]) if "auto_reschedule" in options else None
     kept = Options(
-        retry=retry,
-        timeout=seconds("timeout", options["timeout"]) if "timeout" in options else None,
+        retry=read_retry(options["retry"]) if options.get("retry") is not None else None,
+        timeout=time_limit("timeout", options["timeout"]) if "timeout" in options else None,
         auto_reschedule=reschedule,
         reschedules_left=None if reschedule is None else RESCHEDULES,
         remove_delay=seconds("remove_delay", options["remove_delay"]) if "remove_delay" in options else None,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 import msgspec
 
@@ -12,6 +13,8 @@ from workbell.errors import InvalidOption
 from workbell.model.clock import seconds
 
 ErrorNames = tuple[str, ...]
+
+DAY = 86400.0  # seconds
 
 
 class Retry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -92,6 +95,42 @@ def error_name(kind: type[BaseException]) -> str:
 def kinds_of(kind: type[BaseException]) -> set[str]:
     """The names of an error's class and of those above it."""
     return {error_name(base) for base in kind.__mro__ if issubclass(base, BaseException)}
+
+
+class RetryWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A retry policy in the words of a schedule: how many retries, and how they are spaced."""
+
+    max_retries: int = 2
+    backoff_ms: float = 2000
+    backoff_type: str = "fixed"
+
+
+Policy = Retry | int | Mapping[str, Any]
+
+
+def read_retry(value: object) -> Retry:
+    """A retry policy, checked: a Retry as it is, a number of attempts, or a dict in the words of `RetryWords`."""
+    if isinstance(value, Retry):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Retry(attempts=value)
+    if not isinstance(value, Mapping):
+        raise InvalidOption(
+            f"retry: expected a Retry, a number of attempts or a dict, got {type(value).__name__}; write retry=3, or "
+            "retry=Retry(attempts=3, delay=1)."
+        )
+    try:
+        words = msgspec.convert(dict(value), RetryWords)
+    except msgspec.ValidationError as error:
+        message = str(error).replace("`", "'")
+        raise InvalidOption(f"retry: {message}; its words are max_retries, backoff_ms and backoff_type.") from None
+    if words.backoff_type not in ("fixed", "exponential"):
+        raise InvalidOption(f"retry: backoff_type {words.backoff_type!r} is neither fixed nor exponential.")
+    if words.max_retries < 0:
+        raise InvalidOption(f"retry: max_retries {words.max_retries} is less than 0.")
+    delay = seconds("retry: backoff_ms", words.backoff_ms) / 1000
+    factor = 1 if words.backoff_type == "fixed" else 2
+    return Retry(attempts=words.max_retries + 1, delay=delay, factor=factor, cap=max(delay, DAY), jitter=0)
 
 
 ONCE = Retry(attempts=1)

@@ -13,7 +13,7 @@ from workbell.model.clock import aware, seconds
 from workbell.model.job import name
 from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, check_names
-from workbell.model.retry import Retry
+from workbell.model.retry import read_retry
 
 SPANS = frozenset("delay expires key_for timeout auto_reschedule remove_delay every jitter".split())
 PAGE_RUNS, PAGE_BYTES = 1000, 4 * 1024 * 1024  # of one request: the service takes so many runs, and 8 MiB
@@ -61,10 +61,8 @@ def said(word: str, value: Any) -> Any:
         return aware(word, value)
     if isinstance(value, timedelta) or (word in SPANS and value is not None):
         return seconds(word, value)
-    if isinstance(value, Retry):
-        return msgspec.structs.asdict(value)
-    if word == "retry" and value is not None and not isinstance(value, Mapping):
-        raise InvalidOption(f"retry: expected a Retry, got {type(value).__name__}.")
+    if word == "retry" and value is not None:
+        return msgspec.structs.asdict(read_retry(value))
     return value
 
 

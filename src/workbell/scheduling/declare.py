@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypedDict, TypeVar, get_type_hints
 
-import msgspec
-
 from workbell.errors import InvalidOption, JobsError
-from workbell.model.clock import aware, seconds, span
+from workbell.model.clock import aware, seconds, span, time_limit
 from workbell.model.ids import new_id
 from workbell.model.job import name as check_name
 from workbell.model.payload import clean_text
 from workbell.model.request import PRIORITIES
-from workbell.model.retry import Retry
+from workbell.model.retry import Policy, read_retry
 from workbell.model.schedule import CatchUp, Outside, Overlap, Schedule, ScheduleKind, ScheduleOptions
+from workbell.model.spelling import list_options
 from workbell.scheduling.rule import Rule, read_rule, rule_of
 from workbell.timing import Interval, Once
 
 Word = TypeVar("Word", bound=StrEnum)
 
 MOST_CAUGHT_UP = 10_000
-DAY = 86400.0
 
 
 class TickSettings(TypedDict, total=False):
@@ -60,8 +57,8 @@ class ScheduleSettings(TickSettings, total=False):
 
     queue: str
     priority: int
-    retry: Retry | Mapping[str, Any]
-    """A Retry, or `{"max_retries": 2, "backoff_ms": 1000, "backoff_type": "fixed" | "exponential"}`."""
+    retry: Policy
+    """A Retry, a number of attempts, or `{"max_retries": 2, "backoff_ms": 1000, "backoff_type": "exponential"}`."""
     timeout: float | timedelta
     target: str
     """Which agent is to run it."""
@@ -95,7 +92,7 @@ def declare(
     unknown = sorted(set(settings) - NAMES)
     if unknown:
         raise InvalidOption(
-            f"schedule {name}: unknown setting {unknown[0]!r}; the settings are {', '.join(sorted(NAMES))}."
+            f"schedule {name}: unknown setting {unknown[0]!r}; {list_options(unknown[0], NAMES, called='settings')}"
         )
     what = f"schedule {check_name('schedule', name)}"
     try:
@@ -136,8 +133,8 @@ def _check_reachable(rule: Rule, now: datetime) -> None:
 def _timing(settings: ScheduleSettings, now: datetime, old: Schedule | None) -> tuple[ScheduleKind, str]:
     given = [word for word in ("cron", "every", "at") if settings.get(word) is not None]
     if len(given) != 1:
-        said = " and ".join(given) or "nothing"
-        raise JobsError(f"{said} says when; give exactly one of cron=, every= and at= .")
+        said = f"{' and '.join(given)} {'both' if len(given) == 2 else 'all'} say" if given else "nothing says"
+        raise JobsError(f"{said} when; give exactly one of cron=, every= and at= .")
     if "anchor" in settings and given != ["every"]:
         raise JobsError("anchor: only an interval is counted from somewhere; give it with every= .")
     if given == ["cron"]:
@@ -173,7 +170,7 @@ def _options(settings: ScheduleSettings, payload: str | None) -> ScheduleOptions
         queue=_name(settings, "queue"),
         priority=priority,
         retry=read_retry(settings["retry"]) if settings.get("retry") is not None else None,
-        timeout=seconds("timeout", settings["timeout"]) if settings.get("timeout") is not None else None,
+        timeout=time_limit("timeout", settings["timeout"]) if settings.get("timeout") is not None else None,
         target=_name(settings, "target"),
         window=_window(settings),
         outside=_word(settings, "outside", Outside),
@@ -218,34 +215,6 @@ def _word(settings: ScheduleSettings, setting: str, kind: type[Word]) -> Word:
         return kind(str(value))
     except ValueError:
         raise InvalidOption(f"{setting}: {value!r} is none of {', '.join(kind)}.") from None
-
-
-class RetryWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A retry policy in the words of a schedule: how many retries, and how they are spaced."""
-
-    max_retries: int = 2
-    backoff_ms: float = 2000
-    backoff_type: str = "fixed"
-
-
-def read_retry(value: object) -> Retry:
-    """A Retry as it is, or one made from the words of a schedule's policy."""
-    if isinstance(value, Retry):
-        return value
-    if not isinstance(value, Mapping):
-        raise InvalidOption(f"retry: expected a Retry or a dict, got {type(value).__name__}.")
-    try:
-        words = msgspec.convert(dict(value), RetryWords)
-    except msgspec.ValidationError as error:
-        message = str(error).replace("`", "'")
-        raise InvalidOption(f"retry: {message}; its words are max_retries, backoff_ms and backoff_type.") from None
-    if words.backoff_type not in ("fixed", "exponential"):
-        raise InvalidOption(f"retry: backoff_type {words.backoff_type!r} is neither fixed nor exponential.")
-    if words.max_retries < 0:
-        raise InvalidOption(f"retry: max_retries {words.max_retries} is less than 0.")
-    delay = seconds("retry: backoff_ms", words.backoff_ms) / 1000
-    factor = 1 if words.backoff_type == "fixed" else 2
-    return Retry(attempts=words.max_retries + 1, delay=delay, factor=factor, cap=max(delay, DAY), jitter=0)
 
 
 def same_definition(one: Schedule, other: Schedule) -> bool:

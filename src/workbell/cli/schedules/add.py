@@ -16,8 +16,9 @@ from workbell.cli.schedules.look import as_dict, source_in_words
 from workbell.cli.values import INSTANT, JSON, SPAN, WINDOW
 from workbell.cli.words import here_now, in_words, next_in_words
 from workbell.errors import InvalidOption
+from workbell.model.retry import RetryWords
 from workbell.model.schedule import CatchUp, Outside, Overlap
-from workbell.scheduling.declare import RetryWords, ScheduleSettings
+from workbell.scheduling.declare import ScheduleSettings
 
 RETRY = RetryWords.__struct_fields__
 

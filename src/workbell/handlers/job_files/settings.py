@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Any, TypeVar
 
 from workbell.errors import InvalidEvent, JobsError
 from workbell.model.alert import URLS
-from workbell.model.clock import seconds
+from workbell.model.clock import seconds, time_limit
 from workbell.model.job import name
 from workbell.model.limit import Limits
 from workbell.model.payload import encode
 from workbell.model.request import PRIORITIES
-from workbell.model.retry import Retry
+from workbell.model.retry import read_retry
 from workbell.model.schedule import CatchUp, Outside, Overlap
 from workbell.patterns import check_pattern
 from workbell.timing.cron import Cron
@@ -77,21 +77,8 @@ def _read_word(kind: type[Word], setting: str) -> Callable[[Any], Word]:
     return read
 
 
-def _read_retry(value: Any) -> Retry:
-    if not isinstance(value, Retry):
-        raise JobsError(f"retry: expected a Retry such as Retry(attempts=5, delay=10), got {_kind(value)}.")
-    return value
-
-
 def _read_span(setting: str) -> Callable[[Any], float]:
     return lambda value: seconds(setting, value)
-
-
-def _read_timeout(value: float | timedelta) -> float:
-    number = seconds("timeout", value)
-    if not number:
-        raise JobsError("timeout: 0 leaves no time at all; give a number of seconds, or leave it out.")
-    return number
 
 
 def _read_queue(value: Any) -> str:
@@ -150,8 +137,8 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "overlap": _read_word(Overlap, "overlap"),
     "catch_up": _read_word(CatchUp, "catch_up"),
     "jitter": _read_span("jitter"),
-    "retry": _read_retry,
-    "timeout": _read_timeout,
+    "retry": read_retry,
+    "timeout": partial(time_limit, "timeout"),
     "concurrency": _read_limit("concurrency"),
     "concurrency_key": _read_limit("concurrency_key"),
     "rate": _read_limit("rate"),

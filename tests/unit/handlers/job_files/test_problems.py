@@ -65,7 +65,7 @@ def problems(project: ProjectFolder, text: str) -> list[tuple[int | None, str]]:
         (HOURLY + "outside = 'later'\n" + RUN, 2, "defer, skip"),
         (HOURLY + "overlap = 'never'\n" + RUN, 2, "skip, queue_one, allow, cancel_previous"),
         (HOURLY + "catch_up = True\n" + RUN, 2, "latest, all, none"),
-        (HOURLY + "retry = 3\n" + RUN, 2, "expected a Retry"),
+        (HOURLY + "retry = '3'\n" + RUN, 2, "expected a Retry"),
         (HOURLY + "from workbell import Retry\nretry = Retry(attempts=0)\n" + RUN, 3, "attempts"),
         (HOURLY + "timeout = 'long'\n" + RUN, 2, "timeout"),
         (HOURLY + "timeout = 0\n" + RUN, 2, "timeout"),
@@ -131,7 +131,7 @@ def test_everything_that_is_wrong_is_said_at_once(project: ProjectFolder) -> Non
     window = ("25:00", "06:00")
     overlap = "x"
     catch_up = "x"
-    retry = 5
+    retry = "5"
     timeout = -1
     queue = ""
     enabled = 1
