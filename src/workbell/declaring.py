@@ -14,7 +14,7 @@ from workbell.handlers.job_function import JobFunction
 from workbell.model.job import QUEUE
 from workbell.model.limit import Limits
 from workbell.model.request import EnqueueOptions
-from workbell.model.retry import Policy
+from workbell.model.retry import Retry
 from workbell.model.spelling import list_options
 from workbell.schedules import Declaration
 from workbell.scheduling.declare import NAMES as SCHEDULE_NAMES
@@ -28,7 +28,7 @@ class HandlerOptions(TypedDict, total=False):
     """What can be said about a job that events start; the words of `job`."""
 
     queue: str | None
-    retry: Policy | None
+    retry: Retry | int | Mapping[str, Any] | None
     timeout: float | None
     description: str | None
     concurrency: int | None
@@ -58,7 +58,7 @@ class Declaring(Client):
         *,
         name: str | None = None,
         queue: str = "default",
-        retry: Policy | None = None,
+        retry: Retry | int | Mapping[str, Any] | None = None,
         timeout: float | None = None,
         description: str | None = None,
         concurrency: int | None = None,
@@ -80,7 +80,7 @@ class Declaring(Client):
         *,
         name: str | None = None,
         queue: str = "default",
-        retry: Policy | None = None,
+        retry: Retry | int | Mapping[str, Any] | None = None,
         timeout: float | None = None,
         description: str | None = None,
         concurrency: int | None = None,

@@ -105,10 +105,11 @@ def test_a_copied_run_can_be_worked_on(source: str, postgres_url: str, tmp_path:
     with Workbell(postgres_url) as bell:
         bell.job(name="send", queue="mail")(lambda to, text="": to.upper())
         waiting = [run for run in bell.runs(status="scheduled") if run.key == "held"]
-        again = bell.job(name="other")(lambda: None)
-        assert again.options(key="held").enqueue().id == waiting[0].id, "the key came along"
+        again = bell.registry.find("send")
+        assert again is not None
+        assert again.options(key="held").enqueue(to="x").id == waiting[0].id, "the key came along"
         bell.cancel(waiting[0].id)
-        fresh = again.options(key="held").enqueue()
+        fresh = again.options(key="held").enqueue(to="x")
         asyncio.run(_work(bell, [fresh.id]))
 
 

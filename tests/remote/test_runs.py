@@ -69,6 +69,27 @@ def test_every_option_of_an_enqueue_arrives(scene: Scene) -> None:
     assert caught.value.run_id == remote.id
 
 
+def test_the_key_of_a_job_and_that_of_the_tenant(scene: Scene) -> None:
+    scene.bell.job(name="other")(lambda: None)
+    send = scene.client.enqueue("send", {"to": "x"}, key="order-7")
+    other = scene.client.enqueue("other", key="order-7")
+    assert (send.key, other.key, scene.client.get(other.id).key) == ("order-7",) * 3
+    assert send.id != other.id
+    assert scene.bell.enqueue("other", key="order-7").id == other.id
+    shared = scene.client.enqueue("send", {"to": "x"}, key="order-7", key_scope="tenant")
+    assert shared.id not in (send.id, other.id)
+    assert scene.client.enqueue("other", key="order-7", key_scope="tenant").id == shared.id
+    assert scene.bell.get(shared.id).key == "order-7"
+
+
+def test_a_retry_policy_in_every_way_to_say_it(scene: Scene) -> None:
+    for given in (4, Retry(attempts=4), {"max_retries": 3}):
+        remote = scene.client.enqueue("send", {"to": "x"}, retry=given)
+        local = scene.bell.enqueue("send", {"to": "x"}, retry=given)
+        assert scene.bell.get(remote.id).retry == local.retry
+        assert local.retry.attempts == 4
+
+
 def test_enqueue_is_refused_in_the_same_words(scene: Scene) -> None:
     scene.raises(UnknownJob, "enqueue", "nobody-knows-it", {})
     scene.raises(InvalidPayload, "enqueue", "send", {})

@@ -17,6 +17,8 @@ ID = "01890000-0000-7000-8000-000000000001"
 def run_in(status: Status, **fields: Any) -> Run:
     """A run as it is found in this status, with anything about it changed."""
     run = Run(ID, Lane("default", "default", "send"), status, 0, NOW, NOW, NOW)
+    if "key" in fields:
+        fields["key_text"] = fields.pop("key")  # of the tenant
     if status is Status.RUNNING:
         taken = {"attempt": 1, "token": 1, "worker": "w1", "lease_until": NOW + timedelta(seconds=30)}
         fields = {**taken, "started_at": NOW, **fields}

@@ -119,8 +119,10 @@ def test_every_other_option_finds_its_place() -> None:
         ({"tenant": ""}, "tenant '': use"),
         ({"target": "\ud800"}, "target '"),
         ({"on_duplicate": "explode", "key": "k"}, "on_duplicate: 'explode' is none of return, reject, replace"),
-        ({"on_duplicate": "return"}, "on_duplicate, key_for: there is no key; give one with key=."),
-        ({"key_for": 5}, "on_duplicate, key_for: there is no key"),
+        ({"on_duplicate": "return"}, "on_duplicate, key_for, key_scope: there is no key; give one with key=."),
+        ({"key_for": 5}, "on_duplicate, key_for, key_scope: there is no key"),
+        ({"key_scope": "tenant"}, "on_duplicate, key_for, key_scope: there is no key"),
+        ({"key_scope": "queue", "key": "k"}, "key_scope: 'queue' is neither job nor tenant"),
         ({"key_for": -1, "key": "k"}, "key_for: -1 is not a span"),
         ({"replace_tag": True}, "replace_tag: there is no tag; give one with tag=."),
         ({"retry": "3"}, "retry: expected a Retry, a number of attempts or a dict, got str"),
@@ -139,6 +141,13 @@ def test_a_bad_value_is_refused_in_one_sentence(options: dict[str, Any], says: s
     assert str(refused.value).isprintable()
 
 
+def test_the_scope_of_a_key_is_part_of_its_stored_text() -> None:
+    own, shared = request(key="k").run, request(key="k", key_scope="tenant").run
+    assert (own.key, own.key_text) == ("k", "send\x1fk")
+    assert (shared.key, shared.key_text) == ("k", "k")
+    assert request(key="k", key_scope="job").run.key_text == own.key_text
+
+
 def test_the_bounds_themselves_are_taken() -> None:
     assert request(priority=100).run.rank == -100
     assert request(priority=-100).run.rank == 100
@@ -150,8 +159,8 @@ def test_every_option_is_covered_above() -> None:
     """A new option needs a line in these tests."""
     assert (
         set(
-            "run_at delay expires key on_duplicate key_for tag replace_tag priority queue tenant user_id target retry "
-            "timeout persistent auto_reschedule remove_delay connection".split()
+            "run_at delay expires key key_scope on_duplicate key_for tag replace_tag priority queue tenant user_id "
+            "target retry timeout persistent auto_reschedule remove_delay connection".split()
         )
         == NAMES
     )

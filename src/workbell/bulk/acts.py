@@ -64,7 +64,7 @@ def _retry(client: Client, runs: Sequence[Run], bulk: str) -> Acted:
     for run in runs:
         new = again(run, now, retry_of=run.id)
         if run.event is None or run.options.trigger is None:
-            named = msgspec.structs.replace(new.run, key=f"bulk:{bulk}:{run.id}")
+            named = msgspec.structs.replace(new.run, key_text=f"bulk:{bulk}:{run.id}")
             keyed.append(Request(msgspec.structs.replace(new, run=named, key_span=KEPT)))
             continue
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
 from workbell.errors import EndpointRefused, InvalidOption, JobsError
@@ -17,7 +17,7 @@ from workbell.model.clock import time_limit
 from workbell.model.job import QUEUE, name
 from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
 from workbell.model.request import EnqueueOptions
-from workbell.model.retry import Policy, read_retry
+from workbell.model.retry import Retry, read_retry
 from workbell.model.run import Lane, Run
 from workbell.scheduling.declare import TickSettings
 
@@ -41,7 +41,7 @@ class JobFunction(Generic[P, R]):
         *,
         job: str | None = None,
         queue: str = QUEUE,
-        retry: Policy | None = None,
+        retry: Retry | int | Mapping[str, Any] | None = None,
         timeout: float | None = None,
         description: str | None = None,
         handler: str | None = None,
@@ -155,7 +155,7 @@ class JobFunction(Generic[P, R]):
         return Enqueuer(self, self._client, options)
 
 
-def _check_function(function: object) -> None:
+def _check_function(function: Any) -> None:
     """Raise if a job cannot be made of this."""
     if isinstance(function, str):
         raise JobsError(f"job: expected a function, got str; write @bell.job(name={function!r}).")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypedDict
 
@@ -11,7 +12,8 @@ from workbell.errors import InvalidOption
 from workbell.model.clock import aware, seconds, span, time_limit
 from workbell.model.ids import new_id
 from workbell.model.job import name
-from workbell.model.retry import Policy, read_retry
+from workbell.model.keys import KeyScope, read_scope, stored_key
+from workbell.model.retry import Retry, read_retry
 from workbell.model.run import NO_OPTIONS, Lane, NewRun, OnDuplicate, Options, Run, Status
 from workbell.model.spelling import list_options
 
@@ -29,7 +31,9 @@ class EnqueueOptions(TypedDict, total=False):
     expires: datetime | float | timedelta
     """If it has not started by then (a time, or a span from now), it is canceled."""
     key: str
-    """Deduplicates: of runs with one key there is one at a time."""
+    """Deduplicates: of a job's runs with one key there is one at a time."""
+    key_scope: str
+    """Among which runs the key is unique: those of the `job` (the default), or all of the `tenant`."""
     on_duplicate: str
     """`return` the existing run (the default), `reject` with DuplicateRun, or `replace` it if it has not started."""
     key_for: float | timedelta
@@ -46,8 +50,7 @@ class EnqueueOptions(TypedDict, total=False):
     """Whom the run belongs to; 0 is the system."""
     target: str
     """Which agent is to run it."""
-    retry: Policy
-    """A Retry, or a number of attempts."""
+    retry: Retry | int | Mapping[str, Any]
     timeout: float | timedelta
     persistent: bool
     """False: if the process that enqueued it is restarted before the run starts, the run is canceled."""
@@ -66,6 +69,7 @@ class Request(NamedTuple):
     connection: Any = None
 
 
+ABOUT_KEYS = ("on_duplicate", "key_for", "key_scope")
 NAMES = frozenset(EnqueueOptions.__annotations__)
 
 
@@ -117,8 +121,8 @@ def make_request(
     tag, key = _name(options, "tag"), _name(options, "key")
     if options.get("replace_tag") and tag is None:
         raise InvalidOption("replace_tag: there is no tag; give one with tag=.")
-    if key is None and ("on_duplicate" in options or "key_for" in options):
-        raise InvalidOption("on_duplicate, key_for: there is no key; give one with key=.")
+    if key is None and not options.keys().isdisjoint(ABOUT_KEYS):
+        raise InvalidOption(f"{', '.join(ABOUT_KEYS)}: there is no key; give one with key=.")
     run = Run(
         new_id(),
         lane,
@@ -130,7 +134,7 @@ def make_request(
         input_text=input_text,
         options_text=_options_text(options, depth),
         tag=tag,
-        key=key,
+        key_text=None if key is None else stored_key(key, read_scope(options.get("key_scope", KeyScope.JOB)), job),
         user_id=user_id,
         accepted_by=None if options.get("persistent", True) else accepted_by,
         expires_at=expires_at,

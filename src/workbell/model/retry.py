@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from random import Random
-from typing import Any
 
 import msgspec
 
@@ -103,9 +102,6 @@ class RetryWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_retries: int = 2
     backoff_ms: float = 2000
     backoff_type: str = "fixed"
-
-
-Policy = Retry | int | Mapping[str, Any]
 
 
 def read_retry(value: object) -> Retry:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from workbell.model.ids import lane_id
+from workbell.model.keys import shown_key
 from workbell.model.payload import decode
 from workbell.model.retry import DEFAULT, Retry
 
@@ -95,7 +96,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     input_text: str | None = None
     options_text: str | None = None
     tag: str | None = None
-    key: str | None = None
+    key_text: str | None = None  # the key as it is stored, with its scope: see model/keys.py
     user_id: int = 0
     schedule: str | None = None
     event: str | None = None
@@ -126,6 +127,11 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     @property
     def target(self) -> str | None:
         return self.lane.target
+
+    @property
+    def key(self) -> str | None:
+        """The key that it was enqueued with."""
+        return None if self.key_text is None else shown_key(self.key_text)
 
     @property
     def priority(self) -> int:

@@ -52,7 +52,7 @@ class MadeWords(msgspec.Struct, frozen=True):
             now,
             input_text=text(said.input),
             tag=said.tag,
-            key=said.key,
+            key_text=said.key,
             user_id=said.user_id,
             accepted_by=None if said.persistent else ELSEWHERE,
         )

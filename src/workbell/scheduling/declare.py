@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypedDict, TypeVar, get_type_hints
@@ -12,7 +13,7 @@ from workbell.model.ids import new_id
 from workbell.model.job import name as check_name
 from workbell.model.payload import clean_text
 from workbell.model.request import PRIORITIES
-from workbell.model.retry import Policy, read_retry
+from workbell.model.retry import Retry, read_retry
 from workbell.model.schedule import CatchUp, Outside, Overlap, Schedule, ScheduleKind, ScheduleOptions
 from workbell.model.spelling import list_options
 from workbell.scheduling.rule import Rule, read_rule, rule_of
@@ -57,7 +58,7 @@ class ScheduleSettings(TickSettings, total=False):
 
     queue: str
     priority: int
-    retry: Policy
+    retry: Retry | int | Mapping[str, Any]
     """A Retry, a number of attempts, or `{"max_retries": 2, "backoff_ms": 1000, "backoff_type": "exponential"}`."""
     timeout: float | timedelta
     target: str

@@ -101,8 +101,8 @@ class MemoryStore(
             self._used_at[run.lane.id] = self.clock.now()
         if request.replace_tag:
             replaced += self._make_room(self.pending_of(tenant=run.tenant, tag=run.tag), run, SAME_TAG)
-        if run.key is not None:
-            holder, until = self._keys.get((run.tenant, run.key), (None, None))
+        if run.key_text is not None:
+            holder, until = self._keys.get((run.tenant, run.key_text), (None, None))
             if request.on_duplicate is OnDuplicate.REPLACE and holder is not None:
                 held = self._live.get(holder)
                 replaced += self._make_room([held] if held and held.status in PENDING else [], run, SAME_KEY)
@@ -111,7 +111,7 @@ class MemoryStore(
                 reject_duplicate(request, added)
                 return added
             span = request.key_span
-            self._keys[run.tenant, run.key] = (run.id, None if span is None else run.created_at + span)
+            self._keys[run.tenant, run.key_text] = (run.id, None if span is None else run.created_at + span)
         self._live[run.id] = run
         return Added(run.id, True)
 
@@ -223,8 +223,8 @@ class MemoryStore(
         if change.status.final:
             del self._live[run.id]
             self._finished[run.id] = replace(after, alone=False, lease_until=None, suspect=False)
-            if run.key is not None and self._keys.get((run.tenant, run.key)) == (run.id, None):
-                del self._keys[run.tenant, run.key]
+            if run.key_text is not None and self._keys.get((run.tenant, run.key_text)) == (run.id, None):
+                del self._keys[run.tenant, run.key_text]
             self._report(after)
         else:
             self._live[run.id] = after

@@ -159,7 +159,7 @@ def new_values(new: NewRun) -> tuple[Any, ...]:
         run.input_text,
         run.options_text,
         run.tag,
-        run.key,
+        run.key_text,
         run.user_id,
         run.schedule,
         run.event,
@@ -172,8 +172,8 @@ def new_values(new: NewRun) -> tuple[Any, ...]:
 
 def run_values(run: Run) -> dict[str, Any]:
     """Every column of a run, as it is copied from one store to another."""
-    names = {"input": "input_text", "options": "options_text", "progress": "progress_text", "result": "result_text"}
-    values = {name: getattr(run, names.get(name, name)) for name in FINISHED}
+    texts = ("input", "options", "key", "progress", "result")
+    values = {name: getattr(run, f"{name}_text" if name in texts else name) for name in FINISHED}
     values["lane"] = run.lane.id
     values["status"] = run.status.value
     return values

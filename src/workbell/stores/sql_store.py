@@ -116,11 +116,11 @@ class SqlStore(
         replaced: list[Pair] = []
         if any(request.replace_tag for request in new):  # what comes behind one that replaces must not be replaced
             return [self._add_one(session, request, replaced) for request in new], replaced
-        plain = [request for request in new if request.run.key is None]
+        plain = [request for request in new if request.run.key_text is None]
         if plain:
             session.insert(plain)
         return [
-            Added(request.run.id, True) if request.run.key is None else self._add_one(session, request, replaced)
+            Added(request.run.id, True) if request.run.key_text is None else self._add_one(session, request, replaced)
             for request in new
         ], replaced
 

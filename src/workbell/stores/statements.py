@@ -55,12 +55,12 @@ def making(request: NewRun, replacing: Replacing, ended: list[Pair]) -> Making:
     if request.replace_tag:
         yield Statement("lock_tag", {"tenant": run.tenant, "tag": run.tag})
         yield from _replace(run, values | {"old_tag": run.tag}, SAME_TAG, replacing, ended)
-    if run.key is None:
+    if run.key_text is None:
         yield Statement("add_run", values)
         return Added(run.id, True)
     if request.on_duplicate is OnDuplicate.REPLACE:
         yield Statement("lock_key", values)  # else two that replace at once would not see each other's run
-        yield from _replace(run, values | {"old_key": run.key}, SAME_KEY, replacing, ended)
+        yield from _replace(run, values | {"old_key": run.key_text}, SAME_KEY, replacing, ended)
         yield Statement("seize_key", values)
     else:
         yield Statement("take_key", values)

@@ -33,6 +33,7 @@ from workbell.http.schemas.runs import (
 )
 from workbell.model.access import Scope
 from workbell.model.clock import EPOCH
+from workbell.model.keys import KeyScope
 from workbell.model.log_line import LogLine
 from workbell.model.retry import Retry
 from workbell.model.run import Run
@@ -116,7 +117,7 @@ def _order(asked: NewRun, key: str | None) -> Order:
     if "retry" in options:
         options["retry"] = _retry(options["retry"])
     if key is not None and "key" not in options:
-        options |= {"key": f"{OURS}{key}", "key_for": KEPT}
+        options |= {"key": f"{OURS}{key}", "key_for": KEPT, "key_scope": KeyScope.TENANT}
     return Order(asked.job, asked.input, options)
 
 

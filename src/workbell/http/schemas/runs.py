@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from workbell.http.schemas.base import AT, RUN_ID, Asked, Name, Seconds, Shown, When
+from workbell.model.keys import KeyScope
 from workbell.model.run import AttemptStatus, OnDuplicate, Status
 
 
@@ -35,7 +36,8 @@ class NewRun(Asked):
     run_at: When | None = Field(None, description="Not before this time, with its zone.")
     delay: Seconds | None = Field(None, description="Not before this many seconds from now.")
     expires: Seconds | When | None = Field(None, description="Canceled if it has not started by then.")
-    key: Name | None = Field(None, description="Of runs with one key there is one at a time.")
+    key: Name | None = Field(None, description="Of a job's runs with one key there is one at a time.")
+    key_scope: KeyScope | None = Field(None, description="Among which runs: those of the job, or all of the tenant.")
     on_duplicate: OnDuplicate | None = None
     key_for: Seconds | None = Field(None, description="How long the key is taken; else while the run is live.")
     tag: Name | None = None

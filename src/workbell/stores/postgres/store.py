@@ -137,7 +137,7 @@ class PostgresStore(SqlStore):
         # Lanes first and on their own: a lane made inside a caller's long transaction would hold up everybody
         # else who makes the same one.
         self._make_lanes(self._unknown_lanes(new))
-        plain = all(request.run.key is None and not request.replace_tag for request in new)
+        plain = all(request.run.key_text is None and not request.replace_tag for request in new)
         run = self._single if plain else self.write
         added, replaced = run(lambda session: self._add(session, new, ()))
         self.publisher.written(replaced)

@@ -38,7 +38,9 @@ def request(
     replace_tag: bool = False,
     **fields: Any,
 ) -> NewRun:
-    """A new run, asked for `at` seconds after the start and due `delay` seconds later."""
+    """A new run, asked for `at` seconds after the start and due `delay` seconds later; `key` as it is stored."""
+    if "key" in fields:
+        fields["key_text"] = fields.pop("key")
     run = Run(
         new_id(),
         Lane(tenant, queue, job, target, lane_key),

@@ -41,7 +41,7 @@ function Options({ job, options, change, wrong }) {
         ${field("delay", "Delay", { hint: "seconds to wait first", inputmode: "decimal" })}
         ${field("queue", "Queue", { placeholder: job.queue })}
         ${field("priority", "Priority", { hint: "from -100 to 100, higher first", inputmode: "numeric" })}
-        ${field("key", "Key", { hint: "of runs with one key there is one at a time" })}
+        ${field("key", "Key", { hint: "of this job’s runs with one key there is one at a time" })}
         ${field("tag", "Tag", { hint: "to find it by" })}
       </div>
     </details>
