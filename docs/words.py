@@ -292,7 +292,8 @@ OTHER_WORDS = {
 OTHER_OPTIONS = {
     "queue": "Another queue than the job's own.",
     "tenant": "Another tenant than the caller's.",
-    "retry": "Another retry policy than the job's own: a Retry, a number of attempts, or a dict in the words of schedules.",
+    "retry": "Another retry policy than the job's own: a Retry, a number of attempts, or a dict in the words of "
+    "schedules.",
     "timeout": "Another limit than the job's own for one attempt.",
     "priority": "From -100 to 100; higher first.",
     "description": "What it is for.",

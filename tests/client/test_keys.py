@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,15 @@ def test_names_that_could_be_mixed_up(bell: Workbell) -> None:
     assert [run.key for run in runs] == [*words] * 8
     longest = bell.job(name="x" * 200)(lambda: None).options(key="y" * 200).enqueue()
     assert bell.get(longest.id).key == "y" * 200
+
+
+def test_the_holder_of_a_key_is_found_though_its_time_is_over(bell: Workbell, sync: Any) -> None:
+    first = sync.options(key="k", key_for=timedelta(days=60)).enqueue(1)
+    finish(bell, take(bell)[0])
+    bell.store.delete_finished(bell.store.clock.now() + timedelta(days=30), 100)
+    again = sync.options(key="k").enqueue(1)
+    assert (again.id, again.status) == (first.id, Status.SUCCEEDED)
+    assert bell.get(first.id) == again
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ WANTED = {
     "pending_accepted": "workbell_runs_accepted",
     "ahead_of": "workbell_runs_queued",
     "delete_finished": "workbell_history_remove",
+    "put_off": "workbell_history_remove",
     "drop_keys": "workbell_keys_until",
     "finish": "id=?",
     "remove_live": "id=?",

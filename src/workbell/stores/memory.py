@@ -260,6 +260,11 @@ class MemoryStore(
             every = self._finished.values()
             over = [(run.remove_at, run.id) for run in every if run.remove_at and run.remove_at <= now]
             for _, run_id in sorted(over)[:limit]:
+                run = self._finished[run_id]
+                holder, until = self._keys.get((run.tenant, run.key_text or ""), (None, None))
+                if holder == run_id and until is not None and until > now:
+                    self._finished[run_id] = replace(run, remove_at=until)
+                    continue
                 del self._finished[run_id]
                 self._attempts.pop(run_id, None)
                 self._logs.pop(run_id, None)

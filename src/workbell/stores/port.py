@@ -218,7 +218,10 @@ class Store(ServiceStore, Protocol):
         """Ask for the end of a running run; its worker learns of it when it renews."""
 
     def delete_finished(self, now: datetime, limit: int) -> int:
-        """Remove finished runs (with attempts and logs), ticks, keys and events whose time is over; how many went."""
+        """Remove finished runs (with attempts and logs), ticks, keys and events whose time is over; how many went.
+
+        A run that still holds a key stays until the key's time is over, and counts once when it is put off.
+        """
 
     # Reading runs
     def find_runs(self, ids: Iterable[str]) -> dict[str, Run]: ...

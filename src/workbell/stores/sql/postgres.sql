@@ -198,16 +198,26 @@ SELECT {live} FROM workbell_runs r WHERE r.id = ANY(CAST(:ids AS uuid[]))
 -- find_finished: finished runs by id
 SELECT {finished} FROM workbell_history r WHERE r.id = ANY(CAST(:ids AS uuid[]))
 
--- delete_finished: a batch of history whose time is over, with its attempts and logs
-WITH gone AS (
-    DELETE FROM workbell_history WHERE id = ANY(ARRAY(SELECT id FROM workbell_history WHERE remove_at <= :now
-        ORDER BY remove_at LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING id
+-- delete_finished: a batch of history whose time is over, with its attempts and logs; what holds a key stays as long
+WITH due AS (
+    SELECT id, lane, key FROM workbell_history WHERE remove_at <= :now ORDER BY remove_at LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+), held AS (
+    SELECT due.id, k.until FROM due JOIN workbell_lanes l ON l.id = due.lane
+    CROSS JOIN LATERAL (SELECT until FROM workbell_keys WHERE tenant = l.tenant AND key = due.key AND run = due.id
+        AND until > :now OFFSET 0) k
+    WHERE due.key IS NOT NULL
+), kept AS (
+    UPDATE workbell_history h SET remove_at = held.until FROM held WHERE h.id = held.id RETURNING h.id
+), gone AS (
+    DELETE FROM workbell_history
+    WHERE id = ANY(ARRAY(SELECT id FROM due WHERE NOT EXISTS (SELECT 1 FROM held WHERE held.id = due.id))) RETURNING id
 ), attempts AS (
     DELETE FROM workbell_attempts WHERE run IN (SELECT id FROM gone)
 ), logs AS (
     DELETE FROM workbell_logs WHERE run IN (SELECT id FROM gone)
 )
-SELECT id FROM gone
+SELECT id FROM gone UNION ALL SELECT id FROM kept
 
 -- time: the database's own clock
 SELECT clock_timestamp()

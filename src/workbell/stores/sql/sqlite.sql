@@ -180,6 +180,14 @@ SELECT {live} FROM workbell_runs r WHERE r.id IN (SELECT value FROM json_each(:i
 -- find_finished: finished runs by id
 SELECT {finished} FROM workbell_history r WHERE r.id IN (SELECT value FROM json_each(:ids))
 
+-- put_off: of a batch of history whose time is over, keep those that hold a key for as long as they do
+UPDATE workbell_history AS h SET remove_at = held.until
+FROM (SELECT due.place, k.until FROM (SELECT rowid AS place, id, lane, key FROM workbell_history WHERE remove_at <= :now
+        ORDER BY remove_at LIMIT :limit) AS due
+    CROSS JOIN workbell_lanes l ON l.id = due.lane
+    CROSS JOIN workbell_keys k ON k.tenant = l.tenant AND k.key = due.key AND k.run = due.id AND k.until > :now) AS held
+WHERE h.rowid = held.place RETURNING id
+
 -- delete_finished: a batch of history whose time is over
 DELETE FROM workbell_history WHERE rowid IN (SELECT rowid FROM workbell_history WHERE remove_at <= :now
     ORDER BY remove_at LIMIT :limit) RETURNING id

@@ -281,11 +281,13 @@ class SqliteStore(SqlStore):
         return [Renewed(*row) for row in found]
 
     def _delete_finished(self, session: Session, now: datetime, limit: int) -> int:
-        gone = [row[0] for row in session.rows("delete_finished", now=now, limit=limit)]
+        kept = len(session.rows("put_off", now=now, limit=limit))
+        # Of those that were looked at, in the order of their index: beyond them there may be others that hold a key.
+        gone = [row[0] for row in session.rows("delete_finished", now=now, limit=limit - kept)]
         if gone:
             session.rows("delete_attempts", ids=gone)
             session.rows("delete_logs", ids=gone)
-        return len(gone)
+        return kept + len(gone)
 
     def _delete_matches(self, session: Session, gone: Sequence[str]) -> None:
         session.rows("delete_matches", ids=list(gone))

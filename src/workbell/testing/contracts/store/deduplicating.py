@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import msgspec
 import pytest
@@ -94,6 +95,40 @@ class DeduplicatingContract:
         assert store.delete_finished(after(59), 100) == 0
         assert store.delete_finished(after(60), 100) == 1
         assert store.delete_finished(after(120), 100) == 1
+
+    def test_a_run_is_kept_while_its_key_is_held(self, store: Store) -> None:
+        """A duplicate is answered with its holder: that must be found, as what it is."""
+        held, twin = request(key="k", key_for=600), request(key="k", tenant="other")
+        add(store, held, twin, request(), request(key="own", key_for=5))
+        for run in claim(store, at=0):
+            assert store.apply([state.succeed(run, after(1), result='"done"', keep=timedelta(seconds=9))])
+        store.delete_finished(after(10), 100)
+        (left,) = store.list_runs(Filter(None))
+        assert (left.id, left.status, left.result) == (held.run.id, Status.SUCCEEDED, "done")
+        assert left.remove_at == after(600)
+        assert store.add([request(key="k", at=599)]) == [Added(held.run.id, False)]
+        assert store.delete_finished(after(599), 100) == 0
+        assert store.delete_finished(after(600), 100) == 2  # the run, and its key
+        assert store.list_runs(Filter(None)) == []
+
+    def test_runs_whose_keys_are_held_are_in_nobodys_way(self, store: Store) -> None:
+        keyed = [request(key=f"k{number}", key_for=600) for number in range(5)]
+        add(store, *keyed, *(request() for _ in range(5)))
+        for run in claim(store, at=0):
+            assert store.apply([state.succeed(run, after(1), result=None, keep=timedelta(seconds=9))])
+        gone = [store.delete_finished(after(10), 3) for _ in range(4)]
+        assert gone == [3, 3, 3, 1]  # those that are put off count as well: whoever prunes goes on while there are many
+        assert {run.id for run in store.list_runs(Filter(None))} == {new.run.id for new in keyed}
+        assert store.delete_finished(after(599), 100) == 0
+
+    def test_a_run_whose_key_another_has_taken_is_not_kept(self, store: Store) -> None:
+        first = request(key="k", key_for=600)
+        add(store, first)
+        (run,) = claim(store)
+        add(store, request(key="k", key_for=600, on_duplicate="replace", delay=60))
+        assert store.apply([state.succeed(run, after(1), result=None, keep=timedelta(seconds=9))])
+        assert store.delete_finished(after(10), 100) == 1
+        assert store.find_runs([run.id]) == {}
 
     def test_reject_names_the_holder(self, store: Store) -> None:
         (run,) = add(store, request(key="k"))
