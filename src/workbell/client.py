@@ -155,29 +155,25 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         return stored.name, stored.queue or QUEUE, text, stored.limits
 
     def enqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
-        """Write requests in one transaction, or in the callers' own."""
-        ours = [request.new for request in requests if request.connection is None]
-        written = iter(self.store.add(ours))
-        if ours:
-            self.nudge()
-        added = [
-            next(written) if request.connection is None else self.store.add_on(request.connection, [request.new])[0]
-            for request in requests
-        ]
+        """Write requests in one transaction, or in the caller's own: all of them, or none and the error."""
+        connection, new = _connection_of(requests), [request.new for request in requests]
+        if connection is None:
+            added = self.store.add(new)
+            if new:
+                self.nudge()
+        else:
+            added = self.store.add_on(connection, new)
         return self._answers(requests, added)
 
     async def aenqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
         """`enqueue_requests` for async code: an async connection is used on the event loop it belongs to."""
-        ours = [request.new for request in requests if request.connection is None]
-        written = iter(await self.hop(self.store.add, ours))
-        if ours:
-            self.nudge()
-        added = [
-            next(written)
-            if request.connection is None
-            else (await self.store.aadd_on(request.connection, [request.new]))[0]
-            for request in requests
-        ]
+        connection, new = _connection_of(requests), [request.new for request in requests]
+        if connection is None:
+            added = await self.hop(self.store.add, new)
+            if new:
+                self.nudge()
+        else:
+            added = await self.store.aadd_on(connection, new)
         if all(answer.created for answer in added):
             return [request.new.run for request in requests]
         return await self.hop(self._answers, requests, added)
@@ -256,6 +252,17 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
     def close(self) -> None:
         self.waiter.close()
         self._threads.pool.shutdown(wait=True)
+
+
+def _connection_of(requests: Sequence[Request]) -> Any:
+    """The caller's connection that all requests name; none, if none of them does."""
+    first = requests[0].connection if requests else None
+    if any(request.connection is not first for request in requests):
+        raise InvalidOption(
+            "enqueue_many: some of its requests name a connection, and others another one or none; the runs of one "
+            "call are made in one transaction; give all of them the same connection=, or make a call for each."
+        )
+    return first
 
 
 def nothing() -> None:

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from tests.integration.connection_ways import Way, aenqueue, each_async_way, each_way, enqueue
-from workbell import DuplicateRun, Status, Workbell
+from workbell import DuplicateRun, InvalidOption, Status, Workbell
 from workbell.client import Client
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
@@ -127,6 +127,35 @@ def cancels(bell: Workbell) -> list[str | None]:
 
 
 @each_way
+def test_many_with_a_refused_one_leave_nothing(bell: Workbell, sql_store_url: str, way: Way) -> None:
+    """All or none, also where the caller goes on and commits."""
+    held = bell.enqueue("send", {"to": "x"}, key="held")
+    with way(sql_store_url) as connection:
+        requests = [
+            bell.request("send", {"to": "a"}, connection=connection, key="new"),
+            bell.request("send", {"to": "b"}, connection=connection),
+            bell.request("send", {"to": "c"}, connection=connection, key="held", on_duplicate="reject"),
+        ]
+        with pytest.raises(DuplicateRun):
+            bell.enqueue_many(requests)
+        kept = enqueue(bell, connection, "kept")
+        assert [run.input["to"] for run in bell.enqueue_many(requests[:2])] == ["a", "b"]
+    assert {run.input["to"] for run in bell.runs()} == {"x", "kept", "a", "b"}
+    assert {held.id, kept.id} < {run.id for run in bell.runs()}
+
+
+@each_way
+def test_requests_of_one_call_have_one_connection(bell: Workbell, sql_store_url: str, way: Way) -> None:
+    message = r"enqueue_many: .*one transaction; give all of them the same connection=, or make a call for each"
+    with way(sql_store_url) as connection:
+        ours, theirs = bell.request("send", {"to": "a"}), bell.request("send", {"to": "b"}, connection=connection)
+        for mixed in ([ours, theirs], [theirs, bell.request("send", {"to": "c"}, connection=object())]):
+            with pytest.raises(InvalidOption, match=message):
+                bell.enqueue_many(mixed)
+    assert bell.runs() == []
+
+
+@each_way
 def test_the_callers_own_rows_and_the_run_are_one(bell: Workbell, sql_store_url: str, way: Way) -> None:
     def execute(connection: Any, statement: str) -> Any:
         return connection.execute(text(statement) if "alchemy" in way.__name__ else statement)
@@ -166,6 +195,20 @@ async def test_an_async_commit_keeps_the_run(bell: Workbell, sql_store_url: str,
     made = {run.id, first.id, new.id, *(each.id for each in many)}
     assert {each.id for each in bell.runs(status="queued")} == made
     assert bell.get(held.id).status is Status.CANCELED
+
+
+@pytest.mark.anyio
+@each_async_way
+async def test_many_are_all_or_none_async(bell: Workbell, sql_store_url: str, async_way: Way) -> None:
+    await bell.aenqueue("send", {"to": "x"}, key="held")
+    async with async_way(sql_store_url) as connection:
+        first = bell.request("send", {"to": "a"}, connection=connection)
+        taken = bell.request("send", {"to": "b"}, connection=connection, key="held", on_duplicate="reject")
+        with pytest.raises(DuplicateRun):
+            await bell.aenqueue_many([first, taken])
+        with pytest.raises(InvalidOption, match="one transaction"):
+            await bell.aenqueue_many([first, bell.request("send", {"to": "c"})])
+    assert [run.input["to"] for run in bell.runs()] == ["x"]
 
 
 @pytest.mark.anyio

@@ -34,11 +34,13 @@ class Request(NamedTuple):
     new: NewRun
     making: Making
     spell: Callable[[Statement], Spelled | None]  # none: the engine needs no such statement
+    lane: Spelled | None = None  # makes the lane, where that is part of the caller's transaction
 
-    @property
-    def may_turn_back(self) -> bool:
-        """Whether runs may be replaced before a duplicate is found and refused: then nothing must remain of it."""
-        return self.new.replace_tag and self.new.on_duplicate is OnDuplicate.REJECT
+
+def may_turn_back(requests: Sequence[Request]) -> bool:
+    """Whether a duplicate may be refused when something is written already: then nothing must remain of that."""
+    refusing = any(request.new.on_duplicate is OnDuplicate.REJECT for request in requests)
+    return refusing and (len(requests) > 1 or any(request.new.replace_tag for request in requests))
 
 
 class Caller:
@@ -48,7 +50,18 @@ class Caller:
         self.rows = rows
 
     def run(self, requests: Sequence[Request]) -> list[Added]:
-        return [self._run(request) for request in requests]
+        """All of them, or none and the error."""
+        if not may_turn_back(requests):
+            return [self._run(request) for request in requests]
+        # Where a library begins the transaction at the first write, a savepoint would not; a lane does. It may remain.
+        if requests[0].lane is not None:
+            self.rows(*requests[0].lane[1:])
+        self.rows(_SAVE, {})
+        try:
+            return [self._run(request) for request in requests]
+        except DuplicateRun:
+            self.rows(_BACK, {})
+            raise
 
     def emit(self, event: Event, statements: Sequence[Spelled]) -> Added:
         for _ in TWICE:
@@ -61,8 +74,8 @@ class Caller:
         return Added(event.id, True)
 
     def _run(self, request: Request) -> Added:
-        if request.may_turn_back:
-            self.rows(_SAVE, {})
+        if request.lane is not None:
+            self.rows(*request.lane[1:])
         try:
             statement = next(request.making)
             while True:
@@ -72,10 +85,6 @@ class Caller:
         except StopIteration as made:
             added: Added = made.value
             return added
-        except DuplicateRun:
-            if request.may_turn_back:
-                self.rows(_BACK, {})
-            raise
 
 
 class AsyncCaller:
@@ -85,7 +94,17 @@ class AsyncCaller:
         self.rows = rows
 
     async def run(self, requests: Sequence[Request]) -> list[Added]:
-        return [await self._run(request) for request in requests]
+        if not may_turn_back(requests):
+            return [await self._run(request) for request in requests]
+        # Where a library begins the transaction at the first write, a savepoint would not; a lane does. It may remain.
+        if requests[0].lane is not None:
+            await self.rows(*requests[0].lane[1:])
+        await self.rows(_SAVE, {})
+        try:
+            return [await self._run(request) for request in requests]
+        except DuplicateRun:
+            await self.rows(_BACK, {})
+            raise
 
     async def emit(self, event: Event, statements: Sequence[Spelled]) -> Added:
         for _ in TWICE:
@@ -98,8 +117,8 @@ class AsyncCaller:
         return Added(event.id, True)
 
     async def _run(self, request: Request) -> Added:
-        if request.may_turn_back:
-            await self.rows(_SAVE, {})
+        if request.lane is not None:
+            await self.rows(*request.lane[1:])
         try:
             statement = next(request.making)
             while True:
@@ -109,10 +128,6 @@ class AsyncCaller:
         except StopIteration as made:
             added: Added = made.value
             return added
-        except DuplicateRun:
-            if request.may_turn_back:
-                await self.rows(_BACK, {})
-            raise
 
 
 def _plain(row: Sequence[Any]) -> list[Any]:

@@ -42,7 +42,7 @@ from workbell.stores.sqlite import fields
 from workbell.stores.sqlite.callers import open_async_caller, open_caller
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
 from workbell.stores.sqlite.watch import watch
-from workbell.stores.statements import Making, Statement, making
+from workbell.stores.statements import Statement, making
 
 T = TypeVar("T")
 
@@ -313,14 +313,10 @@ class SqliteStore(SqlStore):
         return await caller.run(self._statements(new))
 
     def _statements(self, new: Sequence[NewRun]) -> list[Request]:
-        return [Request(request, self._making(request), _spell) for request in new]
-
-    def _making(self, request: NewRun) -> Making:
         """Lanes are made in the caller's transaction too: another connection could not write beside it."""
-        lane = request.run.lane
-        parts = {"lane": lane.id, "created_at": request.run.created_at, **msgspec.structs.asdict(lane)}
-        yield Statement("add_lane", parts)
-        return (yield from making(request, self.replacing, []))
+        return [
+            Request(request, making(request, self.replacing, []), _spell, _spell(_lane_of(request))) for request in new
+        ]
 
     # Hints and housekeeping
 
@@ -366,6 +362,12 @@ class SqliteStore(SqlStore):
 
     def close(self) -> None:
         self.file.close()
+
+
+def _lane_of(request: NewRun) -> Statement:
+    lane = request.run.lane
+    parts = {"lane": lane.id, "created_at": request.run.created_at, **msgspec.structs.asdict(lane)}
+    return Statement("add_lane", parts)
 
 
 def _spell(statement: Statement) -> Spelled | None:
