@@ -78,7 +78,7 @@ class JobsEngine:
             self.load()
         if not self.keeps_schedules:
             return
-        names = self._put_code_schedules()
+        names = self.put_code_schedules()
         reason = f"the code of {self.project!r} no longer declares it"
         self._client.schedules.disable_others(names, source=f"code:{self.project}", reason=reason)
         self.put_triggers()
@@ -207,11 +207,11 @@ class JobsEngine:
         settings |= {name: getattr(file, name) for name in optional if getattr(file, name) is not None}
         return Declaration(file.name, job, settings)  # type: ignore[arg-type]  # its keys come from a file
 
-    def _put_code_schedules(self) -> list[str]:
-        """The schedules of `@bell.job(cron=…)`: their names."""
+    def put_code_schedules(self, since: datetime | None = None) -> Sequence[str]:
+        """Put the schedules of `@bell.job(cron=…)`: their names. New ones have ticks from `since` on, else from now."""
         declared = [job for job in self._client.registry if job.ticks is not None]
         declarations = [Declaration(job.name, job, job.ticks) for job in declared if job.ticks is not None]
-        self._client.schedules.put_all(declarations, source=f"code:{self.project}")
+        self._client.schedules.put_all(declarations, source=f"code:{self.project}", since=since)
         return [job.name for job in declared]
 
     def declare_again(self) -> None:
@@ -219,7 +219,7 @@ class JobsEngine:
         have switched off what it does not know."""
         with self._lock:
             self._put_file_schedules(list(self._loaded.values()))
-            self._put_code_schedules()
+            self.put_code_schedules()
             self.put_triggers(again=True)
 
     # Watch

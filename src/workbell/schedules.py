@@ -61,10 +61,12 @@ class Schedules:
         *,
         source: str,
         accept: Callable[[Schedule | None], None] | None = None,
+        since: datetime | None = None,
     ) -> list[Schedule]:
         """Put many schedules of one source; nothing is written if one of them cannot be used.
 
         `accept` is shown each as it was, and raises if it must not be replaced: the write is guarded by what it saw.
+        With `since`, a new one has its ticks from that time on, which is past.
         """
         self._client.store.check()
         names = [declaration.name for declaration in declarations]
@@ -75,8 +77,11 @@ class Schedules:
                 old = known.get(declaration.name)
                 if accept is not None:
                     accept(old)
-                new = self._declare(declaration, source, now, old)
-                changes.append(steer.begin(new, now) if old is None else steer.redefine(old, new, now))
+                if old is None:
+                    begin = since or now
+                    changes.append(steer.begin(self._declare(declaration, source, begin, None), begin))
+                else:
+                    changes.append(steer.redefine(old, self._declare(declaration, source, now, old), now))
             return changes
 
         self._write(names, decide)

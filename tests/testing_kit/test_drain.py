@@ -6,6 +6,7 @@ import asyncio
 import sys
 import threading
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -253,3 +254,46 @@ def test_log_lines_are_kept(workbell_memory: Workbell) -> None:
     run = note.enqueue()
     drain(bell)
     assert [line.message for line in bell.logs(run.id)] == ["attempt 1", "attempt 2"]
+
+
+class TestSchedulesOfDecorators:
+    """`@bell.job(cron=…)` and `every=`: known from the start of the test's clock, as if an engine had started then."""
+
+    def test_a_cron_fires(self, workbell_memory: Workbell, workbell_clock: ManualClock) -> None:
+        @workbell_memory.job(cron="*/5 * * * *", timezone="UTC")
+        def tidy() -> str:
+            return "tidied"
+
+        workbell_clock.advance(minutes=5)
+        assert [(run.job, run.result) for run in drain(workbell_memory)] == [("tidy", "tidied")]
+        assert drain(workbell_memory) == []
+        workbell_clock.advance(minutes=5)
+        assert len(drain(workbell_memory)) == 1
+        (schedule,) = workbell_memory.schedules.list()
+        assert (schedule.name, schedule.run_count) == ("tidy", 2)
+
+    def test_an_interval_fires(self, workbell_memory: Workbell, workbell_clock: ManualClock) -> None:
+        @workbell_memory.job(every=60)
+        def beat() -> None: ...
+
+        assert drain(workbell_memory) == []
+        workbell_clock.advance(59)
+        assert drain(workbell_memory) == []
+        workbell_clock.advance(1)
+        assert [run.scheduled_for for run in drain(workbell_memory)] == [workbell_clock.now()]
+
+    def test_what_was_steered_stays_so(self, workbell_memory: Workbell, workbell_clock: ManualClock) -> None:
+        @workbell_memory.job(every=60)
+        def beat() -> None: ...
+
+        drain(workbell_memory)
+        workbell_memory.schedules.pause("beat")
+        workbell_clock.advance(minutes=5)
+        assert drain(workbell_memory) == []
+
+    def test_on_a_real_store(self, tmp_path: Path) -> None:
+        with Workbell(f"sqlite:///{tmp_path / 'test.db'}") as bell:
+            bell.job(name="beat", every=3600)(lambda: None)
+            assert drain(bell) == []
+            (schedule,) = bell.schedules.list()
+            assert (schedule.name, schedule.source) == ("beat", f"code:{bell.engine.project}")

@@ -48,7 +48,7 @@ class ManualClock:
     """A clock that moves only when told to: for tests."""
 
     def __init__(self, start: datetime = datetime(2030, 1, 1, tzinfo=UTC)) -> None:
-        self._now = aware("start", start)
+        self._now = self.start = aware("start", start)
         self._monotonic = 0.0
 
     def now(self) -> datetime:

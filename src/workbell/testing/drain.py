@@ -27,6 +27,7 @@ from workbell.engine.work import Work
 from workbell.errors import UnknownJob, WorkbellError
 from workbell.handlers.context import Context
 from workbell.model import state
+from workbell.model.clock import ManualClock
 from workbell.model.limit import Limit
 from workbell.model.run import Run
 from workbell.model.state import Transition
@@ -56,8 +57,8 @@ def drain(bell: Client, *, until_idle: bool = True, raise_errors: bool = False) 
 
 def _drain(bell: Client, until_idle: bool, raise_errors: bool) -> list[Run]:
     bell.store.check()
-    if isinstance(bell, Workbell) and any(job.patterns for job in bell.registry):
-        bell.engine.put_triggers()  # as an engine does when it starts
+    if isinstance(bell, Workbell):
+        _declare(bell)
     ended: list[Run] = []
     with asyncio.Runner() as runner:
         drainer = _Drainer(bell, runner, raise_errors)
@@ -69,6 +70,15 @@ def _drain(bell: Client, until_idle: bool, raise_errors: bool) -> list[Run]:
                 return ended
             ended += drainer.execute_all(claimed)
     raise WorkbellError(f"drain: still busy after {MOST:,} runs; does a job enqueue itself, or snooze for no time?")
+
+
+def _declare(bell: Workbell) -> None:
+    """Put what the code declares, as an engine does when it starts; this one, when the test's clock did."""
+    if any(job.patterns for job in bell.registry):
+        bell.engine.put_triggers()
+    if any(job.ticks is not None for job in bell.registry):
+        clock = bell.store.clock
+        bell.engine.put_code_schedules(since=clock.start if isinstance(clock, ManualClock) else None)
 
 
 def _rates(found: Sequence[Limit]) -> Sequence[Limit]:
