@@ -141,6 +141,8 @@ class Declaring(Client):
         `event`, `execution` and `ctx`, each or none. Above `@bell.job`, `@bell.processor` or another `@bell.on` it
         adds a pattern to that job: each is a trigger of its own, and an event that matches two starts two runs.
         """
+        if callable(pattern):  # `@bell.on` without parentheses
+            raise InvalidOption('on: give it a pattern, as in @bell.on("posts.*").')
         settled = _settled(options, name)
 
         def declare(target: Callable[..., R]) -> JobFunction[..., R]:

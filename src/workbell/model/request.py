@@ -119,7 +119,8 @@ def make_request(
         lane_key,
     )
     tag, key = _name(options, "tag"), _name(options, "key")
-    if options.get("replace_tag") and tag is None:
+    replace_tag, persistent = _flag(options, "replace_tag", False), _flag(options, "persistent", True)
+    if replace_tag and tag is None:
         raise InvalidOption("replace_tag: there is no tag; give one with tag=.")
     if key is None and not options.keys().isdisjoint(ABOUT_KEYS):
         raise InvalidOption(f"{', '.join(ABOUT_KEYS)}: there is no key; give one with key=.")
@@ -136,14 +137,14 @@ def make_request(
         tag=tag,
         key_text=None if key is None else stored_key(key, read_scope(options.get("key_scope", KeyScope.JOB)), job),
         user_id=user_id,
-        accepted_by=None if options.get("persistent", True) else accepted_by,
+        accepted_by=None if persistent else accepted_by,
         expires_at=expires_at,
     )
     return NewRun(
         run,
         _on_duplicate(options),
         span("key_for", options["key_for"]) if "key_for" in options else None,
-        bool(options.get("replace_tag", False)),
+        replace_tag,
     )
 
 
@@ -160,6 +161,13 @@ def _due(options: EnqueueOptions, now: datetime) -> datetime:
 def _name(options: EnqueueOptions, option: str) -> str | None:
     value = options.get(option)
     return None if value is None else name(option, value, InvalidOption)
+
+
+def _flag(options: EnqueueOptions, option: str, default: bool) -> bool:
+    value = options.get(option, default)
+    if not isinstance(value, bool):
+        raise InvalidOption(f"{option}: expected True or False, got {type(value).__name__}.")
+    return value
 
 
 def _on_duplicate(options: EnqueueOptions) -> OnDuplicate:

@@ -115,6 +115,13 @@ def test_an_option_that_is_misspelt_for_a_handler(bell: Workbell) -> None:
         bell.processor("work", max_retries=3)  # type: ignore[call-arg]
 
 
+def test_a_pattern_is_left_out(bell: Workbell) -> None:
+    with pytest.raises(InvalidOption, match=r'on: give it a pattern, as in @bell\.on\("posts\.\*"\)'):
+
+        @bell.on
+        def hears() -> None: ...
+
+
 def numbers() -> Iterator[int]:
     yield 1
 

@@ -128,7 +128,8 @@ class JobFiles:
                     problems.append(trouble.unreadable(self.place, loader.file, error))
             elif source.digest != loader.digest:
                 changed.append(name)
-        return take_out(spread(changed, own, jobs))
+        # A job file that is gone was no helper: nobody imports it in ways that cannot be seen.
+        return take_out(spread(changed, own, jobs | {job.module for job in self._good.values()}))
 
     def _load(self, file: Found, source: Source, problems: list[Problem]) -> JobFile | None:
         before = own_modules(self.place)

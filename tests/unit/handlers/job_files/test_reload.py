@@ -59,6 +59,40 @@ def test_nothing_happens_to_what_is_unchanged(project: ProjectFolder) -> None:
     assert summary(files.reload()) == ([], [], [])
 
 
+@pytest.mark.parametrize("folder", ["", "mail/"])
+def test_a_file_that_goes_leaves_the_others_alone(project: ProjectFolder, folder: str) -> None:
+    for name in ("one", "three", f"{folder}two"):
+        project.job(f"{name}.py", "return 1")
+    files = project.open()
+    first = files.reload()
+    kept = {file.name: file for file in first.loaded if file.name != "two"}
+    (project.folder / f"jobs/{folder}two.py").rename(project.folder / f"jobs/{folder}other.py")
+    second = files.reload()
+    assert summary(second) == (["other"], [], ["two"])
+    project.remove(f"jobs/{folder}other.py")
+    third = files.reload()
+    assert summary(third) == ([], [], ["other"])
+    for change in (second, third):  # not executed again: they are the very same
+        assert all(file is kept[file.name] for file in change.loaded if file.name in kept)
+        assert {"one", "three"} <= set(names(change.loaded))
+
+
+def test_a_file_that_goes_and_was_used_by_others(project: ProjectFolder) -> None:
+    project.job("one.py", "return 1")
+    project.job("two.py", "return 2")
+    project.job(
+        "uses.py",
+        "return VALUE",
+        before="try:\n    from jobs.two import run as other\n    VALUE = 2\nexcept ImportError:\n    VALUE = 0\n",
+    )
+    files = project.open()
+    assert results(files.reload().loaded) == {"one": 1, "two": 2, "uses": 2}
+    project.remove("jobs/two.py")
+    change = files.reload()
+    assert summary(change) == ([], ["uses"], ["two"])
+    assert results(change.loaded) == {"one": 1, "uses": 0}
+
+
 def test_settings_alone_are_a_change(project: ProjectFolder) -> None:
     project.job("a.py")
     files = project.open()
