@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 
 from workbell.engine.board import Board
 from workbell.engine.execute import INTERNAL, Done, book_safely, call_async, call_plain, timed_out
-from workbell.engine.outcome import HANDED_BACK, Outcome, Raised
+from workbell.engine.outcome import HANDED_BACK, Raised
 from workbell.engine.work import Work
 from workbell.handlers.context import Context
 from workbell.model.clock import Clock
@@ -97,7 +97,10 @@ class AsyncSlots:
             work.started_at = self._clock.now()
             if self._board is not None:
                 self._board.begin(work)
-            outcome = await self._outcome(work)
+            try:
+                outcome = await call_async(work, self._context(work))
+            except Exception as error:  # noqa: BLE001  before or after the handler: the run must be booked
+                outcome = Raised(error, INTERNAL)
             if self._board is not None:
                 self._board.end(work)
             work.task = None
@@ -108,12 +111,6 @@ class AsyncSlots:
             if since_breath >= BREATH:
                 since_breath = 0
                 await asyncio.sleep(0)
-
-    async def _outcome(self, work: Work) -> Outcome:
-        try:
-            return await call_async(work, self._context(work))
-        except Exception as error:  # noqa: BLE001  before or after the handler: the run must be booked
-            return Raised(error, INTERNAL)
 
     def stop_work(self, work: Work) -> None:
         """Cancel the handler of a work, from any thread; what it means stands in the work."""
@@ -180,7 +177,10 @@ class ThreadSlots:
                 work.started_at = self._clock.now()
                 if self._board is not None:
                     self._board.begin(work)
-            outcome = self._outcome(work)
+            try:
+                outcome = contextvars.Context().run(call_plain, work, self._context(work))
+            except BaseException as error:  # noqa: BLE001  before or after the handler: the run must be booked
+                outcome = Raised(error, INTERNAL)
             with self._lock:
                 if work.timed_out:  # another thread stands in for this one
                     return
@@ -189,12 +189,6 @@ class ThreadSlots:
                 if self._board is not None:
                     self._board.end(work)
             book_safely(self._done, work, outcome)
-
-    def _outcome(self, work: Work) -> Outcome:
-        try:
-            return contextvars.Context().run(call_plain, work, self._context(work))
-        except BaseException as error:  # noqa: BLE001  before or after the handler: the run must be booked
-            return Raised(error, INTERNAL)
 
     def expire(self, work: Work) -> None:
         """The time of a work is over: book it, and replace its thread."""

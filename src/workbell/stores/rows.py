@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
+from workbell.errors import InvalidOption
 from workbell.model.clock import EPOCH
 from workbell.model.job import Job
 from workbell.model.log_line import LogLine
-from workbell.model.retry import Retry
+from workbell.model.retry import Retry, read_retry
 from workbell.model.run import Attempt, AttemptStatus, Lane, NewRun, Run, Status
 from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, ScheduleOptions, Tick, TickOutcome
 from workbell.model.worker import Worker
@@ -194,9 +195,20 @@ def job_values(job: Job) -> dict[str, Any]:
     return msgspec.structs.asdict(job) | {"retry": retry}
 
 
+def _policy(text: str) -> Retry | None:
+    """A job's retry policy. Programs that did not check it stored whatever `@bell.job(retry=…)` was given."""
+    try:
+        return _retry.decode(text)
+    except (msgspec.ValidationError, InvalidOption):
+        try:
+            return read_retry(msgspec.json.decode(text))
+        except InvalidOption:
+            return None
+
+
 def job_from(row: Sequence[Any]) -> Job:
     values = dict(zip(JOB, row, strict=True))
-    retry = None if values["retry"] is None else _retry.decode(values["retry"])
+    retry = None if values["retry"] is None else _policy(values["retry"])
     return Job(
         **(values | {"retry": retry, "enabled": bool(values["enabled"]), "processor": bool(values["processor"])})
     )
