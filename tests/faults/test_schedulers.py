@@ -61,8 +61,10 @@ class Shaky:
         if self._moments.random() < likely:
             raise Killed
 
-    def due_schedules(self, now: datetime, limit: int) -> list[DueSchedule]:
-        found = self._store.due_schedules(now, limit)
+    def due_schedules(
+        self, now: datetime, limit: int, passed_over: Sequence[tuple[str, int]] = ()
+    ) -> list[DueSchedule]:
+        found = self._store.due_schedules(now, limit, passed_over)
         self._die(0.02)
         return found
 

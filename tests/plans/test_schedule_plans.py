@@ -47,7 +47,9 @@ NAMES = [f"s{number}" for number in range(10, 1010, 100)]
 # The index that must serve each statement.
 WANTED = {
     "due_schedules": "workbell_schedules_look",
+    "due_schedules_beside": "workbell_schedules_look",
     "next_look": "workbell_schedules_look",
+    "next_look_after": "workbell_schedules_look",
     "find_schedules": "workbell_schedules_tenant_name_key",
     "list_schedules": "workbell_schedules_tenant_name_key",
     "list_schedules_of": "workbell_schedules",
@@ -83,6 +85,11 @@ def values_of(name: str, known: list[Schedule]) -> dict[str, Any]:
     match name:
         case "due_schedules":
             return {"now": after(-1), "limit": 500}
+        case "due_schedules_beside":
+            passed = arrays(["id", "version"], [[each.id, each.version] for each in known[:100]])
+            return {"now": after(-1), "limit": 500} | passed
+        case "next_look_after":
+            return {"after": after(-1)}
         case "find_schedules":
             return {"tenant": "t0", "names": NAMES}
         case "list_schedules" | "list_schedules_of":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from workbell.engine.look import Look
 from workbell.stores.port import Store
@@ -12,6 +12,7 @@ from workbell.stores.port import Store
 log = logging.getLogger("workbell.engine")
 
 BATCH = 500
+SHORTEST, LONGEST = 0.05, 1.0  # seconds until what was locked is tried again: twice as long each time
 
 
 class Dispatch:
@@ -19,6 +20,7 @@ class Dispatch:
         self._store = store
         self._announce = announce
         self._look = Look(poll)
+        self._pause = SHORTEST
         self.hint = self._look.hint  # a run may have been scheduled that is due before the next look
 
     def step(self, now: datetime) -> float:
@@ -30,9 +32,22 @@ class Dispatch:
         if due is not None and due <= now:
             moved = self._store.dispatch(now, BATCH)
             log.debug("%d runs are due and queued", moved)
-            self._announce()
-            self._look.again()
-            return 0
+            if moved:
+                self._pause = SHORTEST
+                self._announce()
+                self._look.again()
+                return 0
+            # Another transaction has them locked: it is queueing them, or it replaces them and may still roll back.
+            due = self._after(now)
+        else:
+            self._pause = SHORTEST
         at = now + self._look.poll if due is None else min(due, now + self._look.poll)
         self._look.again(at)
         return max((at - now).total_seconds(), 0.001)
+
+    def _after(self, now: datetime) -> datetime:
+        """When to look again, if nothing of what is due could be moved: after a pause, or when the next one is due."""
+        pause = now + timedelta(seconds=self._pause)
+        self._pause = min(self._pause * 2, LONGEST)
+        due = self._store.next_due(now)
+        return pause if due is None else min(due, pause)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from workbell.engine.look import Look
+from workbell.engine.passed_over import PassedOver
 from workbell.errors import JobsError, StoreError, StoreUnavailable
 from workbell.events.telling import Telling
 from workbell.handlers.registry import Registry
@@ -65,6 +66,7 @@ class Materialise:
         self._look = Look(poll, GAP)
         self.hint = self._look.hint  # a schedule may have been put, or a run have ended that a tick is waiting for
         self._prepared: Prepared | None = None
+        self._passed: PassedOver[tuple[str, int]] = PassedOver(poll)  # ids and versions that others have locked
 
     def step(self, now: datetime) -> float:
         """Fire what is due; the answer is how long until something is, or the poll interval."""
@@ -84,35 +86,45 @@ class Materialise:
         if now - prepared.at >= AHEAD:  # something held us up; what was true then may not be now
             return False
         # All at once: workers that begin with the first of them would be in the way of the rest.
-        self._write(prepared.due, prepared.changes, now)
-        return True
+        return bool(self._write(prepared.due, prepared.changes, now))
 
     def fire_due(self, now: datetime) -> bool:
-        """A batch of what is due; whether there was any."""
-        due = self._store.due_schedules(now, BATCH)
-        self._write(due, self._decide_all(due, now), now)
-        return bool(due)
+        """A batch of what is due; whether any of it was ours to fire, or more may lie beyond it."""
+        due = self._due(now, BATCH, now)
+        written = self._write(due, self._decide_all(due, now), now)
+        left = [one.schedule for one in due if one.schedule.id not in written]
+        self._passed.add([(schedule.id, schedule.version) for schedule in left], now)
+        return bool(written) or len(due) == BATCH
 
     def _wait(self, now: datetime) -> float:
-        """Nothing is due now. Shortly before something is, prepare it."""
-        look_at = self._store.next_look()
-        if look_at is None or look_at - now > self._look.poll:
-            self._look.again(now + self._look.poll)
-        elif look_at - now > AHEAD:
-            self._look.again(look_at - AHEAD)
-        else:
+        """Nothing is due now, or not to be had. Shortly before something is, prepare it."""
+        at, held_until = now + self._look.poll, self._passed.until
+        if held_until is None:
+            look_at = self._store.next_look()
+        else:  # the next look of a schedule that is passed over must not hide those of the others
+            look_at = self._store.next_look(now)
+            at = min(at, held_until)
+        if look_at is not None and look_at - now > AHEAD:
+            at = min(at, look_at - AHEAD)
+        elif look_at is not None:
             if self._prepared is None or self._prepared.at != look_at:  # a hint may have brought us here again
-                self._prepare(look_at)
-            self._look.again(look_at)
+                self._prepare(look_at, now)
+            at = min(at, look_at)
+        self._look.again(at)
         return 0  # asked again, with the time that it is then, for how long to sleep
 
-    def _prepare(self, at: datetime) -> None:
+    def _prepare(self, at: datetime, now: datetime) -> None:
         # Of those with a live run it must be asked at the tick itself whether it still lives.
-        found = self._store.due_schedules(at, MOST_AHEAD)
+        found = self._due(at, MOST_AHEAD, now)
         due = [one for one in found if not one.busy or one.schedule.options.overlap is Overlap.ALLOW]
         if due:
             changes = self._store.prepare_schedules(self._decide_all(due, at))
             self._prepared = Prepared(at, due, changes)
+
+    def _due(self, at: datetime, limit: int, now: datetime) -> list[DueSchedule]:
+        """Schedules that are due at this time, without those that are passed over now."""
+        passed = self._passed.at(now)
+        return self._store.due_schedules(at, limit, passed) if passed else self._store.due_schedules(at, limit)
 
     def _decide_all(self, due: Sequence[DueSchedule], now: datetime) -> list[ScheduleChange]:
         known: dict[tuple[str, str], tuple[str, Limits]] = {}
@@ -149,26 +161,32 @@ class Materialise:
             log.exception("schedule %s of tenant %s cannot be worked with", schedule.name, schedule.tenant)
             return decide_broken(schedule, now, clean_text(f"{type(error).__name__}: {error}", 1000))
 
-    def _write(self, due: Sequence[DueSchedule], changes: Sequence[ScheduleChange], now: datetime) -> None:
+    def _write(self, due: Sequence[DueSchedule], changes: Sequence[ScheduleChange], now: datetime) -> set[str]:
+        """Fire these; the ids of the schedules that were ours to fire."""
         if not changes:
-            return
+            return set()
         try:
             written = self._store.write_schedules(changes)
             self._tell([change for change in changes if change.schedule.id in written])
         except StoreUnavailable:
             raise
         except StoreError:
-            self._write_one_by_one(due, changes, now)
-        if any(change.runs or change.emits for change in changes):
+            written = self._write_one_by_one(due, changes, now)
+        if any(change.runs or change.emits for change in changes if change.schedule.id in written):
             self._announce()
+        return written
 
-    def _write_one_by_one(self, due: Sequence[DueSchedule], changes: Sequence[ScheduleChange], now: datetime) -> None:
+    def _write_one_by_one(
+        self, due: Sequence[DueSchedule], changes: Sequence[ScheduleChange], now: datetime
+    ) -> set[str]:
         """One of them cannot be written: find it, note that, and let the others go on."""
         left: StoreError | None = None
+        written: set[str] = set()
         for found, change in zip(due, changes, strict=True):
             try:
                 if self._store.write_schedules([change]):
                     self._tell([change])
+                    written.add(change.schedule.id)
             except StoreUnavailable:
                 raise
             except StoreError as error:
@@ -176,8 +194,10 @@ class Materialise:
                 log.error("schedule %s of tenant %s: no run could be made: %s", schedule.name, schedule.tenant, error)
                 failed = decide_failed(change, schedule, now, clean_text(str(error), 1000))
                 left = self._write_failed(self._telling.of_schedule(failed)) or left
+                written.add(schedule.id)
         if left is not None:
             raise left  # nothing could be noted: wait a little before it is tried again
+        return written
 
     def _write_failed(self, failed: ScheduleChange) -> StoreError | None:
         """With its ticks; without them, if it is they that are refused: then they are in the ledger already."""

@@ -308,9 +308,10 @@ class MemoryStore(
         waits = [r for r in every if not r.attempt and r.expires_at is not None and r.expires_at <= now]
         return leases[:limit] + waits[:limit]
 
-    def next_due(self) -> datetime | None:
+    def next_due(self, after: datetime | None = None) -> datetime | None:
         with self._lock:
-            return min((r.scheduled_for for r in self._live.values() if r.status is Status.SCHEDULED), default=None)
+            times = [run.scheduled_for for run in self._live.values() if run.status is Status.SCHEDULED]
+        return min((at for at in times if after is None or at > after), default=None)
 
     def ahead_of(self, run: Run) -> int:
         place = (run.rank, run.scheduled_for, run.id)

@@ -131,14 +131,24 @@ class MemorySchedules:
             del self._ticks[key]
         return len(over[:limit])
 
-    def due_schedules(self, now: datetime, limit: int) -> list[DueSchedule]:
+    def due_schedules(
+        self, now: datetime, limit: int, passed_over: Sequence[tuple[str, int]] = ()
+    ) -> list[DueSchedule]:
+        passed = set(passed_over)
         with self._lock:
-            due = [(s.look_at, s.id, s) for s in self._schedules.values() if s.look_at is not None and s.look_at <= now]
+            due = [
+                (schedule.look_at, schedule.id, schedule)
+                for schedule in self._schedules.values()
+                if schedule.look_at is not None
+                and schedule.look_at <= now
+                and (schedule.id, schedule.version) not in passed
+            ]
             return [DueSchedule(schedule, self._is_busy(schedule.id)) for _, _, schedule in sorted(due)[:limit]]
 
-    def next_look(self) -> datetime | None:
+    def next_look(self, after: datetime | None = None) -> datetime | None:
         with self._lock:
-            return min((s.look_at for s in self._schedules.values() if s.look_at is not None), default=None)
+            times = [schedule.look_at for schedule in self._schedules.values() if schedule.look_at is not None]
+        return min((at for at in times if after is None or at > after), default=None)
 
     def find_schedules(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]:
         with self._lock:

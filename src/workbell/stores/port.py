@@ -253,8 +253,8 @@ class Store(ServiceStore, Protocol):
     def lapsed(self, now: datetime, limit: int) -> list[Run]:
         """Running runs whose lease has ended, and waiting ones that have expired."""
 
-    def next_due(self) -> datetime | None:
-        """When the earliest scheduled run is due."""
+    def next_due(self, after: datetime | None = None) -> datetime | None:
+        """When the earliest scheduled run is due; of those that are due later than `after`, if that is given."""
 
     def ahead_of(self, run: Run) -> int:
         """How many queued runs of the same lane come before this one (counted up to 1,000)."""
@@ -287,11 +287,16 @@ class Store(ServiceStore, Protocol):
     def delete_schedule(self, schedule_id: str) -> bool:
         """Remove a schedule; its ticks and runs stay until their time is over."""
 
-    def due_schedules(self, now: datetime, limit: int) -> list[DueSchedule]:
-        """Schedules at which the scheduler must look now, the most overdue first."""
+    def due_schedules(
+        self, now: datetime, limit: int, passed_over: Sequence[tuple[str, int]] = ()
+    ) -> list[DueSchedule]:
+        """Schedules at which the scheduler must look now, the most overdue first.
 
-    def next_look(self) -> datetime | None:
-        """When the scheduler must look next."""
+        Without those that are passed over, each given by its id and version: a later version is found.
+        """
+
+    def next_look(self, after: datetime | None = None) -> datetime | None:
+        """When the scheduler must look next; later than `after`, if that is given."""
 
     def find_schedules(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]: ...
 

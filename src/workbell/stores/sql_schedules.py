@@ -140,12 +140,21 @@ class SqlSchedules(ABC):
 
     # Reading
 
-    def due_schedules(self, now: datetime, limit: int) -> list[DueSchedule]:
-        found = self.read(lambda session: session.rows("due_schedules", now=now, limit=limit))
+    def due_schedules(
+        self, now: datetime, limit: int, passed_over: Sequence[tuple[str, int]] = ()
+    ) -> list[DueSchedule]:
+        if passed_over:
+            beside = self.spell(("id", "version"), passed_over)
+            found = self.read(lambda session: session.rows("due_schedules_beside", now=now, limit=limit, **beside))
+        else:
+            found = self.read(lambda session: session.rows("due_schedules", now=now, limit=limit))
         return [DueSchedule(rows.schedule_from(row[:-1]), bool(row[-1])) for row in found]
 
-    def next_look(self) -> datetime | None:
-        found = self.read(lambda session: session.rows("next_look"))
+    def next_look(self, after: datetime | None = None) -> datetime | None:
+        if after is None:
+            found = self.read(lambda session: session.rows("next_look"))
+        else:
+            found = self.read(lambda session: session.rows("next_look_after", after=after))
         return found[0][0] if found else None
 
     def find_schedules(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]:

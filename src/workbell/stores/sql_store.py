@@ -314,8 +314,11 @@ class SqlStore(
         leases = self.query("lapsed_leases", now=now, limit=limit)
         return leases + self.query("lapsed_waits", now=now, limit=limit)
 
-    def next_due(self) -> datetime | None:
-        found = self.read(lambda session: session.rows("next_due"))
+    def next_due(self, after: datetime | None = None) -> datetime | None:
+        if after is None:
+            found = self.read(lambda session: session.rows("next_due"))
+        else:
+            found = self.read(lambda session: session.rows("next_due_after", after=after))
         return found[0][0] if found else None
 
     def ahead_of(self, run: Run) -> int:

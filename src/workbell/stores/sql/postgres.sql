@@ -245,6 +245,13 @@ UPDATE workbell_schedules s SET version = s.version + 1, look_at = new.look_at, 
     scheduler_failures = new.scheduler_failures
 FROM free new WHERE s.id = new.id AND new.expected BETWEEN 0 AND 2147483646 RETURNING s.id
 
+-- due_schedules_beside: where the scheduler must look, without versions of schedules that are passed over
+-- NOT IN of a subquery is looked up in a hash; an anti join may compare every pair.
+SELECT {schedule}, (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id LIMIT 1) IS NOT NULL
+FROM workbell_schedules s WHERE s.look_at <= :now
+AND (s.id, s.version) NOT IN (SELECT * FROM unnest(CAST(:id AS uuid[]), CAST(:version AS integer[])))
+ORDER BY s.look_at LIMIT :limit
+
 -- add_ticks: the fates of ticks, for good; the key stops a second one
 INSERT INTO workbell_ticks (schedule, due, until, count, outcome, run, reason, created_at)
 SELECT * FROM unnest(CAST(:schedule AS uuid[]), CAST(:due AS timestamptz[]), CAST(:until AS timestamptz[]),

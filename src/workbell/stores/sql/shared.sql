@@ -41,6 +41,10 @@ SELECT id, created_at FROM workbell_lanes WHERE id > :after AND key IS NOT NULL 
 -- next_due: the earliest time of a scheduled run
 SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' ORDER BY scheduled_for LIMIT 1
 
+-- next_due_after: the same, beyond a time
+SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' AND scheduled_for > :after
+ORDER BY scheduled_for LIMIT 1
+
 -- lapsed_leases: running runs whose lease has ended
 SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.lease_until <= :now LIMIT :limit
 
@@ -160,6 +164,9 @@ FROM workbell_schedules s WHERE s.look_at <= :now ORDER BY s.look_at LIMIT :limi
 
 -- next_look: when the scheduler must look again
 SELECT look_at FROM workbell_schedules WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1
+
+-- next_look_after: the same, beyond a time
+SELECT look_at FROM workbell_schedules WHERE look_at > :after ORDER BY look_at LIMIT 1
 
 -- find_schedule: one schedule by its id
 SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)

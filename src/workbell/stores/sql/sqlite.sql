@@ -213,6 +213,12 @@ WHERE s.id = new.id AND s.version = new.expected
 AND (NOT new.only_idle OR NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id))
 RETURNING id
 
+-- due_schedules_beside: where the scheduler must look, without versions of schedules that are passed over
+SELECT {schedule}, (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id LIMIT 1) IS NOT NULL
+FROM workbell_schedules s WHERE s.look_at <= :now
+AND (s.id, s.version) NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(:rows))
+ORDER BY s.look_at LIMIT :limit
+
 -- add_ticks: the fates of ticks, for good; the key stops a second one
 INSERT INTO workbell_ticks (schedule, due, until, count, outcome, run, reason, created_at)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7

@@ -64,11 +64,13 @@ INSERT_PLAIN = _insert(tuple(range(PLAIN)))
 # Which columns of a query's answer are times; runs are turned by rows.run_with_micros instead.
 TIME_COLUMNS = {
     "next_due": (0,),
+    "next_due_after": (0,),
     "counts": (3,),
     "attempts": (3, 4),
     "export_ticks": (1, 2, 7),
     "ticks": (1, 2, 7),
     "next_look": (0,),
+    "next_look_after": (0,),
     "export_attempts": (3, 4),
     "export_keys": (3,),
     "logs": (3,),
@@ -85,7 +87,8 @@ for workers in ("workers", "worker", "drain_worker", "resume_worker"):
 JOB_TIMES = (JOB.index("created_at"), JOB.index("updated_at"))
 SCHEDULE_TIMES = tuple(place for place, name in enumerate((*SCHEDULE, *REPORT)) if name in TIMES)
 SCHEDULES = (
-    "export_schedules list_schedules list_schedules_of find_schedules find_schedule due_schedules upcoming_schedules"
+    "export_schedules list_schedules list_schedules_of find_schedules find_schedule due_schedules upcoming_schedules "
+    "due_schedules_beside"
 ).split()
 for schedules in SCHEDULES:
     TIME_COLUMNS[schedules] = SCHEDULE_TIMES

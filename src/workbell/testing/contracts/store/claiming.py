@@ -13,6 +13,7 @@ class ClaimingContract:
         """D5."""
         soon, now, later = add(store, request(delay=10), request(delay=20), request(delay=30))
         assert store.next_due() == after(10)
+        assert [store.next_due(after(second)) for second in (9, 10, 30)] == [after(10), after(20), None]
         assert store.dispatch(after(9), 100) == 0
         assert store.dispatch(after(20), 100) == 2
         assert [find(store, run).status for run in (soon, now, later)] == ["queued", "queued", "scheduled"]

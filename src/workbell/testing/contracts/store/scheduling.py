@@ -353,9 +353,20 @@ class SchedulingContract:
         assert [one.schedule for one in store.due_schedules(after(99), 1)] == [later]
         assert store.due_schedules(after(1), 10) == []
         assert store.next_look() == after(2)
+        assert [store.next_look(after(second)) for second in (2, 5, 10)] == [after(5), after(10), None]
         store.delete_schedule(later.id)
         store.delete_schedule(late.id)
         assert store.next_look() == ahead.look_at
+
+    def test_versions_of_schedules_are_passed_over(self, store: Store) -> None:
+        """What another scheduler holds is left out, up to the limit; its next version is found again."""
+        known = begin(store, *[schedule(f"s{number}", look_at=after(number)) for number in range(4)])
+        passed = [(one.id, one.version) for one in known[:2]]
+        assert [one.schedule for one in store.due_schedules(after(9), 1, passed)] == [known[2]]
+        assert [one.schedule for one in store.due_schedules(after(9), 9, passed)] == known[2:]
+        store.write_schedules([fire(known[0], 5)])
+        found = [one.schedule.name for one in store.due_schedules(after(99), 9, passed)]
+        assert sorted(found) == ["s0", "s2", "s3"]
 
     def test_lists_have_pages_and_sources(self, store: Store) -> None:
         begin(store, *[schedule(f"s{n:02}", source="code" if n % 3 else "api") for n in range(20)])
