@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,10 +17,13 @@ from workbell import Status
 from workbell.app import open_store
 from workbell.engine import materialise
 from workbell.engine.dispatch import Dispatch
-from workbell.stores.port import Store
+from workbell.model.limit import Limit, Limits, limits_on
+from workbell.model.run import Run
+from workbell.stores.port import Pick, Store
 from workbell.stores.postgres.store import PostgresSession
 from workbell.stores.session import Row
 from workbell.stores.statements import Statement
+from workbell.testing.contracts.making import add, after, request
 
 NEXT = DECLARED + timedelta(seconds=30)  # the first tick of a schedule of every minute
 MOST_STEPS = 500
@@ -128,6 +134,25 @@ class TestSchedules:
         assert on_time >= {NEXT + timedelta(seconds=second) for second in range(1, 10)}
         assert ledger(bell, "held") == []
 
+    def test_a_run_that_is_to_make_room_for_a_tick_is_locked(
+        self, store: Store, holder: psycopg.Connection[Any]
+    ) -> None:
+        """With overlap `cancel_previous` the tick ends that run: it waits for it, and no other schedule does."""
+        bell, _ = told(store)
+        bell.schedules.put("one", job="work", cron="* * * * *", overlap="cancel_previous")
+        bell.schedules.put("other", job="work", cron="* * * * *")
+        scheduler = new_scheduler(bell)
+        now, _ = drive(scheduler.step, NEXT, 1)
+        holder.execute("DELETE FROM workbell_runs WHERE schedule = %s", [bell.schedules.get("one").id])
+        began = time.monotonic()
+        now, _ = drive(scheduler.step, NEXT + timedelta(minutes=1), 5)
+        assert time.monotonic() - began < 4
+        assert [len(ledger(bell, name)) for name in ("one", "other")] == [1, 2]
+        holder.rollback()
+        drive(scheduler.step, now, 2)
+        assert [tick.due for tick in ledger(bell, "one")] == [NEXT, NEXT + timedelta(minutes=1)]
+        assert [run.status for run in runs_of(bell, "one")] == [Status.QUEUED, Status.CANCELED]
+
 
 class TestDueRuns:
     def test_a_locked_run_is_left_alone_for_a_pause(
@@ -155,3 +180,46 @@ class TestDueRuns:
         drive(dispatch.step, now, 2)
         assert bell.get(held.id).status is Status.QUEUED
         assert len(woken) == 2
+
+
+class TestLimits:
+    def test_a_locked_limit_has_no_room_and_holds_up_nothing_else(
+        self, store: Store, holder: psycopg.Connection[Any]
+    ) -> None:
+        """A worker stands still in a claim under a limit: another one works on all that this limit is not about."""
+        add(store, *[request("work", lane_key=key) for key in "ab" for _ in range(5)], request("other"))
+        each = Limits(concurrency=2, concurrency_key="customer")
+        limits = {head.lane_id: limits_on(each, head.lane) for head in store.survey(-1, 10) if head.lane.job == "work"}
+        (first,) = claim_under(store, limits, 1, only="a")  # the rows of the limits are made
+        claim_under(store, limits, 0, only="b")
+        holder.execute("SELECT 1 FROM workbell_limits WHERE key = 'a' FOR UPDATE")
+        began = time.monotonic()
+        found = claim_under(store, limits)
+        assert time.monotonic() - began < 2
+        assert Counter((run.job, run.lane.key) for run in found) == {("work", "b"): 2, ("other", None): 1}
+        assert claim_under(store, limits) == []
+        holder.rollback()
+        assert [run.lane.key for run in claim_under(store, limits)] == ["a"], "one beside the first is allowed"
+        assert first.lane.key == "a"
+
+    def test_a_limit_that_is_locked_for_a_moment_is_waited_for(
+        self, store: Store, holder: psycopg.Connection[Any]
+    ) -> None:
+        """Another claim has it, as is usual with busy workers: then there is no need to wait for the next poll."""
+        add(store, *[request("work") for _ in range(3)])
+        limits = {head.lane_id: limits_on(Limits(concurrency=2), head.lane) for head in store.survey(-1, 10)}
+        claim_under(store, limits, 1)
+        holder.execute("SELECT 1 FROM workbell_limits FOR UPDATE")
+        release = threading.Timer(0.01, holder.rollback)
+        release.start()
+        found = claim_under(store, limits)
+        release.join()
+        assert len(found) == 1
+
+
+def claim_under(
+    store: Store, limits: Mapping[int, Sequence[Limit]], most: int = 100, only: str | None = None
+) -> list[Run]:
+    heads = [head for head in store.survey(-1, 100) if only in (None, head.lane.key)]
+    picks = [Pick(head.lane_id, head.rank, most) for head in heads]
+    return store.claim(picks, most, worker="w", now=after(0), lease_until=after(30), limits=limits)

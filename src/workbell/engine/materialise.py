@@ -66,7 +66,7 @@ class Materialise:
         self._look = Look(poll, GAP)
         self.hint = self._look.hint  # a schedule may have been put, or a run have ended that a tick is waiting for
         self._prepared: Prepared | None = None
-        self._passed: PassedOver[tuple[str, int]] = PassedOver(poll)  # ids and versions that others have locked
+        self._passed: PassedOver[tuple[str, int]] = PassedOver()  # ids and versions that others have locked
 
     def step(self, now: datetime) -> float:
         """Fire what is due; the answer is how long until something is, or the poll interval."""
@@ -98,7 +98,7 @@ class Materialise:
 
     def _wait(self, now: datetime) -> float:
         """Nothing is due now, or not to be had. Shortly before something is, prepare it."""
-        at, held_until = now + self._look.poll, self._passed.until
+        at, held_until = now + self._look.poll, self._passed.until(now)
         if held_until is None:
             look_at = self._store.next_look()
         else:  # the next look of a schedule that is passed over must not hide those of the others

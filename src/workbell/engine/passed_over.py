@@ -8,33 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
-LONGEST = 1.0  # seconds; a lock may end at any moment
+SHORTEST = timedelta(seconds=0.05)  # the first pause; each one after it is twice as long
+LONGEST = timedelta(seconds=1)  # a lock may end at any moment
+
+
+class Pause(NamedTuple):
+    """How long a row is left alone, and until when."""
+
+    length: timedelta
+    until: datetime
 
 
 class PassedOver(Generic[Key]):
     """Keys of rows, each until its pause is over."""
 
-    def __init__(self, poll: float) -> None:
-        self._pause = timedelta(seconds=min(poll, LONGEST))
-        self._until: dict[Key, datetime] = {}
+    def __init__(self) -> None:
+        self._pauses: dict[Key, Pause] = {}
 
     def add(self, keys: Iterable[Key], now: datetime) -> None:
-        until = now + self._pause
+        """These could not be had."""
         for key in keys:
-            self._until[key] = until
+            before = self._pauses.get(key)
+            length = SHORTEST if before is None else min(before.length * 2, LONGEST)
+            self._pauses[key] = Pause(length, now + length)
 
     def at(self, now: datetime) -> list[Key]:
         """Those that are to be left alone at this time."""
-        if self._until:
-            # Further away than a pause can only mean that the clock was put back.
-            self._until = {key: until for key, until in self._until.items() if now < until <= now + self._pause}
-        return list(self._until)
+        if not self._pauses:
+            return []
+        # Pauses that are over are kept for a while, to be doubled. Further away than the longest can only mean that the
+        # clock was put back.
+        self._pauses = {key: pause for key, pause in self._pauses.items() if abs(pause.until - now) <= LONGEST}
+        return [key for key, pause in self._pauses.items() if pause.until > now]
 
-    @property
-    def until(self) -> datetime | None:
+    def until(self, now: datetime) -> datetime | None:
         """When the first of them may be tried again."""
-        return min(self._until.values(), default=None)
+        return min((pause.until for pause in self._pauses.values() if pause.until > now), default=None)

@@ -1,12 +1,15 @@
 """Claims under limits, for every SQL store: one transaction that holds the limits' rows, counts, claims, and notes.
 
-Whoever claims runs of a limited job holds the row of each limit first, always in the order of their ids; what is
-running is then counted from the runs. So two claims never see the same free place, and nothing that was counted can be
-left over from a process that died.
+Whoever claims runs of a limited job holds the row of each limit first; what is running is then counted from the runs.
+So two claims never see the same free place, and nothing that was counted can be left over from a process that died.
+
+A limit that another claim holds at this moment has no room for this one: it is not waited for, because its holder may
+be a process that stands still, and everything else would wait with it.
 """
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -26,6 +29,9 @@ T = TypeVar("T")
 
 KEPT_FOR = timedelta(days=2)  # longer than the longest span of a rate
 PAGE = 1000
+# Seconds until limits that another claim holds are tried again, where there was nothing else to claim. A claim takes a
+# few milliseconds; what is held for longer is left to the next poll.
+AGAIN = (0.002, 0.004, 0.008, 0.016)
 LANE, RANK = 1, 3  # places in the row of a run
 
 _starts = msgspec.json.Decoder(list[tuple[int, int]])
@@ -69,28 +75,43 @@ class SqlLimits(ABC):
     ) -> list[Run]:
         concerned = {pick.lane_id: limits.get(pick.lane_id, ()) for pick in picks}
         every = {one.id: one for listed in concerned.values() for one in listed}
-        ordered = [every[limit_id] for limit_id in sorted(every)]
+        missing: list[Limit] = []  # limits that have no rows yet
+        locked: set[int] = set()  # limits that another claim holds
 
-        def work(session: Session) -> Sequence[Row] | None:
+        def work(session: Session) -> Sequence[Row]:
+            missing.clear()
+            locked.clear()
             held = session.rows("lock_limits", ids=sorted(every))
             if self.limits_need_rows and len(held) < len(every):
-                return None
+                known = {row[0] for row in session.rows("limit_starts", ids=sorted(every))}
+                missing.extend(every[limit_id] for limit_id in sorted(every) if limit_id not in known)
+                locked.update(every.keys() - {row[0] for row in held})
+                if missing:
+                    return []
             moment = max(now, self.clock.now())  # it may have taken a while to get here
-            allotment = Allotment(concerned, self._uses(session, ordered, held), moment)
+            free = {lane: listed for lane, listed in concerned.items() if locked.isdisjoint(one.id for one in listed)}
+            counted = {one.id: one for listed in free.values() for one in listed}
+            allotment = Allotment(free, self._uses(session, list(counted.values()), held), moment)
 
             def take(granted: Sequence[Pick], most: int) -> Sequence[Row]:
                 return self._claim(session, granted, most, worker, moment, lease_until + (moment - now))
 
-            found = allotment.claim(picks, limit, take, lambda row: (row[LANE], row[RANK]))
+            wanted = [pick for pick in picks if pick.lane_id in free]
+            found = allotment.claim(wanted, limit, take, lambda row: (row[LANE], row[RANK]))
             self._note_starts(session, allotment.new_starts(), moment)
             return found
 
+        pauses = iter(AGAIN)
         while True:
             found = self.write(work)
-            if found is not None:
+            if missing:
+                # On its own, and before: rows that are made while others are held could not be made in one order.
+                self.write(lambda session: self._add_limits(session, missing, now))
+                continue
+            pause = next(pauses, None) if locked and not found else None
+            if pause is None:
                 return self._claimed(found)
-            # On its own, and before: rows that are made while others are held could not be made in one order.
-            self.write(lambda session: self._add_limits(session, ordered, now))
+            time.sleep(pause)
 
     def limit_uses(self, limits: Sequence[Limit]) -> dict[int, Use]:
         """How much of these limits is taken, at a glance: nobody is kept from taking more."""

@@ -81,10 +81,19 @@ class SqlSchedules(ABC):
         self.publisher.written(ended)
         return written
 
+    def locked_live(self, _session: Session, _schedules: Sequence[str]) -> set[str]:
+        """Those of these schedules with a live run that another transaction has locked. None, where all writes are
+        one after the other."""
+        return set()
+
     def _write_schedules(
         self, session: Session, changes: Spelled, unknown: Sequence[Lane]
     ) -> tuple[set[str], list[Pair]]:
         """The schedules that were written, and the waiting runs that their ticks have ended."""
+        ending = [change.schedule.id for change in changes if change.cancel_live and not change.defines]
+        locked = self.locked_live(session, ending) if ending else set()
+        if locked:  # these ticks would wait for somebody else's transaction, and all others with them
+            changes = Spelled(self, [change for change in changes if change.schedule.id not in locked])
         written = {row[0] for change in changes if change.defines for row in _define(session, change)}
         if changes.advancing:
             written |= {row[0] for row in session.rows("advance", **changes.advancing)}

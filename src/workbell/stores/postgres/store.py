@@ -158,6 +158,9 @@ class PostgresStore(SqlStore):
             first = super().write_schedules(changes.first)
             return first | second.result()
 
+    def locked_live(self, session: Session, schedules: Sequence[str]) -> set[str]:
+        return {row[0] for row in session.rows("locked_live", schedules=list(schedules))}
+
     def spell_runs(self, new: Sequence[NewRun]) -> Any:
         return copy_lines(new)
 

@@ -128,8 +128,8 @@ FROM gone RETURNING {canceled}
 -- lock_tag: keep others from replacing the runs of a tag: they would not see each other's new run
 SELECT pg_advisory_xact_lock(hashtextextended('workbell tag ' || :tenant || chr(31) || :tag, 0))
 
--- lock_limits: hold limits while they are counted, in one order for all
-SELECT id, starts FROM workbell_limits WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id FOR UPDATE
+-- lock_limits: hold limits while they are counted, those that nobody else holds
+SELECT id, starts FROM workbell_limits WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id FOR UPDATE SKIP LOCKED
 
 -- limit_starts: the same, without keeping anybody out
 SELECT id, starts FROM workbell_limits WHERE id = ANY(CAST(:ids AS bigint[]))
@@ -244,6 +244,11 @@ UPDATE workbell_schedules s SET version = s.version + 1, look_at = new.look_at, 
     last_fire_at = new.last_fire_at, last_error = new.last_error, run_count = new.run_count,
     scheduler_failures = new.scheduler_failures
 FROM free new WHERE s.id = new.id AND new.expected BETWEEN 0 AND 2147483646 RETURNING s.id
+
+-- locked_live: schedules with a live run that another transaction has locked; the others' runs are locked here
+SELECT DISTINCT r.schedule FROM workbell_runs r WHERE r.schedule = ANY(CAST(:schedules AS uuid[]))
+AND r.id <> ALL(ARRAY(SELECT live.id FROM workbell_runs live WHERE live.schedule = ANY(CAST(:schedules AS uuid[]))
+    ORDER BY live.id FOR UPDATE SKIP LOCKED))
 
 -- due_schedules_beside: where the scheduler must look, without versions of schedules that are passed over
 -- NOT IN of a subquery is looked up in a hash; an anti join may compare every pair.
