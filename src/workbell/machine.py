@@ -22,6 +22,22 @@ def process_start(pid: int) -> str:
         return ""
 
 
+def process_state(pid: int) -> str:
+    """The kernel's letter for what a process does (T: stopped, t: held by a debugger); empty if it does not tell."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def process_title(pid: int) -> str:
+    """What `ps` and `top` call a process; not its arguments, which may hold secrets. Empty if it is not to be seen."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
 def is_running(pid: int) -> bool:
     """Whether a process lives and is not stopped; where the system does not tell, whether it lives."""
     try:

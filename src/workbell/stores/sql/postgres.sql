@@ -222,6 +222,25 @@ SELECT id FROM gone UNION ALL SELECT id FROM kept
 -- time: the database's own clock
 SELECT clock_timestamp()
 
+-- blocked_sessions: sessions that wait for a lock with our tables in hand, and who keeps them waiting
+SELECT waiting.pid, CAST(extract(epoch FROM clock_timestamp() - waiting.query_start) AS float8), blocker.pid
+FROM pg_stat_activity waiting CROSS JOIN LATERAL unnest(pg_blocking_pids(waiting.pid)) AS blocker(pid)
+WHERE waiting.datname = current_database() AND waiting.wait_event_type = 'Lock'
+AND waiting.pid IN (SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+    WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND c.relname LIKE 'workbell~_%' ESCAPE '~')
+
+-- idle_transactions: sessions that have our tables locked in a transaction, and have said nothing for a while
+SELECT a.pid FROM pg_stat_activity a
+WHERE a.datname = current_database() AND a.state LIKE 'idle in transaction%'
+AND a.state_change <= clock_timestamp() - make_interval(secs => :seconds)
+AND a.pid IN (SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+    WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND c.relname LIKE 'workbell~_%' ESCAPE '~')
+
+-- sessions: what some sessions are, and what they do
+SELECT pid, application_name, COALESCE(host(client_addr), 'this machine'), state,
+    CAST(extract(epoch FROM clock_timestamp() - state_change) AS float8), left(query, 1000)
+FROM pg_stat_activity WHERE pid = ANY(CAST(:pids AS integer[]))
+
 -- advance: schedules go on to their next tick, each if nobody else took it there and no run is in its way
 -- A row that another scheduler has locked is being advanced by it: skipping it costs nothing and cannot deadlock.
 -- The range on `expected` is always true. It makes the planner expect few rows: knowing that there are hundreds, it

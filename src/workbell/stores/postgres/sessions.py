@@ -1,0 +1,92 @@
+"""Sessions of PostgreSQL that hold others up: who blocks whom on our tables, and who left a transaction open."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import NamedTuple
+
+from workbell.stores.session import Row, Session
+
+WAITED = 1.0  # seconds: shorter waits are everyday life
+IDLE = 3.0  # seconds that a transaction may be open with nothing said
+PREPARED = 0  # stands for a transaction that was prepared for a two-phase commit, which has no session
+SHOWN = 100  # characters of a statement
+
+
+class SessionAbout(NamedTuple):
+    """A session as pg_stat_activity has it; without a state where this user may not see it."""
+
+    pid: int
+    name: str
+    host: str
+    state: str | None
+    seconds: float  # in this state
+    statement: str
+
+    def __str__(self) -> str:
+        return f"{self.pid} ({self.name or 'no application_name'}, {self.host})"
+
+
+class Waiting(NamedTuple):
+    """A session that waits for a lock, and since when."""
+
+    session: SessionAbout
+    seconds: float
+
+
+class Blocker(NamedTuple):
+    """Who holds others up; no session, if it is a prepared transaction."""
+
+    session: SessionAbout | None
+    waiting: list[Waiting]
+
+
+def blockers(session: Session) -> list[Blocker]:
+    """Sessions that others wait for, but wait for nobody themselves."""
+    waits: dict[int, float] = {}
+    held_up: defaultdict[int, set[int]] = defaultdict(set)
+    for pid, seconds, blocker in session.rows("blocked_sessions"):
+        if seconds >= WAITED:
+            waits[pid] = seconds
+            held_up[blocker].add(pid)
+    first = [pid for pid in held_up if pid not in waits] or list(held_up)
+    known = _sessions(session, {*held_up, *waits})
+    found = []
+    for pid in sorted(first):
+        behind = _behind(pid, held_up)
+        waiting = [Waiting(known[other], waits[other]) for other in behind if other in known]
+        if pid == PREPARED or pid in known:  # else it has ended meanwhile
+            found.append(Blocker(known.get(pid), sorted(waiting, key=lambda one: one.seconds, reverse=True)))
+    return found
+
+
+def idle_transactions(session: Session) -> list[SessionAbout]:
+    """Sessions that have our tables locked and say nothing."""
+    pids = {row[0] for row in session.rows("idle_transactions", seconds=IDLE)}
+    return sorted(_sessions(session, pids).values())
+
+
+def _behind(pid: int, held_up: dict[int, set[int]]) -> set[int]:
+    """Everybody who waits for this one, also by way of others."""
+    found: set[int] = set()
+    ahead = [pid]
+    while ahead:
+        new = held_up.get(ahead.pop(), set()) - found
+        found |= new
+        ahead += new
+    return found - {pid}
+
+
+def _sessions(session: Session, pids: set[int]) -> dict[int, SessionAbout]:
+    rows: list[Row] = session.rows("sessions", pids=sorted(pids)) if pids else []
+    return {row[0]: SessionAbout(row[0], row[1], row[2], row[3], row[4] or 0.0, shown(row[5] or "")) for row in rows}
+
+
+def shown(statement: str) -> str:
+    """The beginning of a statement, without values: up to its first quote, and without numbers."""
+    text = " ".join(statement.split())
+    plain = re.split(r"'|\$[a-zA-Z_]?\w*\$", text, maxsplit=1)[0]
+    cut = len(plain) > SHOWN or plain != text
+    plain = re.sub(r"(?<![\w$])\d[\d.]*", "?", plain)
+    return plain[:SHOWN].rstrip() + (" …" if cut else "")
