@@ -22,6 +22,9 @@ def process_start(pid: int) -> str:
         return ""
 
 
+STOPPED = frozenset("Tt")  # states of a process that does not go on by itself
+
+
 def process_state(pid: int) -> str:
     """The kernel's letter for what a process does (T: stopped, t: held by a debugger); empty if it does not tell."""
     try:

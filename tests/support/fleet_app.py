@@ -103,6 +103,18 @@ def quiet(lock: Path) -> Callable[[], object]:
 
 
 @bell.job
+def stops_in_a_write(ctx: Context, file: str) -> dict[str, int]:
+    """The first time, the whole process is stopped while it has the turn at writing to a SQLite file."""
+    token = recorder.started(ctx.run)
+    if ctx.run.attempt == 1:
+        let_go = quiet(Path(file + "-lock"))
+        os.kill(os.getpid(), signal.SIGSTOP)
+        time.sleep(0.5)  # another thread may be the first to hear of it
+        let_go()
+    return token
+
+
+@bell.job
 def tells(ctx: Context, user: int) -> dict[str, int]:
     token = recorder.started(ctx.run)
     bell.notify(user, {"hello": user})

@@ -11,7 +11,7 @@ from typing import Any
 from workbell.doctor.finding import Finding
 from workbell.doctor.spans import span
 from workbell.errors import StoreUnavailable
-from workbell.machine import process_state, process_title
+from workbell.machine import STOPPED, process_state, process_title
 from workbell.stores.port import Store
 from workbell.stores.postgres import sessions
 from workbell.stores.postgres.sessions import Blocker, SessionAbout
@@ -23,7 +23,6 @@ from workbell.stores.sqlite.store import SqliteStore
 MOST = 20  # of one kind are told one by one
 LONG = 1.0  # seconds that a running process may have SQLite's write lock
 PACE = 0.05  # seconds between two looks at who has it
-STOPPED = "Tt"  # the kernel's letters for a process that does not go on by itself
 
 
 def check_locks(store: Store, _numbers: dict[str, Any]) -> Iterator[Finding]:
@@ -88,8 +87,9 @@ def _sqlite(path: Path) -> Iterator[Finding]:
         yield from _somebody(path)
         return
     for pid in _stuck(path):
-        if process_state(pid) in STOPPED:
-            says = f"{_process(pid)} has the write lock of {path.name} and is stopped (state T): nobody can write"
+        state = process_state(pid)
+        if state in STOPPED:
+            says = f"{_process(pid)} has the write lock of {path.name} and is stopped (state {state}): nobody can write"
             yield Finding("risk", "write lock", says, f"let it go on (kill -CONT {pid}) or end it (kill -KILL {pid}).")
         else:
             says = f"{_process(pid)} has had the write lock of {path.name} for over {LONG:g} s: nobody else can write"

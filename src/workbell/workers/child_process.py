@@ -58,6 +58,9 @@ class Child:
         self.cut = False  # killed, because it did not
         self.unreachable = False  # it has said that it cannot go on, for lack of a store
         self.ended_well = False  # it has said goodbye: nothing is left in its hands
+        self.stopped_at: float | None = None  # since when the system says that it is stopped, as far as we saw
+        self.stop_told = False  # in the log
+        self.hindered = False  # killed, because it was stopped with the write lock of a SQLite file
         self.overdue: list[str] = []  # runs that outlasted their time, for which it was killed
         self.booked = 0
         self.memory = 0

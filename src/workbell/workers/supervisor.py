@@ -14,7 +14,9 @@ from multiprocessing.connection import wait
 
 from workbell.engine.isolated.process import how_it_ended
 from workbell.errors import StoreUnavailable, WorkbellError
+from workbell.machine import STOPPED, process_state
 from workbell.notices.message import Broadcast, SendToUser
+from workbell.stores.sqlite.lock_holders import database_file, lock_holders
 from workbell.workers.backoff import next_failures, wait_after
 from workbell.workers.child import FORCED
 from workbell.workers.child_process import Child, make_context
@@ -38,6 +40,10 @@ log = logging.getLogger("workbell.workers")
 
 LOOK = 0.5  # seconds between two looks at what the children are doing
 HUNG = 5.0  # seconds that a handler may outlast its time, before its worker is killed
+STOPPED_FOR = 2.0  # seconds that a child may be stopped (SIGSTOP) before that is logged
+# Seconds that a stopped child may have the write lock of a SQLite file, before it is killed. All other writes wait
+# meanwhile, and fail after 10 s.
+HINDERS = 4.0
 KEEPER_ENDS = 3.0
 AT_ONCE = 100  # messages of one child
 REMEMBER = 30.0  # seconds for which a new keeper is told what the one before was told
@@ -220,6 +226,9 @@ class Supervisor:
                         self._tell_keeper()
             elif child.kind is Kind.WORKER and not self._stopping and self._is_worn(child):
                 self._replace(place)
+        if boards:
+            for child in [*self._present(), *self._keepers()]:
+                self._look_if_stopped(child, now)
         for child in self._present():
             if boards:
                 self._kill_if_hung(child, now)
@@ -235,6 +244,34 @@ class Supervisor:
             child.overdue = overdue
             log.error("%s: run %s outlasted its time and does not stop; it is killed", child.task.name, overdue[0])
             child.kill()
+
+    def _look_if_stopped(self, child: Child, now: float) -> None:
+        """Log that a child is stopped; kill it only where it keeps everybody from writing. Else it may go on later."""
+        state = process_state(child.pid)
+        if state not in STOPPED:
+            if child.stop_told:
+                log.info("%s (process %d) goes on", child.task.name, child.pid)
+            child.stopped_at, child.stop_told = None, False
+            return
+        if child.stopped_at is None:
+            child.stopped_at = now
+        if now - child.stopped_at >= STOPPED_FOR and not child.stop_told:
+            child.stop_told = True
+            what = "nobody can write to the store's file" if self._hinders(child) else "its runs go to others"
+            stopped = "%s (process %d) is stopped (state %s), and %s; let it go on: kill -CONT %d"
+            log.error(stopped, child.task.name, child.pid, state, what, child.pid)
+        # One that a debugger holds (state t) is being looked at.
+        if now - child.stopped_at >= HINDERS and state == "T" and not child.hindered and self._hinders(child):
+            child.hindered = True
+            killed = "%s (process %d) was stopped inside a write, which keeps all others from writing; it is killed"
+            log.error(killed, child.task.name, child.pid)
+            child.kill()
+
+    def _hinders(self, child: Child) -> bool:
+        """Whether it has the write lock of a SQLite file; the server of PostgreSQL ends such transactions itself."""
+        store = None if self._keeper is None else self._keeper.task.store
+        database = None if store is None else database_file(store.url)
+        return database is not None and any(holder.pid == child.pid for holder in lock_holders(database))
 
     def _is_worn(self, child: Child) -> bool:
         plan = self._plan
@@ -279,7 +316,7 @@ class Supervisor:
 
     def _judge(self, child: Child, code: int) -> Bury:
         verdict = Verdict.BLAMED
-        if child.overdue or child.unreachable:
+        if child.overdue or child.unreachable or child.hindered:
             verdict = Verdict.INNOCENT
         elif child.cut or code == FORCED:
             verdict = Verdict.HANDED_BACK
