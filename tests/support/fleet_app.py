@@ -102,6 +102,13 @@ def quiet(lock: Path) -> Callable[[], object]:
         time.sleep(0.001)
 
 
+@bell.job(concurrency=2)
+def limited(ctx: Context) -> dict[str, int]:
+    token = recorder.started(ctx.run)
+    time.sleep(0.002)
+    return token
+
+
 @bell.job
 def stops_in_a_write(ctx: Context, file: str) -> dict[str, int]:
     """The first time, the whole process is stopped while it has the turn at writing to a SQLite file."""
