@@ -217,6 +217,19 @@ class TestLimits:
         assert len(found) == 1
 
 
+def test_pruning_waits_for_nobody(store: Store, holder: psycopg.Connection[Any]) -> None:
+    """A key whose time is over is locked by a caller who is about to take it: the rest is removed all the same."""
+    add(store, *[request(key=key, key_for=60) for key in "ab"])
+    holder.execute("SELECT 1 FROM workbell_keys WHERE key LIKE '%a' FOR UPDATE")
+    began = time.monotonic()
+    store.delete_finished(after(3600), 100)
+    assert time.monotonic() - began < 2
+    assert [key[1][-1] for batch in store.export() for key in batch.keys] == ["a"]
+    holder.rollback()
+    store.delete_finished(after(3600), 100)
+    assert [key for batch in store.export() for key in batch.keys] == []
+
+
 def claim_under(
     store: Store, limits: Mapping[int, Sequence[Limit]], most: int = 100, only: str | None = None
 ) -> list[Run]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from workbell.engine.look import Look
+from workbell.engine.passed_over import PassedOver
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.fan_out import delivery_lane, fan_out
 from workbell.events.subscriptions import Subscriber, Subscriptions
@@ -26,7 +27,6 @@ log = logging.getLogger("workbell.events")
 
 BATCH = 500
 MOST_RUNS = 2000  # in one transaction, more than one event's: others want to write as well
-MOST_PASSED = 4 * BATCH  # events that are passed over in one round, to see what lies beyond
 GAP = 0.02  # seconds from a hint to a look: an event should not wait long, and not every hint is about one
 
 
@@ -45,10 +45,8 @@ class MatchEvents:
         self._announce = announce
         self._look = Look(poll, GAP)
         self.hint = self._look.hint  # an event may have been emitted
-        self._beaten = False  # at the last look, by another scheduler
-        self._refused = False  # at the last look, by the store
         self._told: set[str] = set()  # events that were refused, and of which that was said
-        self._passed: set[str] = set()  # events of a full batch that were not to be had: the next look goes beyond
+        self._passed: PassedOver[str] = PassedOver(timedelta(seconds=GAP))  # events that were not to be had
 
     def step(self, now: datetime) -> float:
         """Fan out what waits; the answer is how long until the next look."""
@@ -58,17 +56,17 @@ class MatchEvents:
         if self.fan_out_waiting(now):
             self._look.again()
             return 0
-        wait = GAP if self._beaten else self._look.poll.total_seconds()
-        self._look.again(now + timedelta(seconds=wait))
-        return wait
+        at, held_until = now + self._look.poll, self._passed.until(now)
+        at = at if held_until is None else min(at, held_until)
+        self._look.again(at)
+        return (at - now).total_seconds()
 
     def fan_out_waiting(self, now: datetime) -> bool:
         """A batch of what waits; whether any of it was ours to fan out, or more may lie beyond it."""
-        found = self._store.waiting_events(BATCH + len(self._passed))
-        waiting = [event for event in found if event.id not in self._passed][:BATCH]
+        passed = set(self._passed.at(now))
+        found = self._store.waiting_events(BATCH + len(passed))
+        waiting = [event for event in found if event.id not in passed][:BATCH]
         if not waiting:
-            self._beaten = self._beaten and bool(self._passed)
-            self._passed = set()
             return False
         subscriptions = self._subscriptions.current()  # after the events: see there
         lanes: dict[str, Lane] = {}
@@ -79,7 +77,6 @@ class MatchEvents:
             return lanes[subscriber.id]
 
         taken: set[str] = set()
-        self._refused = False
         for part in _in_parts(fan_out(event, subscriptions.match(event), now, lane_of) for event in waiting):
             mine = self._write(part, now)
             taken |= mine
@@ -87,18 +84,11 @@ class MatchEvents:
             self._warn(written)
             if any(one.runs for one in written):
                 self._announce()
-        # Another scheduler has them in hand: looking again at once would only cost. It may be stuck with them.
-        self._beaten = not taken and not self._refused
-        self._pass_over([event.id for event in waiting if event.id not in taken], len(waiting))
-        return bool(taken or self._passed)
-
-    def _pass_over(self, left: Sequence[str], looked_at: int) -> None:
-        """After a full batch more may lie beyond. Once something of that was ours, we begin at the start again."""
-        beyond, ours = bool(self._passed), len(left) < looked_at
-        if looked_at < BATCH or len(self._passed) >= MOST_PASSED or (beyond and ours):
-            self._passed = set()
-        else:
-            self._passed |= set(left)
+        # Another scheduler has the rest in hand, and may be stuck with it; or the store refused it, and would again.
+        left = [event.id for event in waiting if event.id not in taken]
+        self._passed.add([event_id for event_id in left if event_id not in self._told], now)
+        self._passed.add([event_id for event_id in left if event_id in self._told], now, longest=True)
+        return bool(taken) or len(waiting) == BATCH
 
     def _write(self, part: Sequence[FannedOut], now: datetime) -> set[str]:
         try:
@@ -106,7 +96,6 @@ class MatchEvents:
         except StoreUnavailable:
             raise
         except StoreError:
-            self._refused = True
             level = logging.DEBUG if {one.event_id for one in part} <= self._told else logging.WARNING
             log.log(level, "what follows from %d events was refused; it is written one by one", len(part))
         taken: set[str] = set()

@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
-SHORTEST = timedelta(seconds=0.05)  # the first pause; each one after it is twice as long
+SHORTEST = timedelta(seconds=0.05)  # the first pause, where nothing else is said; each one after it is twice as long
 LONGEST = timedelta(seconds=1)  # a lock may end at any moment
 
 
@@ -26,14 +26,16 @@ class Pause(NamedTuple):
 class PassedOver(Generic[Key]):
     """Keys of rows, each until its pause is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, shortest: timedelta = SHORTEST) -> None:
+        self._shortest = shortest
         self._pauses: dict[Key, Pause] = {}
 
-    def add(self, keys: Iterable[Key], now: datetime) -> None:
-        """These could not be had."""
+    def add(self, keys: Iterable[Key], now: datetime, *, longest: bool = False) -> None:
+        """These could not be had; `longest`: and trying again soon is of no use."""
         for key in keys:
             before = self._pauses.get(key)
-            length = SHORTEST if before is None else min(before.length * 2, LONGEST)
+            length = self._shortest if before is None else min(before.length * 2, LONGEST)
+            length = LONGEST if longest else length
             self._pauses[key] = Pause(length, now + length)
 
     def at(self, now: datetime) -> list[Key]:

@@ -182,9 +182,15 @@ DELETE FROM workbell_limits WHERE id = ANY(ARRAY(SELECT id FROM workbell_limits
 -- find_lanes: lanes by id
 SELECT id, tenant, queue, job, target, key FROM workbell_lanes WHERE id = ANY(CAST(:ids AS bigint[]))
 
+-- drop_keys: keys whose time is over; one that somebody is about to take is left to him
+DELETE FROM workbell_keys WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_keys WHERE until <= :now
+    FOR UPDATE SKIP LOCKED)) AND until <= :now RETURNING key
+
 -- delete_lanes: lanes with a key that nobody asked for lately, and that have no runs
--- The age is looked at again in a row that somebody else has just written.
-DELETE FROM workbell_lanes l WHERE l.id = ANY(CAST(:ids AS bigint[])) AND l.created_at <= :before
+-- The age is looked at again in a row that somebody else has just written. One that is being written is left alone.
+DELETE FROM workbell_lanes l WHERE l.id = ANY(ARRAY(SELECT id FROM workbell_lanes
+    WHERE id = ANY(CAST(:ids AS bigint[])) AND created_at <= :before ORDER BY id FOR UPDATE SKIP LOCKED))
+AND l.created_at <= :before
 AND NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.lane = l.id AND r.status = 'queued')
 AND NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.lane = l.id AND r.status = 'running')
 AND NOT EXISTS (SELECT 1 FROM workbell_history h WHERE h.lane = l.id)
