@@ -84,6 +84,12 @@ def everybody(site: Fleet, fleets: list[Supervisor]) -> list[int]:
     ]
 
 
+def title(pid: int) -> str:
+    with suppress(OSError):
+        return f"process {pid} ({Path(f'/proc/{pid}/comm').read_text().strip()})"
+    return f"process {pid}"
+
+
 def freeze_one(site: Fleet, fleets: list[Supervisor], chance: random.Random) -> int:
     while True:
         victim = chance.choice(everybody(site, fleets))
@@ -105,11 +111,15 @@ def await_progress(bell: Workbell, site: Fleet, what: str) -> float:
         ticks = bell.schedules.ticks(EVERY_SECOND, limit=3)
         return left if any(tick.due > moment for tick in ticks) else [*left, "tick"]
 
+    last: list[str] = []
     while left := missing():
-        passed = time.monotonic() - began
+        passed, last = time.monotonic() - began, left
         assert passed < WITHIN, f"{what}: the others did not go on within {WITHIN:g} s: {left}"
         time.sleep(0.05)
-    return time.monotonic() - began
+    seconds = time.monotonic() - began
+    if seconds > WITHIN / 2:
+        print(f"{what}: the others went on after {seconds:.1f} s; the last to come: {', '.join(last)}")
+    return seconds
 
 
 @pytest.mark.timeout(3600 if SOAK else 110)
@@ -134,7 +144,8 @@ def test_the_others_go_on(tmp_path: Path, sql_store_url: str, record_property: C
             for number in range(ROUNDS):
                 victim = freeze_one(site, fleets, chance)
                 try:
-                    slowest = max(slowest, await_progress(bell, site, f"round {number} (process {victim} is stopped)"))
+                    seconds = await_progress(bell, site, f"round {number}: {title(victim)} is stopped")
+                    slowest = max(slowest, seconds)
                 finally:
                     with suppress(ProcessLookupError):  # it may have been in the way, and was ended
                         os.kill(victim, signal.SIGCONT)
