@@ -294,7 +294,7 @@ def translation(path: Path, error: sqlite3.Error) -> StoreError:
     if "locked" in text or "busy" in text:
         return StoreUnavailable(
             f"{path.name}: another connection held the write lock for over {DEADLINE:g} s; "
-            "end its transaction, then repeat the call."
+            "end its transaction (`workbell doctor` names the process), then repeat the call."
         )
     if "no such table" in text or "no such column" in text:
         return StoreError(f"{path.name}: {text}; run `workbell migrate`.")
