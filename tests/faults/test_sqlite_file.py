@@ -200,7 +200,7 @@ class TestLocks:
             bell.store.check()
             caller = sqlite3.connect(path, isolation_level=None)
             caller.execute("BEGIN IMMEDIATE")
-            with pytest.raises(StoreUnavailable, match="end its transaction, then repeat the call"):
+            with pytest.raises(StoreUnavailable, match="`workbell doctor` names the process"):
                 work.enqueue()
             caller.execute("ROLLBACK")
             caller.close()
