@@ -41,6 +41,20 @@ def process_title(pid: int) -> str:
         return ""
 
 
+def is_gone(name: str) -> bool:
+    """Whether the process of this name (see `process_name`) was on this machine and has ended.
+
+    Containers may share a name of the machine and not see each other's processes: then this is wrong, so more than this
+    is needed to act upon it.
+    """
+    host, _, rest = name.partition("/")
+    pid, _, rest = rest.partition("/")
+    started = rest.partition("/")[0]
+    if host != socket.gethostname() or not pid.isdecimal() or not started.isdecimal():
+        return False
+    return process_start(int(pid)) != started
+
+
 def is_running(pid: int) -> bool:
     """Whether a process lives and is not stopped; where the system does not tell, whether it lives."""
     try:

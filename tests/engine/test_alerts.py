@@ -104,8 +104,7 @@ class TestEnds:
     def test_an_end_that_is_not_written_tells_nothing(self, bench: Bench) -> None:
         bench.bell.enqueue("watched")
         (work,) = bench.claim()
-        bench.clock.advance(31)
-        bench.recover.step(bench.clock.now())
+        bench.lapse()
         bench.finish.put(work, ERROR)
         bench.finish.step(bench.clock.now())
         assert (told(bench.store), len(bench.dropped)) == ([], 1)
@@ -120,9 +119,8 @@ class TestEnds:
             bench.consume.held.clear()
             for work in bench.claim():
                 bench.store.mark_alone(work.held)
-            bench.clock.advance(31)
-            for _ in range(2):
-                other.recover.step(bench.clock.now())
+            other.lapse()
+            other.recover.step(bench.clock.now())
             if bench.bell.get(run.id).status is Status.FAILED:
                 break
         assert bench.bell.get(run.id).reason == "crashed"

@@ -268,7 +268,7 @@ class TestLease:
     async def test_overdue_and_taken_over(self, app: Application, kind: str) -> None:
         """The process was stopped for a while, and nobody has told it yet."""
         work, context, run = self.begin(app, kind)
-        work.lease_until = app.bell.store.clock.now()
+        work.valid_until = app.bell.store.clock.monotonic()
         assert app.bell.store.apply([state.release(run, app.bell.store.clock.now())])
         assert await self.call(work, context) == HANDED_BACK
         assert app.rows == []
@@ -276,7 +276,7 @@ class TestLease:
     @pytest.mark.parametrize("kind", ["plain", "async"])
     async def test_overdue_and_still_ours(self, app: Application, kind: str) -> None:
         work, context, _ = self.begin(app, kind)
-        work.lease_until = app.bell.store.clock.now()
+        work.valid_until = app.bell.store.clock.monotonic()
         assert await self.call(work, context) == Returned('"done"')
         assert app.rows == [1]
 

@@ -8,7 +8,6 @@ import signal
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from pathlib import Path
 from queue import SimpleQueue
 from types import ModuleType
@@ -177,9 +176,9 @@ def test_surroundings_are_the_workers_at_this_moment(
 
 
 def test_an_async_handler_has_a_moment_to_end_by_itself(stage: Stage) -> None:
-    work, now = stage.work("is_async"), stage.slots.clock.now()
+    work, moment = stage.work("is_async"), stage.slots.clock.monotonic()
     for seconds, is_over in ((4.9, False), (5.5, False), (6.1, True)):
-        work.started_at = now - timedelta(seconds=seconds)
+        work.begun = moment - seconds
         stage.slots.expire(work)
         assert work.timed_out is is_over
 

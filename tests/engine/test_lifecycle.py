@@ -270,7 +270,7 @@ class TestLostWorkers:
         for _ in range(2):
             missing.step(bench.clock.now())
             assert [event.data["worker"] for event in stored(bench.store)] == ["idle/1/1/a"]
-        bench.recover.step(bench.clock.now())
+        bench.lapse()
         for _ in range(2):
             missing.step(bench.clock.now())
         found = [(event.data["worker"], event.data.get("runs")) for event in stored(bench.store)]

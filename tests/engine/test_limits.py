@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.support.waiting import until
@@ -149,7 +148,7 @@ def test_only_what_is_paused_or_has_waited_too_long_is_handed_back() -> None:
 
     def work(job: Any, queue: str, waited: float) -> Work:
         run = bell.request(job, {}, queue=queue).new.run
-        return Work(msgspec.structs.replace(run, started_at=now - timedelta(seconds=waited)), job)
+        return Work(run, job, claimed=store.clock.monotonic() - waited)
 
     works = [work(plain, "a", 0.5), work(plain, "b", 0), work(limited, "a", 0.5), work(limited, "a", 1.5)]
     works.append(work(plain, "a", 1.5))

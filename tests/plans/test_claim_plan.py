@@ -15,6 +15,7 @@ import pytest
 from tests.support.plans import explain
 from tests.support.postgres import PostgresServer
 from workbell.model import state
+from workbell.model.clock import EPOCH
 from workbell.model.run import Lane, Run
 from workbell.stores.port import Pick
 from workbell.stores.postgres.arrays import array_text
@@ -123,8 +124,13 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
                 "tokens": tokens,
                 "statuses": ["running"] * len(runs),
                 "lease_until": until,
-                "now": after(9),
+                "taken": EPOCH,
             }
+        case "take_over":
+            seen = {"ids": [run.id for run in runs], "tokens": [run.token for run in runs]}
+            return seen | {"ends": [until] * len(runs), "taken": EPOCH, "status": "running", "limit": 500}
+        case "leases":
+            return {"before": now, "beyond": until}
         case "dispatch":
             return {"now": now, "limit": 500, "from_status": "scheduled", "to_status": "queued"}
         case "survey":
@@ -143,7 +149,7 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
             return {"lane": LANES[0].id, "rank": 0, "scheduled_for": last, "id": runs[0].id}
         case "delete_finished":
             return {"now": now, "limit": 1000}
-        case "lapsed_leases" | "lapsed_waits":
+        case "lapsed_leases" | "lapsed_waits" | "expired":
             return {"now": now, "limit": 500}
         case "held_by":
             return {"worker": "worker"}
@@ -155,7 +161,8 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
 
 HOT = (
     "claim finish move add_attempts renew dispatch survey next_due find_live find_finished free_keys take_key "
-    "delete_finished lapsed_leases lapsed_waits held_by pending_of_tag pending_accepted cancel_pending ahead_of"
+    "delete_finished take_over leases expired lapsed_leases lapsed_waits held_by pending_of_tag pending_accepted "
+    "cancel_pending ahead_of"
 ).split()
 
 

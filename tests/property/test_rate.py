@@ -130,3 +130,17 @@ def test_anything_is_read_or_refused(text: object) -> None:
 
 def test_times_are_whole_microseconds() -> None:
     assert to_micros(START + MICROSECOND) - to_micros(START) == 1
+
+
+@given(rates, st.floats(60, 100_000))
+def test_a_clock_that_is_put_back_does_not_hold_up_starts(rate: Rate, back: float) -> None:
+    """Nothing stands still for longer than two spans, or a span and a minute; what is noted then is counted."""
+    starts = rate.with_starts((), START, rate.most)
+    now = START - timedelta(seconds=back)
+    wait = rate.free_at(starts, now) - now
+    assert wait <= rate.span + max(rate.span, timedelta(seconds=60)) + timedelta(seconds=rate.seconds / STEPS)
+    if back > max(rate.seconds, 60) * 1.01:
+        assert rate.allowed(starts, now) == rate.most
+        starts = rate.with_starts(starts, now, rate.most)
+        assert rate.allowed(starts, now) == 0
+        assert rate.free_at(starts, now) > now

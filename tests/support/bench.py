@@ -58,7 +58,7 @@ class Bench:
             unbooked=lambda: self.finish.size,
         )
         self.dispatch = Dispatch(self.store, self._announce, 1)
-        self.recover = Recover(self.store, self.booking, self._announce, 5)
+        self.recover = Recover(self.store, self.booking, self._announce, 5, lease=LEASE)
         self.renew = Renew(self.store, LEASE, lambda: list(self.consume.held.values()), self.stopped.append)
         self.prune = Prune(self.store, 60)
 
@@ -119,8 +119,10 @@ class Bench:
         return [(attempt.number, attempt.status.value) for attempt in self.bell.attempts(run.id)]
 
     def lapse(self) -> None:
-        """All leases end, and the sweep finds them."""
-        self.clock.advance(LEASE.total_seconds() + 1)
+        """Nobody renews; a sweep sees that, and one after all leases have ended takes them."""
+        self.clock.advance(3)
+        self.recover.step(self.clock.now())
+        self.clock.advance(LEASE.total_seconds() - 2)
         self.recover.step(self.clock.now())
 
 

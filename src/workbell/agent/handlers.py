@@ -44,8 +44,8 @@ class Handlers:
 
     def start(self, hand: Hand, job: JobFunction[Any, Any]) -> Future[Outcome]:
         """Call the handler of a run; the answer comes when it is really over."""
-        work = hand.work = Work(hand.run, job)
-        work.started_at, work.lease_until = hand.run.started_at, None
+        work = hand.work = Work(hand.run, job, valid_until=None)
+        work.started_at = hand.run.started_at
         hand.mark()  # its end may have been asked for already
         context = AgentContext(hand, self._registry.resources) if job.signature.wants_context else None
         if not job.is_async:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from workbell.errors import InvalidOption
-from workbell.model.agent import LABEL
+from workbell.model.agent import HOLDER, LABEL
 from workbell.model.ids import is_id
 from workbell.model.job import name as check_name
 
@@ -49,4 +49,4 @@ def worker_name(agent_id: str, session: str | None) -> str:
 
 
 def prefix_of(agent_id: str) -> str:
-    return f"agent/{agent_id}/"
+    return f"{HOLDER}{agent_id}/"

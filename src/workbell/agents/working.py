@@ -23,7 +23,7 @@ from workbell.agents.standing import Standing, standing
 from workbell.client import Client
 from workbell.engine.outcome import Outcome, decide
 from workbell.errors import AgentNotFound, InvalidOption, LeaseLost, RunNotFound, StoreError
-from workbell.model.agent import Agent
+from workbell.model.agent import LONGEST_LEASE, Agent
 from workbell.model.clock import span
 from workbell.model.ids import is_id
 from workbell.model.payload import clean_text, encode
@@ -33,7 +33,7 @@ from workbell.stores.port import Held
 log = logging.getLogger("workbell.agents")
 
 LEASE = timedelta(seconds=30)
-SHORTEST, LONGEST = timedelta(seconds=5), timedelta(hours=1)
+SHORTEST, LONGEST = timedelta(seconds=5), LONGEST_LEASE
 CAPACITY = 100
 MOST_HELD = 1000
 MOST_JOBS = 1000

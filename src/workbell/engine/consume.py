@@ -52,6 +52,7 @@ class Consume:
         self._registry = registry
         self._clock = clock
         self._claimant = claimant
+        self._lease = claimant.lease.total_seconds()
         self._concurrency = concurrency
         self._poll = poll
         self._deliver = deliver
@@ -116,6 +117,7 @@ class Consume:
         want = self._concurrency + ahead - in_hand
         if want <= 0 or (ahead and want < ahead // 2):
             return None  # a worthwhile batch later is better than a trickle now; every booking wakes us
+        moment = self._clock.monotonic()  # before the claim: a lease is not longer than that
         try:
             runs = self._queue.claim(self._claimant, want, now, self._slots(in_hand, ahead))
         except Exception:  # whatever it was, the claim may have been written
@@ -134,7 +136,8 @@ class Consume:
             if job is None:  # its file was removed at this very moment: a stray, and given back as such
                 self._unsure = True
                 continue
-            work = Work(run, job, apart=run.suspect and self._apart)
+            apart = run.suspect and self._apart
+            work = Work(run, job, apart=apart, claimed=moment, valid_until=moment + self._lease)
             before = self.held.get(run.id)
             if before is not None:  # an earlier lease of ours, lost meanwhile
                 before.lost = True

@@ -119,7 +119,7 @@ class Engine:
             apart=apart,
             drained=self._register.is_drained,
         )
-        recover = Recover(store, self._booking, self._announce, settings.sweep, self._tell.lost)
+        recover = Recover(store, self._booking, self._announce, settings.sweep, self._tell.lost, settings.lease_span)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
         self._materialise = Materialise(
             store, client.registry, self._announce, settings.poll, self._tell.skipped, telling
@@ -136,7 +136,7 @@ class Engine:
         hold_back = HoldBack(store, self._works, self._hand_back, settings.poll, self._register.is_drained)
         self._hold_back_duty = Duty("hold-back", hold_back.step, clock)
         self._tell_duty = Duty("tell", self._tell.step, clock)
-        self._expire_duty = Duty("expire", Expire(self._works, self._hands.expire).step, clock)
+        self._expire_duty = Duty("expire", Expire(clock, self._works, self._hands.expire).step, clock)
         self._duties = [Duty("recover", recover.step, clock), Duty("tidy", self._tidy, clock), self._dispatch_duty]
         self._duties.append(self._tell_duty)
         tallies_duty = Duty("tallies", self.tallies.step, clock)

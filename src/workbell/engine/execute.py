@@ -90,7 +90,7 @@ def _kept(work: Work, context: Context | None, outcome: Outcome) -> Outcome:
     """
     if context is None or not uses_database(context) or isinstance(outcome, Raised):
         return outcome
-    if work.settled or work.lost or work.timed_out or not is_still_held(context, work.lease_until):
+    if work.settled or work.lost or work.timed_out or not is_still_held(context, work.valid_until):
         return stopped(work) or HANDED_BACK
     keep_database(context)
     return outcome

@@ -6,19 +6,22 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from workbell.engine.work import Work
+from workbell.model.clock import Clock
 
 PACE = 0.25
 
 
 class Expire:
-    def __init__(self, works: Callable[[], Iterable[Work]], expire: Callable[[Work], None]) -> None:
+    def __init__(self, clock: Clock, works: Callable[[], Iterable[Work]], expire: Callable[[Work], None]) -> None:
+        self._clock = clock
         self._works = works
         self._expire = expire
 
-    def step(self, now: datetime) -> float | None:
+    def step(self, _now: datetime) -> float | None:
+        moment = self._clock.monotonic()
         limited = [work for work in self._works() if not work.on_loop and work.timeout is not None]
         for work in limited:
-            timeout, started = work.timeout, work.started_at
-            if timeout is not None and started is not None and (now - started).total_seconds() >= timeout:
+            timeout, begun = work.timeout, work.begun
+            if timeout is not None and begun is not None and moment - begun >= timeout:
                 self._expire(work)
         return PACE if limited else None

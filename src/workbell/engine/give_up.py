@@ -20,7 +20,7 @@ class GiveUp:
         clock: Clock,
         lease: float,
         renewals: Callable[[], int],
-        waiting: Callable[[datetime], bool],
+        waiting: Callable[[], bool],
         give_up: Callable[[str], None],
     ) -> None:
         self._clock = clock
@@ -33,13 +33,13 @@ class GiveUp:
         self._silent = 0.0
         self._last = clock.monotonic()
 
-    def step(self, now: datetime) -> float:
+    def step(self, _now: datetime) -> float:
         moment, renewals = self._clock.monotonic(), self._renewals()
         # Time in which this very thread did not run is not counted: then the process was stopped, or a handler held
         # the interpreter, and the renewal had no chance either. It has one now.
         passed = min(moment - self._last, 2 * self._pace)
         self._last = moment
-        if renewals != self._seen or not self._waiting(now):
+        if renewals != self._seen or not self._waiting():
             self._silent = 0.0
         else:
             self._silent += passed

@@ -8,13 +8,13 @@ limited job take a place that it could use.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from workbell.engine.work import Work
 from workbell.model.run import Lane
 from workbell.stores.port import Store
 
-PATIENCE = timedelta(seconds=1)  # with a run that waits here; ahead is claimed what takes a tenth of that
+PATIENCE = 1.0  # seconds, with a run that waits here; ahead is claimed what takes a tenth of that
 
 
 class HoldBack:
@@ -32,27 +32,22 @@ class HoldBack:
         self._drained = drained
         self._pace = poll / 2  # a survey before a pause may be as old: together, no more than a poll
 
-    def step(self, now: datetime) -> float:
+    def step(self, _now: datetime) -> float:
         waiting = [work for work in self._works() if work.started_at is None and not work.settled]
         if waiting:
-            is_held = self._held(now)
+            is_held = self._held()
             if any(is_held(work) for work in waiting):
                 self._hand_back(is_held)
         return self._pace
 
-    def _held(self, now: datetime) -> Callable[[Work], bool]:
+    def _held(self) -> Callable[[Work], bool]:
         if self._drained():
             return lambda _work: True
-        is_paused = paused(self._store)
-        return lambda work: is_paused(work.run.lane) or _has_waited(work, now)
+        is_paused, moment = paused(self._store), self._store.clock.monotonic()
+        return lambda work: is_paused(work.run.lane) or moment - work.claimed > PATIENCE
 
 
 def paused(store: Store) -> Callable[[Lane], bool]:
     """Whether a lane is paused, as of now."""
     pauses = store.list_pauses()
     return lambda lane: any(pause.covers(lane) for pause in pauses)
-
-
-def _has_waited(work: Work, now: datetime) -> bool:
-    claimed_at = work.run.started_at
-    return claimed_at is not None and now - claimed_at > PATIENCE

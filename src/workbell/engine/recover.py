@@ -1,11 +1,16 @@
-"""Recover: runs whose lease ended go back to the queue; waiting runs that expired end as canceled."""
+"""Recover: runs whose lease ended go back to the queue; waiting runs that expired end as canceled.
+
+Which leases have ended is told by the lease watch. They are marked before anything is decided about their runs, so that
+no renewal crosses the decision. What somebody has locked is left for the next sweep, and holds up nothing else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from workbell.booking import Booking, no_notice
+from workbell.engine.lease_watch import LeaseWatch
 from workbell.model import state
 from workbell.model.run import Run, Status
 from workbell.model.state import Transition
@@ -22,20 +27,39 @@ class Recover:
         announce: Callable[[], None],
         sweep: float,
         lost: Callable[[Sequence[Pair]], None] = no_notice,
+        lease: timedelta | None = None,
     ) -> None:
+        """Without `lease` the clock alone decides: for one that nobody sets, and that everybody shares."""
         self._store = store
         self._booking = booking
         self._announce = announce
         self._lost = lost
         self._sweep = sweep
+        self._watch = None if lease is None else LeaseWatch(lease)
 
     def step(self, now: datetime) -> float:
-        lapsed = self._store.lapsed(now, BATCH)
+        lapsed = self._take_over(now) + self._store.expired(now, BATCH)
         written = self._booking.book([(run, self._decide(run, now)) for run in lapsed], lost=True)
         if written:
             self._announce()
             self._lost(written)
-        return 0 if len(lapsed) >= BATCH and written else self._sweep
+        return 0 if len(lapsed) >= BATCH and written else self._pause()
+
+    def _take_over(self, now: datetime) -> list[Run]:
+        if self._watch is None:
+            ended = self._store.leases(now)
+        else:
+            clock = self._store.clock
+            asked = clock.monotonic()
+            found = self._store.leases(*self._watch.bounds(now))
+            ended = self._watch.ended(found, now, asked, clock.monotonic())
+        return self._store.take_over(ended, BATCH) if ended else []
+
+    def _pause(self) -> float:
+        """Until the next sweep, or until a lease that is watched may have ended."""
+        moment = self._store.clock.monotonic()
+        next_at = None if self._watch is None else self._watch.next_at(moment)
+        return self._sweep if next_at is None else min(self._sweep, next_at - moment)
 
     def _decide(self, run: Run, now: datetime) -> Transition:
         keep = state.kept(run, self._booking.keep).other

@@ -14,6 +14,12 @@ from workbell.stores.port import Store
 log = logging.getLogger("workbell.engine")
 
 PACE = 1.0  # how soon a long run learns that its end was asked for
+PARTS = 5  # of a lease, after each of which it is renewed, if that is sooner
+
+
+def pace_of(lease: timedelta) -> float:
+    """Seconds between two renewals."""
+    return min(PACE, lease.total_seconds() / PARTS)
 
 
 class Renew:
@@ -31,20 +37,20 @@ class Renew:
         self._works = works
         self._stop_work = stop_work
         self._alone = alone  # nobody else keeps our leases: those that are over by our own clock are lost
-        self._pace = min(PACE, lease.total_seconds() / 5)
+        self._pace = pace_of(lease)
         self.renewals = 0
 
     def step(self, now: datetime) -> float:
         """Runs shorter than the pace are never asked about: they end before it matters."""
-        works = {work.run.id: work for work in self._due(now)}
+        moment = self._store.clock.monotonic()
+        works = {work.run.id: work for work in self._due()}
         if not works:
             return self._pace
-        until = now + self._lease
         try:
-            answer = self._store.renew([work.held for work in works.values()], now=now, lease_until=until)
+            answer = self._store.renew([work.held for work in works.values()], now=now, lease_until=now + self._lease)
         except StoreUnavailable:
             for work in works.values() if self._alone else ():
-                if work.lease_until is not None and work.lease_until <= now:
+                if work.valid_until is not None and work.valid_until <= moment:
                     self._lose(work)
             raise
         self.renewals += 1
@@ -56,19 +62,19 @@ class Renew:
             if renewed is None:
                 self._lose(work)
                 continue
-            work.lease_until = until
+            work.valid_until = moment + self._lease.total_seconds()
             if renewed.cancel_reason is not None and work.cancel_reason is None and not work.settled:
                 work.cancel_reason = renewed.cancel_reason
                 self._stop_work(work)
         return self._pace
 
-    def _due(self, now: datetime) -> Iterable[Work]:
-        young = now - timedelta(seconds=self._pace)
-        return (work for work in self._works() if self._claimed(work) <= young and not work.lost)
+    def _due(self) -> Iterable[Work]:
+        young = self._store.clock.monotonic() - self._pace
+        return (work for work in self._works() if work.claimed <= young and not work.lost)
 
-    def is_due(self, now: datetime) -> bool:
+    def is_due(self) -> bool:
         """Whether there are leases to renew."""
-        return any(True for _ in self._due(now))
+        return any(True for _ in self._due())
 
     def _lose(self, work: Work) -> None:
         """Somebody else may have the run by now. The handler is told; what it still returns is dropped."""
@@ -77,7 +83,3 @@ class Renew:
             text = "run %s: its lease was lost; its handler is asked to stop"
             log.warning(text, work.run.id, extra=run_facts(work.run))
             self._stop_work(work)
-
-    def _claimed(self, work: Work) -> datetime:
-        assert work.run.started_at is not None  # every claim sets it
-        return work.run.started_at

@@ -94,7 +94,7 @@ class AsyncSlots:
                 book_safely(self._done, work, HANDED_BACK)  # off our hands, unwritten
                 continue
             work.task = task
-            work.started_at = self._clock.now()
+            work.begin(self._clock)
             if self._board is not None:
                 self._board.begin(work)
             try:
@@ -174,7 +174,7 @@ class ThreadSlots:
                 continue
             with self._lock:
                 self._busy += 1
-                work.started_at = self._clock.now()
+                work.begin(self._clock)
                 if self._board is not None:
                     self._board.begin(work)
             try:

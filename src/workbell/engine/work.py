@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from workbell.handlers.job_function import JobFunction
+from workbell.model.clock import Clock
 from workbell.model.run import Run
 from workbell.stores.port import Held
 
@@ -15,10 +16,11 @@ class Work:
     """Mutable, and owned by the worker process; everything durable about it is in the store."""
 
     __slots__ = (
+        "begun",
         "cancel_reason",
+        "claimed",
         "isolated",
         "job",
-        "lease_until",
         "lost",
         "on_loop",
         "place",
@@ -29,16 +31,29 @@ class Work:
         "started_at",
         "task",
         "timed_out",
+        "valid_until",
     )
 
-    def __init__(self, run: Run, job: JobFunction[Any, Any], *, apart: bool = False) -> None:
+    def __init__(
+        self,
+        run: Run,
+        job: JobFunction[Any, Any],
+        *,
+        apart: bool = False,
+        claimed: float = 0.0,
+        valid_until: float | None = 0.0,
+    ) -> None:
         self.run = run
         self.job = job
         self.isolated = apart or job.isolation is not None  # executed in a process of its own
         self.on_loop = job.is_async and not self.isolated
+        self.claimed = claimed  # the moment of its claim, of monotonic time
         self.started_at: datetime | None = None  # when the handler was really called
+        self.begun: float | None = None  # the same as a moment of monotonic time: by which its timeout goes
         self.task: asyncio.Task[None] | None = None  # the slot that executes it, if its handler is async
-        self.lease_until = run.lease_until  # as last renewed
+        self.valid_until = (
+            valid_until  # the end of its lease as last renewed, of monotonic time; none: it is not ours to ask
+        )
         self.place: int | None = None  # on the board
         self.returned = False  # the handler's thread is done with it
         self.settled = False  # an outcome was taken; whatever comes later is too late
@@ -46,6 +61,10 @@ class Work:
         self.timed_out = False
         self.lost = False
         self.release = False
+
+    def begin(self, clock: Clock) -> None:
+        """Its handler is called now."""
+        self.started_at, self.begun = clock.now(), clock.monotonic()
 
     @property
     def held(self) -> Held:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from workbell.errors import EventNotFound, InvalidOption, LeaseLost
@@ -208,9 +207,9 @@ def uses_database(context: Context | None) -> bool:
     return context is not None and context._use is not None
 
 
-def is_still_held(context: Context, lease_until: datetime | None) -> bool:
-    """Whether the run is ours; the store is asked only if the lease, as we know it, is over."""
-    if lease_until is None or lease_until > context._client.store.clock.now():
+def is_still_held(context: Context, valid_until: float | None) -> bool:
+    """Whether the run is ours; the store is asked only if the lease, as we know it, is over by monotonic time."""
+    if valid_until is None or valid_until > context._client.store.clock.monotonic():
         return True
     found = context._client.store.find_runs([context.run.id]).get(context.run.id)
     return found is not None and found.status is Status.RUNNING and found.token == context.run.token

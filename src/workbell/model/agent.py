@@ -14,6 +14,8 @@ from workbell.model.job import TENANT
 
 LABEL = "label:"
 LOST_AFTER = timedelta(seconds=45)
+LONGEST_LEASE = timedelta(hours=1)
+HOLDER = "agent/"  # how the names begin under which agents hold leases
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +39,12 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
         return (self.name, *(f"{LABEL}{label}" for label in self.labels))
 
     def is_alive(self, now: datetime) -> bool:
-        return self.seen_at is not None and now - self.seen_at <= LOST_AFTER
+        return self.seen_at is not None and abs(now - self.seen_at) <= LOST_AFTER
+
+
+def is_agent(worker: str) -> bool:
+    """Whether this holder of a lease is an agent."""
+    return worker.startswith(HOLDER)
 
 
 def out_of_reach(agents: Sequence[Agent], target: str, job: str, now: datetime) -> str | None:

@@ -5,13 +5,23 @@ Wall time is for what is stored and shown; monotonic time is for how long someth
 
 from __future__ import annotations
 
+import logging
+import math
+import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from workbell.errors import InvalidOption
 
+log = logging.getLogger("workbell.clock")
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+QUICK = 0.05  # seconds that a measurement may take; a slower one is tried again
+SLOW = 0.5  # one that took longer than this cannot confirm anything
+TRIES = 3
+STEP = 0.5  # seconds: a correction of more than this is a step of the clock, and must be seen twice
 
 
 class Clock(Protocol):
@@ -22,14 +32,37 @@ class Clock(Protocol):
     def monotonic(self) -> float: ...
 
 
+class Measured(NamedTuple):
+    """An offset from our monotonic clock to the store's clock. It lies between two bounds: we know only when we asked
+    and when the answer came. A measurement through a stall has wide bounds, and so proves little."""
+
+    least: float
+    most: float
+
+    @property
+    def width(self) -> float:
+        return self.most - self.least
+
+    def nearest(self, offset: float) -> float:
+        """The offset within the bounds that is closest to this one."""
+        return min(max(offset, self.least), self.most)
+
+    def confirms(self, other: Measured) -> bool:
+        apart = max(self.least - other.most, other.least - self.most)
+        return self.width <= SLOW and apart <= STEP
+
+
 class SystemClock:
     """The store's time: this process's monotonic clock plus an offset measured at the store.
 
-    A step of the machine's wall clock therefore moves nothing until `set` is told a new time.
+    A step of the machine's wall clock moves nothing. The offset is corrected by `measure`, by no more than what the
+    measurement proves: one through a stall proves nothing.
     """
 
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()
+        self._measured = False
+        self._lock = threading.Lock()
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(time.monotonic() + self._offset, UTC)
@@ -37,11 +70,44 @@ class SystemClock:
     def monotonic(self) -> float:
         return time.monotonic()
 
-    def set(self, now: datetime) -> timedelta:
-        """Take over the time of the store; the answer is how far the clock was moved."""
-        moved = now - self.now()
-        self._offset = now.timestamp() - time.monotonic()
-        return moved
+    def measure(self, ask: Callable[[], datetime]) -> timedelta:
+        """Ask for the store's time and correct this clock; the answer is how far it was moved.
+
+        A step (more than half a second) is followed at once, if a second measurement confirms it: schedules go by the
+        wall clock, and leases do not depend on it. The first measurement of a process finds out how far this machine is
+        from the store, which is no step.
+        """
+        with self._lock:
+            found = self._best(ask)
+            first = not self._measured and found.width <= SLOW
+            offset = (found.least + found.most) / 2 if first else found.nearest(self._offset)
+            if self._measured and abs(offset - self._offset) > STEP:
+                again = self._best(ask)
+                if not again.confirms(found):
+                    log.warning(
+                        "the store's time was off by %+.1f s, once; it is looked at again", offset - self._offset
+                    )
+                    return timedelta(0)
+                offset = again.nearest(offset)
+                way = "ahead" if offset > self._offset else "back"
+                log.warning("the store's clock was put %s by %.1f s", way, abs(offset - self._offset))
+            moved = offset - self._offset
+            self._offset = offset
+            self._measured = self._measured or first
+            return timedelta(seconds=moved)
+
+    def _best(self, ask: Callable[[], datetime]) -> Measured:
+        """The quickest of a few tries."""
+        best = Measured(-math.inf, math.inf)
+        for _ in range(TRIES):
+            before = time.monotonic()
+            said = ask().timestamp()
+            after = time.monotonic()
+            if after - before <= best.width:
+                best = Measured(said - after, said - before)
+            if best.width <= QUICK:
+                break
+        return best
 
 
 class ManualClock:
@@ -62,6 +128,11 @@ class ManualClock:
         step = timedelta(seconds=seconds) + timedelta(**units)
         self._now += step
         self._monotonic += step.total_seconds()
+        return self._now
+
+    def put(self, seconds: float = 0, **units: float) -> datetime:
+        """Set the wall clock ahead, or back, while no time passes: `clock.put(hours=-1)`."""
+        self._now += timedelta(seconds=seconds) + timedelta(**units)
         return self._now
 
 

@@ -3,7 +3,9 @@
 Starts are remembered as pairs of a time (in microseconds since 1970) and a count. A start is allowed if fewer than the
 rate's count were made in the span before it. A remembered time may be later than the start's own, never earlier, so
 that every start stays counted for at least as long as it matters. Starts may be noted in another order than that of
-their times, by clocks that are apart, as long as they are apart by less than a tenth of the span.
+their times, by clocks that are apart, as long as they are apart by less than a tenth of the span. A start that lies
+further ahead than a span (or a minute, if that is longer) was noted before the clock was put back. It does not count:
+else nothing would start until the clock is there again.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MOST_STARTS = 1_000_000
 LONGEST = 86400  # seconds: starts are forgotten with their limit's row, which is kept for longer than this
 SLACK = 10  # such a part of the span a clock may be behind another
+APART = 60  # seconds: further ahead no clock is, unless another one was put back
 STEPS = 100  # of a span: times are not told apart more finely where there are many starts
 
 _TEXT = re.compile(r"([0-9]{1,9})/([0-9]{1,9})?([smhd])\Z", re.ASCII)
@@ -63,8 +66,7 @@ class Rate(NamedTuple):
 
     def used(self, starts: Starts, now: datetime) -> int:
         """How many starts count against one that is made now."""
-        since = to_micros(now) - self._length
-        return sum(count for at, count in starts if at > since)
+        return sum(count for _, count in self._counted(starts, to_micros(now)))
 
     def allowed(self, starts: Starts, now: datetime) -> int:
         """How many may be started now."""
@@ -73,7 +75,7 @@ class Rate(NamedTuple):
     def with_starts(self, starts: Starts, now: datetime, count: int) -> Starts:
         """The starts to be remembered, after so many more now. What matters to nobody any longer is left out."""
         moment = to_micros(now)
-        found = {at: number for at, number in starts if at > moment - self._length - self._length // SLACK}
+        found = dict(self._counted(starts, moment - self._length // SLACK))
         # Rounded up to the next step. Where there can be few starts, each keeps its own time.
         grain = max(self._length // STEPS, 1) if self.most > STEPS else 1
         at = -(-moment // grain) * grain
@@ -83,7 +85,7 @@ class Rate(NamedTuple):
     def free_at(self, starts: Starts, now: datetime) -> datetime:
         """The earliest time, from now on, at which a start is allowed."""
         since = to_micros(now) - self._length
-        counted = sorted((at, count) for at, count in starts if at > since)
+        counted = sorted(self._counted(starts, to_micros(now)))
         left = sum(count for _, count in counted)
         for at, count in counted:
             if left < self.most:
@@ -91,6 +93,11 @@ class Rate(NamedTuple):
             left -= count
             since = at
         return EPOCH + (since + self._length) * _MICROSECOND
+
+    def _counted(self, starts: Starts, moment: int) -> list[tuple[int, int]]:
+        """Those of the span before a moment; by clocks that are apart, also some that come after it."""
+        first, last = moment - self._length, moment + max(self._length, APART * 1_000_000)
+        return [(at, count) for at, count in starts if first < at <= last]
 
     @property
     def _length(self) -> int:

@@ -32,8 +32,11 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
     drain_seen_at: datetime | None = None  # when it said that it obeys: it begins nothing more
 
     def is_alive(self, now: datetime) -> bool:
-        """Whether it was seen lately; what it holds is decided by leases alone, never by this."""
-        return now - self.seen_at <= LOST_AFTER
+        """Whether it was seen lately; what it holds is decided by leases alone, never by this.
+
+        One that was seen in the future was seen before the clock was put back.
+        """
+        return abs(now - self.seen_at) <= LOST_AFTER
 
     def serves(self, queue: str, job: str) -> bool:
         return job in self.jobs and (self.queues is None or queue in self.queues or job in EVERYWHERE)

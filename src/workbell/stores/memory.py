@@ -15,7 +15,7 @@ import msgspec
 
 from workbell.errors import WrongConnection
 from workbell.model import state
-from workbell.model.clock import Clock, SystemClock
+from workbell.model.clock import EPOCH, Clock, SystemClock
 from workbell.model.job import Job
 from workbell.model.limit import Limit
 from workbell.model.log_line import LogLine
@@ -36,7 +36,19 @@ from workbell.stores.memory_schedules import MemorySchedules
 from workbell.stores.memory_search import MemorySearch
 from workbell.stores.memory_tallies import MemoryTallies
 from workbell.stores.memory_workers import MemoryWorkers
-from workbell.stores.port import Batch, Counts, Head, Held, NoPublisher, Pair, Pick, Publisher, Renewed, Watch
+from workbell.stores.port import (
+    Batch,
+    Counts,
+    Head,
+    Held,
+    Lease,
+    NoPublisher,
+    Pair,
+    Pick,
+    Publisher,
+    Renewed,
+    Watch,
+)
 from workbell.stores.statements import SAME_KEY, SAME_TAG, following, reject_duplicate
 
 replace = msgspec.structs.replace
@@ -200,9 +212,17 @@ class MemoryStore(
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
         with self._lock:
             found = [run for run in map(self._held, held) if run is not None]
-            good = [run for run in found if run.lease_until is not None and run.lease_until > now]
+            good = [run for run in found if run.lease_until != EPOCH]
             self._live |= {run.id: replace(run, lease_until=lease_until) for run in good}
             return [Renewed(run.id, run.token, run.reason if run.cancel_requested else None) for run in good]
+
+    def take_over(self, leases: Sequence[Lease], limit: int) -> list[Run]:
+        with self._lock:
+            found = [(self._held(Held(lease.run_id, lease.token)), lease) for lease in leases]
+            good = [run for run, lease in found if run is not None and run.lease_until == lease.until][:limit]
+            taken = {run.id: replace(run, lease_until=EPOCH) for run in good}
+            self._live |= taken
+            return list(taken.values())
 
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         with self._lock:
@@ -308,6 +328,16 @@ class MemoryStore(
         waits = [r for r in every if not r.attempt and r.expires_at is not None and r.expires_at <= now]
         return leases[:limit] + waits[:limit]
 
+    def leases(self, before: datetime, beyond: datetime | None = None) -> list[Lease]:
+        with self._lock:
+            every = [
+                Lease(run.id, run.token, run.lease_until, run.worker) for run in self._live.values() if run.lease_until
+            ]
+        return [one for one in every if one.until <= before or (beyond is not None and one.until > beyond)]
+
+    def expired(self, now: datetime, limit: int) -> list[Run]:
+        return [run for run in self.lapsed(now, limit) if run.lease_until is None]
+
     def next_due(self, after: datetime | None = None) -> datetime | None:
         with self._lock:
             times = [run.scheduled_for for run in self._live.values() if run.status is Status.SCHEDULED]
@@ -370,7 +400,7 @@ class MemoryStore(
 
     def measure_time(self) -> None:
         if isinstance(self.clock, SystemClock):
-            self.clock.set(datetime.now(UTC))
+            self.clock.measure(lambda: datetime.now(UTC))
 
     def describe(self) -> list[tuple[str, str, str]]:
         return [("risk", "memory", "runs are gone when this process ends; use sqlite:/// to keep them.")]

@@ -77,6 +77,15 @@ class NoPublisher:
         pass
 
 
+class Lease(NamedTuple):
+    """A lease as somebody else sees it: of which run, under which token, until when, and who holds it."""
+
+    run_id: str
+    token: int
+    until: datetime
+    worker: str | None = None
+
+
 class Renewed(NamedTuple):
     """A lease that is still good; and if the run's end was asked for meanwhile, with which reason."""
 
@@ -204,7 +213,11 @@ class Store(ServiceStore, Protocol):
         """How much of these limits is taken, by their ids; it may be more in the next moment."""
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
-        """Extend leases that have not ended yet; those not in the answer are lost, and never come back."""
+        """Extend leases that nobody has taken, whatever the time; those not in the answer never come back."""
+
+    def take_over(self, leases: Sequence[Lease], limit: int) -> list[Run]:
+        """Mark leases as ended (`lease_until` is the epoch), each if it is still as it was seen; their runs, up to
+        `limit`. From then on they cannot be renewed, and somebody must move them. What is locked is left out."""
 
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         """Write transitions, each under its guard; the ids of the runs that really moved."""
@@ -251,7 +264,13 @@ class Store(ServiceStore, Protocol):
         """Running runs that this worker holds according to the store."""
 
     def lapsed(self, now: datetime, limit: int) -> list[Run]:
-        """Running runs whose lease has ended, and waiting ones that have expired."""
+        """Running runs whose lease has ended by this time, and waiting ones that have expired."""
+
+    def leases(self, before: datetime, beyond: datetime | None = None) -> list[Lease]:
+        """Leases that end until `before`, and those that end later than `beyond`."""
+
+    def expired(self, now: datetime, limit: int) -> list[Run]:
+        """Waiting runs that have expired, to be ended now; without those that are locked."""
 
     def next_due(self, after: datetime | None = None) -> datetime | None:
         """When the earliest scheduled run is due; of those that are due later than `after`, if that is given."""

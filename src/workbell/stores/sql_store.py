@@ -14,7 +14,7 @@ from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.state import MOVES, Keep, Move, Transition
 from workbell.stores import rows, sql_copy, sql_service_copy
 from workbell.stores.group_commit import GroupCommit
-from workbell.stores.port import Batch, Counts, Head, Held, NoPublisher, Pair, Pick, Publisher, Renewed
+from workbell.stores.port import Batch, Counts, Head, Held, Lease, NoPublisher, Pair, Pick, Publisher, Renewed
 from workbell.stores.session import Row, Session
 from workbell.stores.sql_access import SqlAccess
 from workbell.stores.sql_agents import SqlAgents
@@ -198,6 +198,12 @@ class SqlStore(
     @abstractmethod
     def _renew(self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime) -> list[Renewed]: ...
 
+    def take_over(self, leases: Sequence[Lease], limit: int) -> list[Run]:
+        return self._claimed(self._write_claim(lambda session: self._take_over(session, leases, limit)))
+
+    @abstractmethod
+    def _take_over(self, session: Session, leases: Sequence[Lease], limit: int) -> list[Row]: ...
+
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         if not transitions:
             return set()
@@ -313,6 +319,13 @@ class SqlStore(
     def lapsed(self, now: datetime, limit: int) -> list[Run]:
         leases = self.query("lapsed_leases", now=now, limit=limit)
         return leases + self.query("lapsed_waits", now=now, limit=limit)
+
+    def leases(self, before: datetime, beyond: datetime | None = None) -> list[Lease]:
+        found = self.read(lambda session: session.rows("leases", before=before, beyond=beyond))
+        return [Lease(*row) for row in found]
+
+    def expired(self, now: datetime, limit: int) -> list[Run]:
+        return self.query("expired", now=now, limit=limit)
 
     def next_due(self, after: datetime | None = None) -> datetime | None:
         if after is None:

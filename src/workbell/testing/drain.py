@@ -146,7 +146,7 @@ class _Drainer:
         if job is None:
             raise UnknownJob(f"There is no job {run.job!r} here; declare it with @bell.job.")
         work = Work(run, job)
-        work.started_at = self._store.clock.now()
+        work.begin(self._store.clock)
         self._store.add_events(self._telling.starts([run]))
         context = self._context(work)
         if job.is_async:

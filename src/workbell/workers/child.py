@@ -159,11 +159,11 @@ class _Child:
     def _beat(self, engine: Engine) -> None:
         clock = engine.clock
         while not self._ended.wait(BEAT):
-            now = clock.now()
+            moment = clock.monotonic()
             executing = [
-                Executing(work.run.id, work.run.job, (now - work.started_at).total_seconds())
+                Executing(work.run.id, work.run.job, moment - work.begun)
                 for work in engine.executing[:MOST_TOLD]
-                if work.started_at is not None
+                if work.begun is not None
             ]
             self._line.send(Heartbeat(engine.worker, executing, engine.booked, memory_in_use()))
 

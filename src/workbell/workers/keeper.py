@@ -15,6 +15,7 @@ from random import Random
 
 from workbell.app import open_store
 from workbell.booking import Booking
+from workbell.engine.renew import PARTS
 from workbell.engine.tallies import write_at_once
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.alerting import Alerting, stored_job
@@ -55,6 +56,7 @@ class Keeper:
         tally = partial(write_at_once, self._store)
         self._booking = Booking(lambda: self._store, self._telling, keep, tally)
         self._seen_at = 0.0
+        self._seen: dict[str, tuple[tuple[int, datetime | None], float]] = {}  # leases by run, and since when
         self._failing = False
 
     def run(self) -> None:
@@ -104,18 +106,27 @@ class Keeper:
             time.sleep(0.5)
 
     def _renew(self) -> None:
-        """Children renew their own leases; here only those are left that came too close to their end."""
+        """Children renew their own leases; here only those are left that they did not get to."""
         living = [child for child in self._children if is_running(child.pid)]
+        leases = self._silent([run for child in living for run in self._store.held_by(child.worker)])
         now = self._store.clock.now()
-        held: list[Run] = [run for child in living for run in self._store.held_by(child.worker)]
-        soon = now + self._lease * 2 / 3
-        leases = [Held(run.id, run.token) for run in held if run.lease_until is not None and run.lease_until < soon]
         if leases:
             self._store.renew(leases, now=now, lease_until=now + self._lease)
         if living and time.monotonic() - self._seen_at >= BEAT:
             self._store.see_workers([child.worker for child in living], now)
             self._store.measure_time()
             self._seen_at = time.monotonic()
+
+    def _silent(self, held: list[Run]) -> list[Held]:
+        """Leases that stayed as they are for longer than a child takes to renew them, whatever the clock says."""
+        moment, before = time.monotonic(), self._seen
+        self._seen = {}
+        for run in held:
+            lease, since = before.get(run.id, (None, moment))
+            as_now = (run.token, run.lease_until)
+            self._seen[run.id] = (as_now, since if lease == as_now else moment)
+        limit = self._lease.total_seconds() / PARTS
+        return [Held(run_id, lease[0]) for run_id, (lease, since) in self._seen.items() if moment - since >= limit]
 
     def _bury_due(self) -> None:
         moment = time.monotonic()

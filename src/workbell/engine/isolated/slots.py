@@ -124,11 +124,11 @@ class IsolatedSlots:
 
     def _is_over(self, work: Work) -> bool:
         """An async handler is first told by its own event loop, as in the worker itself, and may tidy up."""
-        timeout, started = work.timeout, work.started_at
-        if timeout is None or started is None:
+        timeout, begun = work.timeout, work.begun
+        if timeout is None or begun is None:
             return False
         allowed = timeout + TIDY_UP if work.job.is_async else timeout
-        return (self.clock.now() - started).total_seconds() >= allowed
+        return self.clock.monotonic() - begun >= allowed
 
     def stop_work(self, work: Work) -> None:
         """Kill the process of a work, from any thread; what it means stands in the work."""
@@ -213,7 +213,8 @@ class _Hand:
             while message is not None:
                 match message:
                     case Begun():
-                        begun, work.started_at = True, self._slots.clock.now()
+                        begun = True
+                        work.begin(self._slots.clock)
                     case SendToUser() | Broadcast():
                         self._slots.post(message)
                     case Ready():

@@ -14,7 +14,7 @@ import msgspec
 import psycopg
 
 from workbell.errors import StoreUnavailable
-from workbell.model.clock import SystemClock
+from workbell.model.clock import EPOCH, SystemClock
 from workbell.model.event import Event
 from workbell.model.payload_fields import Field
 from workbell.model.run import Added, Lane, NewRun, Run
@@ -23,7 +23,7 @@ from workbell.model.state import MOVES, Keep, Move
 from workbell.stores import migrate
 from workbell.stores.callers import Request, Spelled
 from workbell.stores.filters import AMONG_LANES, OF_LANES
-from workbell.stores.port import Held, Pick, Renewed, Watch
+from workbell.stores.port import Held, Lease, Pick, Renewed, Watch
 from workbell.stores.postgres import database, fields
 from workbell.stores.postgres.arrays import array_text
 from workbell.stores.postgres.callers import open_async_caller, open_caller
@@ -226,7 +226,12 @@ class PostgresStore(SqlStore):
     def _renew(self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime) -> list[Renewed]:
         values = {"ids": [lease.run_id for lease in held], "tokens": [lease.token for lease in held]}
         values |= {"statuses": [RUNNING] * len(held)}
-        return [Renewed(*row) for row in session.rows("renew", now=now, lease_until=lease_until, **values)]
+        return [Renewed(*row) for row in session.rows("renew", taken=EPOCH, lease_until=lease_until, **values)]
+
+    def _take_over(self, session: Session, leases: Sequence[Lease], limit: int) -> list[Row]:
+        values = {"ids": [lease.run_id for lease in leases], "tokens": [lease.token for lease in leases]}
+        values |= {"ends": [lease.until for lease in leases], "limit": limit}
+        return session.rows("take_over", taken=EPOCH, status=RUNNING, **values)
 
     # The caller's own transaction
 
@@ -279,10 +284,11 @@ class PostgresStore(SqlStore):
         self.read(lambda session: session.rows("end_stuck", seconds=database.DEADLINE))
 
     def measure_time(self) -> None:
-        before = self.clock.monotonic()
-        found: datetime = self.read(lambda session: session.rows("time"))[0][0]
-        half = (self.clock.monotonic() - before) / 2
-        self.clock.set(datetime.fromtimestamp(found.timestamp() + half, tz=self.clock.now().tzinfo))
+        def ask() -> datetime:
+            found: datetime = self.read(lambda session: session.rows("time"))[0][0]
+            return found
+
+        self.clock.measure(ask)
 
     def check(self) -> None:
         if not self._checked:

@@ -43,11 +43,28 @@ AND r.status = :from_status
 RETURNING {live}
 
 -- renew: extend leases that are still held
--- Only leases that have not ended: a sweep may be giving the others away at this moment.
+-- Also one whose time is over, as long as nobody has taken it: whose clock would decide? A sweep that takes a lease
+-- marks it first (see take_over), so that no renewal crosses it.
 UPDATE workbell_runs r SET lease_until = :lease_until
 FROM unnest(CAST(:ids AS uuid[]), CAST(:tokens AS integer[]), CAST(:statuses AS text[])) AS held(id, token, status)
-WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until > :now
+WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until <> :taken
 RETURNING r.id, r.token, CASE WHEN r.cancel_requested THEN r.reason END
+
+-- take_over: mark leases that were seen to have ended, so that they cannot be renewed any more
+-- Each only as it was seen. Rows that anybody has locked are left for the next sweep: a process that is frozen in its
+-- booking, or a caller's open transaction, holds up nothing but them. By ctid, as in claim.
+UPDATE workbell_runs r SET lease_until = :taken
+WHERE r.ctid = ANY(ARRAY(
+    SELECT held.ctid FROM unnest(CAST(:ids AS uuid[]), CAST(:tokens AS integer[]), CAST(:ends AS timestamptz[]))
+        AS seen(id, token, until)
+    CROSS JOIN LATERAL (SELECT q.ctid FROM workbell_runs q WHERE q.id = seen.id AND q.token = seen.token
+        AND q.status = :status AND q.lease_until = seen.until FOR UPDATE SKIP LOCKED) AS held
+    LIMIT :limit))
+AND r.status = :status
+RETURNING {live}
+
+-- expired: runs that have expired before their first start and that nobody has locked, to be ended now
+SELECT {live} FROM workbell_runs r WHERE r.expires_at <= :now AND r.attempt = 0 LIMIT :limit FOR UPDATE SKIP LOCKED
 
 -- move: transitions after which the run goes on; one with a cancel asked for does not
 UPDATE workbell_runs r SET status = new.status, scheduled_for = new.scheduled_for, updated_at = new.updated_at,

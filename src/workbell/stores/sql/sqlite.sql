@@ -37,11 +37,18 @@ AND r.status = :from_status
 RETURNING {returning}
 
 -- renew: extend leases that are still held
--- Only leases that have not ended: a sweep may be giving the others away at this moment.
+-- Also one whose time is over, as long as nobody has taken it: whose clock would decide? A sweep that takes a lease
+-- marks it first (see take_over), so that no renewal crosses it.
 UPDATE workbell_runs AS r SET lease_until = :lease_until
 FROM (SELECT value ->> 0 AS id, value ->> 1 AS token, value ->> 2 AS status FROM json_each(:rows)) AS held
-WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until > :now
+WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until <> :taken
 RETURNING id, token, CASE WHEN cancel_requested THEN reason END
+
+-- take_over: mark leases that were seen to have ended, each only as it was seen, so that they cannot be renewed any more
+UPDATE workbell_runs AS r SET lease_until = :taken
+FROM (SELECT value ->> 0 AS id, value ->> 1 AS token, value ->> 2 AS until FROM json_each(:rows)) AS seen
+WHERE r.id = seen.id AND r.token = seen.token AND r.status = :status AND r.lease_until = seen.until
+RETURNING {returning}
 
 -- move: transitions after which the run goes on; one with a cancel asked for does not
 UPDATE workbell_runs AS r SET status = new.status, scheduled_for = new.scheduled_for, updated_at = new.updated_at,

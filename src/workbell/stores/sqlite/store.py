@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from workbell.model.clock import SystemClock
+from workbell.model.clock import EPOCH, SystemClock
 from workbell.model.event import Event
 from workbell.model.payload_fields import Field
 from workbell.model.run import Added, Lane, NewRun, Run
@@ -19,7 +19,7 @@ from workbell.model.state import MOVES, Keep, Move, Transition
 from workbell.stores import event_rows, migrate, service_rows
 from workbell.stores.callers import Request, Spelled
 from workbell.stores.filters import AMONG_LANES, OF_LANES
-from workbell.stores.port import Held, Pick, Renewed, Watch
+from workbell.stores.port import Held, Lease, Pick, Renewed, Watch
 from workbell.stores.queries import queries
 from workbell.stores.rows import (
     JOB,
@@ -81,6 +81,7 @@ TIME_COLUMNS = {
     "pauses": (3,),
     "find_pause": (3,),
     "put_worker": (0,),
+    "leases": (2,),
 }
 for workers in ("workers", "worker", "drain_worker", "resume_worker"):
     TIME_COLUMNS[workers] = tuple(place for place, name in enumerate(WORKER) if name in TIMES)
@@ -280,8 +281,12 @@ class SqliteStore(SqlStore):
 
     def _renew(self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime) -> list[Renewed]:
         listed = [[lease.run_id, lease.token, RUNNING] for lease in held]
-        found = session.rows("renew", rows=listed, now=now, lease_until=lease_until)
+        found = session.rows("renew", rows=listed, taken=EPOCH, lease_until=lease_until)
         return [Renewed(*row) for row in found]
+
+    def _take_over(self, session: Session, leases: Sequence[Lease], limit: int) -> list[Row]:
+        seen = [[lease.run_id, lease.token, to_micros(lease.until)] for lease in leases[:limit]]
+        return session.rows("take_over", rows=seen, taken=EPOCH, status=RUNNING)
 
     def _delete_finished(self, session: Session, now: datetime, limit: int) -> int:
         kept = len(session.rows("put_off", now=now, limit=limit))
@@ -334,7 +339,7 @@ class SqliteStore(SqlStore):
         self.file.checkpoint()
 
     def measure_time(self) -> None:
-        self.clock.set(datetime.now(UTC))
+        self.clock.measure(lambda: datetime.now(UTC))
 
     def check(self) -> None:
         if not self._checked:

@@ -11,7 +11,7 @@ import msgspec
 from workbell.model.ids import new_id
 from workbell.model.run import Lane, NewRun, OnDuplicate, Run, Status
 from workbell.model.state import Keep
-from workbell.stores.port import Held, Pick, Store
+from workbell.stores.port import Held, Lease, Pick, Store
 
 START = datetime(2030, 1, 1, 12, tzinfo=UTC)
 KEEP = Keep()
@@ -91,6 +91,12 @@ def claimed(store: Store, *, at: float = 0, worker: str = "worker", **fields: An
 
 def held(run: Run) -> Held:
     return Held(run.id, run.token)
+
+
+def lease_of(run: Run) -> Lease:
+    """The lease of a run, as others see it."""
+    assert run.lease_until is not None
+    return Lease(run.id, run.token, run.lease_until, run.worker)
 
 
 def ids(runs: Sequence[Run]) -> list[str]:

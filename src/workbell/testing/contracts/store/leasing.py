@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from workbell.model import state
+from workbell.model.clock import EPOCH
 from workbell.model.ids import new_id
 from workbell.model.run import Run, Status
 from workbell.model.state import Move, Transition
-from workbell.stores.port import Held, Renewed, Store
-from workbell.testing.contracts.making import KEEP, add, after, claim, claimed, find, held, ids, request
+from workbell.stores.port import Held, Lease, Renewed, Store
+from workbell.testing.contracts.making import KEEP, add, after, claim, claimed, find, held, ids, lease_of, request
 
 WAIT = timedelta(seconds=60)
 GOING_ON: dict[Move, Callable[[Run], Transition]] = {
@@ -43,12 +45,61 @@ class LeasingContract:
         assert find(store, waiting).lease_until is None
         assert store.renew([], now=after(4), lease_until=after(99)) == []
 
-    def test_a_lease_that_has_ended_is_not_extended(self, store: Store) -> None:
-        """P4: a sweep may be giving the run away at this very moment."""
+    def test_a_lease_is_extended_also_when_its_time_is_over(self, store: Store) -> None:
+        """P4: nobody has taken it; which of two clocks says that it is over must not matter."""
         run = claimed(store)
-        assert run.lease_until is not None
-        assert store.renew([held(run)], now=run.lease_until, lease_until=after(99)) == []
-        assert find(store, run).lease_until == run.lease_until
+        assert store.renew([held(run)], now=after(999), lease_until=after(1029)) == [Renewed(run.id, run.token)]
+        assert find(store, run).lease_until == after(1029)
+
+    def test_a_lease_that_was_taken_over_is_not_extended(self, store: Store) -> None:
+        """P4: a sweep is giving the run away; what its holder still returns before that is taken."""
+        run = claimed(store)
+        (taken,) = store.take_over([lease_of(run)], 10)
+        assert taken == msgspec.structs.replace(run, lease_until=EPOCH)
+        assert store.renew([held(run)], now=after(4), lease_until=after(99)) == []
+        assert find(store, run) == taken
+        assert store.apply([state.succeed(run, after(5), result=None, keep=KEEP.succeeded)]) == {run.id}
+        assert store.apply([state.lose(taken, after(6), keep=KEEP.other)]) == set()
+        assert find(store, run).status is Status.SUCCEEDED
+
+    def test_a_lease_is_taken_over_only_as_it_was_seen(self, store: Store) -> None:
+        """Renewed, given back, or claimed again since: then it is another lease."""
+        renewed, released, again = [claimed(store, queue=name) for name in ("a", "b", "c")]
+        store.renew([held(renewed)], now=after(4), lease_until=after(34))
+        store.apply([state.release(again, after(5))])
+        claim(store, at=5)
+        store.apply([state.release(released, after(6))])
+        seen = [lease_of(run) for run in (renewed, released, again)]
+        before = store.find_runs(lease.run_id for lease in seen)
+        assert store.take_over(seen, 10) == []
+        assert store.find_runs(lease.run_id for lease in seen) == before
+
+    def test_no_more_are_taken_over_than_wanted(self, store: Store) -> None:
+        add(store, *[request() for _ in range(5)])
+        seen = [lease_of(run) for run in claim(store)]
+        taken = set(ids(store.take_over(seen, 3)))
+        rest = {lease.run_id for lease in seen} - taken
+        assert (len(taken), len(rest)) == (3, 2)
+        assert set(ids(store.take_over([lease for lease in seen if lease.run_id in rest], 3))) == rest
+
+    def test_one_that_was_taken_over_can_be_taken_again(self, store: Store) -> None:
+        """Whoever took it died before it moved the run."""
+        run = claimed(store)
+        store.take_over([lease_of(run)], 10)
+        (seen,) = store.leases(after(0))
+        assert seen == Lease(run.id, run.token, EPOCH, "worker")
+        (taken,) = store.take_over([seen], 10)
+        assert store.apply([state.lose(taken, after(31), keep=KEEP.other)]) == {run.id}
+        assert store.leases(after(999), after(999)) == []
+
+    def test_leases_that_end_before_a_time_or_beyond_another(self, store: Store) -> None:
+        runs = {at: claimed(store, at=at, queue=f"queue-{at}") for at in (0, 10, 20)}
+        add(store, request(expires_at=after(1)))
+        ends = {at: lease_of(run) for at, run in runs.items()}
+        assert store.leases(after(29)) == []
+        assert store.leases(after(30)) == [ends[0]]
+        assert sorted(store.leases(after(40), after(50))) == sorted([ends[0], ends[10]])
+        assert sorted(store.leases(after(30), after(49))) == sorted([ends[0], ends[20]])
 
     def test_many_leases_are_extended_together(self, store: Store) -> None:
         add(store, *[request() for _ in range(20)])
@@ -142,10 +193,13 @@ class LeasingContract:
         assert ids(store.lapsed(after(20), 100)) == [queued.id]
         assert sorted(ids(store.lapsed(after(30), 100))) == sorted([first.id, queued.id, delayed.id])
         assert len(store.lapsed(after(100), 1)) == 2  # the limit is for either kind
+        assert store.expired(after(19), 100) == []
+        assert sorted(ids(store.expired(after(30), 100))) == sorted([queued.id, delayed.id])
+        assert len(store.expired(after(30), 1)) == 1
 
     def test_expiry_does_not_touch_what_runs(self, store: Store) -> None:
         claimed(store, expires_at=after(10))
-        assert store.lapsed(after(20), 100) == []
+        assert store.lapsed(after(20), 100) == store.expired(after(20), 100) == []
 
     def test_a_lost_run_goes_back_to_its_line(self, store: Store) -> None:
         """F1: worker loss is counted apart from failure."""

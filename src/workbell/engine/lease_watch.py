@@ -1,0 +1,72 @@
+"""Lease watch: decides which leases have ended, by this process's own monotonic clock. Pure.
+
+The end of a lease is a time by the clock of whoever holds it. Clocks are set, and are apart for a while after that, so
+another process must not believe that time alone: it would take every lease of the fleet after a step of an hour.
+So a lease is watched, as in leader election: whoever lives renews it, which changes its end. It counts as ended once
+it was seen unchanged for (nearly) a whole lease, and for as long as it still had when it was first seen.
+
+That is no slower than going by the clock. A lease is renewed several times before its end; one that was not renewed for
+two renewals is watched from then on, and is taken when its time is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from workbell.engine.renew import pace_of
+from workbell.machine import is_gone
+from workbell.model.agent import LONGEST_LEASE, is_agent
+from workbell.stores.port import Lease
+
+MISSED = 2  # renewals that did not come: from then on a lease is watched
+SURE = 3  # and so many, if its holder's process is known to be gone
+FAR = 4  # leases ahead: no end is later than that, unless a clock was set since
+
+
+class Seen(NamedTuple):
+    """A lease, and the moment at which it counts as ended if nobody renews it."""
+
+    lease: Lease
+    over_at: float
+
+
+class LeaseWatch:
+    """Watches leases from one sweep to the next. `lease` is the setting: how long a lease of this fleet is."""
+
+    def __init__(self, lease: timedelta, is_gone: Callable[[str], bool] = is_gone) -> None:
+        pace = pace_of(lease)
+        self._silent = lease.total_seconds() - MISSED * pace
+        self._sure = SURE * pace
+        self._far = FAR * lease.total_seconds()
+        self._is_gone = is_gone
+        self._seen: dict[str, Seen] = {}
+
+    def bounds(self, now: datetime) -> tuple[datetime, datetime]:
+        """Which leases are worth watching: those that end before the first time, or beyond the second."""
+        return now + timedelta(seconds=self._silent), now + timedelta(seconds=self._far)
+
+    def ended(self, leases: Iterable[Lease], now: datetime, asked: float, answered: float) -> list[Lease]:
+        """Those of these leases that have ended. They were read between two moments of monotonic time: of what the
+        store said, only the time after its answer counts, and only until it was asked again."""
+        before, self._seen = self._seen, {}
+        for lease in leases:
+            seen = before.get(lease.run_id)
+            if seen is None or seen.lease != lease:  # new here, or renewed
+                seen = Seen(lease, answered + self._wait(lease, now))
+            self._seen[lease.run_id] = seen
+        over = [seen for seen in self._seen.values() if seen.over_at <= asked]
+        return [seen.lease for seen in sorted(over, key=lambda seen: seen.over_at)]
+
+    def next_at(self, moment: float) -> float | None:
+        """When the next lease may have ended, after this moment; none, if none is watched."""
+        return min((seen.over_at for seen in self._seen.values() if seen.over_at > moment), default=None)
+
+    def _wait(self, lease: Lease, now: datetime) -> float:
+        """How long a lease that was not seen before must stay as it is to count as ended."""
+        left = (lease.until - now).total_seconds()
+        worker = lease.worker or ""
+        if left > (LONGEST_LEASE.total_seconds() if is_agent(worker) else self._far):
+            return self._silent
+        return max(left, self._sure if self._is_gone(worker) else self._silent)
