@@ -43,7 +43,9 @@ SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.S
 class PostgresServer:
     """One server with its own data folder, port and process."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, **environment: str) -> None:
+        """`environment`: what its process is to have in its environment besides."""
+        self._environment = os.environ | environment
         self._user = unprivileged_user()
         self.programs = programs(self._user)
         # A test's own folder is often closed to other users, then the data need a place of their own.
@@ -83,7 +85,12 @@ class PostgresServer:
         guard = [sys.executable, str(Path(__file__).with_name("guard.py")), self._user, str(self.folder), *command]
         with self.log.open("ab") as log:
             self._guard = subprocess.Popen(
-                guard, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                guard,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=self._environment,
             )
         atexit.register(self.remove)
         return until(lambda: self._guard.poll() is not None or self._answers(), "PostgreSQL's start", 60) and (

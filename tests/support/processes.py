@@ -41,11 +41,16 @@ class Site:
         self.started_here.append(process)
         return process
 
-    def run_command(self, command: list[str]) -> subprocess.Popen[bytes]:
+    def run_command(self, command: list[str], **environment: str) -> subprocess.Popen[bytes]:
         """In the usual way."""
         with self.log.open("ab") as log:
             process = subprocess.Popen(
-                command, env=self.environment(), cwd=self.gates, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                command,
+                env=self.environment() | environment,
+                cwd=self.gates,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         self.started_here.append(process)
         return process

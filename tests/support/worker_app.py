@@ -2,7 +2,7 @@
 
 Run with `python -m`, from the folder that holds the test packages: `worker`, or `enqueue` with how many. The store
 comes from WORKBELL_URL, the recording goes to RECORDING, gates are files in the folder GATES. A worker notes when it is
-ready, and when it has ended by itself.
+ready, and when it has ended by itself. TIDY says after how many seconds it measures the time again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from workbell import Context, Retry, Workbell
+from workbell.engine import engine
 from workbell.engine.engine import Engine
 
 from .recorder import Recorder
@@ -89,9 +90,9 @@ class NotedWorkbell(Workbell):
     recorder: Recorder
 
     def _start(self, *arguments: Any) -> Engine:
-        engine = super()._start(*arguments)
+        started = super()._start(*arguments)
         self.recorder.note("ready")
-        return engine
+        return started
 
     async def _stop(self, *arguments: Any) -> int:
         self.recorder.note("stopping")
@@ -115,6 +116,7 @@ def die_with_parent() -> None:
 
 def main(role: str, *arguments: str) -> None:
     die_with_parent()
+    engine.TIDY = float(os.environ.get("TIDY", engine.TIDY))  # how often it asks for the time
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(message)s")
     recorder = Recorder(Path(os.environ["RECORDING"]))
     bell = NotedWorkbell()

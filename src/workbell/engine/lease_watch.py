@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from workbell.engine.give_up import SHARE
 from workbell.engine.renew import pace_of
 from workbell.machine import is_gone
 from workbell.model.agent import LONGEST_LEASE, is_agent
 from workbell.stores.port import Lease
 
-MISSED = 2  # renewals that did not come: from then on a lease is watched
+MISSED = 2  # renewals that did not come: from then on a lease is watched; after a fifth of a short one
 SURE = 3  # and so many, if its holder's process is known to be gone
 FAR = 4  # leases ahead: no end is later than that, unless a clock was set since
 
@@ -37,7 +38,8 @@ class LeaseWatch:
 
     def __init__(self, lease: timedelta, is_gone: Callable[[str], bool] = is_gone) -> None:
         pace = pace_of(lease)
-        self._silent = lease.total_seconds() - MISSED * pace
+        # Not less than the share of a lease after which a worker gives up by itself, if it cannot renew.
+        self._silent = lease.total_seconds() - min(MISSED * pace, lease.total_seconds() * (1 - SHARE))
         self._sure = SURE * pace
         self._far = FAR * lease.total_seconds()
         self._is_gone = is_gone
