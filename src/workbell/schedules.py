@@ -18,6 +18,7 @@ from workbell.model.schedule import Schedule, ScheduleChange, Tick
 from workbell.scheduling import steer
 from workbell.scheduling.declare import ScheduleSettings, TickSettings, declare
 from workbell.scheduling.rule import rule_of
+from workbell.stores.measuring import measure_old_time
 
 if TYPE_CHECKING:
     from workbell.client import Client
@@ -151,6 +152,7 @@ class Schedules:
     ) -> None:
         """Read, decide, write under guards; again for those that a scheduler was faster with."""
         store = self._client.store
+        measure_old_time(store)
         for _ in range(TRIES):
             changes = [change for change in decide(self._find(names), store.clock.now()) if change is not None]
             if not changes:

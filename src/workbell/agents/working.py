@@ -260,7 +260,7 @@ class Working:
     def _see(self, agent: Agent, *, jobs: tuple[str, ...] | None = None, metrics: str | None = None) -> None:
         now = self._client.store.clock.now()
         news = (jobs is not None and jobs != agent.jobs) or metrics is not None
-        if news or agent.seen_at is None or now - agent.seen_at >= SEEN:
+        if news or agent.seen_at is None or abs(now - agent.seen_at) >= SEEN:
             self._client.store.see_agent(agent.id, now, jobs=jobs, metrics_text=metrics)
 
     def _span(self, lease: float | timedelta | None) -> timedelta:

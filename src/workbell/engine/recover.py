@@ -38,7 +38,7 @@ class Recover:
         self._watch = None if lease is None else LeaseWatch(lease)
 
     def step(self, now: datetime) -> float:
-        # Not together: the end of one that expired gives its key back, for which a caller's transaction may let it wait.
+        # Not together: the end of one that expired frees its key, for which a caller's transaction may let it wait.
         lapsed = self._take_over(now) or self._store.expired(now, BATCH)
         written = self._booking.book([(run, self._decide(run, now)) for run in lapsed], lost=True)
         if written:

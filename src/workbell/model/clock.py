@@ -21,6 +21,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 QUICK = 0.05  # seconds that a measurement may take; a slower one is tried again
 SLOW = 0.5  # one that took longer than this cannot confirm anything
 TRIES = 3
+OLD = 60.0  # seconds after a measurement
 STEP = 0.5  # seconds: a correction of more than this is a step of the clock, and must be seen twice
 
 
@@ -62,6 +63,7 @@ class SystemClock:
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()
         self._measured = False
+        self._measured_at = time.monotonic()
         self._lock = threading.Lock()
 
     def now(self) -> datetime:
@@ -69,6 +71,11 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it should be measured: an engine does that every few seconds, other programs do not."""
+        return time.monotonic() - self._measured_at > OLD
 
     def measure(self, ask: Callable[[], datetime]) -> timedelta:
         """Ask for the store's time and correct this clock; the answer is how far it was moved.
@@ -78,6 +85,7 @@ class SystemClock:
         from the store, which is no step.
         """
         with self._lock:
+            self._measured_at = time.monotonic()
             found = self._best(ask)
             first = not self._measured and found.width <= SLOW
             offset = (found.least + found.most) / 2 if first else found.nearest(self._offset)
