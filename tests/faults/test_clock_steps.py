@@ -7,17 +7,19 @@ of all of them, or of the PostgreSQL server. After the step a worker is killed, 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.support.checker import check, report, snapshot
+from tests.support.fleet import APP, Fleet, stop
 from tests.support.postgres import PostgresServer
-from tests.support.processes import PACKAGE, Process, Site, kill
+from tests.support.processes import PACKAGE, Process, Site, file_of, kill
 from tests.support.shifted import WallClock
 from tests.support.waiting import until
 from tests.support.worker_app import declare, mixed
@@ -87,12 +89,12 @@ def follow(bell: Workbell, whose: str, step: float) -> None:
         bell.store.clock.measure(lambda: datetime.now(UTC) + timedelta(seconds=step))
 
 
-def hold_some(scene: Scene, bell: Workbell, workers: list[Process]) -> dict[str, int]:
+def hold_some(scene: Site, bell: Workbell, workers: Sequence[int]) -> dict[str, int]:
     """Runs that go on until their gate is opened, two and more in each worker; which process executes each."""
     holders: dict[str, int] = {}
-    while min(list(holders.values()).count(worker.pid) for worker in workers) < 2:
+    while min(list(holders.values()).count(pid) for pid in workers) < 2:
         assert len(holders) < 20, "one of them takes everything"
-        run = bell.enqueue(("held_async", "held_plain")[len(holders) % 2], {"gate": "gate"})
+        run = bell.enqueue(("held_async", "held_plain")[len(holders) % 2], {"gate": "gate"}, timeout=100)
         scene.recorder.acknowledged([run])
         holders[run.id] = scene.await_start(run.id)["pid"]
     return holders
@@ -107,7 +109,7 @@ def test_a_clock_that_is_put(scene: Scene, case: tuple[str, str, float]) -> None
         bell.store.check()
         first, second = workers = scene.start_workers()
         bell.schedules.put("ticking", job="quick_async", every=1, overlap="allow")
-        holders = hold_some(scene, bell, workers)
+        holders = hold_some(scene, bell, [first.pid, second.pid])
 
         scene.clock.put(step)
         put_at = time.monotonic()
@@ -148,7 +150,50 @@ def test_a_clock_that_is_put(scene: Scene, case: tuple[str, str, float]) -> None
         assert not violations, report(violations)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.skipif(not SOAK, reason="the long version; the short ones show the same without a supervisor")
+@pytest.mark.timeout(110)
+@pytest.mark.parametrize("step", [HOUR, -HOUR])
+def test_a_supervised_fleet(tmp_path: Path, sql_store_url: str, step: float) -> None:
+    """With a keeper, a handler that lets nobody else in its process run, and a worker that is killed."""
+    clock = WallClock("fleet")
+    with Fleet(tmp_path, sql_store_url, **SETTINGS) as site, Workbell(sql_store_url) as bell:
+        declare(bell, site.recorder, site.gates)
+        bell.store.check()
+        command = [sys.executable, "-m", f"{PACKAGE}.supervised"]
+        options = ["start", "--app", APP, "--workers", "2"]
+        fleet = site.run_command([*command, *options], TIDY="0.5", **clock.environment)
+        workers = site.await_workers(fleet, 2)
+        holders = hold_some(site, bell, workers)
+        file = file_of(sql_store_url)
+        holding = bell.enqueue("holds", {"seconds": 4 * LEASE, "file": None if file is None else str(file)})
+        site.recorder.acknowledged([holding])
+        holders[holding.id] = site.await_start(holding.id)["pid"]
+        site.open_gate("hold")
+        site.await_event("holding")
+
+        clock.put(step)
+        put_at = time.monotonic()
+        other = site.run_command([*command, "worker", "--app", APP, "--processes", "1"], **clock.environment)
+        site.await_workers(other, 1)
+        until(lambda: time.monotonic() >= put_at + 4 * LEASE, "leases to pass")
+        assert bell.wait(holding.id, timeout=30).status is Status.SUCCEEDED
+        assert {run_id: len(site.starts(run_id)) for run_id in holders} == dict.fromkeys(holders, 1), "none twice"
+
+        os.kill(workers[0], signal.SIGKILL)
+        lost = [run_id for run_id, pid in holders.items() if pid == workers[0] and run_id != holding.id]
+        for run_id in lost:
+            site.await_start(run_id, 2)
+        site.open_gate("gate")
+        for run_id in holders:
+            assert bell.wait(run_id, timeout=30).status is Status.SUCCEEDED
+        expected = {run_id: 2 if run_id in lost else 1 for run_id in holders}
+        assert {run_id: len(site.starts(run_id)) for run_id in holders} == expected
+        assert stop(fleet) == stop(other) == 0
+        violations = check(bell.store, site.events())
+        assert not violations, report(violations)
+
+
+@pytest.mark.timeout(110)
 def test_a_server_that_stands_still_does_not_put_the_clock_ahead(tmp_path: Path) -> None:
     """Half of a stalled call was added to the time: ticks began before they were due, and leases seemed to be over."""
     server = PostgresServer()

@@ -19,11 +19,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbell import Context, Retry, Snooze
+from workbell.engine import engine
 from workbell.model.retry import ONCE
 
 from .recorder import Recorder
 from .worker_app import NotedWorkbell, declare
 
+engine.TIDY = float(os.environ.get("TIDY", engine.TIDY))  # how often it asks for the time
 C = ctypes.PyDLL(None)  # whose functions are called without letting go of the interpreter
 recorder = Recorder(Path(os.environ["RECORDING"]))
 gates = Path(os.environ["GATES"])
