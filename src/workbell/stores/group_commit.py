@@ -3,6 +3,10 @@
 There is no writer thread. The first caller writes at once, in its own thread, so that a lone caller pays nothing;
 whoever comes meanwhile waits, and one of the waiting writes for all of them. (Measured: 32 threads through this
 enqueue several times as fast as one by one, and one thread alone is not slowed by a hop to another.)
+
+A leader can be interrupted (Ctrl-C) at any moment, also between the commit and the answers. The interrupt is its own:
+it leaves with it. What it wrote for others stays in line, marked as tried; the next leader first finds out whether it
+was written, and then answers it or writes it. How callers that left are known is told in turns.py.
 """
 
 from __future__ import annotations
@@ -14,7 +18,8 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 from workbell.afresh import in_every_child
-from workbell.errors import StoreUnavailable
+from workbell.errors import StoreError, StoreUnavailable, WorkbellError
+from workbell.stores.turns import PATIENCE, Turn
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -23,97 +28,121 @@ MOST = 2000
 MOMENT = 0.0002
 
 
-class _Entry(Generic[Item, Answer]):
-    __slots__ = ("answers", "called", "error", "items", "turn")
+class _Entry(Turn, Generic[Item, Answer]):
+    """What one caller wants to have written, and what came of it."""
+
+    __slots__ = ("answers", "error", "items", "tried")
 
     def __init__(self, items: Sequence[Item]) -> None:
+        super().__init__()
         self.items = items
-        self.turn: Lock | None = None  # held until it is called; only for those that have to wait
-        self.called = False
+        self.tried = False  # a write of it has begun
         self.answers: list[Answer] | None = None
-        self.error: BaseException | None = None
+        self.error: Exception | None = None
 
     @property
     def done(self) -> bool:
         return self.answers is not None or self.error is not None
 
-    def call(self) -> None:
-        """A bare lock, because an Event costs several times as much to wait for."""
-        if self.turn is not None and not self.called:
-            self.called = True
-            self.turn.release()
-
 
 class GroupCommit(Generic[Item, Answer]):
-    """Turns many small writes into few larger ones. `write` answers item by item, in order."""
+    """Turns many small writes into few larger ones.
 
-    def __init__(self, write: Callable[[Sequence[Item]], list[Answer]]) -> None:
+    `write` answers item by item, in order, and is all or nothing. `written` is asked about the items of one caller
+    whose write was interrupted: their answers, or None if they were not written.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[Sequence[Item]], list[Answer]],
+        written: Callable[[Sequence[Item]], list[Answer] | None] | None = None,
+    ) -> None:
         self._write = write
+        self._written = written or _unknown
         self.start_afresh()
         in_every_child(self)
 
     def start_afresh(self) -> None:
         self._lock = Lock()
-        self._waiting: deque[_Entry[Item, Answer]] = deque()
-        self._busy = False
+        self._line: deque[_Entry[Item, Answer]] = deque()  # also those that are being written, until they are done
+        self._leader: _Entry[Item, Answer] | None = None  # whose caller is to write
         self._last = 1  # how many shared the last commit
 
     def submit(self, items: Sequence[Item]) -> list[Answer]:
         entry: _Entry[Item, Answer] = _Entry(items)
-        with self._lock:
-            self._waiting.append(entry)
-            if self._busy:
-                entry.turn = Lock()
-                entry.turn.acquire()
-            self._busy = True
-        if entry.turn is not None:
-            self._wait(entry, entry.turn)
-        if not entry.done:
-            self._lead()
+        try:
+            with entry.here:
+                with self._lock:
+                    self._line.append(entry)
+                    if self._leader is None or self._leader.gone:
+                        self._leader = entry
+                    else:
+                        entry.wait_in_line()
+                while not entry.done:
+                    if self._leader is entry:
+                        self._lead()
+                    else:
+                        self._wait(entry.bell or entry.wait_in_line())
+        except BaseException:  # interrupted: what is not being written yet is withdrawn, and the turn goes on
+            with self._lock:
+                if self._leader is entry:
+                    self._pass_on()
+            raise
         if entry.error is not None:
             raise entry.error
         assert entry.answers is not None
         return entry.answers
 
-    def _wait(self, entry: _Entry[Item, Answer], turn: Lock) -> None:
-        """Until the entry is done, or until it is this caller's turn to write."""
-        try:
-            turn.acquire()
-        except BaseException:  # interrupted: what is not being written yet is withdrawn, and the turn goes on
-            with self._lock:
-                if entry in self._waiting:
-                    self._waiting.remove(entry)
-                    if entry.called:
-                        self._hand_on()
-            raise
+    def _wait(self, bell: Lock) -> None:
+        """Until this caller's entry is done, or until it is its turn to write."""
+        if bell.acquire(timeout=PATIENCE):
+            return
+        with self._lock:
+            if self._leader is None or self._leader.gone:
+                self._pass_on()
 
-    def _hand_on(self) -> None:
-        if self._waiting:
-            self._waiting[0].call()
-        else:
-            self._busy = False
+    def _pass_on(self) -> None:
+        """Tell those who are done, and let the next one lead."""
+        line = self._line
+        while line and (line[0].done or line[0].gone):
+            line[0].ring()
+            line.popleft()
+        self._leader = line[0] if line else None
+        if self._leader is not None:
+            self._leader.ring()
 
     def _lead(self) -> None:
         # Those who shared the last commit are only now being told, and will be back in a moment: a short wait for
         # them saves a commit for just the few who are here already.
-        if len(self._waiting) * 2 < self._last:
+        if len(self._line) * 2 < self._last:
             time.sleep(MOMENT)
         with self._lock:
-            batch = [self._waiting.popleft()]
-            size = len(batch[0].items)
-            while self._waiting and size + len(self._waiting[0].items) <= MOST:
-                batch.append(self._waiting.popleft())
-                size += len(batch[-1].items)
+            batch = self._next_batch()
             self._last = len(batch)
         try:
-            self._write_all(batch)
+            self._settle([entry for entry in batch if entry.tried])
+            self._write_all([entry for entry in batch if not entry.done])
         finally:
             with self._lock:
-                for entry in batch:
-                    entry.call()
-                self._hand_on()
+                self._pass_on()
+
+    def _next_batch(self) -> list[_Entry[Item, Answer]]:
+        batch: list[_Entry[Item, Answer]] = []
+        size = 0
+        for entry in self._line:
+            if entry.done or entry.gone:
+                continue
+            size += len(entry.items)
+            if batch and size > MOST:
+                break
+            batch.append(entry)
+        return batch
 
     def _write_all(self, batch: list[_Entry[Item, Answer]]) -> None:
+        if not batch:
+            return
+        for entry in batch:
+            entry.tried = True
         try:
             answers = iter(self._write([item for entry in batch for item in entry.items]))
             for entry in batch:
@@ -121,9 +150,44 @@ class GroupCommit(Generic[Item, Answer]):
         except StoreUnavailable as error:
             for entry in batch:
                 entry.error = error
-        except BaseException as error:  # noqa: BLE001  handed to the caller it belongs to
+        except WorkbellError as error:
             if len(batch) == 1:
                 batch[0].error = error
                 return
             for entry in batch:  # one caller's mistake must not spoil the others' writes
                 self._write_all([entry])
+        except Exception as error:
+            if len(batch) == 1:
+                batch[0].error = error
+                return
+            self._settle([entry for entry in batch if not entry.done])
+            if all(entry.error is None for entry in batch):
+                raise  # nobody's mistake: it was raised in this thread from outside
+
+    def _settle(self, tried: list[_Entry[Item, Answer]]) -> None:
+        """Answer entries whose write did not come to a clear end, one by one."""
+        for entry in tried:
+            try:
+                entry.answers = self._written_or_write(entry.items)
+            except Exception as error:  # noqa: BLE001  handed to the caller it belongs to
+                entry.error = error
+
+    def _written_or_write(self, items: Sequence[Item]) -> list[Answer]:
+        answers = self._written(items)
+        if answers is not None:
+            return answers
+        try:
+            return self._write(items)
+        except StoreUnavailable:
+            raise
+        except StoreError:
+            answers = self._written(items)  # the interrupted write was still under way, and is in the way of this one
+            if answers is None:
+                raise
+            return answers
+
+
+def _unknown(_: object) -> None:
+    raise StoreUnavailable(
+        "The write was interrupted, and may or may not have been made; look whether it was, then repeat the call."
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ class SqlEvents(ABC):
     """Events and what they matched, over a `Session`."""
 
     def __init__(self) -> None:
-        self._event_adds: GroupCommit[Event, Added] = GroupCommit(self._write_events)
+        self._event_adds: GroupCommit[Event, Added] = GroupCommit(self._write_events, self._written_events)
 
     @abstractmethod
     def read(self, work: Callable[[Session], T]) -> T: ...
@@ -58,9 +58,20 @@ class SqlEvents(ABC):
             return []
         # Workbell's own do not wait behind a caller's, whose key may be held by an open transaction.
         own = all(event.system for event in new)
-        added = self._write_events(new) if own else self._event_adds.submit(new)
+        added = self._write_events(new) if own else self._submit_events(new)
         self.wake()
         return added
+
+    def _submit_events(self, new: Sequence[Event]) -> list[Added]:
+        """Write the events of one caller, together with those of others that come at the same moment."""
+        return self._event_adds.submit(new)
+
+    def _written_events(self, new: Sequence[Event]) -> list[Added] | None:
+        """What became of events whose write was interrupted; None if none of them was made."""
+        made = self.find_events([event.id for event in new])
+        if not made:
+            return None
+        return self.write(lambda session: self._answers(session, new, made))
 
     def _write_events(self, new: Sequence[Event]) -> list[Added]:
         return self.write(lambda session: self.emit_in(session, new))
@@ -71,6 +82,9 @@ class SqlEvents(ABC):
         ordered = sorted(new, key=_place)
         values = [list(event_rows.event_values(event).values()) for event in ordered]
         made = {row[0] for row in session.rows("add_events", **self.spell(EVENT, values))}
+        return self._answers(session, new, made)
+
+    def _answers(self, session: Session, new: Sequence[Event], made: Container[str]) -> list[Added]:
         return [Added(event.id, True) if event.id in made else Added(_holder(session, event), False) for event in new]
 
     def tell_in(self, session: Session, told: Iterable[Event]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from workbell.errors import StoreUnavailable
 from workbell.model.clock import SystemClock
 from workbell.model.job import Job
 from workbell.model.limit import Limit
@@ -72,7 +73,7 @@ class SqlStore(
         SqlLanes.__init__(self)
         SqlLimits.__init__(self)
         SqlEvents.__init__(self)
-        self._adds: GroupCommit[NewRun, Added] = GroupCommit(self._write_runs)
+        self._adds: GroupCommit[NewRun, Added] = GroupCommit(self._write_runs, self._written_runs)
 
     # What the engines supply
 
@@ -95,9 +96,13 @@ class SqlStore(
     def add(self, new: Sequence[NewRun]) -> list[Added]:
         if not new:
             return []
-        added = self._adds.submit(new)
+        added = self._submit_runs(new)
         self.wake()
         return added
+
+    def _submit_runs(self, new: Sequence[NewRun]) -> list[Added]:
+        """Write the requests of one caller, together with those of others that come at the same moment."""
+        return self._adds.submit(new)
 
     def _write_runs(self, new: Sequence[NewRun]) -> list[Added]:
         unknown = self._unknown_lanes(new)
@@ -105,6 +110,24 @@ class SqlStore(
         self.note_lanes(unknown)
         self.publisher.written(replaced)
         return added
+
+    def _written_runs(self, new: Sequence[NewRun]) -> list[Added] | None:
+        """What became of requests whose write was interrupted; None if none of them made a run."""
+        made = self.find_runs([request.run.id for request in new])
+        if not made:
+            return None
+        return [Added(request.run.id, True) if request.run.id in made else self._duplicate(request) for request in new]
+
+    def _duplicate(self, request: NewRun) -> Added:
+        """The answer to a request that made no run, as its key was held."""
+        key = {"tenant": request.run.tenant, "key": request.run.key_text}
+        held = self.read(lambda session: [row[0] for row in session.rows("key_holder", **key)])
+        if not held:
+            raise StoreUnavailable(
+                f"The write was interrupted, and the run that held the key {request.run.key!r} has ended since; "
+                "repeat the call."
+            )
+        return Added(held[0], False)
 
     def prepare_lanes(self, new: Sequence[NewRun]) -> Sequence[Lane]:
         return self._unknown_lanes(new) if new else ()
@@ -119,10 +142,12 @@ class SqlStore(
         plain = [request for request in new if request.run.key_text is None]
         if plain:
             session.insert(plain)
-        return [
-            Added(request.run.id, True) if request.run.key_text is None else self._add_one(session, request, replaced)
-            for request in new
-        ], replaced
+        if len(plain) == len(new):
+            return [Added(request.run.id, True) for request in new], replaced
+        # In the order of their keys, so that two writers of the same ones do not wait for each other crosswise.
+        ordered = sorted((request for request in new if request.run.key_text is not None), key=_place)
+        keyed = {request.run.id: self._add_one(session, request, replaced) for request in ordered}
+        return [keyed.get(request.run.id) or Added(request.run.id, True) for request in new], replaced
 
     def _add_one(self, session: Session, request: NewRun, replaced: list[Pair]) -> Added:
         """A rejected duplicate is raised within the transaction: such a call writes nothing at all. Other callers
@@ -392,6 +417,10 @@ class SqlStore(
             sql_service_copy.load(self, session, batch)
 
         self.write(work)
+
+
+def _place(request: NewRun) -> tuple[str, str]:
+    return request.run.tenant, request.run.key_text or ""
 
 
 def _first_of_each(transitions: Sequence[Transition]) -> Iterable[Transition]:
