@@ -1,4 +1,4 @@
-"""Turns at writing: in the order of asking, renewals first, and with an end to waiting."""
+"""The file lock: processes take turns, with an end to waiting, and no interrupt keeps the lock for ever."""
 
 from __future__ import annotations
 
@@ -9,98 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.interrupts import every_point
 from tests.support.waiting import until
 from workbell.errors import StoreUnavailable
-from workbell.stores.sqlite.locks import FairLock, FileLock
-
-
-def ask(lock: FairLock, order: list[str], name: str, *, first: bool = False) -> threading.Thread:
-    """A thread that waits for its turn, notes its name, and hands the turn on."""
-    before = len(lock._waiting)
-
-    def work() -> None:
-        assert lock.acquire(30, first=first)
-        order.append(name)
-        lock.release()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    until(lambda: len(lock._waiting) == before + 1, f"{name} to wait in line")
-    return thread
-
-
-def test_turns_are_handed_on_in_the_order_of_asking() -> None:
-    lock, order = FairLock(), list[str]()
-    assert lock.acquire(0)
-    threads = [ask(lock, order, str(number)) for number in range(5)]
-    lock.release()
-    for thread in threads:
-        thread.join(30)
-    assert order == ["0", "1", "2", "3", "4"]
-    assert lock.acquire(0)
-
-
-def test_a_renewal_goes_to_the_front() -> None:
-    lock, order = FairLock(), list[str]()
-    assert lock.acquire(0)
-    threads = [ask(lock, order, "write 1"), ask(lock, order, "write 2"), ask(lock, order, "renewal", first=True)]
-    lock.release()
-    for thread in threads:
-        thread.join(30)
-    assert order == ["renewal", "write 1", "write 2"]
-
-
-def test_a_turn_is_handed_on_and_cannot_be_snatched() -> None:
-    """Somebody who comes at the moment of release gets in line behind those who waited."""
-    lock, go, had_turn = FairLock(), threading.Event(), threading.Event()
-    assert lock.acquire(0)
-
-    def work() -> None:
-        assert lock.acquire(30)
-        had_turn.set()
-        assert go.wait(30)
-        lock.release()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    until(lambda: len(lock._waiting) == 1, "the thread to wait in line")
-    lock.release()
-    assert not lock.acquire(0)
-    assert had_turn.wait(30)
-    go.set()
-    thread.join(30)
-    assert lock.acquire(0)
-
-
-def test_waiting_has_an_end_and_leaves_no_trace() -> None:
-    lock = FairLock()
-    assert lock.acquire(0)
-    assert not lock.acquire(0.01)
-    assert not lock.acquire(0.01, first=True)
-    assert len(lock._waiting) == 0
-    lock.release()
-    assert lock.acquire(0)
-
-
-def test_many_threads_never_hold_it_together() -> None:
-    lock, inside, most = FairLock(), [0], [0]
-
-    def work(number: int) -> None:
-        for step in range(300):
-            assert lock.acquire(30, first=(number + step) % 7 == 0)
-            inside[0] += 1
-            most[0] = max(most[0], inside[0])
-            inside[0] -= 1
-            lock.release()
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert most == [1]
-    assert lock.acquire(0)
-
+from workbell.stores.sqlite import locks
+from workbell.stores.sqlite.locks import FileLock
 
 HOLDER = """
 import fcntl, sys
@@ -161,3 +74,51 @@ def test_a_process_that_dies_lets_go(path: Path) -> None:
         other.kill()
         lock.acquire(30)
         lock.release()
+
+
+def test_a_wait_may_be_interrupted_anywhere(path: Path) -> None:
+    """The thread that waits gets the lock later; it must not keep it from everybody for ever."""
+    for interrupt in every_point(locks):
+        with FileLock(path) as holding, FileLock(path) as lock, FileLock(path) as another:
+            holding.acquire(0)
+            try:
+                interrupt.call(lambda lock=lock: lock.acquire(0.01))  # type: ignore[misc]
+            except (KeyboardInterrupt, StoreUnavailable):
+                pass
+            finally:
+                lock.release()  # as everybody does who takes it, on every way out
+            holding.release()
+            another.acquire(10)
+            another.release()
+
+
+def test_a_lock_that_came_may_be_interrupted_anywhere(path: Path) -> None:
+    for interrupt in every_point(locks):
+        with FileLock(path) as holding, FileLock(path) as lock, FileLock(path) as another:
+            holding.acquire(0)
+            timer = threading.Timer(0.02, holding.release)
+            timer.start()
+            try:
+                interrupt.call(lambda lock=lock: lock.acquire(30))  # type: ignore[misc]
+            except KeyboardInterrupt:
+                pass
+            finally:
+                lock.release()
+            timer.join()
+            another.acquire(10)
+            another.release()
+
+
+def test_an_abandoned_wait_leaves_no_descriptor(path: Path) -> None:
+    def opened() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("needs /proc")
+    with FileLock(path) as holding, FileLock(path) as lock:
+        before = opened()
+        holding.acquire(0)
+        with pytest.raises(StoreUnavailable):
+            lock.acquire(0.01)
+        holding.release()
+        until(lambda: opened() <= before, "the waiting thread to close its descriptor")

@@ -7,7 +7,8 @@ The rules, all of them for one reason each:
 * Auto-checkpoint is off on every connection. SQLite before 3.51.3 can lose committed data when a commit and a
   checkpoint of different connections overlap. `checkpoint` therefore runs while a second connection of ours holds
   the write lock: no commit, ours or a caller's, can overlap it.
-* Write transactions take turns on a file lock (see locks.py) and begin IMMEDIATE, so that none fails half-way.
+* Write transactions take turns, in the process (see turns.py; lease renewals first) and on a file lock (see locks.py),
+  and begin IMMEDIATE, so that none fails half-way.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from weakref import WeakSet
 
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.stores.sqlite import forks
-from workbell.stores.sqlite.locks import FairLock, FileLock
+from workbell.stores.sqlite.locks import FileLock
+from workbell.stores.turns import Turn, Turns
 
 T = TypeVar("T")
 
@@ -37,6 +39,16 @@ CHECKPOINT_COMMITS = 500
 OLDEST = (3, 38, 0)
 SAFE = (3, 51, 3)
 BACKPORTS = ((3, 44, 6), (3, 50, 7))
+
+
+class WriteTurn(Turn):
+    """A turn at writing, and the file lock that may be held within it."""
+
+    __slots__ = ("file_lock",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.file_lock: FileLock | None = None
 
 
 class SqliteFile:
@@ -54,11 +66,11 @@ class SqliteFile:
         forks.files.add(self)
 
     def _start_afresh(self) -> None:
-        self._turns = FairLock()
+        self._turns = Turns()
         self._guard = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._made: WeakSet[sqlite3.Connection] = WeakSet()
-        self._reading = 0
+        self._reading: list[threading.Lock] = []  # each is held as long as somebody reads (see turns.py)
 
     def _open(self) -> None:
         """Open for this process: also again after a fork (see forks.py)."""
@@ -85,8 +97,8 @@ class SqliteFile:
         with contextlib.closing(sqlite3.connect(self.path, timeout=DEADLINE, isolation_level=None)) as connection:
             if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
                 return
-            self._file_lock.acquire(DEADLINE)
             try:
+                self._file_lock.acquire(DEADLINE)
                 patiently(lambda: connection.execute("PRAGMA journal_mode = wal"))
             finally:
                 self._file_lock.release()
@@ -114,53 +126,72 @@ class SqliteFile:
     @contextmanager
     def reader(self) -> Iterator[sqlite3.Connection]:
         """A connection for reading; readers never wait for writers."""
-        connection = self._borrow()
-        try:
-            with translated(self.path):
-                connection = connection or self.connect()
-                try:
-                    yield connection
-                finally:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-        finally:
-            with self._guard:
-                self._reading -= 1
-                if connection is not None:
-                    self._idle.append(connection)
+        here = threading.Lock()
+        with here:
+            connection = self._borrow(here)
+            try:
+                with translated(self.path):
+                    connection = connection or self.connect()
+                    try:
+                        yield connection
+                    finally:
+                        if connection.in_transaction:
+                            connection.execute("ROLLBACK")
+            finally:
+                with self._guard:
+                    if here in self._reading:  # else this is a child that was forked meanwhile
+                        self._reading.remove(here)
+                        if connection is not None:
+                            self._idle.append(connection)
 
-    def _borrow(self) -> sqlite3.Connection | None:
+    def _borrow(self, here: threading.Lock) -> sqlite3.Connection | None:
         while True:
             self.ready()
             with self._guard:
                 if self._pid == os.getpid():  # else closed for a fork at this very moment
-                    self._reading += 1
-                    return self._idle.pop() if self._idle else None
+                    self._reading.append(here)
+                    if not self._idle:
+                        return None
+                    connection = self._idle[-1]
+                    del self._idle[-1]  # not `pop`: an interrupt behind that call would lose the connection
+                    return connection
 
     def write(self, work: Callable[[sqlite3.Connection], T], *, first: bool = False) -> T:
         """Run a function in one write transaction, in turn with every other writer."""
+        return self._in_turn(lambda: self._write_and_tidy(work), first)
+
+    def _in_turn(self, work: Callable[[], T], first: bool = False) -> T:
         # Plain try and finally: with context managers this cost a tenth of an enqueue.
-        self._take_turn(first)
-        try:
-            result = self._write(work)
-            self._commits += 1
-            if (
-                self._commits >= CHECKPOINT_COMMITS
-                or self.writer.total_changes - self._rows_at_checkpoint >= CHECKPOINT_ROWS
-            ):
-                # The work is done and committed, whatever comes of this: if the lock is not to be had, then later.
-                with contextlib.suppress(sqlite3.OperationalError):
-                    self._checkpoint()
-            return result
-        except sqlite3.Error as error:
-            raise translation(self.path, error) from error
-        finally:
-            self._end_turn()
+        turn = WriteTurn()
+        with turn.here:
+            try:
+                self._take_turn(turn, first)
+                return work()
+            except sqlite3.Error as error:
+                raise translation(self.path, error) from error
+            finally:
+                try:
+                    self._end_turn(turn)
+                except BaseException:  # an interrupt before it had an effect: other processes would be shut out
+                    self._end_turn(turn)
+                    raise
+
+    def _write_and_tidy(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        result = self._write(work)
+        self._commits += 1
+        if (
+            self._commits >= CHECKPOINT_COMMITS
+            or self.writer.total_changes - self._rows_at_checkpoint >= CHECKPOINT_ROWS
+        ):
+            # The work is done and committed, whatever comes of this: if the lock is not to be had, then later.
+            with contextlib.suppress(sqlite3.OperationalError):
+                self._checkpoint()
+        return result
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         writer = self.writer
-        self._begin()
         try:
+            self._begin()
             result = work(writer)
             writer.execute("COMMIT")
             return result
@@ -172,55 +203,55 @@ class SqliteFile:
     def _begin(self) -> None:
         """Begin a write transaction. Callers' own connections take no turns, and SQLite's waiting, which soon
         sleeps for 100 ms at a time, gets nowhere against one that commits in a tight loop; so we look more often."""
+        if self.writer.in_transaction:  # left behind by a second interrupt
+            self.writer.execute("ROLLBACK")
         patiently(lambda: self.writer.execute("BEGIN IMMEDIATE"))
 
-    def _take_turn(self, first: bool = False) -> None:
+    def _take_turn(self, turn: WriteTurn, first: bool = False) -> None:
         """First among the threads of this process, then among the processes."""
-        if not self._turns.acquire(DEADLINE, first=first):
+        if not self._turns.take(turn, DEADLINE, first=first):
             raise StoreUnavailable(f"{self.path.name}: no turn at writing within {DEADLINE:g} s; is the disk stuck?")
-        try:
-            self.ready()  # within the turn: a fork closes the file, and takes a turn for that
-            self._file_lock.acquire(DEADLINE)
-        except BaseException:
-            self._turns.release()
-            raise
+        self.ready()  # within the turn: a fork closes the file, and takes a turn for that
+        turn.file_lock = self._file_lock
+        self._file_lock.acquire(DEADLINE)
 
-    def _end_turn(self) -> None:
-        self._file_lock.release()
-        self._turns.release()
+    def _end_turn(self, turn: WriteTurn) -> None:
+        if turn.file_lock is not None:
+            turn.file_lock.release()
+            turn.file_lock = None
+        self._turns.give_back(turn)
 
     def checkpoint(self) -> None:
         """Move what the log holds into the file, if this process wrote since the last time or was asked to."""
-        self._take_turn()
-        try:
-            self._checkpoint()
-        except sqlite3.Error as error:
-            raise translation(self.path, error) from error
-        finally:
-            self._end_turn()
+        self._in_turn(self._checkpoint)
 
     def _checkpoint(self) -> None:
-        self._begin()
         try:
+            self._begin()
             self._checkpointer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         finally:
-            self.writer.execute("ROLLBACK")
+            if self.writer.in_transaction:
+                self.writer.execute("ROLLBACK")
         self._commits = 0
         self._rows_at_checkpoint = self.writer.total_changes
 
     def close_for_fork(self) -> None:
-        if self._pid != os.getpid() or not self._turns.acquire(FORK_WAIT):
+        if self._pid != os.getpid():
             return
-        try:
-            end = time.monotonic() + FORK_WAIT
-            while not self._close_if_quiet() and self._reading and time.monotonic() < end:
-                time.sleep(0.001)
-        finally:
-            self._turns.release()
+        turn = Turn()
+        with turn.here:
+            try:
+                if self._turns.take(turn, FORK_WAIT):
+                    end = time.monotonic() + FORK_WAIT
+                    while not self._close_if_quiet() and self._reading and time.monotonic() < end:
+                        time.sleep(0.001)
+            finally:
+                self._turns.give_back(turn)
 
     def _close_if_quiet(self) -> bool:
         with self._guard:
             # Also one that is only being opened: SQLite holds locks meanwhile that the child would wait for, for ever.
+            self._reading = [here for here in self._reading if here.locked()]
             if self._reading:
                 return False
             ours = {self.writer, self._checkpointer, *self._idle}

@@ -1,4 +1,4 @@
-"""Fair turns at writing: between the threads of a process, and between processes that share the file.
+"""The file lock: fair turns at writing between processes that share the file.
 
 SQLite's own busy handler lets whoever polls luckily go first; a busy writer then starves the others (23,761 commits
 against 1 in six seconds were seen). A lock on a side file shares evenly. The kernel drops it when a process dies.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -20,41 +19,6 @@ except ImportError:  # pragma: no cover - Windows: SQLite's own locks alone
     fcntl = None  # type: ignore[assignment]
 
 _HAS_FLOCK = fcntl is not None
-
-
-class FairLock:
-    """A lock that is handed on in the order of asking; lease renewals go to the front."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._held = False
-        self._waiting: deque[threading.Lock] = deque()
-
-    def acquire(self, timeout: float, *, first: bool = False) -> bool:
-        with self._guard:
-            if not self._held:
-                self._held = True
-                return True
-            turn = threading.Lock()
-            turn.acquire()
-            if first:
-                self._waiting.appendleft(turn)
-            else:
-                self._waiting.append(turn)
-        if turn.acquire(timeout=timeout):
-            return True
-        with self._guard:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
-                return False
-        return True  # handed over just as the time ran out
-
-    def release(self) -> None:
-        with self._guard:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._held = False
 
 
 class FileLock:
@@ -72,6 +36,7 @@ class FileLock:
         return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
     def acquire(self, timeout: float) -> None:
+        """Take the lock. Whoever calls it calls `release` on every way out, also on that of an interrupt."""
         if not _HAS_FLOCK:  # pragma: no cover
             return
         try:
@@ -80,25 +45,15 @@ class FileLock:
             self._wait(timeout)
 
     def _wait(self, timeout: float) -> None:
-        got, guard, abandoned = threading.Event(), threading.Lock(), [False]
-        descriptor = self._descriptor
-
-        def wait() -> None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            with guard:
-                if abandoned[0]:
-                    os.close(descriptor)
-                else:
-                    got.set()
-
-        threading.Thread(target=wait, name="workbell-file-lock", daemon=True).start()
-        if got.wait(timeout):
-            return
-        with guard:
-            if got.is_set():
+        waiting = _Waiting(self._open())
+        with waiting.here:
+            threading.Thread(target=waiting.run, name="workbell-file-lock", daemon=True).start()
+            if waiting.got.wait(timeout):
+                before = self._descriptor
+                self._descriptor = waiting.descriptor
+                waiting.accepted = True
+                os.close(before)
                 return
-            abandoned[0] = True
-            self._descriptor = self._open()
         raise StoreUnavailable(
             f"{self._path.name}: another process held the write lock for over {timeout:g} s; "
             "see which one is stopped or stuck (`workbell doctor`)."
@@ -116,3 +71,26 @@ class FileLock:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
+
+
+class _Waiting:
+    """A thread's wait for the lock, on a descriptor of its own.
+
+    The caller holds `here` while it wants the lock. If it has left without it, because of the deadline or of an
+    interrupt, the lock is given back as soon as it comes: else it would shut everybody out.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.here = threading.Lock()
+        self.got = threading.Event()
+        self.accepted = False
+
+    def run(self) -> None:
+        fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+        self.got.set()
+        with self.here:
+            if not self.accepted:
+                # Not only closed: a child that was forked meanwhile would keep the lock.
+                fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+                os.close(self.descriptor)
