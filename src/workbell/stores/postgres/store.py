@@ -31,6 +31,7 @@ from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.copy_text import copy_lines
 from workbell.stores.postgres.database import Database
 from workbell.stores.postgres.hints import LATER, ListenWatch, Notifier
+from workbell.stores.postgres.keyed_writes import KeyedWrites, LockWaits
 from workbell.stores.queries import migrations, queries, spell_postgres
 from workbell.stores.rows import NEW, new_values, place_columns, run_with_times
 from workbell.stores.session import Row, Session
@@ -120,6 +121,9 @@ class PostgresStore(SqlStore):
         super().__init__(clock or SystemClock(), keep or Keep())
         self.database = Database(url)
         self._notifier = Notifier(self.database)
+        waits = LockWaits()
+        self._keyed_runs = KeyedWrites(self._write_keyed_runs, self._written_runs, _names_of_run, waits)
+        self._keyed_events = KeyedWrites(self._write_keyed_events, self._written_events, _names_of_event, waits)
         self._store_id = ""
         self._checked = False
 
@@ -134,14 +138,34 @@ class PostgresStore(SqlStore):
         return self.read(work)
 
     def _write_runs(self, new: Sequence[NewRun]) -> list[Added]:
+        """Plain runs: nothing that they write can be locked by another transaction. See `KeyedWrites` for others."""
+        self._make_lanes(self._unknown_lanes(new))
+        added, _ = self._single(lambda session: self._add(session, new, ()))
+        return added
+
+    def _submit_runs(self, new: Sequence[NewRun]) -> list[Added]:
+        if any(request.run.key_text is not None or request.replace_tag for request in new):
+            return self._keyed_runs.submit(new)
+        return self._adds.submit(new)
+
+    def _write_keyed_runs(self, new: Sequence[NewRun], lock: float) -> list[Added]:
         # Lanes first and on their own: a lane made inside a caller's long transaction would hold up everybody
         # else who makes the same one.
         self._make_lanes(self._unknown_lanes(new))
-        plain = all(request.run.key_text is None and not request.replace_tag for request in new)
-        run = self._single if plain else self.write
-        added, replaced = run(lambda session: self._add(session, new, ()))
+        added, replaced = self._write_keyed(lambda session: self._add(session, new, ()), lock)
         self.publisher.written(replaced)
         return added
+
+    def _submit_events(self, new: Sequence[Event]) -> list[Added]:
+        if any(event.key is not None for event in new):
+            return self._keyed_events.submit(new)
+        return self._event_adds.submit(new)
+
+    def _write_keyed_events(self, new: Sequence[Event], lock: float) -> list[Added]:
+        return self._write_keyed(lambda session: self.emit_in(session, new), lock)
+
+    def _write_keyed(self, work: Callable[[Session], T], lock: float) -> T:
+        return self.database.run(lambda c: work(PostgresSession(c)), transaction=True, lock=lock)
 
     def prepare_schedules(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
         if len(changes) <= PART:
@@ -359,6 +383,16 @@ def _holder(pid: int, application: str, state: str, seconds: Any, query: str) ->
     text = f"pid {pid} ({application or 'no name'}, {state or 'unknown'}, open for {float(seconds):.0f} s)"
     first = " ".join(query.split())
     return f"{text}: {first[:80]}" if first else text
+
+
+def _names_of_run(request: NewRun) -> list[str]:
+    """What a request may have to wait for, as messages name it."""
+    names = [] if request.run.key is None else [f"the key {request.run.key!r}"]
+    return [*names, f"the tag {request.run.tag!r}"] if request.replace_tag else names
+
+
+def _names_of_event(event: Event) -> list[str]:
+    return [] if event.key is None else [f"the key {event.key!r} of the source {event.source}"]
 
 
 def _spell_all(statements: Iterable[Statement]) -> list[Spelled]:
