@@ -27,7 +27,8 @@ class Waiter:
         in_every_child(self)
 
     def start_afresh(self) -> None:
-        self._lock = threading.Condition()
+        self._guard = threading.Lock()  # entered itself: an interrupt within `with condition:` would keep it
+        self._changed = threading.Condition(self._guard)
         self._waiting: dict[str, list[Future[Run]]] = {}
         self._nudged = False
         self._thread: threading.Thread | None = None
@@ -57,19 +58,20 @@ class Waiter:
 
     def _register(self, run_id: str) -> Future[Run]:
         future: Future[Run] = Future()
-        with self._lock:
+        with self._guard:
             if self._closed:
                 raise WorkbellError("This Workbell is closed.")
             self._waiting.setdefault(run_id, []).append(future)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="workbell-wait", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="workbell-wait", daemon=True)
+                thread.start()
+                self._thread = thread  # last: an interrupt before it must not leave one that was never started
             self._nudged = True
-            self._lock.notify()
+            self._changed.notify()
         return future
 
     def _forget(self, run_id: str, future: Future[Run]) -> None:
-        with self._lock:
+        with self._guard:
             waiting = self._waiting.get(run_id, [])
             if future in waiting:
                 waiting.remove(future)
@@ -77,27 +79,27 @@ class Waiter:
                 self._waiting.pop(run_id, None)
 
     def nudge(self) -> None:
-        with self._lock:
+        with self._guard:
             if self._waiting:
                 self._nudged = True
-                self._lock.notify()
+                self._changed.notify()
 
     def _run(self) -> None:
         pause = FASTEST
         while True:
-            with self._lock:
+            with self._guard:
                 while not self._waiting and not self._closed:
-                    self._lock.wait()
+                    self._changed.wait()
                 if self._closed:
                     return
                 pause = FASTEST if self._nudged else min(pause * 1.5, SLOWEST)
                 self._nudged = False
                 ids = list(self._waiting)
             self._ask(ids)
-            with self._lock:
+            with self._guard:
                 end = time.monotonic() + pause
                 while not self._nudged and not self._closed and (left := end - time.monotonic()) > 0:
-                    self._lock.wait(left)
+                    self._changed.wait(left)
 
     def _ask(self, ids: list[str]) -> None:
         try:
@@ -113,7 +115,7 @@ class Waiter:
                 self._settle([run_id], RunNotFound(f"run {run_id} ended and was removed while it was waited for."))
 
     def _settle(self, ids: list[str], answer: dict[str, Run] | Exception) -> None:
-        with self._lock:
+        with self._guard:
             ended = [(run_id, self._waiting.pop(run_id, [])) for run_id in ids]
         for run_id, futures in ended:
             for future in futures:
@@ -124,6 +126,6 @@ class Waiter:
                         future.set_result(answer[run_id])
 
     def close(self) -> None:
-        with self._lock:
+        with self._guard:
             self._closed = True
-            self._lock.notify()
+            self._changed.notify()

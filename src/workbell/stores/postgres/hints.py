@@ -20,6 +20,7 @@ from workbell.stores.postgres.database import Database
 
 CHANNEL = "workbell"
 GAP = 0.01
+OVERDUE = 0.1  # seconds after which a hint that should be on its way is one that its thread was not told of
 LATER = (0.02, 0.2, 1.0)  # when a caller's own transaction has probably been committed
 
 
@@ -33,7 +34,8 @@ class Notifier:
         in_every_child(self)
 
     def start_afresh(self) -> None:
-        self._due = threading.Condition()
+        self._guard = threading.Lock()  # entered itself: an interrupt within `with condition:` would keep it
+        self._due = threading.Condition(self._guard)
         self._times: list[float] = []
         self._last = 0.0
         self._thread: threading.Thread | None = None
@@ -42,7 +44,7 @@ class Notifier:
         """Now, if the last one is a while ago: at once and here, because another thread would be half a
         millisecond later. Else a thread sends one for all that come meanwhile."""
         now = time.monotonic()
-        with self._due:
+        with self._guard:
             alone = now - self._last >= GAP and not self._closed
             if alone:
                 self._last = now
@@ -53,18 +55,19 @@ class Notifier:
 
     def send_later(self, delays: tuple[float, ...]) -> None:
         now = time.monotonic()
-        with self._due:
-            if len(delays) == 1 and self._times and self._times[0] <= now + GAP:
+        with self._guard:
+            if len(delays) == 1 and self._times and now - OVERDUE <= self._times[0] <= now + GAP:
                 return  # one is on its way
             self._times = sorted([*self._times, *(now + delay for delay in delays)])
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="workbell-notify", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="workbell-notify", daemon=True)
+                thread.start()
+                self._thread = thread  # last: an interrupt before it must not leave one that was never started
             self._due.notify()
 
     def _run(self) -> None:
         while True:
-            with self._due:
+            with self._guard:
                 while not self._closed and (not self._times or self._times[0] > time.monotonic()):
                     self._due.wait(self._times[0] - time.monotonic() if self._times else None)
                 if self._closed:
@@ -78,7 +81,7 @@ class Notifier:
             self._database.run(lambda c: c.execute("SELECT pg_notify(%s, '')", (CHANNEL,)), transaction=False)
 
     def close(self) -> None:
-        with self._due:
+        with self._guard:
             self._closed = True
             self._due.notify()
 
