@@ -7,10 +7,10 @@ not there. A list and a limit are all that is needed.
 
 from __future__ import annotations
 
-import contextlib
 import select
-import threading
 from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import psycopg
@@ -27,22 +27,30 @@ class Connections:
 
     def __init__(self, connect: Callable[[], Connection], size: int) -> None:
         self._connect = connect
-        self._room = threading.Semaphore(size)
+        # A place for each. Written in C, so that an interrupt comes before or after a call and never in the middle of
+        # it, as in a threading.Semaphore, which would lose a place for good.
+        self._room: SimpleQueue[None] = SimpleQueue()
+        for _ in range(size):
+            self._room.put(None)
         self._idle: list[Connection] = []
         self._closed = False
 
     def take(self, timeout: float) -> Connection:
-        if not self._room.acquire(timeout=timeout):
-            raise AllBusy(f"all connections of this process were busy for over {timeout:g} s")
         try:
-            while self._idle:
-                connection = self._idle.pop()
+            self._room.get(timeout=timeout)
+        except Empty:
+            raise AllBusy(f"all connections of this process were busy for over {timeout:g} s") from None
+        try:
+            while True:
+                try:
+                    connection = self._idle.pop()
+                except IndexError:  # asked for forgiveness: others take from the list at the same time
+                    return self._connect()
                 if usable(connection):
                     return connection
                 connection.close()
-            return self._connect()
         except BaseException:
-            self._room.release()
+            self._room.put(None)
             raise
 
     def fill(self, count: int) -> None:
@@ -57,27 +65,28 @@ class Connections:
 
     def give_back(self, connection: Connection) -> None:
         """A connection with an unfinished transaction, or none any more, is not used again."""
-        idle = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-        if idle and not self._closed:
-            self._idle.append(connection)
-        else:
-            connection.close()
-        self._room.release()
+        try:
+            idle = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+            if idle and not self._closed:
+                self._idle.append(connection)
+            else:
+                connection.close()
+        finally:
+            self._room.put(None)
 
     def release(self) -> None:
         """Another connection may be opened, in place of one that was taken and is closed."""
-        self._room.release()
+        self._room.put(None)
 
     def discard(self) -> None:
         """Close the idle ones: the next call opens a new one."""
-        with contextlib.suppress(IndexError):  # others take them meanwhile
+        with suppress(IndexError):  # others take them meanwhile
             while True:
                 self._idle.pop().close()
 
     def close(self) -> None:
         self._closed = True
-        while self._idle:
-            self._idle.pop().close()
+        self.discard()
 
 
 def usable(connection: Connection) -> bool:

@@ -105,8 +105,9 @@ class Database:
     def _run(self, work: Callable[[Connection], T], begin: bytes, seconds: float) -> T:
         # Plain try and finally: with context managers this cost a tenth of an enqueue.
         connection = self.connections.take(CONNECT)
-        key = self.deadlines.begin(connection, seconds)
+        key = 0
         try:
+            key = self.deadlines.begin(connection, seconds)
             if not begin:
                 return work(connection)
             _begin(connection, begin)
@@ -123,12 +124,15 @@ class Database:
             _roll_back(connection)
             raise
         finally:
-            late = self.deadlines.end(key)
-            if late is None:
-                self.connections.give_back(connection)
-            else:
-                connection.close()
-                self.deadlines.await_end(late, self.connections.release)
+            late = None
+            try:
+                late = self.deadlines.end(key)
+            finally:
+                if late is None:
+                    self.connections.give_back(connection)
+                else:
+                    connection.close()
+                    self.deadlines.await_end(late, self.connections.release)
 
     def fill(self, count: int) -> None:
         """Open connections before they are needed."""
