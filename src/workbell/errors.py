@@ -119,7 +119,7 @@ class StoreError(WorkbellError):
 
 
 class StoreUnavailable(StoreError):
-    """The database could not be reached, or did not answer within its deadline."""
+    """The database could not be reached or written, or did not answer within its deadline."""
 
     exit_code = 69
 
