@@ -149,26 +149,23 @@ class Database:
         except psycopg.Error as error:
             raise NotConnected(str(error)) from error
         key = self.deadlines.begin(connection, CONNECT)
+        ready = False
         try:
             self._set_up(connection)
             if statement is not None:
                 connection.execute(statement)
-        except BaseException:
-            connection.close()
-            raise
+            ready = True
         finally:
             late = self.deadlines.end(key)
-            if late is not None:
+            if late is not None or not ready:
                 connection.close()
+            if late is not None:
                 self.deadlines.await_end(late, lambda: None)
         if late is not None:
             raise NotConnected(f"not ready within {CONNECT} s")
         return connection
 
     def _set_up(self, connection: Connection) -> None:
-        # Limits are counted after a lock was waited for, and must then see what the one before has committed; a server
-        # may have another default.
-        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         # Ids are texts on our side; making UUID objects of them would only cost.
         connection.adapters.register_loader("uuid", TextLoader)
         # Times are to arrive in UTC without being converted one by one; rows.py converts where a pooler loses it.
@@ -207,6 +204,8 @@ def begin_text(seconds: float, idle: float, lock: float) -> bytes:
         "statement_timeout": seconds * STATEMENT,
     }
     settings = [f"SET LOCAL {name} = {max(round(limit * 1000), 1 if limit else 0)}" for name, limit in limits.items()]
+    # Limits are counted after a lock was waited for, and must then see what the one before has committed; a server may
+    # have another default.
     return "; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED", *settings]).encode()
 
 
