@@ -187,7 +187,7 @@ class Database:
             self._prepare = 0
             self.connections.discard()
         lock, idle = min(LOCK, DEADLINE / 2), min(IDLE, DEADLINE / 3)
-        return translated(error, self.name, lock=lock, statement=DEADLINE * STATEMENT, idle=idle)
+        return translated(error, self.name, lock=lock, idle=idle)
 
     def close(self) -> None:
         self.deadlines.close()

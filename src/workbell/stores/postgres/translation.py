@@ -33,10 +33,10 @@ class TooLate(psycopg.OperationalError):
         self.answered = answered  # to the cancel: the server is well, and what was asked of it took too long
 
 
-def translated(error: psycopg.Error, name: str, *, lock: float, statement: float, idle: float) -> StoreError:
-    """An error of ours for one of the driver's. The numbers are the time limits, in seconds."""
+def translated(error: psycopg.Error, name: str, *, lock: float, idle: float) -> StoreError:
+    """An error of ours for one of the driver's. The numbers are the limits of a transaction, in seconds."""
     line, state = first_line(error), error.sqlstate or ""
-    reason = _outage(error, state, line, lock=lock, statement=statement, idle=idle)
+    reason = _outage(error, state, line, lock=lock, idle=idle)
     if reason is not None:
         return StoreUnavailable(f"PostgreSQL at {name}{reason}.")
     if isinstance(error, psycopg.errors.UndefinedTable):
@@ -44,7 +44,7 @@ def translated(error: psycopg.Error, name: str, *, lock: float, statement: float
     return StoreError(f"{name}: {line}.")
 
 
-def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, statement: float, idle: float) -> str | None:
+def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, idle: float) -> str | None:
     """What is told of one that passes by itself; None of any other."""
     match error:
         case TooLate(answered=True):
@@ -61,13 +61,13 @@ def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, stateme
         case psycopg.errors.LockNotAvailable():
             return f": waited over {lock:g} s for a lock that another transaction holds; {REPEAT}"
         case psycopg.errors.QueryCanceled() if "statement timeout" in line:
-            return f": a statement took over {statement:g} s, and was ended; repeat the call when it is less busy"
+            return f": a statement took too long, and was ended ({line}); repeat the call when it is less busy"
         case psycopg.errors.QueryCanceled():
             return f": the call was cancelled there ({line}); repeat it"
     if is_about_preparing(error):
         return f": {line}. A pooler seems to be in between: add `?prepare_threshold=0` to the URL of the store"
     if state == READ_ONLY:
-        return f" is read-only ({line}); connect to its primary, or free space there and make it writable"
+        return _read_only(line)
     if state == SILENT_CLIENT:
         return (
             f": this process stood still for over {idle:g} s in a transaction, which was rolled back; repeat the call"
@@ -95,9 +95,15 @@ def _not_connected(line: str) -> str:
         return f" has no connection left ({line}); raise its max_connections, or start fewer processes"
     if "the database system is" in line:  # starting up, shutting down, in recovery mode
         return f" is stopping or starting ({line}); repeat the call"
+    if "session is read-only" in line or "hot standby" in line:
+        return _read_only(line)
     if "FATAL" in line:  # it is there, and has answered
         return f" does not let us in ({line}); check the user, the password and the database in the URL"
     return f" cannot be reached; check that it runs and that the URL is right ({line})"
+
+
+def _read_only(line: str) -> str:
+    return f" is read-only ({line}); connect to its primary, or free space there and make it writable"
 
 
 def first_line(error: BaseException) -> str:
