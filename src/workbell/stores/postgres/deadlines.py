@@ -1,7 +1,7 @@
 """Deadlines for calls to the database: one that is not over in time is cancelled on the server, then cut off.
 
 The cancel comes first, on a connection of its own: closing a socket alone would leave the server's process behind,
-waiting for its lock until it gets it (a table locked for 90 s made 98 of 25 connections). A server that does not
+waiting for its lock until it gets it (a table locked for 90 s turned 25 connections into 98). A server that does not
 answer to that either is cut off after a moment: nothing else frees a thread from a frozen peer, as keep-alives do not
 fire while the other side's kernel answers, and a statement timeout is the server's, which may be the one that hangs.
 The socket is shut down under the driver, and the call fails. Either way the connection is thrown away.
