@@ -130,6 +130,19 @@ def test_an_agent_may_have_a_longer_lease() -> None:
     assert Scene(worker="elsewhere/1/2/a", lease=100).die() >= 100  # as may somebody with other settings
 
 
+@pytest.mark.parametrize("lease", [30, 60, 90, 100, 119, 300, 3600])
+def test_an_agent_with_a_long_lease_keeps_it_when_the_clock_is_put_ahead(lease: float) -> None:
+    """It renews every third of that."""
+    scene = Scene(worker="agent/x/y", lease=lease)
+    assert not scene.sweep()
+    scene.clock.put(hours=1)
+    for _ in range(int(lease / 3)):
+        scene.clock.advance(1)
+        assert not scene.sweep()
+    scene.renew()
+    assert lease <= scene.die(4000) <= lease + SWEEP
+
+
 def test_time_in_which_the_store_did_not_answer_does_not_count() -> None:
     scene = Scene()
     scene.clock.put(hours=1)

@@ -6,7 +6,8 @@ So a lease is watched, as in leader election: whoever lives renews it, which cha
 it was seen unchanged for (nearly) a whole lease, and for as long as it still had when it was first seen.
 
 That is no slower than going by the clock. A lease is renewed several times before its end; one that was not renewed for
-two renewals is watched from then on, and is taken when its time is over.
+two renewals is watched from then on, and is taken when its time is over. Longer leases than ours are watched all the
+time: an agent may have one of an hour, which it renews every twenty minutes.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class LeaseWatch:
         pace = pace_of(lease)
         # Not less than the share of a lease after which a worker gives up by itself, if it cannot renew.
         self._silent = lease.total_seconds() - min(MISSED * pace, lease.total_seconds() * (1 - SHARE))
+        self._longer = lease.total_seconds() + MISSED * pace
         self._sure = SURE * pace
         self._far = FAR * lease.total_seconds()
         self._is_gone = is_gone
@@ -47,7 +49,7 @@ class LeaseWatch:
 
     def bounds(self, now: datetime) -> tuple[datetime, datetime]:
         """Which leases are worth watching: those that end before the first time, or beyond the second."""
-        return now + timedelta(seconds=self._silent), now + timedelta(seconds=self._far)
+        return now + timedelta(seconds=self._silent), now + timedelta(seconds=self._longer)
 
     def ended(self, leases: Iterable[Lease], now: datetime, asked: float, answered: float) -> list[Lease]:
         """Those of these leases that have ended. They were read between two moments of monotonic time: of what the
@@ -69,6 +71,7 @@ class LeaseWatch:
         """How long a lease that was not seen before must stay as it is to count as ended."""
         left = (lease.until - now).total_seconds()
         worker = lease.worker or ""
-        if left > (LONGEST_LEASE.total_seconds() if is_agent(worker) else self._far):
+        longest = LONGEST_LEASE.total_seconds() if is_agent(worker) else self._far
+        if left > longest:
             return self._silent
         return max(left, self._sure if self._is_gone(worker) else self._silent)

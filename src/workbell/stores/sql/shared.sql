@@ -48,7 +48,7 @@ ORDER BY scheduled_for LIMIT 1
 -- lapsed_leases: running runs whose lease has ended
 SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.lease_until <= :now LIMIT :limit
 
--- leases: leases that end soon, or so late that a clock must have been set
+-- leases: leases that end soon, or later than ours do: of agents, or by a clock that was put since
 SELECT id, token, lease_until, worker FROM workbell_runs
 WHERE status = 'running' AND (lease_until <= :before OR lease_until > :beyond)
 
