@@ -64,7 +64,8 @@ class Work:
 
     def begin(self, clock: Clock) -> None:
         """Its handler is called now."""
-        self.started_at, self.begun = clock.now(), clock.monotonic()
+        self.started_at = clock.now()
+        self.begun = clock.monotonic()
 
     @property
     def held(self) -> Held:
