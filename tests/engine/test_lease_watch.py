@@ -10,7 +10,7 @@ from tests.support.bench import LEASE, Bench
 from workbell import Run, Status
 from workbell.engine.lease_watch import LeaseWatch
 from workbell.machine import is_gone, process_name
-from workbell.model.clock import ManualClock
+from workbell.model.clock import EPOCH, ManualClock
 from workbell.stores.port import Lease
 
 SWEEP = 5.0
@@ -122,6 +122,12 @@ def test_whose_process_is_known_to_be_gone_is_watched_for_a_moment_only() -> Non
     scene.clock.put(hours=1)
     scene.ahead = timedelta(hours=-1)
     assert not scene.live(60)
+
+
+def test_one_that_was_taken_over_and_not_moved_is_taken_again_soon() -> None:
+    scene = Scene()
+    scene.held = scene.held._replace(until=EPOCH)
+    assert scene.die() == pytest.approx(3)
 
 
 def test_an_agent_may_have_a_longer_lease() -> None:

@@ -20,6 +20,7 @@ from workbell.engine.give_up import SHARE
 from workbell.engine.renew import pace_of
 from workbell.machine import is_gone
 from workbell.model.agent import LONGEST_LEASE, is_agent
+from workbell.model.clock import EPOCH
 from workbell.stores.port import Lease
 
 MISSED = 2  # renewals that did not come: from then on a lease is watched; after a fifth of a short one
@@ -69,6 +70,8 @@ class LeaseWatch:
 
     def _wait(self, lease: Lease, now: datetime) -> float:
         """How long a lease that was not seen before must stay as it is to count as ended."""
+        if lease.until == EPOCH:  # somebody has taken it over, and is about to move its run, or died before that
+            return self._sure
         left = (lease.until - now).total_seconds()
         worker = lease.worker or ""
         longest = LONGEST_LEASE.total_seconds() if is_agent(worker) else self._far
