@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar, Unpack
 
 import msgspec
@@ -172,7 +173,8 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         """`enqueue_requests` for async code: an async connection is used on the event loop it belongs to."""
         connection, new = _connection_of(requests), [request.new for request in requests]
         if connection is None:
-            added = await self.hop(self.store.add, new)
+            may_wait = any(one.run.key_text is not None or one.replace_tag for one in new)
+            added = await (self.hop_apart if may_wait else self.hop)(self.store.add, new)
             if new:
                 self.nudge()
         else:
@@ -240,9 +242,15 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
 
     async def hop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call on a thread. It is shielded: a cancelled caller does not tear a write in half."""
-        loop = asyncio.get_running_loop()
+        return await self._run_on(self._threads.pool, lambda: call(*args, **kwargs))
+
+    async def hop_apart(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for a call that may have to wait for a key: on threads that no other call needs."""
+        return await self._run_on(self._threads.waiting, lambda: call(*args, **kwargs))
+
+    async def _run_on(self, pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:
         here = contextvars.copy_context()  # also there it is known which run's handler this is
-        return await asyncio.shield(loop.run_in_executor(self._threads.pool, lambda: here.run(call, *args, **kwargs)))
+        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(pool, here.run, call))
 
     def by_and_by(self, call: Callable[[], object]) -> bool:
         """Have a call made on a thread, and nobody wait for it; false, if this is closed."""
@@ -254,7 +262,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
 
     def close(self) -> None:
         self.waiter.close()
-        self._threads.pool.shutdown(wait=True)
+        self._threads.shut_down()
 
 
 def _connection_of(requests: Sequence[Request]) -> Any:

@@ -48,6 +48,9 @@ class Emitting(ABC):
     @abstractmethod
     def hop(self, call: Callable[[], T]) -> Awaitable[T]: ...
 
+    @abstractmethod
+    def hop_apart(self, call: Callable[[], T]) -> Awaitable[T]: ...
+
     def emit(
         self,
         type: str,  # noqa: A002
@@ -83,7 +86,8 @@ class Emitting(ABC):
         connection: Any = None,
     ) -> Event:
         if connection is None:
-            return await self.hop(lambda: self.emit(type, data, subject=subject, source=source, key=key))
+            hop = self.hop if key is None else self.hop_apart
+            return await hop(lambda: self.emit(type, data, subject=subject, source=source, key=key))
         event = self._event(type, data, subject, source, key)
         await self.hop(self.store.check)
         added = await self.store.aadd_event_on(connection, event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -11,6 +12,7 @@ import psycopg
 import pytest
 
 from tests.support.waiting import until
+from workbell import Workbell
 from workbell.app import open_store
 from workbell.errors import StoreUnavailable
 from workbell.model.run import Added
@@ -166,3 +168,26 @@ def test_the_same_keys_crosswise(scene: Scene, postgres_url: str, monkeypatch: p
         assert first == second
     finally:
         other.close()
+
+
+@pytest.mark.anyio
+async def test_async_callers_that_wait_hold_up_no_others(scene: Scene, postgres_url: str) -> None:
+    """More of them than there are threads for the other verbs."""
+    bell = Workbell(postgres_url)
+
+    @bell.job
+    def work() -> None: ...
+
+    bell.emit("app.thing", key="held", connection=scene.caller)
+    work.options(key="held", connection=scene.caller).enqueue()
+    waiting = [asyncio.ensure_future(work.options(key="held").aenqueue()) for _ in range(CROWD)]
+    waiting += [asyncio.ensure_future(bell.aemit("app.thing", key="held")) for _ in range(4)]
+    await asyncio.to_thread(scene.wait_for_waiting)
+    async with asyncio.timeout(SOON):
+        await asyncio.gather(*(work.aenqueue() for _ in range(CROWD)), bell.aemit("app.thing"))
+    assert not any(one.done() for one in waiting)
+    scene.caller.rollback()
+    async with asyncio.timeout(20):
+        answers = await asyncio.gather(*waiting)
+    assert len({run.id for run in answers[:CROWD]}) == 1
+    bell.close()
