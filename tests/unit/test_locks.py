@@ -92,19 +92,37 @@ def test_a_wait_may_be_interrupted_anywhere(path: Path) -> None:
             another.release()
 
 
+class Waited(FileLock):
+    """One that tells when it has to wait."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.waits = threading.Event()
+
+    def _wait(self, timeout: float) -> None:
+        self.waits.set()
+        super()._wait(timeout)
+
+
 def test_a_lock_that_came_may_be_interrupted_anywhere(path: Path) -> None:
     for interrupt in every_point(locks):
-        with FileLock(path) as holding, FileLock(path) as lock, FileLock(path) as another:
+        with FileLock(path) as holding, Waited(path) as lock, FileLock(path) as another:
             holding.acquire(0)
-            timer = threading.Timer(0.02, holding.release)
-            timer.start()
+
+            def let_go(holding: FileLock = holding, lock: Waited = lock) -> None:
+                assert lock.waits.wait(30)
+                holding.release()
+
+            other = threading.Thread(target=let_go)
+            other.start()
             try:
                 interrupt.call(lambda lock=lock: lock.acquire(30))  # type: ignore[misc]
             except KeyboardInterrupt:
-                pass
+                assert interrupt.where
             finally:
-                lock.release()
-            timer.join()
+                lock.release()  # as everybody does who takes it, on every way out
+                lock.waits.set()
+            other.join(30)
             another.acquire(10)
             another.release()
 

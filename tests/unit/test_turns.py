@@ -145,6 +145,10 @@ def test_an_interrupt_anywhere_loses_no_turn(contended: bool) -> None:
             with held(turns):
                 assert go.wait(30)
 
+        def let_go(turns: Turns = turns, go: threading.Event = go) -> None:
+            until(lambda: turns._line or go.is_set(), "somebody to wait, or to be interrupted before that")
+            go.set()
+
         def work(turns: Turns = turns) -> None:
             with held(turns) as got:
                 assert got
@@ -153,13 +157,14 @@ def test_an_interrupt_anywhere_loses_no_turn(contended: bool) -> None:
         if contended:
             holder.start()
             until(lambda turns=turns: len(turns._holders) == 1, "the turn to be taken")  # type: ignore[misc]
-            threading.Timer(0.01, go.set).start()
+            threading.Thread(target=let_go).start()
         try:
             interrupt.call(work)
         except KeyboardInterrupt:
             assert interrupt.where
         else:
             assert interrupt.where is None, f"swallowed at {interrupt.where}"
+        go.set()
         if contended:
             holder.join(30)
         waits = threading.Thread(target=lambda turns=turns, order=order: order.append(str(is_free(turns))), daemon=True)
