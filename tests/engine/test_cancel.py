@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.bench import LEASE, Bench
+from tests.support.bench import Bench
 from workbell import Context, Retry, Run, Snooze, Status
 from workbell.engine.outcome import HANDED_BACK
 from workbell.engine.work import Work
@@ -40,8 +40,7 @@ def is_handed_back(bench: Bench, work: Work) -> None:
 
 
 def loses_its_worker(bench: Bench, work: Work) -> None:
-    bench.clock.advance(LEASE.total_seconds() + 1)
-    Bench(bench.store, name="other").recover.step(bench.clock.now())
+    Bench(bench.store, name="other").lapse()
 
 
 def is_a_stray(bench: Bench, work: Work) -> None:

@@ -149,7 +149,7 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
             return {"lane": LANES[0].id, "rank": 0, "scheduled_for": last, "id": runs[0].id}
         case "delete_finished":
             return {"now": now, "limit": 1000}
-        case "lapsed_leases" | "lapsed_waits" | "expired":
+        case "expired":
             return {"now": now, "limit": 500}
         case "held_by":
             return {"worker": "worker"}
@@ -161,7 +161,7 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
 
 HOT = (
     "claim finish move add_attempts renew dispatch survey next_due find_live find_finished free_keys take_key "
-    "delete_finished take_over leases expired lapsed_leases lapsed_waits held_by pending_of_tag pending_accepted "
+    "delete_finished take_over leases expired held_by pending_of_tag pending_accepted "
     "cancel_pending ahead_of"
 ).split()
 

@@ -188,12 +188,14 @@ class StoreMachine(RuleBasedStateMachine):
         self.both(lambda store: store.mark_alone(held(run)) if alone else store.set_progress(held(run), '{"done":1}'))
 
     def recover(self, _draw: Draw) -> None:
-        lapsed = self.both(lambda store: sorted(store.lapsed(after(self.now), MANY), key=lambda run: run.id))
+        leases = self.both(lambda store: sorted(store.leases(after(self.now))))
+        lost = self.both(lambda store: sorted(store.take_over(leases, MANY), key=lambda run: run.id))
+        expired = self.both(lambda store: sorted(store.expired(after(self.now), MANY), key=lambda run: run.id))
         changes = [
             state.lose(run, after(self.now), keep=KEEP.other)
             if run.status is Status.RUNNING
             else state.cancel(run, after(self.now), reason="expired", keep=KEEP.other)
-            for run in lapsed
+            for run in [*lost, *expired]
         ]
         self.sent += changes
         self.both(lambda store: store.apply(changes))

@@ -40,7 +40,7 @@ LEFT_OUT = {
     "notifications.mark_read": {"user_id"},
 }
 ROOMS = "schedules triggers events webhooks notifications tokens tenants audit agents".split()
-NO_ROOMS = {"store", "registry", "keep", "waiter", "subscriptions", "telling", "verified"}
+NO_ROOMS = {"store", "registry", "keep", "waiter", "subscriptions", "telling", "booking", "verified"}
 # Verbs of an application that holds the jobs, works or serves, and not of who only asks for things.
 OWN = set(dir(Workbell)) - set(dir(Local))
 

@@ -112,7 +112,7 @@ def check_leases(store: Store, _numbers: Numbers) -> Iterator[Finding]:
     due = store.next_due()
     if due is not None and now - due > OVERDUE:
         yield Finding("note", "dispatch", f"a run has been due for {span(now - due)}: is a worker running?")
-    lapsed = [run for run in store.lapsed(now, MOST) if run.lease_until is not None]
+    lapsed = store.leases(now)
     if lapsed:
         text = f"{len(lapsed):,} runs have lost their worker; the next sweep of any worker takes them up again."
         yield Finding("note", "leases", text)

@@ -321,13 +321,6 @@ class MemoryStore(
         with self._lock:
             return [run for run in self._live.values() if run.status is Status.RUNNING and run.worker == worker]
 
-    def lapsed(self, now: datetime, limit: int) -> list[Run]:
-        with self._lock:
-            every = list(self._live.values())
-        leases = [run for run in every if run.lease_until is not None and run.lease_until <= now]
-        waits = [r for r in every if not r.attempt and r.expires_at is not None and r.expires_at <= now]
-        return leases[:limit] + waits[:limit]
-
     def leases(self, before: datetime, beyond: datetime | None = None) -> list[Lease]:
         with self._lock:
             every = [
@@ -336,7 +329,9 @@ class MemoryStore(
         return [one for one in every if one.until <= before or (beyond is not None and one.until > beyond)]
 
     def expired(self, now: datetime, limit: int) -> list[Run]:
-        return [run for run in self.lapsed(now, limit) if run.lease_until is None]
+        with self._lock:
+            unstarted = [run for run in self._live.values() if not run.attempt and run.expires_at is not None]
+        return [run for run in unstarted if run.expires_at is not None and run.expires_at <= now][:limit]
 
     def next_due(self, after: datetime | None = None) -> datetime | None:
         with self._lock:

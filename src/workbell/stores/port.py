@@ -263,9 +263,6 @@ class Store(ServiceStore, Protocol):
     def held_by(self, worker: str) -> list[Run]:
         """Running runs that this worker holds according to the store."""
 
-    def lapsed(self, now: datetime, limit: int) -> list[Run]:
-        """Running runs whose lease has ended by this time, and waiting ones that have expired."""
-
     def leases(self, before: datetime, beyond: datetime | None = None) -> list[Lease]:
         """Leases that end until `before`, and those that end later than `beyond`."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from workbell.errors import StoreUnavailable
+from workbell.errors import DuplicateRun, StoreUnavailable
 from workbell.model.clock import SystemClock
 from workbell.model.job import Job
 from workbell.model.limit import Limit
@@ -146,7 +146,15 @@ class SqlStore(
             return [Added(request.run.id, True) for request in new], replaced
         # In the order of their keys, so that two writers of the same ones do not wait for each other crosswise.
         ordered = sorted((request for request in new if request.run.key_text is not None), key=_place)
-        keyed = {request.run.id: self._add_one(session, request, replaced) for request in ordered}
+        keyed: dict[str, Added] = {}
+        refused: dict[str, DuplicateRun] = {}
+        for request in ordered:
+            try:
+                keyed[request.run.id] = self._add_one(session, request, replaced)
+            except DuplicateRun as error:
+                refused[request.run.id] = error
+        if refused:  # which one the caller hears of does not depend on our order
+            raise next(refused[request.run.id] for request in new if request.run.id in refused)
         return [keyed.get(request.run.id) or Added(request.run.id, True) for request in new], replaced
 
     def _add_one(self, session: Session, request: NewRun, replaced: list[Pair]) -> Added:
@@ -340,10 +348,6 @@ class SqlStore(
 
     def held_by(self, worker: str) -> list[Run]:
         return self.query("held_by", worker=worker)
-
-    def lapsed(self, now: datetime, limit: int) -> list[Run]:
-        leases = self.query("lapsed_leases", now=now, limit=limit)
-        return leases + self.query("lapsed_waits", now=now, limit=limit)
 
     def leases(self, before: datetime, beyond: datetime | None = None) -> list[Lease]:
         found = self.read(lambda session: session.rows("leases", before=before, beyond=beyond))

@@ -45,17 +45,11 @@ SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' ORDER BY sche
 SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' AND scheduled_for > :after
 ORDER BY scheduled_for LIMIT 1
 
--- lapsed_leases: running runs whose lease has ended
-SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.lease_until <= :now LIMIT :limit
-
 -- leases: leases that end soon, or later than ours do: of agents, or by a clock that was put since
 SELECT id, token, lease_until, worker FROM workbell_runs
 WHERE status = 'running' AND (lease_until <= :before OR lease_until > :beyond)
 
--- lapsed_waits: runs that have expired before their first start
-SELECT {live} FROM workbell_runs r WHERE r.expires_at <= :now AND r.attempt = 0 LIMIT :limit
-
--- expired: the same, to be ended now
+-- expired: runs that have expired before their first start, to be ended now
 SELECT {live} FROM workbell_runs r WHERE r.expires_at <= :now AND r.attempt = 0 LIMIT :limit
 
 -- held_by: running runs of one worker

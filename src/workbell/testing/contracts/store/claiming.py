@@ -125,7 +125,7 @@ class ClaimingContract:
         add(store, request("tried", expires_at=after(10)), request("returned", expires_at=after(10)))
         returned, tried = sorted(claim(store, at=5), key=lambda run: run.job)
         store.apply([state.lose(tried, after(6), keep=KEEP.other), state.release(returned, after(6))])
-        assert ids(store.lapsed(after(11), 10)) == [returned.id]
+        assert ids(store.expired(after(11), 10)) == [returned.id]
         assert ids(claim(store, at=11)) == [tried.id]
 
     def test_scheduled_and_running_runs_are_not_claimed(self, store: Store) -> None:

@@ -156,7 +156,7 @@ class CopyingContract:
         expected, got = claim(source, at=7), claim(store, at=7)
         assert got == expected
         assert [answer.created for answer in store.add([request(key="live", at=7)])] == [False]
-        (lapsed,) = store.lapsed(after(31), 10)
+        (lapsed,) = store.take_over(store.leases(after(31)), 10)
         assert (lapsed.alone, lapsed.cancel_requested, lapsed.progress) == (True, True, {"done": 1})
         (waiting,) = store.waiting_events(9)
         assert store.add_events([fact(key="k")]) == [Added(waiting.id, False)]

@@ -179,32 +179,25 @@ class LeasingContract:
         store.apply([state.succeed(run, after(1), result=None, keep=KEEP.succeeded)])
         assert find(store, run).progress_text == '{"done":1}'
 
-    def test_lapsed_are_ended_leases_and_expired_waits(self, store: Store) -> None:
-        add(store, request("a"), request("b"))
-        first, _second = sorted(claim(store, lease=30), key=lambda run: run.job)
-        store.renew([held(_second)], now=after(4), lease_until=after(90))
+    def test_waiting_runs_expire(self, store: Store) -> None:
         queued, delayed, _fresh = add(
             store,
             request(expires_at=after(20)),
             request(expires_at=after(25), delay=22),
             request(expires_at=after(91)),
         )
-        assert store.lapsed(after(19), 100) == []
-        assert ids(store.lapsed(after(20), 100)) == [queued.id]
-        assert sorted(ids(store.lapsed(after(30), 100))) == sorted([first.id, queued.id, delayed.id])
-        assert len(store.lapsed(after(100), 1)) == 2  # the limit is for either kind
         assert store.expired(after(19), 100) == []
+        assert ids(store.expired(after(20), 100)) == [queued.id]
         assert sorted(ids(store.expired(after(30), 100))) == sorted([queued.id, delayed.id])
         assert len(store.expired(after(30), 1)) == 1
 
     def test_expiry_does_not_touch_what_runs(self, store: Store) -> None:
         claimed(store, expires_at=after(10))
-        assert store.lapsed(after(20), 100) == store.expired(after(20), 100) == []
+        assert store.expired(after(20), 100) == []
 
     def test_a_lost_run_goes_back_to_its_line(self, store: Store) -> None:
         """F1: worker loss is counted apart from failure."""
-        claimed(store)
-        (run,) = store.lapsed(after(31), 100)
+        (run,) = store.take_over([lease_of(claimed(store))], 100)
         assert store.apply([state.lose(run, after(31), keep=KEEP.other)]) == {run.id}
         back = find(store, run)
         assert (back.status, back.losses, back.failures, back.attempt) == (Status.QUEUED, 1, 0, 1)
