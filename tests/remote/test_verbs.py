@@ -16,6 +16,7 @@ EXCEPTIONS = {
     "enqueue_requests": "for requests that were checked against the store",
     "resolve": "needs the functions behind the jobs",
     "hop": "there is no thread to hop to: async verbs are async down to the socket",
+    "hop_apart": "the same",
     "make_ready": "there is no store to be made ready",
     "filter_of": "for the store",
     "by_and_by": "there are no threads of the store's",

@@ -80,7 +80,7 @@ def test_a_wait_may_be_interrupted_anywhere(path: Path) -> None:
     """The thread that waits gets the lock later; it must not keep it from everybody for ever."""
     for interrupt in every_point(locks):
         with FileLock(path) as holding, FileLock(path) as lock, FileLock(path) as another:
-            holding.acquire(0)
+            holding.acquire(30)  # the thread of the round before may have it for a moment
             try:
                 interrupt.call(lambda lock=lock: lock.acquire(0.01))  # type: ignore[misc]
             except (KeyboardInterrupt, StoreUnavailable):
@@ -107,7 +107,7 @@ class Waited(FileLock):
 def test_a_lock_that_came_may_be_interrupted_anywhere(path: Path) -> None:
     for interrupt in every_point(locks):
         with FileLock(path) as holding, Waited(path) as lock, FileLock(path) as another:
-            holding.acquire(0)
+            holding.acquire(30)
 
             def let_go(holding: FileLock = holding, lock: Waited = lock) -> None:
                 assert lock.waits.wait(30)
