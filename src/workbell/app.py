@@ -7,12 +7,11 @@ import contextlib
 import logging
 import signal
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbell.agents.verbs import Agents
-from workbell.booking import Ended
 from workbell.bulk.job import bulk_job
 from workbell.client import nothing
 from workbell.declaring import Declaring
@@ -126,7 +125,7 @@ class Workbell(Declaring):
         """
         return listen(self.bus, pattern, listener, self.engine.describe, leave_out=QUIET)
 
-    def _tally(self, ended: Iterable[Ended]) -> None:
+    def _tally(self, ended: Sequence[Pair]) -> None:
         """Count what a verb of this process has ended."""
         if self._engine is not None:
             self._engine.tallies.add(ended)

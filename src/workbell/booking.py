@@ -8,29 +8,22 @@ alerts that belong to a move are part of its write) → apply → tally → noti
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
 
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.telling import Telling
 from workbell.model.payload import clean_text
 from workbell.model.run import Run, Status
-from workbell.model.state import Keep, Move, Transition, fail, kept, obey_cancel
+from workbell.model.state import Keep, Transition, fail, kept, obey_cancel
 from workbell.stores.port import Pair, Store
 
 log = logging.getLogger("workbell.engine")
 
-Ended = tuple[Run, Transition, datetime | None]  # what was written, and when the handler was called, if it was
-Tally = Callable[[Iterable[Ended]], None]
-Notify = Callable[[Sequence[Pair]], None]
+Sink = Callable[[Sequence[Pair]], None]
 
 
-def no_tally(_ended: Iterable[Ended]) -> None:
-    """In a process that counts nothing."""
-
-
-def no_notice(_written: Sequence[Pair]) -> None:
-    """In a process where nobody listens."""
+def nobody(_written: Sequence[Pair]) -> None:
+    """Nobody in this process hears of it."""
 
 
 class Booking:
@@ -41,8 +34,8 @@ class Booking:
         store: Callable[[], Store],
         telling: Telling,
         keep: Keep,
-        tally: Tally = no_tally,
-        notify: Notify = no_notice,
+        tally: Sink = nobody,
+        notify: Sink = nobody,
     ) -> None:
         self._store = store
         self._telling = telling
@@ -78,7 +71,7 @@ class Booking:
         if not pairs:
             return
         try:
-            self.tally((run, change, _called_at(change)) for run, change in pairs)
+            self.tally(pairs)
             self.notify(pairs)
         except Exception:
             log.exception("%d moves of runs were written, and could not be told of", len(pairs))
@@ -113,7 +106,7 @@ class Booking:
         if self._unsure and len(moved) < len(pairs):
             moved |= self._written_before([change for _, change in pairs])
         self._unsure = False
-        return [pair for pair in pairs if pair[0].id in moved]
+        return list(pairs) if len(moved) == len(pairs) else [pair for pair in pairs if pair[0].id in moved]
 
     def _apply(self, changes: Sequence[Transition]) -> set[str]:
         try:
@@ -132,7 +125,7 @@ class Booking:
             if run.status is not Status.RUNNING:
                 return []
             text = clean_text(f"What came of it could not be stored: {error}")
-        keep, called_at = kept(run, self.keep).other, _called_at(change)
+        keep, called_at = kept(run, self.keep).other, change.called_at
         failed = fail(run, change.updated_at, error=text, reason="result", keep=keep, started_at=called_at)
         for instead in (self._telling.of(run, failed), failed):  # rather untold than unbooked
             try:
@@ -153,10 +146,3 @@ class Booking:
             if (run := found.get(change.run_id)) is not None
             and (run.status, run.token, run.updated_at) == (change.status, change.expected_token, change.updated_at)
         }
-
-
-def _called_at(change: Transition) -> datetime | None:
-    """When the handler was called, in the attempt that a move has ended; nobody knows that of a lost worker's."""
-    if change.move is Move.LOSE:
-        return None
-    return change.started_at if change.ended is None else change.ended.started_at

@@ -105,7 +105,7 @@ def test_everybody_hears_of_it(bench: Bench) -> None:
     heard: list[tuple[Run, str]] = []
     tallied: list[str] = []
     bench.booking.notify = lambda pairs: heard.extend((run, change.move) for run, change in pairs)
-    bench.booking.tally = lambda ended: tallied.extend(change.move for _, change, _ in ended)
+    bench.booking.tally = lambda ended: tallied.extend(change.move for _, change in ended)
     run = bench.bell.enqueue("work", {"then": "raise"})
     (work,) = bench.claim()
     bench.bell.cancel(run.id)

@@ -6,6 +6,7 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support.waiting import until
@@ -36,6 +37,7 @@ def tallies(store: MemoryStore) -> Tallies:
 
 
 def running(clock: ManualClock, job: str = "send", **fields: Any) -> Run:
+    """A run that was claimed just now."""
     now, lane = clock.now(), Lane("default", "mail", job)
     return Run(new_id(), lane, Status.RUNNING, 0, now, now, now, attempt=1, token=1, started_at=now, **fields)
 
@@ -49,9 +51,9 @@ def test_what_is_told_of_an_end(store: MemoryStore, tallies: Tallies, clock: Man
     clock.advance(2)
     started = clock.now()
     clock.advance(0.25)
-    tallies.add([(run, state.succeed(run, clock.now(), result=None, keep=DAY), started)])
+    tallies.add([(run, state.succeed(run, clock.now(), result=None, keep=DAY, started_at=started))])
     clock.advance(40)
-    tallies.add([(run, state.succeed(run, clock.now(), result=None, keep=DAY), started)])
+    tallies.add([(run, state.succeed(run, clock.now(), result=None, keep=DAY, started_at=started))])
     tallies.flush()
     (one,) = store.total_tallies()
     assert (one.tenant, one.queue, one.job, one.status, one.count) == ("default", "mail", "send", "succeeded", 2)
@@ -66,14 +68,14 @@ def test_what_is_told_of_an_end(store: MemoryStore, tallies: Tallies, clock: Man
 def test_no_sum_ever_shrinks(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
     """Also if the store's time is set back between a start and its end: counters that fall are taken for a restart."""
     run, ended = running(clock), clock.now()
-    tallies.add([(run, state.succeed(run, ended, result=None, keep=DAY), ended + timedelta(seconds=3))])
+    tallies.add([(run, state.succeed(run, ended, result=None, keep=DAY, started_at=ended + timedelta(seconds=3)))])
     tallies.flush()
     (one,) = store.total_tallies()
     assert (one.count, one.seconds, one.buckets[0]) == (1, 0.0, 1)
 
 
 def test_ways_to_end(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
-    run, now = running(clock), clock.now()
+    run, now = msgspec.structs.replace(running(clock), started_at=None), clock.now()
     lost = state.lose(running(clock, alone=True, crashes=2), now, keep=DAY)
     changes: list[Transition] = [
         state.succeed(run, now, result=None, keep=DAY),
@@ -86,7 +88,7 @@ def test_ways_to_end(store: MemoryStore, tallies: Tallies, clock: ManualClock) -
         state.release(run, now),
     ]
     assert lost.status is Status.FAILED
-    tallies.add((run, change, None) for change in changes)
+    tallies.add((run, change) for change in changes)
     tallies.flush()
     found = {status: one.count for (_, status), one in total(store).items()}
     assert found == {"succeeded": 1, "failed": 2, "retried": 1, "canceled": 1}
@@ -96,7 +98,7 @@ def test_ways_to_end(store: MemoryStore, tallies: Tallies, clock: ManualClock) -
 def test_a_lane_that_is_there_twice_is_one_sum(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
     """In the memory store every run has a lane of its own."""
     runs = [running(clock) for _ in range(3)]
-    tallies.add((run, state.succeed(run, clock.now(), result=None, keep=DAY), run.started_at) for run in runs)
+    tallies.add((run, state.succeed(run, clock.now(), result=None, keep=DAY)) for run in runs)
     tallies.flush()
     assert [one.count for one in store.total_tallies()] == [3]
 
@@ -111,8 +113,8 @@ def test_it_writes_only_if_there_is_something(
     tallies.wake = lambda: woken.append(1)
     assert tallies.step(clock.now()) is None
     run = running(clock)
-    ended = (run, state.succeed(run, clock.now(), result=None, keep=DAY), clock.now())
-    tallies.add([(run, state.release(run, clock.now()), None)])
+    ended = (run, state.succeed(run, clock.now(), result=None, keep=DAY))
+    tallies.add([(run, state.release(run, clock.now()))])
     assert (tallies.step(clock.now()), woken) == (None, [])
     tallies.add([ended])
     clock.advance(1)
@@ -132,7 +134,7 @@ def test_what_could_not_be_written_is_written_later(
         raise StoreUnavailable("gone")
 
     run = running(clock)
-    ended = (run, state.succeed(run, clock.now(), result=None, keep=DAY), clock.now())
+    ended = (run, state.succeed(run, clock.now(), result=None, keep=DAY))
     tallies.add([ended])
     with monkeypatch.context() as broken:
         broken.setattr(store, "add_tallies", away)

@@ -66,11 +66,11 @@ class Scene:
         run = Run(new_id(), lane or Lane("default", "mail", "send"), Status.RUNNING, 0, due, due, due, token=1)
         keep = timedelta(days=1)
         change = (
-            fail(run, now, error="E", reason="error", keep=keep)
+            fail(run, now, error="E", reason="error", keep=keep, started_at=started)
             if failed
-            else succeed(run, now, result=None, keep=keep)
+            else succeed(run, now, result=None, keep=keep, started_at=started)
         )
-        write_at_once(self.bell.store, [(run, change, started)])
+        write_at_once(self.bell.store, [(run, change)])
 
 
 @asynccontextmanager

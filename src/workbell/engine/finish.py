@@ -72,15 +72,17 @@ class Finish:
         written = self._booking.book([(work.run, transition) for work, transition in batch])
         with self._lock:
             del self._waiting[: len(batch)]
-        changes = {run.id: change for run, change in written}
-        if len(changes) < len(batch):
-            refused = [work for work, _ in batch if work.run.id not in changes]
+        works = [work for work, _ in batch]
+        if len(written) < len(batch):
+            done = {run.id for run, _ in written}
+            refused = [work for work in works if work.run.id not in done]
+            works = [work for work in works if work.run.id in done]
             self.superseded += len(refused)
             for work in refused:
                 text = "run %s: its lease was lost, and what came of it is dropped"
                 log.warning(text, work.run.id, extra=run_facts(work.run))
             self._dropped(refused)
-        self._booked([work for work, _ in batch if work.run.id in changes])
+        self._booked(works)
         return 0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from workbell.booking import Booking, no_notice
+from workbell.booking import Booking, nobody
 from workbell.engine.lease_watch import LeaseWatch
 from workbell.model import state
 from workbell.model.run import Run, Status
@@ -26,7 +26,7 @@ class Recover:
         booking: Booking,
         announce: Callable[[], None],
         sweep: float,
-        lost: Callable[[Sequence[Pair]], None] = no_notice,
+        lost: Callable[[Sequence[Pair]], None] = nobody,
         lease: timedelta | None = None,
     ) -> None:
         """Without `lease` the clock alone decides: for one that nobody sets, and that everybody shares."""

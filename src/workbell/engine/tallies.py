@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
 
-from workbell.booking import Ended
 from workbell.errors import StoreError
 from workbell.model.run import Lane, Status
 from workbell.model.state import Move
 from workbell.model.tally import BUCKETS, Tally
-from workbell.stores.port import Store
+from workbell.stores.port import Pair, Store
 
 PACE = 5.0  # seconds between two writes
 
@@ -47,16 +46,19 @@ class Sums:
     def __bool__(self) -> bool:
         return bool(self._minutes)
 
-    def add(self, ends: Iterable[Ended], now: datetime) -> None:
+    def add(self, ends: Iterable[Pair], now: datetime) -> None:
         """What was written just now."""
         minute = now.replace(second=0, microsecond=0)
         cells = self._minutes.get(minute, {})
-        for run, change, started_at in ends:
-            word = WORDS.get(change.move)
+        for run, change in ends:
+            word, started_at = WORDS.get(change.move), change.called_at
             if word is None:
                 if change.status is not Status.FAILED:
                     continue
-                word = "failed"  # set aside, after its workers were lost
+                word, started_at = (
+                    "failed",
+                    None,
+                )  # set aside: how long it took is not known
             lane = run.lane
             cell = cells.get((id(lane), word))
             if cell is None:
@@ -103,7 +105,7 @@ class Tallies:
         self._write_at = 0.0
         self.wake: Callable[[], None] = lambda: None
 
-    def add(self, ends: Iterable[Ended]) -> None:
+    def add(self, ends: Iterable[Pair]) -> None:
         """From any thread."""
         with self._lock:
             was_empty = not self._sums
@@ -135,7 +137,7 @@ class Tallies:
             raise
 
 
-def write_at_once(store: Store, ends: Iterable[Ended]) -> None:
+def write_at_once(store: Store, ends: Iterable[Pair]) -> None:
     """For a process that ends a run now and then, and has no duty for it. That the run has ended is written already:
     whoever ended it must not hear that this could not be."""
     sums = Sums()

@@ -104,6 +104,11 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
     then: tuple[NewRun, ...] = ()  # runs to be made in the same write, if this move happens
     emits: tuple[Event, ...] = ()  # told in the same write, if this move happens
 
+    @property
+    def called_at(self) -> datetime | None:
+        """When the handler was called, in the attempt that this move ends."""
+        return self.started_at if self.ended is None else self.ended.started_at
+
     def after(self, run: Run) -> Run:
         """The run as it is once this transition is written."""
         return msgspec.structs.replace(run, **{name: getattr(self, name) for name in CHANGED})
