@@ -10,14 +10,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.telling import Telling
 from workbell.model.payload import clean_text
 from workbell.model.run import Run, Status
-from workbell.model.state import Keep, Transition, fail, kept, obey_cancel
+from workbell.model.state import CANCELED, Keep, Move, Transition, ask_cancel, fail, kept, obey_cancel
 from workbell.stores.port import Pair, Store
 
 log = logging.getLogger("workbell.engine")
+
+OUTCOMES = (Move.SUCCEED, Move.RETRY, Move.FAIL, Move.SNOOZE, Move.CANCEL)  # moves by which a handler's run is booked
 
 Sink = Callable[[Sequence[Pair]], None]
 
@@ -42,7 +46,7 @@ class Booking:
         self.keep = keep
         self.tally = tally
         self.notify = notify
-        self._unsure = False  # a write failed in a way that leaves open whether it happened
+        self._unsure: set[tuple[str, int]] = set()  # runs and tokens whose write may have happened, or not
 
     def book(self, pairs: Sequence[Pair], *, lost: bool = False) -> list[Pair]:
         """Write transitions of runs; those that were written, as they were.
@@ -103,46 +107,60 @@ class Booking:
             # One row that the store cannot take must not hold up the others.
             log.exception("%d outcomes were refused; they are written one by one", len(pairs))
             return [pair for one in pairs for pair in self._write_one(*one)]
-        if self._unsure and len(moved) < len(pairs):
-            moved |= self._written_before([change for _, change in pairs])
-        self._unsure = False
-        return list(pairs) if len(moved) == len(pairs) else [pair for pair in pairs if pair[0].id in moved]
+        written = list(pairs) if len(moved) == len(pairs) else [pair for pair in pairs if pair[0].id in moved]
+        if self._unsure:
+            written += self._written_before([pair for pair in pairs if pair[0].id not in moved])
+            self._unsure.difference_update([_place(change) for _, change in pairs])
+        return written
 
     def _apply(self, changes: Sequence[Transition]) -> set[str]:
         try:
             return self._store().apply(changes)
         except StoreUnavailable:
-            self._unsure = True
+            self._unsure.update([_place(change) for change in changes])
             raise
 
     def _write_one(self, run: Run, change: Transition) -> list[Pair]:
-        """What is refused even alone becomes a failure that says so: a run must never stay in our hands."""
+        """Write a transition that was refused in a batch. What a handler came to is then written without what it tells,
+        and at last as a failure that says so: a run must never stay in our hands. Any other move is left undone, and
+        is decided on again."""
+        answer = self._try(run, change)
+        if isinstance(answer, StoreError) and (change.emits or change.then):  # rather untold than unbooked
+            answer = self._try(run, msgspec.structs.replace(change, emits=(), then=()))
+        if isinstance(answer, StoreError) and run.status is Status.RUNNING and change.move in OUTCOMES:
+            text = clean_text(f"What came of it could not be stored: {answer}")
+            keep, called_at = kept(run, self.keep).other, change.called_at
+            failed = fail(run, change.updated_at, error=text, reason="result", keep=keep, started_at=called_at)
+            answer = self._try(run, self._telling.of(run, failed))
+            if isinstance(answer, StoreError):
+                answer = self._try(run, failed)
+        return [] if isinstance(answer, StoreError) else answer
+
+    def _try(self, run: Run, change: Transition) -> list[Pair] | StoreError:
+        """Write one transition; the answer may be the store's refusal of it."""
         try:
             return [(run, change)] if self._apply([change]) else []
         except StoreUnavailable:
             raise
         except StoreError as error:
-            if run.status is not Status.RUNNING:
-                return []
-            text = clean_text(f"What came of it could not be stored: {error}")
-        keep, called_at = kept(run, self.keep).other, change.called_at
-        failed = fail(run, change.updated_at, error=text, reason="result", keep=keep, started_at=called_at)
-        for instead in (self._telling.of(run, failed), failed):  # rather untold than unbooked
-            try:
-                return [(run, instead)] if self._apply([instead]) else []
-            except StoreUnavailable:
-                raise
-            except StoreError:
-                log.exception("run %s: its failure cannot be stored", run.id)
-        log.error("run %s: nothing that came of it can be stored; its lease will run out", run.id)
-        return []
+            log.exception("run %s: the move %s cannot be stored", run.id, change.move)
+            return error
 
-    def _written_before(self, changes: Sequence[Transition]) -> set[str]:
+    def _written_before(self, pairs: Sequence[Pair]) -> list[Pair]:
         """After a lost connection: those whose earlier write had gone through, told by token and time."""
-        found = self._store().find_runs([change.run_id for change in changes])
-        return {
-            change.run_id
-            for change in changes
-            if (run := found.get(change.run_id)) is not None
-            and (run.status, run.token, run.updated_at) == (change.status, change.expected_token, change.updated_at)
-        }
+        doubtful = {run.id: (run, change) for run, change in pairs if _place(change) in self._unsure}
+        found = self._store().find_runs(doubtful) if doubtful else {}
+        written = []
+        for run_id, now in found.items():
+            run, change = doubtful[run_id]
+            if (now.token, now.updated_at) != (change.expected_token, change.updated_at):
+                continue
+            if now.status is change.status:
+                written.append((run, change))
+            elif now.status is Status.CANCELED:  # it was refused to go on, and ended by the cancel that was asked for
+                written.append((run, obey_cancel(ask_cancel(run, now.reason or CANCELED), change, self.keep)))
+        return written
+
+
+def _place(change: Transition) -> tuple[str, int]:
+    return change.run_id, change.expected_token

@@ -35,7 +35,7 @@ from workbell.model.job import BUILT_IN, QUEUE, TENANT, name
 from workbell.model.limit import NO_LIMITS, Limits, key_of
 from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, Request, make_request, plain_request
-from workbell.model.run import Added, Lane, Run
+from workbell.model.run import Added, Lane, OnDuplicate, Run
 from workbell.model.state import Keep
 from workbell.notices.message import Message
 from workbell.notifications import Notifications, Notifying, unposted
@@ -109,6 +109,8 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         now = self.store.clock.now()
         key = None if limits is NO_LIMITS else key_of(limits, text)
         depth = depth_behind(current_run.get())
+        if options.get("replace_tag") or options.get("on_duplicate") == OnDuplicate.REPLACE:
+            self.telling.look()  # whether anybody hears of the runs that are replaced
         if not options and not depth:
             return Request(plain_request(Lane(self.tenant, queue, job_name, None, key), text, now))
         if has_old_time(self.store):

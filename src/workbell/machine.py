@@ -52,7 +52,13 @@ def is_gone(name: str) -> bool:
     started = rest.partition("/")[0]
     if host != socket.gethostname() or not pid.isdecimal() or not started.isdecimal():
         return False
-    return process_start(int(pid)) != started
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False  # another user's, and it may be hidden from us in /proc
+    return process_start(int(pid)) not in ("", started)
 
 
 def is_running(pid: int) -> bool:

@@ -351,6 +351,18 @@ def test_a_result_after_the_lease_was_lost_is_refused(bell: Workbell, agent: Age
     assert [one.status for one in bell.attempts(run.id)] == [AttemptStatus.LOST, AttemptStatus.SUCCEEDED]
 
 
+def test_a_result_after_the_lease_was_lost_and_the_run_canceled_is_refused(
+    bell: Workbell, agent: Agent, working: Working
+) -> None:
+    bell.enqueue("a", {}, target="web-1")
+    run = take_one(working, agent)
+    bell.cancel(run.id)
+    lapse(bell)
+    assert bell.get(run.id).status is Status.CANCELED
+    with pytest.raises(LeaseLost):
+        working.result(agent, run.id, 1, DONE, "s1")
+
+
 def test_a_failure_is_tried_again_by_the_policy_and_its_duplicate_spends_nothing(
     bell: Workbell, agent: Agent, working: Working
 ) -> None:

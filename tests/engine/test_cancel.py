@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 import pytest
 
 from tests.support.bench import Bench
-from workbell import Context, Retry, Run, Snooze, Status
+from workbell import Context, Retry, Run, Snooze, Status, StoreError, StoreUnavailable
 from workbell.engine.outcome import HANDED_BACK
 from workbell.engine.work import Work
+from workbell.model import state
+from workbell.model.state import Transition
 
 NEVER = Retry(attempts=5, delay=0, jitter=0)
 
@@ -124,6 +127,65 @@ def test_a_listener_that_raises_undoes_nothing(bench: Bench) -> None:
     assert bench.run(run).status is Status.SUCCEEDED
 
 
+class TestTorn:
+    """A write whose answer was lost, or that the store refuses."""
+
+    def test_an_answer_that_was_lost_is_looked_up_also_after_another_write(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lost, other = bench.bell.enqueue_many([("work", {"then": "done"}), ("work", {"then": ""})])
+        works = {work.run.id: work for work in bench.claim()}
+        bench.finish.put(works[lost.id], bench.call(works[lost.id]))
+        tear(bench, monkeypatch)
+        bench.booking.book([(works[other.id].run, state.release(works[other.id].run, bench.clock.now()))])
+        bench.finish.step(bench.clock.now())
+        assert (bench.finish.superseded, [work.run.id for work in bench.booked]) == (0, [lost.id])
+        assert [run.id for run, _ in bench.written] == [other.id, lost.id]
+
+    def test_a_cancel_that_was_asked_for_meanwhile(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        run = bench.bell.enqueue("work", {"then": "raise"})
+        (work,) = bench.claim()
+        bench.finish.put(work, bench.call(work))
+        bench.bell.cancel(run.id, "enough")
+        tear(bench, monkeypatch, number=2)
+        bench.finish.step(bench.clock.now())
+        ((_, change),) = bench.written
+        assert (change.move, change.reason, bench.run(run).status) == ("cancel", "enough", Status.CANCELED)
+
+    @pytest.mark.parametrize("how", ["release", "lose"])
+    def test_a_run_that_is_given_back_does_not_fail_because_it_cannot_be_written(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch, how: str
+    ) -> None:
+        run = bench.bell.enqueue("work", {"then": ""})
+        (work,) = bench.claim()
+        now = bench.clock.now()
+        change = state.release(work.run, now) if how == "release" else state.lose(work.run, now, keep=timedelta(days=1))
+        with monkeypatch.context() as refusing:
+            refusing.setattr(bench.store, "apply", refuse)
+            assert bench.booking.book([(work.run, change)]) == []
+        assert bench.run(run).status is Status.RUNNING  # and is decided on again
+
+
+def tear(bench: Bench, monkeypatch: pytest.MonkeyPatch, number: int = 1) -> None:
+    """Book what waits; the answer to one of its writes is lost."""
+    sound, writes = bench.store.apply, iter(range(1, 100))
+
+    def apply(changes: Sequence[Transition]) -> set[str]:
+        moved = sound(changes)
+        if next(writes) == number:
+            raise StoreUnavailable("the connection was lost")
+        return moved
+
+    with monkeypatch.context() as torn:
+        torn.setattr(bench.store, "apply", apply)
+        with pytest.raises(StoreUnavailable):
+            bench.finish.step(bench.clock.now())
+
+
+def refuse(_changes: Sequence[Transition]) -> set[str]:
+    raise StoreError("this cannot be taken")
+
+
 class TestReplaced:
     """Runs that another takes the place of are told of like others that were canceled."""
 
@@ -138,7 +200,6 @@ class TestReplaced:
 
         bell.engine.put_triggers()
         bell.listen("run.canceled", lambda event: heard.append(event.run_id))
-        bell.telling.look()
         old = bell.enqueue("work", {"then": ""}, tag="t", key="k")
         bell.enqueue("work", {"then": ""}, **options)  # type: ignore[arg-type]
         (event,) = bench.store.list_events("default", type="run.canceled", before=None, limit=10)

@@ -115,7 +115,7 @@ def test_a_process_that_starts_later_watches_first(hours: float) -> None:
 def test_whose_process_is_known_to_be_gone_is_watched_for_a_moment_only() -> None:
     scene = Scene(dead=True)
     scene.clock.advance(3600)
-    assert scene.die() == pytest.approx(3)
+    assert scene.die() == pytest.approx(LEASE.total_seconds() * 0.4)
     scene = Scene(dead=True)
     assert scene.die() >= LEASE.total_seconds()  # and not before its end
     scene = Scene(dead=True)  # as it seems: it is in another container

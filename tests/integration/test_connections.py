@@ -119,7 +119,6 @@ def listen_to_cancels(bell: Workbell) -> None:
     def hear() -> None: ...
 
     bell.engine.put_triggers()
-    bell.telling.look()
 
 
 def cancels(bell: Workbell) -> list[str | None]:

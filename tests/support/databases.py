@@ -7,6 +7,7 @@ size ends a database's use.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -77,9 +78,12 @@ class Databases:
     def keep(self, url: str, store: Store) -> None:
         """At the end of a test, unless there is none, or the test has ended it."""
         assert isinstance(store, PostgresStore)
-        idle = store.database.connections._idle
-        if idle and usable(idle[-1]):
-            self._kept[url] = idle.pop()
+        with suppress(IndexError):  # none is idle, or a hint that is being sent has taken it
+            last = store.database.connections._idle.pop()
+            if usable(last):
+                self._kept[url] = last
+            else:
+                last.close()
 
     def close(self) -> None:
         for url in {*self._connections, *self._kept}:

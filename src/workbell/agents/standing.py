@@ -37,10 +37,13 @@ def _attempt_under(store: Store, run: Run, token: int) -> Attempt | None:
     if not 0 < token <= run.token:
         return None
     number = run.attempt - (run.token - token)
-    earlier = next((one for one in store.list_attempts(run.id) if one.number == number), None)
+    attempts = store.list_attempts(run.id)
+    earlier = next((one for one in attempts if one.number == number), None)
     if earlier is not None:
         return earlier
     last = last_attempt(run)
     if last is None or last.number != number or (run.status is Status.FAILED and run.reason == CRASHED):
         return None  # set aside: then it was lost as well
+    if run.status is Status.CANCELED and run.losses > sum(one.status is AttemptStatus.LOST for one in attempts):
+        return None  # a cancel was asked for when it was lost
     return last

@@ -19,7 +19,6 @@ from workbell.stores.sql_store import SqlStore
 
 CLOCK_NOTE = timedelta(seconds=1)
 OVERDUE = timedelta(seconds=30)
-MOST = 1000
 
 Numbers = dict[str, Any]  # what was counted on the way, for other programs
 Check = Callable[[Store, Numbers], Iterator[Finding]]

@@ -23,8 +23,9 @@ from workbell.model.agent import LONGEST_LEASE, is_agent
 from workbell.model.clock import EPOCH
 from workbell.stores.port import Lease
 
-MISSED = 2  # renewals that did not come: from then on a lease is watched; after a fifth of a short one
-SURE = 3  # and so many, if its holder's process is known to be gone
+MISSED = 2  # renewals that did not come: from then on a lease is watched; or a fifth of a lease, if that is sooner
+SURE = 3  # renewals that did not come of a lease that somebody has taken over
+GONE = 0.4  # of a lease, if its holder's process is gone: longer than the keeper of a busy one takes to renew it
 FAR = 4  # leases ahead: no end is later than that, unless a clock was set since
 
 
@@ -44,6 +45,7 @@ class LeaseWatch:
         self._silent = lease.total_seconds() - min(MISSED * pace, lease.total_seconds() * (1 - SHARE))
         self._longer = lease.total_seconds() + MISSED * pace
         self._sure = SURE * pace
+        self._gone = max(self._sure, lease.total_seconds() * GONE)
         self._far = FAR * lease.total_seconds()
         self._is_gone = is_gone
         self._seen: dict[str, Seen] = {}
@@ -75,6 +77,6 @@ class LeaseWatch:
         left = (lease.until - now).total_seconds()
         worker = lease.worker or ""
         longest = LONGEST_LEASE.total_seconds() if is_agent(worker) else self._far
-        if left > longest:
-            return self._silent
-        return max(left, self._sure if self._is_gone(worker) else self._silent)
+        if left > longest:  # by a clock that was put back; an agent may renew a long lease rarely
+            return self._silent + (longest / 3 if is_agent(worker) else 0)
+        return max(left, self._gone if self._is_gone(worker) else self._silent)

@@ -62,7 +62,8 @@ class Renew:
             if renewed is None:
                 self._lose(work)
                 continue
-            work.valid_until = moment + self._lease.total_seconds()
+            if not renewed.locked:
+                work.valid_until = moment + self._lease.total_seconds()
             if renewed.cancel_reason is not None and work.cancel_reason is None and not work.settled:
                 work.cancel_reason = renewed.cancel_reason
                 self._stop_work(work)

@@ -14,6 +14,7 @@ from workbell.handlers.app_database import AppDatabase, Use, file_of
 from workbell.handlers.current import on_behalf_of
 from workbell.handlers.known_events import known_events
 from workbell.handlers.run_logger import Keep, RunLogger
+from workbell.model.clock import EPOCH
 from workbell.model.event import Event
 from workbell.model.notification import Notification
 from workbell.model.payload import clean_text, encode
@@ -212,7 +213,9 @@ def is_still_held(context: Context, valid_until: float | None) -> bool:
     if valid_until is None or valid_until > context._client.store.clock.monotonic():
         return True
     found = context._client.store.find_runs([context.run.id]).get(context.run.id)
-    return found is not None and found.status is Status.RUNNING and found.token == context.run.token
+    if found is None or found.lease_until == EPOCH:  # by which a sweep marks what it takes over
+        return False
+    return found.status is Status.RUNNING and found.token == context.run.token
 
 
 def keep_database(context: Context | None) -> None:

@@ -92,6 +92,7 @@ class Renewed(NamedTuple):
     run_id: str
     token: int
     cancel_reason: str | None = None
+    locked: bool = False  # by another transaction: it is still ours, and could not be extended
 
 
 class Filter(NamedTuple):

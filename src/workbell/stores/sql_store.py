@@ -31,7 +31,7 @@ from workbell.stores.sql_search import SqlSearch
 from workbell.stores.sql_subscribers import SqlSubscribers
 from workbell.stores.sql_tallies import SqlTallies
 from workbell.stores.sql_workers import SqlWorkers
-from workbell.stores.statements import Replacing, following, making
+from workbell.stores.statements import Replacing, Statement, following, making
 
 T = TypeVar("T")
 
@@ -138,6 +138,9 @@ class SqlStore(
             self._ensure_lanes(session, unknown)
         replaced: list[Pair] = []
         if any(request.replace_tag for request in new):  # what comes behind one that replaces must not be replaced
+            # Tags in one order, so that two writers of the same ones do not wait for each other crosswise.
+            for tenant, tag in sorted({(one.run.tenant, one.run.tag or "") for one in new if one.replace_tag}):
+                session.execute(Statement("lock_tag", {"tenant": tenant, "tag": tag}))
             return [self._add_one(session, request, replaced) for request in new], replaced
         plain = [request for request in new if request.run.key_text is None]
         if plain:
@@ -259,7 +262,7 @@ class SqlStore(
 
     def _apply(self, session: Session, ordered: Sequence[Transition], ending: dict[str, Any]) -> set[str]:
         moved: set[tuple[str, int]] = set()
-        chains = [c.run_id for c in ordered if any(new.run.rescheduled_from is not None for new in c.then)]
+        chains = [c.run_id for c in ordered if c.then and any(new.run.rescheduled_from for new in c.then)]
         asked = {row[0] for row in session.rows("asked_to_end", ids=chains) if row[1]} if chains else set()
         if ending:
             gone = session.finish(ending)
@@ -275,7 +278,9 @@ class SqlStore(
         if ended:
             records = [[rows.attempt_values(attempt)[name] for name in ATTEMPT] for attempt in ended]
             session.rows("add_attempts", **self.spell(ATTEMPT, records))
-        follow = [new for c in ordered if (c.run_id, c.expected_token) in moved for new in following(c, asked)]
+        follow = [
+            new for c in ordered if c.then and (c.run_id, c.expected_token) in moved for new in following(c, asked)
+        ]
         if follow:
             self._add(session, follow, list({request.run.lane for request in follow}))
         told = [event for c in ordered if c.emits and (c.run_id, c.expected_token) in moved for event in c.emits]

@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import TextLoader
 
 from workbell.afresh import in_every_child
-from workbell.errors import InvalidUrl, StoreError
+from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
 from workbell.stores.postgres.connections import Connection, Connections
 from workbell.stores.postgres.deadlines import Deadlines
 from workbell.stores.postgres.translation import (
@@ -91,8 +91,10 @@ class Database:
             try:
                 return self._run(work, begin, seconds)
             except (errors.DeadlockDetected, errors.SerializationFailure) as error:
-                if not left:
-                    raise StoreError(f"{self.name}: {first_line(error)}; repeat the call.") from error
+                if not left:  # it passes by itself
+                    raise StoreUnavailable(
+                        f"PostgreSQL at {self.name}: {first_line(error)}; repeat the call."
+                    ) from error
             except errors.IdleInTransactionSessionTimeout as error:
                 # A handler has held the interpreter lock for a while. After a long sleep what we were about to write
                 # is out of date: whoever called decides anew.
@@ -183,8 +185,8 @@ class Database:
             # The primary may be elsewhere by now, or the setting may be that of a session: a new one finds out.
             self.demotions += 1
             self.connections.discard()
-        if is_about_preparing(error) and self._prepare is None:  # from now on without
-            self._prepare = 0
+        if is_about_preparing(error):
+            self._prepare = self._prepare or 0  # from now on without, unless the URL asks for it
             self.connections.discard()
         lock, idle = min(LOCK, DEADLINE / 2), min(IDLE, DEADLINE / 3)
         return translated(error, self.name, lock=lock, idle=idle)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from psycopg import errors
 
@@ -36,6 +36,13 @@ WAITING = 2  # connections on which locks are waited for
 NAMED = 3  # names in a message
 
 
+class LockName(NamedTuple):
+    """A lock that a write may have to wait for, and how messages name it."""
+
+    place: tuple[str | None, ...]
+    text: str
+
+
 class LockHeld(StoreUnavailable):
     """Another transaction held a lock for longer than we wanted to wait."""
 
@@ -50,9 +57,9 @@ class LockWaits:
     def start_afresh(self) -> None:
         self.alone = Turns(ALONE)
         self.waiting = Turns(WAITING)
-        self.wanted: dict[Turn, list[str]] = {}  # who waits, and for what
+        self.wanted: dict[Turn, list[LockName]] = {}  # who waits, and for what
 
-    def are_wanted(self, names: list[str]) -> bool:
+    def are_wanted(self, names: list[LockName]) -> bool:
         """Whether somebody waits for one of these already."""
         for turn, wanted in list(self.wanted.items()):
             if turn.gone:
@@ -69,7 +76,7 @@ class KeyedWrites(Generic[Item, Answer]):
         self,
         write: Callable[[Sequence[Item], float], list[Answer]],
         written: Callable[[Sequence[Item]], list[Answer] | None],
-        names: Callable[[Item], list[str]],
+        names: Callable[[Item], list[LockName]],
         waits: LockWaits,
     ) -> None:
         self._write_with = write
@@ -88,7 +95,7 @@ class KeyedWrites(Generic[Item, Answer]):
                 return self._take_turn(self._waits.alone, items, MOMENT, end)
         return self._wait(items, names, end)
 
-    def _wait(self, items: Sequence[Item], names: list[str], end: float) -> list[Answer]:
+    def _wait(self, items: Sequence[Item], names: list[LockName], end: float) -> list[Answer]:
         waits, turn = self._waits, Turn()
         with turn.here:
             try:
@@ -120,8 +127,8 @@ class KeyedWrites(Generic[Item, Answer]):
             raise
 
 
-def _gave_up(names: list[str]) -> StoreUnavailable:
-    named = ", ".join(names[:NAMED]) + (" and others" if len(names) > NAMED else "")
+def _gave_up(names: list[LockName]) -> StoreUnavailable:
+    named = ", ".join(one.text for one in names[:NAMED]) + (" and others" if len(names) > NAMED else "")
     which = f"one of these: {named}" if len(names) > 1 else named
     return StoreUnavailable(
         f"Another transaction held the lock on {which} for over {DEADLINE:g} s; nothing was written. Commit or roll "

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from workbell.stores.session import Row, Session
 
-WAITED = 1.0  # seconds: shorter waits are everyday life
+WAITED = 0.3  # seconds: shorter waits are everyday life; a key is waited for by half a second at a time
 IDLE = 3.0  # seconds that a transaction may be open with nothing said
 PREPARED = 0  # stands for a transaction that was prepared for a two-phase commit, which has no session
 SHOWN = 100  # characters of a statement
@@ -56,7 +56,7 @@ def blockers(session: Session) -> list[Blocker]:
     for pid in sorted(first):
         behind = _behind(pid, held_up)
         waiting = [Waiting(known[other], waits[other]) for other in behind if other in known]
-        if pid == PREPARED or pid in known:  # else it has ended meanwhile
+        if waiting and (pid == PREPARED or pid in known):  # else they have ended meanwhile
             found.append(Blocker(known.get(pid), sorted(waiting, key=lambda one: one.seconds, reverse=True)))
     return found
 

@@ -31,7 +31,8 @@ from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.copy_text import copy_lines
 from workbell.stores.postgres.database import Database
 from workbell.stores.postgres.hints import LATER, ListenWatch, Notifier
-from workbell.stores.postgres.keyed_writes import KeyedWrites, LockWaits
+from workbell.stores.postgres.keyed_writes import KeyedWrites, LockName, LockWaits
+from workbell.stores.postgres.sessions import shown
 from workbell.stores.queries import migrations, queries, spell_postgres
 from workbell.stores.rows import NEW, new_values, place_columns, run_with_times
 from workbell.stores.session import Row, Session
@@ -381,18 +382,21 @@ def _migrate(connection: Connection) -> list[str]:
 
 def _holder(pid: int, application: str, state: str, seconds: Any, query: str) -> str:
     text = f"pid {pid} ({application or 'no name'}, {state or 'unknown'}, open for {float(seconds):.0f} s)"
-    first = " ".join(query.split())
-    return f"{text}: {first[:80]}" if first else text
+    statement = shown(query)
+    return f"{text}: {statement}" if statement else text
 
 
-def _names_of_run(request: NewRun) -> list[str]:
-    """What a request may have to wait for, as messages name it."""
-    names = [] if request.run.key is None else [f"the key {request.run.key!r}"]
-    return [*names, f"the tag {request.run.tag!r}"] if request.replace_tag else names
+def _names_of_run(request: NewRun) -> list[LockName]:
+    """What a request may have to wait for."""
+    run = request.run
+    names = [] if run.key_text is None else [LockName((run.tenant, run.key_text), f"the key {run.key!r}")]
+    return [*names, LockName((run.tenant, "tag", run.tag), f"the tag {run.tag!r}")] if request.replace_tag else names
 
 
-def _names_of_event(event: Event) -> list[str]:
-    return [] if event.key is None else [f"the key {event.key!r} of the source {event.source}"]
+def _names_of_event(event: Event) -> list[LockName]:
+    if event.key is None:
+        return []
+    return [LockName((event.tenant, event.source, event.key), f"the key {event.key!r} of the source {event.source}")]
 
 
 def _spell_all(statements: Iterable[Statement]) -> list[Spelled]:

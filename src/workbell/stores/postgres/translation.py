@@ -17,6 +17,9 @@ STARTING_OR_STOPPING = ("57P01", "57P02", "57P03")
 # By these a pooler in transaction mode shows that it does not keep track of prepared statements: one is missing, is
 # there already, or is another client's with other parameters.
 PREPARED = ("26000", "42P05", "08P01")
+# What a server, or its pooler, says when it has no room, and when it does not know us.
+FULL = ("too many clients", "too many connections", "remaining connection slots", "no more connections allowed")
+UNKNOWN = ("authentication failed", "does not exist", "pg_hba.conf", "permission denied", "no such database")
 REPEAT = "see who with `workbell doctor`, end it or repeat the call"
 
 
@@ -91,14 +94,16 @@ def is_about_preparing(error: psycopg.Error) -> bool:
 
 
 def _not_connected(line: str) -> str:
-    if "too many clients" in line or "remaining connection slots" in line:
+    if any(words in line for words in FULL):
         return f" has no connection left ({line}); raise its max_connections, or start fewer processes"
     if "the database system is" in line:  # starting up, shutting down, in recovery mode
         return f" is stopping or starting ({line}); repeat the call"
     if "session is read-only" in line or "hot standby" in line:
         return _read_only(line)
-    if "FATAL" in line:  # it is there, and has answered
+    if any(words in line for words in UNKNOWN):
         return f" does not let us in ({line}); check the user, the password and the database in the URL"
+    if "FATAL" in line:  # it is there, or its pooler is
+        return f" has refused the connection ({line}); repeat the call"
     return f" cannot be reached; check that it runs and that the URL is right ({line})"
 
 

@@ -44,11 +44,25 @@ RETURNING {live}
 
 -- renew: extend leases that are still held
 -- Also one whose time is over, as long as nobody has taken it: whose clock would decide? A sweep that takes a lease
--- marks it first (see take_over), so that no renewal crosses it.
-UPDATE workbell_runs r SET lease_until = :lease_until
-FROM unnest(CAST(:ids AS uuid[]), CAST(:tokens AS integer[]), CAST(:statuses AS text[])) AS held(id, token, status)
-WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until <> :taken
-RETURNING r.id, r.token, CASE WHEN r.cancel_requested THEN r.reason END
+-- marks it first (see take_over), so that no renewal crosses it. A row that somebody has locked is not waited for, or all
+-- other leases would end meanwhile: it is answered as it is, not renewed and not lost.
+WITH held AS MATERIALIZED (
+    SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:tokens AS integer[]), CAST(:statuses AS text[]))
+        AS held(id, token, status)
+), free AS MATERIALIZED (
+    SELECT run.ctid, run.id FROM held CROSS JOIN LATERAL (SELECT r.ctid, r.id FROM workbell_runs r
+        WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until <> :taken
+        FOR NO KEY UPDATE SKIP LOCKED) run
+), renewed AS (
+    UPDATE workbell_runs r SET lease_until = :lease_until WHERE r.ctid = ANY(ARRAY(SELECT ctid FROM free))
+    RETURNING r.id, r.token, CASE WHEN r.cancel_requested THEN r.reason END AS reason
+)
+SELECT id, token, reason, false FROM renewed
+UNION ALL
+SELECT r.id, r.token, CASE WHEN r.cancel_requested THEN r.reason END, true
+FROM held CROSS JOIN LATERAL (SELECT * FROM workbell_runs r WHERE r.id = held.id AND r.token = held.token
+    AND r.status = held.status AND r.lease_until <> :taken OFFSET 0) r
+WHERE r.id NOT IN (SELECT id FROM free)
 
 -- take_over: mark leases that were seen to have ended, so that they cannot be renewed any more
 -- Each only as it was seen. Rows that anybody has locked are left for the next sweep: a process that is frozen in its
@@ -245,12 +259,14 @@ SELECT id FROM gone UNION ALL SELECT id FROM kept
 -- time: the database's own clock
 SELECT clock_timestamp()
 
--- blocked_sessions: sessions that wait for a lock with our tables in hand, and who keeps them waiting
+-- blocked_sessions: sessions that wait for a lock with our tables in hand, or for a tag, and who keeps them waiting
 SELECT waiting.pid, CAST(extract(epoch FROM clock_timestamp() - waiting.query_start) AS float8), blocker.pid
 FROM pg_stat_activity waiting CROSS JOIN LATERAL unnest(pg_blocking_pids(waiting.pid)) AS blocker(pid)
 WHERE waiting.datname = current_database() AND waiting.wait_event_type = 'Lock'
-AND waiting.pid IN (SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
-    WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND c.relname LIKE 'workbell~_%' ESCAPE '~')
+AND (waiting.query LIKE '%workbell tag%'
+    OR waiting.pid IN (SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+        WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND c.relname LIKE 'workbell~_%' ESCAPE '~'))
 
 -- idle_transactions: sessions that have our tables locked in a transaction, and have said nothing for a while
 SELECT a.pid FROM pg_stat_activity a

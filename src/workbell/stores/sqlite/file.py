@@ -103,7 +103,10 @@ class SqliteFile:
                 self._file_lock.acquire(DEADLINE)
                 patiently(lambda: connection.execute("PRAGMA journal_mode = wal"))
             finally:
-                self._file_lock.release()
+                try:
+                    self._file_lock.release()
+                finally:
+                    self._file_lock.release()  # if an interrupt came between
 
     def ready(self) -> None:
         if self._pid != os.getpid():
