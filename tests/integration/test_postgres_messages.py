@@ -18,6 +18,7 @@ from workbell.stores.postgres import database as database_module
 from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.database import Database
 from workbell.stores.postgres.store import PostgresStore
+from workbell.stores.postgres.translation import NotConnected
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_a_read_only_server(database: Database, postgres_url: str) -> None:
     ("error", "told"),
     [
         (psycopg.errors.DiskFull, " is out of resources (text); free some."),
-        (psycopg.errors.TooManyConnections, " does not let us in (FATAL: text); "),
+        (psycopg.errors.TooManyConnections, " has no connection left (FATAL: text); "),
         (psycopg.errors.CannotConnectNow, " is stopping or starting, or has ended the connection (text); repeat"),
         (psycopg.errors.IoError, ": text; repeat the call."),
         (psycopg.errors.DuplicatePreparedStatement, "a pooler"),
@@ -101,6 +102,21 @@ def test_outages(error: type[psycopg.Error], told: str) -> None:
     translated = Database("postgresql://box/app").translated(error(text))
     assert isinstance(translated, StoreUnavailable)
     assert told.lower() in str(translated).lower()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('FATAL: too many connections for role "app"', "has no connection left"),
+        ("FATAL: no more connections allowed (max_client_conn)", "has no connection left"),
+        ('FATAL: password authentication failed for user "app"', "check the user, the password"),
+        ('FATAL: database "app" does not exist', "check the user, the password"),
+        ("FATAL: query_wait_timeout", "has refused the connection (FATAL: query_wait_timeout); repeat the call"),
+        ("connection refused", "cannot be reached; check that it runs"),
+    ],
+)
+def test_why_no_connection_could_be_opened(text: str, told: str) -> None:
+    assert told in str(Database("postgresql://box/app").translated(NotConnected(text)))
 
 
 @pytest.mark.parametrize("error", [psycopg.errors.ProgramLimitExceeded, psycopg.errors.UniqueViolation])

@@ -27,8 +27,8 @@ class Connections:
 
     def __init__(self, connect: Callable[[], Connection], size: int) -> None:
         self._connect = connect
-        # A place for each. A threading.Semaphore would lose one for good to an interrupt in the middle of a call; this is
-        # written in C, and only an interrupt just after `get`, or just before `give_back`, still can.
+        # A place for each. A threading.Semaphore would lose one for good to an interrupt in the middle of a call. This
+        # is written in C: only an interrupt just after `get`, or just before `give_back`, still can.
         self._room: SimpleQueue[None] = SimpleQueue()
         for _ in range(size):
             self._room.put(None)

@@ -76,7 +76,7 @@ def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, idle: f
             f": this process stood still for over {idle:g} s in a transaction, which was rolled back; repeat the call"
         )
     if state == psycopg.errors.TooManyConnections.sqlstate:
-        return _not_connected(line)
+        return _full(line)
     if state.startswith("53"):
         return f" is out of resources ({line}); free some"
     if state in STARTING_OR_STOPPING:
@@ -95,7 +95,7 @@ def is_about_preparing(error: psycopg.Error) -> bool:
 
 def _not_connected(line: str) -> str:
     if any(words in line for words in FULL):
-        return f" has no connection left ({line}); raise its max_connections, or start fewer processes"
+        return _full(line)
     if "the database system is" in line:  # starting up, shutting down, in recovery mode
         return f" is stopping or starting ({line}); repeat the call"
     if "session is read-only" in line or "hot standby" in line:
@@ -105,6 +105,10 @@ def _not_connected(line: str) -> str:
     if "FATAL" in line:  # it is there, or its pooler is
         return f" has refused the connection ({line}); repeat the call"
     return f" cannot be reached; check that it runs and that the URL is right ({line})"
+
+
+def _full(line: str) -> str:
+    return f" has no connection left ({line}); raise its limit on them, or start fewer processes"
 
 
 def _read_only(line: str) -> str:
