@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from workbell.doctor.finding import Finding, with_remedy
+from workbell.doctor.finding import Finding, each_unserved
 from workbell.model.agent import Agent, out_of_reach
 from workbell.stores.port import Counts, Store
-
-MOST = 20  # are told one by one
 
 
 def agent_findings(store: Store, lanes: Sequence[Counts], numbers: dict[str, Any]) -> Iterator[Finding]:
@@ -39,7 +37,4 @@ def _unserved(store: Store, agents: Sequence[Agent], lanes: Sequence[Counts]) ->
         if reason is not None:
             name = f"target {target}, job {job}" + (f", tenant {tenant}" if tenant != "default" else "")
             told.append(f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and no agent takes them. {reason}")
-    for text in told[:MOST]:
-        yield with_remedy("risk", "unserved", text)
-    if len(told) > MOST:
-        yield Finding("risk", "unserved", f"and {len(told) - MOST:,} more.")
+    yield from each_unserved(told)

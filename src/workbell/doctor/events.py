@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from importlib.util import find_spec
 
-from workbell.doctor.finding import Finding, with_remedy
+from workbell.doctor.finding import MOST, Finding, with_remedy
 from workbell.doctor.spans import span
 from workbell.model.endpoint import Endpoint
 from workbell.stores.port import Store
 from workbell.webhooks.describe import is_sealed
 from workbell.webhooks.sealing import COMMAND, VARIABLE
 
-MOST = 20  # of one kind are told one by one
 OVERDUE = timedelta(seconds=30)
 
 

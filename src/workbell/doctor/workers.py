@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from workbell.doctor.finding import Finding, with_remedy
+from workbell.doctor.finding import MOST, Finding, each_unserved, with_remedy
 from workbell.doctor.spans import span
 from workbell.model.capability import capability, shortfall
 from workbell.model.worker import Worker
 from workbell.stores.port import Counts, Store
 
-MOST = 20  # of one kind are told one by one
 RECENT = timedelta(days=1)  # a worker that was lost before, and left nothing, is past
 
 
@@ -64,7 +63,4 @@ def unserved_findings(store: Store, workers: Sequence[Worker], lanes: Sequence[C
         if reason is not None:
             name = f"queue {queue}, job {job}" + (f", tenant {tenant}" if tenant != "default" else "")
             told.append(f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and nobody takes them. {reason}")
-    for text in told[:MOST]:
-        yield with_remedy("risk", "unserved", text)
-    if len(told) > MOST:
-        yield Finding("risk", "unserved", f"and {len(told) - MOST:,} more.")
+    yield from each_unserved(told)

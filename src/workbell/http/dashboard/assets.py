@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from posixpath import dirname, join, normpath
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -21,6 +23,7 @@ from workbell.errors import NotFound
 from workbell.http.problems import of_error
 
 KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+IMPORT = re.compile(r'(?:from|^import)\s*"(\./[^"]+|\.\./[^"]+)"', re.MULTILINE)  # not import(), which is for later
 FOR_EVER = "public, max-age=31536000, immutable"
 DIGITS = 12
 
@@ -38,10 +41,6 @@ class Assets(NamedTuple):
     by_path: dict[str, Asset]
 
     @property
-    def modules(self) -> list[str]:
-        return [path for path in self.by_path if path.endswith(".js") and path != "theme.js"]
-
-    @property
     def styles(self) -> list[str]:
         """Libraries first, so that ours can say otherwise; then by name, which their numbers are for."""
         found = [path for path in self.by_path if path.endswith(".css")]
@@ -55,6 +54,20 @@ def assets() -> Assets:
     for path, asset in found.items():
         digest.update(f"{path} {len(asset.content)} ".encode() + asset.content)
     return Assets(digest.hexdigest()[:DIGITS], found)
+
+
+@cache
+def modules(*first: str) -> list[str]:
+    """These modules and all that they import, and what those import."""
+    known = assets().by_path
+    found: dict[str, None] = {}
+    left = [path for path in first if path in known]
+    while left:
+        path = left.pop()
+        if path not in found:
+            found[path] = None
+            left += [normpath(join(dirname(path), name)) for name in IMPORT.findall(known[path].content.decode())]
+    return list(found)
 
 
 def _walk(folder: Traversable, before: str) -> Iterator[tuple[str, Traversable]]:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from workbell.http.dashboard.assets import assets
+from workbell.http.dashboard.assets import assets, modules
 
 # Our own files and our own service, nothing else: what a hostile name or log line could bring in is refused anyway.
 POLICY = (
@@ -38,20 +38,27 @@ def shell(request: Request) -> Response:
     known = assets()
     base = f"{root}/static/{known.digest}"
     styles = "".join(f'<link rel="stylesheet" href="{base}/{path}">' for path in known.styles)
-    # All at once: a browser would else find them one import after the other.
-    modules = "".join(f'<link rel="modulepreload" href="{base}/{path}">' for path in known.modules)
+    # What this screen needs, all at once: a browser would else find it one import after the other.
+    needed = modules("main.js", f"screens/{_screen(request)}.js")
+    early = "".join(f'<link rel="modulepreload" href="{base}/{path}">' for path in needed)
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Workbell</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="workbell-root" content="{root}">'
         f'<link rel="icon" href="{base}/bell.svg" type="image/svg+xml">{styles}'
-        f'<script src="{base}/theme.js"></script>{modules}'
+        f'<script src="{base}/theme.js"></script>{early}'
         f'<script type="module" src="{base}/main.js"></script></head>'
         '<body><div id="app"><p class="loading">Loading …</p></div>'
         "<noscript><p>The dashboard needs JavaScript. The command line shows the same: <code>workbell --help</code>."
         "</p></noscript></body></html>"
     )
     return HTMLResponse(text, headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
+
+
+def _screen(request: Request) -> str:
+    path: str = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    name = path.strip("/").partition("/")[0]
+    return name if name in SCREENS else "overview"
 
 
 def screen_routes(endpoint: object) -> list[BaseRoute]:

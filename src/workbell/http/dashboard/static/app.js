@@ -2,11 +2,12 @@
 import { signedOut } from "./api.js";
 import { Boundary } from "./components/boundary.js";
 import { Confirmations } from "./components/dialog.js";
-import { Page } from "./components/page.js";
+import { Loading, Page, Trouble } from "./components/page.js";
 import { Shortcuts } from "./components/shortcuts.js";
 import { Toasts } from "./components/toasts.js";
 import { TopBar } from "./components/top-bar.js";
 import { Reloads } from "./components/reloads.js";
+import { useScreen } from "./load-screen.js";
 import { Link, to, useLocation } from "./router.js";
 import { useSession } from "./session.js";
 import { html, useEffect, useRef, useState } from "./ui.js";
@@ -53,11 +54,17 @@ const isOpen = (screen, session) => (screen.needs ? session.may.includes(screen.
 function Screen({ screen, parts }) {
   const session = useSession();
   if (!screen) return html`<${Page} title="There is no such page"><p><${Link} to=${to([])}>Overview<//></p><//>`;
-  if (isOpen(screen, session)) return html`<${screen.show} parts=${parts} />`;
+  if (isOpen(screen, session)) return html`<${Opened} screen=${screen} parts=${parts} />`;
   return html`<${Page} title=${screen.name}>
     <p>This needs a token with the scope <code>${screen.needs}</code>; yours has ${session.may.join(", ") || "none"}.</p>
     ${session.user_id !== null && html`<p><${Link} to=${to(["notifications"])}>What you were told<//></p>`}
   <//>`;
+}
+
+function Opened({ screen, parts }) {
+  const { show, problem } = useScreen(screen);
+  if (show) return html`<${show} parts=${parts} />`;
+  return html`<${Page} title=${screen.name}>${problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`}<//>`;
 }
 
 function Navigation({ current }) {
