@@ -7,7 +7,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 PYTEST := $(BIN)/python -m pytest --numprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format soak bench clean
+.PHONY: help run test quick check format soak bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ run: $(VENV)/installed ## run the example shop until Ctrl-C
 test: $(VENV)/installed-dev ## run all tests (PostgreSQL comes along; as root on Debian, Chromium too)
 	@$(BIN)/python tests/support/chromium.py
 	$(PYTEST)
+
+quick: $(VENV)/installed-dev ## run the tests that need no other process: under a minute
+	$(PYTEST) tests/unit tests/engine tests/testing_kit
 
 check: $(VENV)/installed-dev ## lint, format, types and the arrows between the modules
 	$(BIN)/ruff check .
