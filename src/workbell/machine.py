@@ -34,7 +34,7 @@ def process_state(pid: int) -> str:
 
 
 def process_title(pid: int) -> str:
-    """What `ps` and `top` call a process; not its arguments, which may hold secrets. Empty if it is not to be seen."""
+    """Process title, as `ps` and `top` show it; not the arguments, which may hold secrets. Empty if it is hidden."""
     try:
         return Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
     except OSError:

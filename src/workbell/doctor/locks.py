@@ -1,4 +1,4 @@
-"""What the doctor finds out about locks: who holds up whom on PostgreSQL, and who has a SQLite file's write lock."""
+"""Lock findings of the doctor: who blocks whom on PostgreSQL, and which process has a SQLite file's write lock."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _stuck(path: Path) -> list[int]:
 
 
 def _to_blame(holders: set[Holder]) -> set[Holder]:
-    """Who has the turn, and is not stopped, waits for who has SQLite's own lock."""
+    """The process to blame: the holder of SQLite's own lock, unless the holder of our file lock is stopped itself."""
     stopped = {holder for holder in holders if process_state(holder.pid) in STOPPED}
     return stopped or {holder for holder in holders if not holder.turn} or holders
 

@@ -1,4 +1,4 @@
-"""Rows that another process has locked: a duty leaves them alone for a pause, and goes on with all others.
+"""Back-off for rows that another process has locked: a duty skips them for a pause, and goes on with all others.
 
 Whoever holds them mostly commits in a moment. But it may be stuck in its transaction (stopped, paused, cut off from
 the network): then trying again at once would only cost, and a batch of nothing but its rows would hide those behind.
@@ -24,7 +24,7 @@ class Pause(NamedTuple):
 
 
 class PassedOver(Generic[Key]):
-    """Keys of rows, each until its pause is over."""
+    """Back-off by row key: each row is skipped until its pause is over."""
 
     def __init__(self, shortest: timedelta = SHORTEST) -> None:
         self._shortest = shortest
@@ -39,7 +39,7 @@ class PassedOver(Generic[Key]):
             self._pauses[key] = Pause(length, now + length)
 
     def at(self, now: datetime) -> list[Key]:
-        """Those that are to be left alone at this time."""
+        """The keys of rows to skip at this time."""
         if not self._pauses:
             return []
         # Pauses that are over are kept for a while, to be doubled. Further away than the longest can only mean that the

@@ -29,7 +29,7 @@ class Recover:
         lost: Callable[[Sequence[Pair]], None] = nobody,
         lease: timedelta | None = None,
     ) -> None:
-        """Without `lease` the clock alone decides: for one that nobody sets, and that everybody shares."""
+        """Without `lease`, leases end by the wall clock alone: for the test kit, where nobody sets the clock."""
         self._store = store
         self._booking = booking
         self._announce = announce

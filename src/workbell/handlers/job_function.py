@@ -113,7 +113,7 @@ class JobFunction(Generic[P, R]):
             raise type(error)(f"job {self.name}: {error}") from None
 
     def _checked(self, check: Callable[[T], V], value: T) -> V:
-        """What a check makes of a value; its error names the job."""
+        """Run a check on an option's value; its error names the job."""
         try:
             return check(value)
         except InvalidOption as error:

@@ -99,7 +99,7 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
     finished_at: datetime | None = None
     result_text: str | None = None
     remove_at: datetime | None = None
-    cancel_requested: bool = False  # a move ends the run, or happens only where no cancel was asked for
+    cancel_requested: bool = False  # always False: every move clears it, or is refused where it is set
     ended: Attempt | None = None  # the attempt that this move ends, where the run itself goes on
     then: tuple[NewRun, ...] = ()  # runs to be made in the same write, if this move happens
     emits: tuple[Event, ...] = ()  # told in the same write, if this move happens
