@@ -17,13 +17,14 @@ from workbell import Status
 from workbell.app import open_store
 from workbell.engine import materialise
 from workbell.engine.dispatch import Dispatch
+from workbell.model.ids import new_id
 from workbell.model.limit import Limit, Limits, limits_on
 from workbell.model.run import Run
 from workbell.stores.port import Pick, Store
 from workbell.stores.postgres.store import PostgresSession
 from workbell.stores.session import Row
 from workbell.stores.statements import Statement
-from workbell.testing.contracts.making import add, after, request
+from workbell.testing.contracts.making import add, after, find, request
 
 NEXT = DECLARED + timedelta(seconds=30)  # the first tick of a schedule of every minute
 MOST_STEPS = 500
@@ -215,6 +216,16 @@ class TestLimits:
         found = claim_under(store, limits)
         release.join()
         assert len(found) == 1
+
+
+def test_waits_are_restarted_around_a_locked_run(store: Store, holder: psycopg.Connection[Any]) -> None:
+    held, free = add(store, *[request(delay=60, rescheduled_from=new_id()) for _ in range(2)])
+    holder.execute("SELECT 1 FROM workbell_runs WHERE id = %s FOR UPDATE", [held.id])
+    assert not store.restart_waits(after(-3600)), "one is left"
+    assert [find(store, run).scheduled_for for run in (held, free)] == [after(60), after(-3540)]
+    holder.rollback()
+    assert store.restart_waits(after(-3600))
+    assert find(store, held).scheduled_for == after(-3540)
 
 
 def test_pruning_waits_for_nobody(store: Store, holder: psycopg.Connection[Any]) -> None:

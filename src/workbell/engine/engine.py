@@ -46,6 +46,7 @@ from workbell.notices.bus import Bus, Notice
 from workbell.notices.message import Message
 from workbell.queues.port import Claimant, Queue
 from workbell.settings import Settings
+from workbell.stores.measuring import follow_time
 
 FLUSH = 10.0  # for the last outcomes to be written
 STUBBORN = 1.0  # for a cancelled handler to give up
@@ -180,7 +181,7 @@ class Engine:
 
     def start(self) -> None:
         self._store.check()
-        self._store.measure_time()
+        follow_time(self._store)
         self._store.put_jobs(self._client.registry.definitions(self._store.clock, self._client.tenant))
         self._telling.look()
         if self.role.schedules:
@@ -237,7 +238,7 @@ class Engine:
 
     def _tidy(self, _now: datetime) -> float:
         self._store.tidy()
-        self._store.measure_time()
+        follow_time(self._store)
         return TIDY
 
     def _declare(self, _now: datetime) -> float:

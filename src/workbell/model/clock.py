@@ -63,6 +63,7 @@ class SystemClock:
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()
         self._measured = False
+        self.put_back_at: float | None = None  # monotonic; until somebody has seen to what follows from that
         self._measured_at = time.monotonic()
         self._lock = threading.Lock()
 
@@ -100,6 +101,8 @@ class SystemClock:
                 log.warning("the store's clock was put %s by %.1f s", way, abs(offset - self._offset))
             moved = offset - self._offset
             self._offset = offset
+            if moved < -STEP:
+                self.put_back_at = time.monotonic()
             self._measured = self._measured or first
             return timedelta(seconds=moved)
 

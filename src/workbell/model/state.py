@@ -396,6 +396,18 @@ def ask_cancel(run: Run, reason: str) -> Run:
     return msgspec.structs.replace(run, cancel_requested=True, reason=reason)
 
 
+def restart_wait(run: Run, now: datetime) -> Run:
+    """A run whose wait began later than now, by a clock that was put back since: it waits as long, from now on.
+
+    A retry, a snooze and an automatic reschedule wait for a span of time. A run that has not started was given a time
+    on the wall clock, or a delay that was turned into one, and keeps it.
+    """
+    waits = run.status is Status.SCHEDULED and (run.attempt > 0 or run.rescheduled_from is not None)
+    if not waits or run.updated_at <= now:
+        return run
+    return msgspec.structs.replace(run, scheduled_for=now + (run.scheduled_for - run.updated_at), updated_at=now)
+
+
 def obey_cancel(run: Run, change: Transition, keep: Keep) -> Transition:
     """The transition itself; of a run with a cancel asked for, the cancel instead of a move that goes on.
 

@@ -1,12 +1,30 @@
-"""Measuring the store's time in programs without an engine: now and then, where something depends on it.
+"""The store's time: followed by engines every few seconds, and by other programs where something depends on it.
 
-An engine measures it every few seconds. Another program would keep the time of its own start, and miss every step.
+Another program would else keep the time of its own start, and miss every step of the clock.
 """
 
 from __future__ import annotations
 
 from workbell.model.clock import SystemClock
 from workbell.stores.port import Store
+
+STRAGGLERS = 30.0  # seconds after a step back in which a write may still carry a time of the clock before
+
+
+def follow_time(store: Store) -> None:
+    """Measure the store's time. If the clock was put back, waits that this or another process began before begin anew.
+
+    Every process does that when it notices, because it may have written times of the old clock until then: a retry in
+    a second would come in an hour and a second. And again for a while, for what it had decided on and not yet written.
+    """
+    store.measure_time()
+    clock = store.clock
+    if not isinstance(clock, SystemClock) or clock.put_back_at is None:
+        return
+    put_back_at = clock.put_back_at
+    all_done = store.restart_waits(clock.now())
+    if all_done and clock.monotonic() - put_back_at > STRAGGLERS and clock.put_back_at == put_back_at:
+        clock.put_back_at = None
 
 
 def has_old_time(store: Store) -> bool:
@@ -17,4 +35,4 @@ def has_old_time(store: Store) -> bool:
 def measure_old_time(store: Store) -> None:
     """Measure the store's time, if that was long ago."""
     if has_old_time(store):
-        store.measure_time()
+        follow_time(store)

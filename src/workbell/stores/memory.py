@@ -338,6 +338,11 @@ class MemoryStore(
             times = [run.scheduled_for for run in self._live.values() if run.status is Status.SCHEDULED]
         return min((at for at in times if after is None or at > after), default=None)
 
+    def restart_waits(self, now: datetime) -> bool:
+        with self._lock:
+            self._live = {run.id: state.restart_wait(run, now) for run in self._live.values()}
+        return True
+
     def ahead_of(self, run: Run) -> int:
         place = (run.rank, run.scheduled_for, run.id)
         with self._lock:

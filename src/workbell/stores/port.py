@@ -273,6 +273,9 @@ class Store(ServiceStore, Protocol):
     def next_due(self, after: datetime | None = None) -> datetime | None:
         """When the earliest scheduled run is due; of those that are due later than `after`, if that is given."""
 
+    def restart_waits(self, now: datetime) -> bool:
+        """After the clock was put back: `state.restart_wait` for all runs. False: some are locked; try them again."""
+
     def ahead_of(self, run: Run) -> int:
         """How many queued runs of the same lane come before this one (counted up to 1,000)."""
 

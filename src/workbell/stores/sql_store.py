@@ -368,6 +368,10 @@ class SqlStore(
             found = self.read(lambda session: session.rows("next_due_after", after=after))
         return found[0][0] if found else None
 
+    def restart_waits(self, now: datetime) -> bool:
+        self.write(lambda session: session.rows("restart_waits", now=now, status=Status.SCHEDULED.value))
+        return not self.read(lambda session: session.rows("waits_ahead", now=now))
+
     def ahead_of(self, run: Run) -> int:
         values = {"lane": run.lane.id, "rank": run.rank, "scheduled_for": run.scheduled_for, "id": run.id}
         found = self.read(lambda session: session.rows("ahead_of", **values))

@@ -29,6 +29,7 @@ from workbell.model.state import Move, Transition
 from workbell.model.worker import BEAT
 from workbell.notices.bus import Notice
 from workbell.notices.run_log import log_runs
+from workbell.stores.measuring import follow_time
 from workbell.stores.port import Held, Pair
 from workbell.workers.burial import burial
 from workbell.workers.line import Line
@@ -114,7 +115,7 @@ class Keeper:
             self._store.renew(leases, now=now, lease_until=now + self._lease)
         if living and time.monotonic() - self._seen_at >= BEAT:
             self._store.see_workers([child.worker for child in living], now)
-            self._store.measure_time()
+            follow_time(self._store)
             self._seen_at = time.monotonic()
 
     def _silent(self, held: list[Run]) -> list[Held]:

@@ -10,6 +10,12 @@ WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_runs WHERE status = 'scheduled'
     ORDER BY scheduled_for LIMIT :limit FOR UPDATE SKIP LOCKED))
 AND status = :from_status RETURNING id
 
+-- restart_waits: waits that began by a clock that was put back since begin now
+UPDATE workbell_runs SET scheduled_for = scheduled_for - (updated_at - CAST(:now AS timestamptz)), updated_at = :now
+WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_runs WHERE status = 'scheduled' AND updated_at > :now
+    AND (attempt > 0 OR rescheduled_from IS NOT NULL) FOR UPDATE SKIP LOCKED))
+AND status = :status
+
 -- survey: lanes and ranks that have queued runs, by stepping from one to the next in the index
 -- The LATERAL keeps the steps in their order, which a hash join would not, and lets the LIMIT end them. For the same
 -- reason the pauses are asked lane by lane: of NOT EXISTS the planner may make a join.

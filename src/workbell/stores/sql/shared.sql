@@ -45,6 +45,10 @@ SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' ORDER BY sche
 SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' AND scheduled_for > :after
 ORDER BY scheduled_for LIMIT 1
 
+-- waits_ahead: whether any wait began later than now, by a clock that was put back since
+SELECT 1 FROM workbell_runs WHERE status = 'scheduled' AND updated_at > :now
+AND (attempt > 0 OR rescheduled_from IS NOT NULL) LIMIT 1
+
 -- leases: leases that end soon, or later than ours do: of agents, or by a clock that was put since
 SELECT id, token, lease_until, worker FROM workbell_runs
 WHERE status = 'running' AND (lease_until <= :before OR lease_until > :beyond)

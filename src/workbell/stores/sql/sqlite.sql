@@ -6,6 +6,10 @@ WHERE rowid IN (SELECT rowid FROM workbell_runs WHERE status = 'scheduled' AND s
     ORDER BY scheduled_for LIMIT :limit)
 AND status = :from_status RETURNING id
 
+-- restart_waits: waits that began by a clock that was put back since begin now
+UPDATE workbell_runs SET scheduled_for = scheduled_for - (updated_at - :now), updated_at = :now
+WHERE status = :status AND updated_at > :now AND (attempt > 0 OR rescheduled_from IS NOT NULL)
+
 -- survey: lanes and ranks that have queued runs, by stepping from one to the next in the index
 -- The step tries the next rank of the same lane, else the first rank of the next lane. Spelled out twice, because
 -- SQLite has no LATERAL, and of (lane, rank) > (?, ?) it would use only the first column.

@@ -54,6 +54,29 @@ class MovingContract:
         (taken,) = claim(store, at=3, worker="w")
         assert taken == start.after(run) == find(store, run)
 
+    @pytest.mark.parametrize("move", [Move.RETRY, Move.SNOOZE])
+    def test_a_wait_that_began_by_a_clock_that_was_put_back_begins_anew(self, store: Store, move: Move) -> None:
+        run = claimed(store)
+        assert store.apply([MAKE[move](run)]) == {run.id}
+        waiting = find(store, run)
+        assert store.restart_waits(after(50)), "none is ahead"
+        assert find(store, run) == waiting
+        assert store.restart_waits(after(-3550))
+        assert find(store, run) == state.restart_wait(waiting, after(-3550))
+        assert find(store, run).scheduled_for == after(-3550) + WAIT
+        assert store.restart_waits(after(-3540)), "once"
+        assert find(store, run).scheduled_for == after(-3550) + WAIT
+
+    def test_only_waits_of_a_span_begin_anew(self, store: Store) -> None:
+        running = claimed(store)
+        rescheduled, delayed, queued = add(
+            store, request(delay=60, rescheduled_from=new_id()), request(delay=60), request()
+        )
+        assert store.restart_waits(after(-3600))
+        assert find(store, rescheduled).scheduled_for == after(-3540)
+        for run in (delayed, queued, running):
+            assert find(store, run) == run == state.restart_wait(run, after(-3600))
+
     def test_a_dispatch_is_the_move_dispatch(self, store: Store) -> None:
         (run,) = add(store, request(delay=60))
         assert store.dispatch(after(61), 10) == 1
