@@ -22,7 +22,7 @@ from workbell import Status, Workbell
 from workbell.model.run import LIVE, AttemptStatus
 
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
-RUNS, KILLS = (10_000, 300) if SOAK else (1_000, 10)
+RUNS, KILLS = (10_000, 300) if SOAK else (1_500, 15)
 LIMIT = 1800 if SOAK else 110
 WORKERS, CONCURRENCY = 4, 2
 AFTERWARDS = 400  # runs that are there when the last worker has been killed

@@ -19,7 +19,7 @@ from workbell.timing.cron import Cron
 from workbell.timing.instants import at_second
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
-EXPRESSIONS = 500 if SOAK else 15
+EXPRESSIONS = 500 if SOAK else 30
 
 
 def judge(scene: Scene, zone: str, expressions: int, seed: str) -> int:

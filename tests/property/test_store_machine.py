@@ -237,7 +237,7 @@ class StoreMachine(RuleBasedStateMachine):
 def exercise(open_subject: Callable[[], Any], examples: int) -> None:
     chosen = settings(
         max_examples=1000 if SOAK else examples,
-        stateful_step_count=60 if SOAK else 25,
+        stateful_step_count=60 if SOAK else 30,
         derandomize=not SOAK,
         database=None,
         deadline=None,
@@ -260,7 +260,7 @@ def test_sqlite_behaves_as_memory_does(tmp_path: Path, sqlite_files: SqliteFiles
             for file in tmp_path.glob(f"{path.name}*"):
                 file.unlink()
 
-    exercise(fresh, 16)
+    exercise(fresh, 30)
 
 
 @pytest.mark.timeout(0 if SOAK else 120)
@@ -275,4 +275,4 @@ def test_postgres_behaves_as_memory_does(databases: Databases) -> None:
             store.close()
             databases.give_back(url)
 
-    exercise(fresh, 15)
+    exercise(fresh, 25)
