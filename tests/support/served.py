@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -16,6 +16,8 @@ from workbell.http.binding import bind
 from workbell.http.server import Listening
 from workbell.http.service import Service
 from workbell.model.access import TokenKind
+
+T = TypeVar("T")
 
 DEADLINE = 30.0
 
@@ -28,6 +30,7 @@ class Served:
         self.service: Service = listening.service
         self.host = f"127.0.0.1:{listening.port}"
         self.url = f"http://{self.host}"
+        self.server = listening.server
         self._listening = listening
         self._loop = loop
 
@@ -43,6 +46,15 @@ class Served:
             yield
         finally:
             self._do(running.__aexit__(None, None, None))
+
+    def call(self, function: Callable[..., T], *args: Any) -> T:
+        """Call something on the server's event loop, and have what it returns."""
+
+        async def called() -> T:
+            return function(*args)
+
+        found: T = self._do(called())
+        return found
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(DEADLINE)

@@ -11,7 +11,7 @@ from workbell.settings import Settings
 
 PORT = 8321
 PORTS = 50  # that are tried, where none is named
-BACKLOG = 2048
+BACKLOG = 128  # connections that wait to be accepted; also how many are accepted in one go, before any is refused
 
 
 def bind(settings: Settings) -> socket.socket:

@@ -12,6 +12,8 @@ from workbell.model.access import Access
 if TYPE_CHECKING:
     from workbell.http.service import Service
 
+KNOWN = "workbell.known"  # in the scope of a request that was let in: with a valid token, or by the hook
+
 
 class Call:
     """Who asks, for which tenant, and what it may use."""

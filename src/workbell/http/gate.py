@@ -1,5 +1,8 @@
 """Around every request: the limit of its body, the headers of its answer, its line in the log, its count.
 
+This is the part of the edge that also holds where `bell.asgi()` is mounted in another server. Deadlines and bounds on
+connections (`edge.py`, `protocol.py`) are of our own server alone.
+
 Plain ASGI and not the framework's middleware, which would cost as much as a whole route does.
 """
 
@@ -9,14 +12,17 @@ import logging
 import time
 from typing import Any
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbell.errors import TooLarge
-from workbell.http.call import Call
-from workbell.http.problems import of_error
+from workbell.http.call import KNOWN, Call
+from workbell.http.problems import of_error, problem
 from workbell.http.service import Service
 
 log = logging.getLogger("workbell.http")
+
+OPEN_LIMIT = 16 * 1024  # bytes of the body of a request that came without a valid token
 
 QUIET = ("/healthz", "/readyz", "/metrics")
 HEADERS = [
@@ -55,31 +61,35 @@ class Gate:
             await send(message)
 
         try:
-            declared = _declared_length(scope)
-            if declared is not None and declared > self._limit:
-                await of_error(self._too_large())(scope, receive, answer)
-                return
-            reading = receive if declared is not None else self._counted(receive)
-            await self._app(scope, reading, answer)
+            declared, chunked = _framing(scope)
+            if chunked and declared is not None:
+                await _ambiguous()(scope, receive, answer)
+            elif declared is not None and declared > self._limit:
+                await of_error(self._too_large(self._limit))(scope, receive, answer)
+            else:
+                reading = self._counted(scope, receive, declared or 0) if declared or chunked else receive
+                await self._app(scope, reading, answer)
         finally:
             self._service.measured.busy -= 1
             self._note(scope, status, time.perf_counter() - began)
 
-    def _too_large(self) -> TooLarge:
-        return TooLarge(
-            f"The body is larger than {self._limit:,} bytes (the setting http_body_limit); send less at once."
-        )
+    def _too_large(self, limit: int) -> TooLarge:
+        why = "the setting http_body_limit" if limit == self._limit else "as many as are read without a valid token"
+        return TooLarge(f"The body is larger than {limit:,} bytes ({why}); send less at once.")
 
-    def _counted(self, receive: Receive) -> Receive:
-        """A body whose length nobody has declared is counted as it comes."""
+    def _counted(self, scope: Scope, receive: Receive, declared: int) -> Receive:
+        """A body that is counted as it comes: not every server keeps to the length that was declared."""
         size = 0
 
         async def counted() -> Message:
             nonlocal size
+            limit = self._limit if KNOWN in scope else min(OPEN_LIMIT, self._limit)
+            if declared > limit:
+                raise self._too_large(limit)
             message = await receive()
             size += len(message.get("body", b""))
-            if size > self._limit:
-                raise self._too_large()
+            if size > limit:
+                raise self._too_large(limit)
             return message
 
         return counted
@@ -103,13 +113,27 @@ def _shown(path: str) -> str:
     return path if path.isprintable() else ascii(path)[1:-1]
 
 
-def _declared_length(scope: Scope) -> int | None:
-    chunked = False
+def _framing(scope: Scope) -> tuple[int | None, bool]:
+    """The declared length of the body, and whether it comes in chunks."""
+    declared, chunked = None, False
     for name, value in scope["headers"]:
         if name == b"content-length":
-            return int(value) if value.isdigit() else None
-        chunked = chunked or name == b"transfer-encoding"
-    return None if chunked else 0
+            declared = int(value) if value.isdigit() else 0
+        elif name == b"transfer-encoding":
+            chunked = True
+    return declared, chunked
+
+
+def _ambiguous() -> Response:
+    """A proxy may go by one of the two headers and this server by the other: what follows the body by the one is, by
+    the other, a request of somebody else. RFC 9112 (6.1) has such a connection closed."""
+    return problem(
+        400,
+        "InvalidRequest",
+        "The request cannot be read.",
+        "It has both Content-Length and Transfer-Encoding, so where it ends is not certain; send one of them.",
+        {"Connection": "close"},
+    )
 
 
 def _with_headers(headers: Any) -> list[tuple[bytes, bytes]]:

@@ -11,8 +11,11 @@ from collections.abc import Iterator
 import uvicorn
 
 from workbell.errors import SettingsError
+from workbell.http.accepting import Accepting
 from workbell.http.app import make_app
-from workbell.http.binding import check_open
+from workbell.http.binding import BACKLOG, check_open
+from workbell.http.edge import Edge
+from workbell.http.protocol import EdgeProtocol
 from workbell.http.service import Service
 from workbell.http.sockets.protocol import SocketProtocol
 
@@ -23,8 +26,26 @@ LAST_WORDS = 0.2  # seconds for sockets to be told
 LAST_ANSWERS = 0.5  # seconds that requests have to end, when we are stopped
 
 
+TICKS = 10  # of uvicorn's main loop, a tenth of a second each, between two looks at the deadlines
+
+
 class Server(uvicorn.Server):
-    """One that leaves the signals to us."""
+    """One that leaves the signals to us, and keeps the deadlines of connections."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.server_state = self.edge = Edge()
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % TICKS == 0:
+            self.check(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
+    def check(self, now: float) -> None:
+        """Close connections whose clients are late."""
+        for connection in list(self.edge.connections):
+            if isinstance(connection, EdgeProtocol):
+                connection.check(now)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -44,6 +65,8 @@ class Listening:
             log_config=None,
             access_log=False,
             server_header=False,
+            http=EdgeProtocol,
+            backlog=BACKLOG,
             ws=SocketProtocol,
             ws_max_size=FRAME,
             ws_per_message_deflate=False,
@@ -51,13 +74,15 @@ class Listening:
             lifespan="on",
             proxy_headers=False,
         )
-        self._server = Server(config)
+        self.server = Server(config)
+        self._accepting = Accepting()
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Until requests are answered."""
-        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
-        while not self._server.started:
+        self._accepting.begin(asyncio.get_running_loop())
+        self._task = asyncio.create_task(self.server.serve(sockets=[self._socket]))
+        while not self.server.started:
             if self._task.done():
                 self._task.result()
                 raise SettingsError("The HTTP server ended as it started; the log says why.")
@@ -69,15 +94,16 @@ class Listening:
             return
         self.service.stop()
         await self._end_sockets()
-        self._server.should_exit = True
+        self.server.should_exit = True
         done, _ = await asyncio.wait({self._task}, timeout=LAST_ANSWERS)
         if not done:
-            self._server.force_exit = True
+            self.server.force_exit = True
             await asyncio.wait({self._task}, timeout=LAST_ANSWERS)
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         await self.service.close()
         self._socket.close()
+        self._accepting.end()
 
     async def _end_sockets(self) -> None:
         """Let them be told that we go away, before the server ends what is left in its own words."""

@@ -13,7 +13,7 @@ from workbell.agents.waiting import Waiting
 from workbell.client import Client
 from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unauthorized
 from workbell.http.buckets import Buckets
-from workbell.http.call import Call
+from workbell.http.call import KNOWN, Call
 from workbell.http.ear import Ear
 from workbell.http.enqueueing import Enqueueing
 from workbell.http.examining import Doctor
@@ -103,6 +103,7 @@ class Service:
             await self.check_door(request)
             return Call(self, request, Access(actor="nobody"), self.client.tenant, self.client)
         access = await self.access_of(request)
+        request.scope[KNOWN] = True
         if guard.needs is not None and not access.may(guard.needs):
             raise Forbidden(f"This needs the scope {guard.needs!s}, and {access.actor} has {_listed(access.scopes)}.")
         if self._rates is not None:

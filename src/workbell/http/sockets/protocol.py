@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 
@@ -25,6 +26,11 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         if self.response.status_code == 101:  # the application runs in a task, and has not begun
             extensions: dict[str, Any] = dict(self.scope["extensions"] or {})
             self.scope["extensions"] = extensions | {CUT: self.cut}
+
+    async def send(self, message: ASGISendEvent) -> None:
+        await super().send(message)
+        if self.initial_response is not None and self.close_sent:
+            self.handshake_complete = True  # it was refused; without this uvicorn logs an error for each
 
     def cut(self, code: int, reason: str) -> None:
         """Close without waiting for the client."""

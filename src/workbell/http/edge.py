@@ -1,0 +1,119 @@
+"""Bounds on the server's connections: how many there may be in all, of strangers, and of strangers at one address.
+
+A stranger is a connection on which no request with a valid token has come yet. Where there are too many of them, the
+one that has been waiting longest is closed and the new one is served: whoever holds connections open cannot keep
+others out, and an honest client, which sends its request at once, is never the one that waits longest.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from ipaddress import IPv6Address
+from typing import Protocol
+
+from uvicorn.server import ServerState
+
+from workbell.logs.seldom import Seldom
+
+log = logging.getLogger("workbell.http")
+
+STRANGERS = 1000  # connections without a valid token, in all: each may hold about 100 KB
+STRANGERS_OF_ADDRESS = 100
+OWN_FILES = 256  # descriptors that are kept for the store, files, pipes, and a burst of accepts
+FEWEST = 16
+FILES = 1024  # descriptors of a process, where the system does not tell
+
+
+class Guest(Protocol):
+    """A connection, as the bounds see it."""
+
+    home: str  # the network it comes from
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has brought a valid token."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the client has something to send before anything is answered."""
+
+    def cut(self) -> None:
+        """Close it now."""
+
+    def refuse(self) -> None:
+        """Answer that there are too many connections, and close it."""
+
+
+class Edge(ServerState):
+    """The connections of one server, which uvicorn's protocols share through this object."""
+
+    def __init__(self, most: int | None = None) -> None:
+        super().__init__()
+        self.most = most_connections() if most is None else most
+        self._strangers: dict[Guest, None] = {}  # in the order in which they came
+        self._of_homes: dict[str, dict[Guest, None]] = {}
+        self.slow = Seldom(log, logging.INFO, "a connection was closed: its client sent or took nothing for too long")
+        self._crowded = Seldom(
+            log, logging.WARNING, "there are too many connections without a valid token; the oldest one was closed"
+        )
+        self._full = Seldom(
+            log,
+            logging.WARNING,
+            f"a connection was refused: there are {self.most:,}, all in use; a higher limit of open files "
+            "(ulimit -n, LimitNOFILE) allows more",
+        )
+
+    def enter(self, guest: Guest, now: float) -> None:
+        """Count a new connection as a stranger's, and keep the bounds."""
+        own = self._of_homes.setdefault(guest.home, {})
+        own[guest] = self._strangers[guest] = None
+        self._make_room(own, guest, now, lambda: len(own) > STRANGERS_OF_ADDRESS)
+        self._make_room(self._strangers, guest, now, self._is_full)
+
+    def leave(self, guest: Guest) -> None:
+        """It is closed, or a stranger no more."""
+        if guest in self._strangers:
+            del self._strangers[guest]
+            own = self._of_homes[guest.home]
+            del own[guest]
+            if not own:
+                del self._of_homes[guest.home]
+
+    def _is_full(self) -> bool:
+        return len(self.connections) > self.most or len(self._strangers) > STRANGERS
+
+    def _make_room(self, among: Iterable[Guest], newcomer: Guest, now: float, is_full: Callable[[], bool]) -> None:
+        """Who has brought a token meanwhile is found out only here: a request must not pay for it."""
+        while newcomer in self._strangers and is_full():
+            oldest = next(guest for guest in among if guest.is_known or guest.is_waiting)
+            if oldest is newcomer:
+                self._full.tell(now)
+                newcomer.refuse()
+            elif not oldest.is_known:
+                self._crowded.tell(now)
+                oldest.cut()
+            self.leave(oldest)
+
+
+def home_of(address: str | None) -> str:
+    """The network that an address stands for: of IPv6 the /64, which is what one customer gets."""
+    if address is None:
+        return "local"
+    if ":" not in address:
+        return address
+    whole = IPv6Address(address.partition("%")[0])
+    return str(whole.ipv4_mapped or whole.packed[:8].hex())
+
+
+def most_connections() -> int:
+    """As many as there are descriptors for, less those that the process itself needs."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        limit = FILES
+    else:
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if limit == resource.RLIM_INFINITY:
+            limit = 2**20
+    return max(limit - OWN_FILES, limit // 4, FEWEST)

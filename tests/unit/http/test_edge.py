@@ -1,0 +1,93 @@
+"""Bounds on connections: never more than there may be, and whoever has shown a token is never the one to go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbell.http import edge
+from workbell.http.edge import Edge, home_of
+
+KINDS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["waiting", "known", "answered"])), max_size=60)
+
+
+class Someone:
+    def __init__(self, bounds: Edge, home: str, kind: str) -> None:
+        self.bounds, self.home, self.kind, self.end = bounds, home, "waiting", ""
+        bounds.connections.add(self)  # type: ignore[arg-type]
+        bounds.enter(self, 0.0)
+        self.kind = kind
+
+    @property
+    def is_known(self) -> bool:
+        return self.kind == "known"
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.kind == "waiting"
+
+    def cut(self) -> None:
+        self._go("cut")
+
+    def refuse(self) -> None:
+        self._go("refused")
+
+    def _go(self, how: str) -> None:
+        self.end = how
+        connections: set[Any] = self.bounds.connections
+        connections.discard(self)
+
+
+@given(KINDS)
+def test_the_bounds_hold_and_only_strangers_who_wait_are_cut(kinds: list[tuple[str, str]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edge, "STRANGERS_OF_ADDRESS", 5)
+        patch.setattr(edge, "STRANGERS", 8)
+        bounds = Edge(most=12)
+        everybody = []
+        for home, kind in kinds:
+            everybody.append(Someone(bounds, home, kind))
+            here = [one for one in everybody if not one.end]
+            assert len(bounds.connections) <= 12
+            assert sum(not one.is_known for one in here) <= 8
+            assert all(sum(one.home == home and not one.is_known for one in here) <= 5 for home in "ab")
+    assert all(one.kind == "waiting" for one in everybody if one.end == "cut")
+    for one in everybody:
+        bounds.leave(one)
+    assert bounds._strangers == {}
+    assert bounds._of_homes == {}
+
+
+def test_the_one_that_waits_longest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edge, "STRANGERS_OF_ADDRESS", 3)
+    bounds = Edge(most=100)
+    busy, first, second, third = (Someone(bounds, "a", kind) for kind in ("answered", "waiting", "waiting", "waiting"))
+    assert [one.end for one in (busy, first, second, third)] == ["", "cut", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::ffff:1", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+        (None, None, True),
+    ],
+)
+def test_a_network_of_ipv6_is_one_address(one: str | None, other: str | None, same: bool) -> None:
+    assert (home_of(one) == home_of(other)) is same
+
+
+@pytest.mark.parametrize(("files", "connections"), [(20, 16), (300, 75), (1024, 768), (1_048_576, 1_048_320)])
+def test_descriptors_are_left_for_the_process_itself(
+    files: int, connections: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import resource
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: (files, files))
+    assert edge.most_connections() == connections
