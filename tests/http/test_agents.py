@@ -269,7 +269,7 @@ async def working(scene: Scene, there: Workbell, transport: Any = None, **settin
         line,
         LoopLine(line, asyncio.get_running_loop()),  # type: ignore[arg-type]
         handlers=Handlers(there.registry, 4),
-        first_wait=0.01,
+        first_wait=settings.pop("first_wait", 0.01),
         grace=settings.pop("grace", 5),
         lease=5,
         wait=2,

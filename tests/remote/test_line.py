@@ -132,6 +132,18 @@ def test_other_answers_are_final_and_redirects_are_not_followed(answer: httpx2.R
     assert [request.url.host for request in scene.requests] == ["bells.example.com"]
 
 
+HTML = [
+    [httpx2.ReadTimeout(""), httpx2.Response(404, html="<h1>Not Found</h1>")],
+    [httpx2.Response(200, html="<h1>Sign in</h1>")],
+]
+
+
+@pytest.mark.parametrize("answers", HTML, ids=["lost, then 404", "200"])
+def test_a_deletion_is_not_done_because_a_proxy_says_so(answers: list[Answer]) -> None:
+    with pytest.raises(workbell.errors.ServiceUnavailable, match=f"{URL}: status [24]0[04] came with text/html"):
+        Scripted(*answers).client.schedules.delete("nightly")
+
+
 def test_a_deletion_whose_answer_was_lost_is_done_when_it_is_gone() -> None:
     scene = Scripted(httpx2.ReadTimeout(""), problem(404, "ScheduleNotFound"))
     scene.client.schedules.delete("nightly")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from random import Random
 
 FIRST = 1.0
@@ -23,3 +24,27 @@ class Backoff:
     def reset(self) -> None:
         """The line is good."""
         self._next = self._first
+
+
+class Outage:
+    """One kind of post that does not get through: how long to wait, and a line of the log when something changes."""
+
+    def __init__(self, log: logging.Logger, what: str, backoff: Backoff) -> None:
+        self._log = log
+        self._what = what
+        self._backoff = backoff
+        self._words: str | None = None
+
+    def failed(self, error: Exception) -> float:
+        """It failed; seconds until the next try. The same words again are not logged."""
+        if str(error) != self._words:
+            self._words = str(error)
+            self._log.warning("%s: %s It is tried again until the server answers.", self._what, error)
+        return self._backoff.wait()
+
+    def over(self) -> None:
+        """It got through."""
+        self._backoff.reset()
+        if self._words is not None:
+            self._words = None
+            self._log.info("%s: the server answers again", self._what)

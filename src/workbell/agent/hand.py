@@ -75,6 +75,7 @@ class Hand:
         self.cancel_reason: str | None = None
         self.lost = False
         self.release = False
+        self.finished = False  # what came of it is known here, and is told until the server says what becomes of it
         self.settled = False
         self.told: Callable[[], None] = lambda: None
         self._lock = threading.Lock()

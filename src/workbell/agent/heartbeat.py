@@ -10,13 +10,24 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from workbell.agent.hand import Hand
 from workbell.agent.line import ThreadLine
-from workbell.errors import ServiceUnavailable, TooMany, WorkbellError
+from workbell.errors import ServiceUnavailable, WorkbellError
 
 log = logging.getLogger("workbell.agent")
 
 SOON = 1.0  # seconds after which a heartbeat that did not get through is tried again
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What the server says of a run."""
+
+    id: str
+    token: int
+    held: bool
+    cancel: str | None = None
 
 
 class Heartbeat:
@@ -29,12 +40,15 @@ class Heartbeat:
         lease: float,
         hands: Callable[[], Sequence[Hand]],
         ask: Callable[[Hand, str | None], None],
+        back: Callable[[], None] = lambda: None,
     ) -> None:
         self._line = line
         self._session = session
         self._lease = lease
         self._hands = hands
         self._ask = ask  # with a reason: its end is asked for; without: it is lost
+        self._back = back  # the line is good again
+        self._trouble: str | None = None
         self._woken = threading.Event()
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="workbell-heartbeat", daemon=True)
@@ -74,32 +88,48 @@ class Heartbeat:
             "metrics": _metrics(len(hands)),
         }
         try:
-            answer = self._line.post("/agents/self/heartbeat", body)
-        except (ServiceUnavailable, TooMany) as error:
-            log.info("no heartbeat got through: %s", error)
-            self._lose_old(hands.values())
-            return False
+            kept = _kept(self._line.post("/agents/self/heartbeat", body))
         except WorkbellError as error:
-            log.warning("the heartbeat was refused: %s", error)
+            self._note(str(error))
             self._lose_old(hands.values())
             return False
-        for one in answer["runs"]:
-            hand = hands.get((one["id"], one["token"]))
+        for one in kept:
+            hand = hands.get((one.id, one.token))
             if hand is None or hand.settled:
                 continue
-            if not one["held"]:
+            if one.held:
+                hand.renewed_at = asked_at
+                if one.cancel is not None and hand.cancel_reason is None:
+                    self._ask(hand, one.cancel)
+            elif not hand.finished:
                 self._ask(hand, None)
-                continue
-            hand.renewed_at = asked_at
-            if one["cancel"] is not None and hand.cancel_reason is None:
-                self._ask(hand, one["cancel"])
+        self._note(None)
         return True
 
+    def _note(self, trouble: str | None) -> None:
+        """Log what has changed, and pass on that the line is good again."""
+        if trouble is not None and trouble != self._trouble:
+            log.warning("no heartbeat got through: %s", trouble)
+        if trouble is None and self._trouble is not None:
+            log.info("heartbeats get through again")
+            self._back()
+        self._trouble = trouble
+
     def _lose_old(self, hands: Any) -> None:
-        """A lease that is over by our own clock: somebody else may have the run by now."""
+        """Stop what has a lease that is over by our own clock: somebody else may have the run by now.
+
+        What is finished is told all the same: the server takes it if nobody else has the run.
+        """
         for hand in hands:
-            if time.monotonic() - hand.renewed_at >= self._lease and not hand.settled:
+            if time.monotonic() - hand.renewed_at >= self._lease and not hand.finished:
                 self._ask(hand, None)
+
+
+def _kept(answer: Any) -> list[Kept]:
+    try:
+        return msgspec.convert(answer["runs"], list[Kept])
+    except (msgspec.ValidationError, KeyError, TypeError) as error:
+        raise ServiceUnavailable(f"The answer to a heartbeat cannot be read: {error}.") from error
 
 
 def _metrics(running: int) -> dict[str, Any]:

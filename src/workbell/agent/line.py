@@ -1,4 +1,8 @@
-"""The line to the server: each post once, with a deadline; what it comes to is an answer or one of our errors."""
+"""The line to the server: each post once, with a deadline; what it comes to is an answer or one of our errors.
+
+A refusal is believed only as a problem document of Workbell's own. Whatever else answers, with whatever status, is
+something that stands in between, and what was posted is to be posted again later.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ import httpx2
 import msgspec
 
 from workbell.errors import (
+    AgentExists,
+    AgentNotFound,
     Forbidden,
     LeaseLost,
     RunNotFound,
@@ -17,17 +23,23 @@ from workbell.errors import (
     Unauthorized,
     WorkbellError,
 )
+from workbell.remote.problems import problem_of
 
 PREFIX = "/api/v1"
 DEADLINE = 15.0  # seconds for an answer, beyond what a long poll waits
 CONNECT = 10.0
 LARGEST = 64 * 1024 * 1024
 
-REFUSED: dict[int, type[WorkbellError]] = {401: Unauthorized, 403: Forbidden, 404: RunNotFound, 409: LeaseLost}
-
 
 class Refused(WorkbellError):
     """The server does not take what was sent: not as it is, and not later."""
+
+
+REFUSALS: dict[str, type[WorkbellError]] = {
+    kind.__name__: kind
+    for kind in (Unauthorized, Forbidden, AgentNotFound, AgentExists, RunNotFound, LeaseLost, TooMany)
+} | dict.fromkeys(("InvalidRequest", "InvalidOption", "InvalidPayload", "TooLarge"), Refused)
+"""By the name of the problem. What is not listed, also what a newer server may tell, is not final: later again."""
 
 
 def tls(ca_file: str | None) -> ssl.SSLContext:
@@ -48,26 +60,20 @@ def timeout(wait: float = 0.0) -> httpx2.Timeout:
 
 def read(response: httpx2.Response) -> Any:
     """The answer as plain values; raises what it is if it is none."""
-    status = response.status_code
-    if status < 300:
+    url, status = response.request.url, response.status_code
+    if 200 <= status < 300:
         try:
             return msgspec.json.decode(response.content)
         except msgspec.DecodeError as error:
-            raise ServiceUnavailable(f"{response.request.url}: the answer is no JSON; is this a Workbell?") from error
-    detail = _detail(response)
-    if status == 429:
-        raise TooMany(detail)
-    if status >= 500 or status in (408, 425):
-        raise ServiceUnavailable(detail)
-    raise REFUSED.get(status, Refused)(detail)
-
-
-def _detail(response: httpx2.Response) -> str:
-    try:
-        told = msgspec.json.decode(response.content)
-        return str(told["detail"])[:500]
-    except (msgspec.DecodeError, KeyError, TypeError):
-        return f"{response.request.url} answered {response.status_code}."
+            raise ServiceUnavailable(f"{url}: the answer is no JSON; is this a Workbell?") from error
+    content_type = response.headers.get("content-type", "")
+    problem = problem_of(content_type, response.content)
+    if problem is None:
+        raise ServiceUnavailable(
+            f"{url}: status {status} came with {content_type[:60] or 'nothing'}, which is no answer of Workbell; "
+            "check what stands in between."
+        )
+    raise REFUSALS.get(problem.name, ServiceUnavailable)(problem.detail[:500] or f"{url} answered {status}.")
 
 
 class Line:

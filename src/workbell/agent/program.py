@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from workbell.agent.backoff import FIRST, Backoff
+from workbell.agent.backoff import FIRST, Backoff, Outage
 from workbell.agent.commands import Command, run_command
 from workbell.agent.hand import Hand, Handed, run_of
 from workbell.agent.handlers import Handlers
@@ -27,7 +27,15 @@ from workbell.agent.heartbeat import Heartbeat
 from workbell.agent.line import Line, Refused, ThreadLine
 from workbell.agent.report import report_of
 from workbell.engine.outcome import HANDED_BACK, Ended, Failed, Outcome, Raised
-from workbell.errors import LeaseLost, RunNotFound, ServiceUnavailable, TooMany, WorkbellError
+from workbell.errors import (
+    AgentNotFound,
+    Forbidden,
+    LeaseLost,
+    RunNotFound,
+    ServiceUnavailable,
+    Unauthorized,
+    WorkbellError,
+)
 from workbell.logs.facts import run_facts
 from workbell.model.payload import clean_text
 
@@ -37,6 +45,8 @@ WAIT = 25.0  # seconds of a long poll
 TELL = 0.5  # between two posts about the progress of runs
 LAST = 5.0  # seconds for the last posts, when the agent stops
 STUBBORN = 1.0  # for a cancelled handler to give up
+
+NOT_OURS = (Unauthorized, Forbidden, AgentNotFound)  # the server says that this is no agent of its own
 
 
 class Program:
@@ -75,7 +85,10 @@ class Program:
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
         self._give_up_at: float | None = None  # when the last posts must be done
-        self._heartbeat = Heartbeat(thread_line, self.session, lease, lambda: list(self._hands.values()), self._ask)
+        self._back = asyncio.Event()  # is replaced each time that the line is good again
+        self._heartbeat = Heartbeat(
+            thread_line, self.session, lease, lambda: list(self._hands.values()), self._ask, self._hear_back
+        )
         self.jobs = sorted({*self._commands, *(handlers.names if handlers is not None else ())})
 
     # Run
@@ -103,7 +116,7 @@ class Program:
             await self._line.close()
 
     async def _poll_on(self) -> None:
-        backoff = Backoff(self._random, self._first_wait)
+        outage = self._outage("no poll got through")
         while not self._stopping.is_set():
             free = self._capacity - len(self._hands)
             if free <= 0:
@@ -113,12 +126,12 @@ class Program:
             asked_at = time.monotonic()
             try:
                 handed = await self._unless_stopped(self._poll(free, self.jobs, self._wait))
-            except (ServiceUnavailable, TooMany) as error:
-                pause = backoff.wait()
-                log.warning("%s Trying again in %.1f s.", error, pause)
-                await self._unless_stopped(asyncio.sleep(pause))
+            except NOT_OURS:
+                raise
+            except WorkbellError as error:
+                await self._unless_stopped(self._pause(outage.failed(error)))
                 continue
-            backoff.reset()
+            outage.over()
             for one in handed or ():
                 self._begin(one, asked_at)
             if handed:
@@ -138,6 +151,25 @@ class Program:
             return msgspec.convert(answer["runs"], list[Handed])
         except (msgspec.ValidationError, KeyError, TypeError) as error:
             raise ServiceUnavailable(f"The answer to a poll cannot be read: {error}.") from error
+
+    def _outage(self, what: str) -> Outage:
+        return Outage(log, what, Backoff(self._random, self._first_wait))
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait before a next try, but no longer than until a heartbeat has found the line to be good again: what comes
+        of a run must be there before the server gives it to somebody else."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._back.wait()
+
+    def _hear_back(self) -> None:
+        """From the thread of the heartbeats: the line is good again."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the agent has stopped
+            self._loop.call_soon_threadsafe(self._end_pauses)
+
+    def _end_pauses(self) -> None:
+        self._back.set()
+        self._back = asyncio.Event()
 
     async def _unless_stopped(self, work: Any) -> Any:
         """What comes of it; none, if the agent is stopped first."""
@@ -178,6 +210,7 @@ class Program:
                 outcome, rest = await self._execute(hand)
             except Exception as error:  # noqa: BLE001  whatever it is, the run must be booked
                 outcome = Raised(error)
+            hand.finished = not hand.lost
             await self._settle(hand, outcome)
             if rest is not None:
                 await asyncio.wait([rest])  # its thread is still busy, and takes a place
@@ -255,22 +288,20 @@ class Program:
     async def _settle(self, hand: Hand, outcome: Outcome) -> None:
         """Tell what came of a run until that is taken, or the run is not ours any more."""
         body = {**report_of(outcome), "token": hand.run.token, "session": self.session}
-        backoff = Backoff(self._random, self._first_wait)
+        outage = self._outage(f"run {hand.run.id}: its result was not taken")
         while not hand.lost:
             try:
                 await self._send_news(hand)
-                await self._line.post(f"/agents/self/runs/{hand.run.id}/result", body)
+                _check_taken(await self._line.post(f"/agents/self/runs/{hand.run.id}/result", body))
                 hand.settled = True
+                outage.over()
                 return
             except (LeaseLost, RunNotFound) as error:
                 log.warning("run %s: what came of it is dropped: %s", hand.run.id, error, extra=run_facts(hand.run))
                 return
-            except (ServiceUnavailable, TooMany) as error:
-                pause = backoff.wait()
-                log.warning("run %s: its result was not taken: %s", hand.run.id, error, extra=run_facts(hand.run))
-                if self._give_up_at is not None and time.monotonic() + pause > self._give_up_at:
-                    return
-                await asyncio.sleep(pause)
+            except NOT_OURS as error:
+                log.error("run %s: its result cannot be told: %s", hand.run.id, error)
+                return
             except Refused as error:
                 if body["status"] == "failed" and body.get("reason") == "result":
                     log.error("run %s: its result cannot be told: %s", hand.run.id, error)
@@ -278,37 +309,42 @@ class Program:
                 words = clean_text(f"What came of it was refused by the server: {error}", 2000)
                 failed = report_of(Failed(words, "result", final=True))
                 body = {**failed, "token": hand.run.token, "session": self.session}
-            except WorkbellError as error:  # the token is not valid any more
-                log.error("run %s: its result cannot be told: %s", hand.run.id, error)
-                return
+            except WorkbellError as error:
+                pause = outage.failed(error)
+                if self._give_up_at is not None and time.monotonic() + pause > self._give_up_at:
+                    return
+                await self._pause(pause)
 
     async def _send_news(self, hand: Hand) -> None:
         """What it tells on its way; a line that is refused is left out, the result is what counts."""
         while (news := hand.news()) is not None:
             body = {**news, "token": hand.run.token, "session": self.session}
             try:
-                await self._line.post(f"/agents/self/runs/{hand.run.id}/progress", body)
-            except (ServiceUnavailable, TooMany):
-                hand.put_back(news)
-                raise
+                _check_taken(await self._line.post(f"/agents/self/runs/{hand.run.id}/progress", body))
             except Refused as error:
                 log.warning("run %s: its progress was refused: %s", hand.run.id, error)
+            except WorkbellError:
+                hand.put_back(news)
+                raise
 
     async def _tell_news(self) -> None:
+        outage = self._outage("no progress got through")
         while True:
             await self._news.wait()
             self._news.clear()
+            pause = TELL
             for hand in list(self._hands.values()):
-                if hand.settled or hand.lost:
+                if hand.finished or hand.lost:
                     continue
                 try:
                     await self._send_news(hand)
+                    outage.over()
                 except LeaseLost:
                     self._ask_here(hand, None)
                 except WorkbellError as error:
-                    log.info("run %s: its progress could not be told yet: %s", hand.run.id, error)
+                    pause = max(TELL, outage.failed(error))
                     self._news.set()
-            await asyncio.sleep(TELL)
+            await self._pause(pause)
 
     # Stop
 
@@ -339,3 +375,9 @@ class Program:
                 for one in await self._poll(100, [], 0):
                     path = f"/agents/self/runs/{one.id}/result"
                     await self._line.post(path, {**body, "token": one.token})
+
+
+def _check_taken(answer: Any) -> None:
+    """Raise unless the server itself says that it has what was posted."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("taken"), bool):
+        raise ServiceUnavailable("The answer to a report cannot be read; is this a Workbell?")

@@ -22,6 +22,7 @@ log = logging.getLogger("workbell.http")
 
 TYPE = "urn:workbell:error:"
 SHOWN = 20  # errors of fields in one answer
+UNKNOWN_FIELD = "this server has no such field; it is misspelt, or the server is older than the client"
 
 STATUS: Mapping[type[errors.WorkbellError], int] = {
     errors.Unauthorized: 401,
@@ -88,7 +89,11 @@ def of_error(error: errors.WorkbellError) -> Response:
 def of_fields(found: Sequence[Any]) -> Response:
     """What pydantic found: where, and what is wrong; never what was sent, which may be a secret."""
     listed = [
-        {"where": ".".join(str(part) for part in one["loc"]), "what": str(one["msg"])} for one in list(found)[:SHOWN]
+        {
+            "where": ".".join(str(part) for part in one["loc"]),
+            "what": UNKNOWN_FIELD if one["type"] == "extra_forbidden" else str(one["msg"]),
+        }
+        for one in list(found)[:SHOWN]
     ]
     detail = "; ".join(f"{one['where']}: {one['what']}" for one in listed[:3])
     title = "The request does not have the form that the API asks for."

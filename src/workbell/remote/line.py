@@ -16,7 +16,7 @@ from workbell.errors import WorkbellError
 from workbell.model.ids import new_id
 from workbell.remote.address import Address
 from workbell.remote.call import Call, Plan, Reply, Step, as_plain, ignore
-from workbell.remote.problems import read
+from workbell.remote.problems import problem_of, read
 from workbell.remote.tries import Tries
 
 if TYPE_CHECKING:
@@ -120,9 +120,9 @@ class Line:
         )
 
     def _answer(self, call: Call[T], reply: Reply, tries: Tries) -> T:
-        # The answer to a deletion was lost; now it is gone, which is what was wanted.
-        if call.read is ignore and tries.lost and reply.status == NOT_FOUND:
-            return call.read(b"")
+        is_gone = reply.status == NOT_FOUND and problem_of(reply.content_type, reply.content) is not None
+        if call.read is ignore and tries.lost and is_gone:
+            return call.read(b"")  # the answer to a deletion was lost; now it is gone, which is what was wanted
         found: T = read(call, reply, self.address.shown)
         return found
 

@@ -12,7 +12,7 @@ from workbell.model.payload import clean_text
 from workbell.remote.call import Call, Reply
 
 TYPE = "urn:workbell:error:"
-PROBLEM = "application/problem+json"
+PROBLEM, PAGE = "application/problem+json", "text/html"
 BY_STATUS: dict[int, type[WorkbellError]] = {401: Unauthorized, 403: Forbidden, 400: InvalidOption, 422: InvalidOption}
 
 
@@ -24,16 +24,32 @@ class Problem(msgspec.Struct, frozen=True):
     detail: str = ""
     run_id: str | None = None
 
+    @property
+    def name(self) -> str:
+        """The name of the error's class."""
+        return self.type.removeprefix(TYPE)
+
+
+def problem_of(content_type: str, content: bytes) -> Problem | None:
+    """The problem that the service itself tells of; none, if something else has answered.
+
+    Proxies, login pages and other programs answer with any status. Only our own type says that this is not theirs.
+    """
+    if _media_type(content_type) != PROBLEM:
+        return None
+    try:
+        told = msgspec.json.decode(content, type=Problem)
+    except msgspec.MsgspecError:
+        return None
+    return told if told.type.startswith(TYPE) else None
+
 
 def error_of(reply: Reply, shown: str) -> WorkbellError:
     """The error that an answer tells of."""
-    if reply.content_type.partition(";")[0].strip() != PROBLEM:
+    told = problem_of(reply.content_type, reply.content)
+    if told is None:
         return stranger(reply, shown)
-    try:
-        told = msgspec.json.decode(reply.content, type=Problem)
-    except msgspec.MsgspecError:
-        return stranger(reply, shown)
-    kind = _kind(told.type.removeprefix(TYPE)) or BY_STATUS.get(reply.status, WorkbellError)
+    kind = _kind(told.name) or BY_STATUS.get(reply.status, WorkbellError)
     message = clean_text(told.detail or told.title or f"{shown}: the service answered with status {reply.status}.")
     return DuplicateRun(message, told.run_id or "") if kind is DuplicateRun else kind(message)
 
@@ -42,6 +58,8 @@ def read(call: Call[Any], reply: Reply, shown: str) -> Any:
     """What a call is answered; raises what the service raised."""
     if not 200 <= reply.status < 300:
         raise error_of(reply, shown)
+    if _media_type(reply.content_type) == PAGE:
+        raise stranger(reply, shown)
     try:
         return call.read(reply.content)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -53,13 +71,19 @@ def read(call: Call[Any], reply: Reply, shown: str) -> Any:
 
 def stranger(reply: Reply, shown: str) -> ServiceUnavailable:
     """Something answered that is not the service: a proxy, a login page, another program."""
-    what = reply.content_type.partition(";")[0].strip() or "nothing"
+    what = _media_type(reply.content_type) or "nothing"
     if 300 <= reply.status < 400:
-        return ServiceUnavailable(f"{shown}: the answer was a redirect; give the URL at which the service itself is.")
+        return ServiceUnavailable(
+            f"{shown}: the answer was a redirect (status {reply.status}); give the URL at which the service itself is."
+        )
     return ServiceUnavailable(
         f"{shown}: status {reply.status} came with {what:.60}, which is no answer of Workbell; check the URL, "
         "and what stands in between."
     )
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
 
 
 def _kind(name: str) -> type[WorkbellError] | None:

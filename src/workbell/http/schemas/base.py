@@ -24,6 +24,12 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class Told(BaseModel):
+    """Something that an agent tells: fields that are not known here are passed over, the agent may be newer."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
 class Page(BaseModel, Generic[Item]):
     """A page of a list; `next` is the cursor of the next page, none on the last one."""
 
