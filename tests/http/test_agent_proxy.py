@@ -174,7 +174,7 @@ async def test_an_outage_is_logged_when_it_begins_and_when_it_ends(caplog: pytes
     assert said == [
         "no poll got through: http://127.0.0.1:8321/api/v1/agents/self/poll: status 404 came with text/html, which is "
         "no answer of Workbell; check what stands in between. It is tried again until the server answers.",
-        "no poll got through: the server answers again",
+        "no poll got through until now; the server answers again",
     ]
 
 

@@ -47,4 +47,4 @@ class Outage:
         self._backoff.reset()
         if self._words is not None:
             self._words = None
-            self._log.info("%s: the server answers again", self._what)
+            self._log.info("%s until now; the server answers again", self._what)
