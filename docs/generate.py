@@ -373,7 +373,8 @@ def _run() -> Iterator[str]:
     yield _table(["Field", "What it is"], [[f"`{name}`", RUN[name]] for name in PUBLIC_FIELDS])
     yield f"**Status:** {', '.join(f'`{status}`' for status in Status)}. " + _doc(Status)
     yield "## Attempt"
-    yield _doc(Attempt) + f" Fields: {', '.join(f'`{name}`' for name in Attempt.__struct_fields__)}."
+    fields = [*Attempt.__struct_fields__, "result", "error_type"]
+    yield _doc(Attempt) + f" Fields: {', '.join(f'`{name}`' for name in fields)}."
     yield f"**Status of an attempt:** {', '.join(f'`{status}`' for status in AttemptStatus)}."
 
 

@@ -60,7 +60,8 @@ RUN = {
     "finished_at": "When it ended.",
     "input": "The arguments, by name.",
     "result": "What the handler returned.",
-    "error": "What went wrong last: the error on the first line, the traceback below.",
+    "error": "What went wrong last: the error on the first line; its traceback, notes and causes below.",
+    "error_type": "The class path of that exception, such as `builtins.ValueError`; none if only words were told.",
     "reason": "Why it is where it is: `error`, `timeout`, `payload`, `result`, `memory`, `cpu`, `isolate`, "
     "`internal`, `worker lost`, `crashed`, `expired`, or the text given to `cancel` or to a `Snooze`.",
     "queue": "The queue it belongs to.",

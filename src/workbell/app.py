@@ -28,6 +28,7 @@ from workbell.jobs_engine import JobsEngine
 from workbell.model.state import Keep
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.lifecycle import LifecycleEvent, listen
+from workbell.notices.run_log import log_all
 from workbell.queues.in_store import FRESH, InStoreQueue
 from workbell.settings import Settings, find_file, load
 from workbell.stores.port import Pair, Store
@@ -93,6 +94,7 @@ class Workbell(Declaring):
         self._engine: Engine | None = None
         self._thread: threading.Thread | None = None  # of the event loop that the engine runs on
         self._end_run: Callable[[], None] = nothing
+        self._end_log: Callable[[], None] = nothing
         self._services: list[Service] = []  # of the applications that `asgi` made
         self.recipe: Recipe | None = None  # how to make it again in another process, where the command line made it
         super().__init__(
@@ -304,8 +306,13 @@ class Workbell(Declaring):
         self.store.check()
         self.store.measure_time()  # for when it was that triggers were declared: others read that
         self.engine.start()
-        engine.start()
-        self._engine = engine
+        end_log = log_all(self.bus) if role.logs_runs else nothing
+        try:
+            engine.start()
+        except BaseException:
+            end_log()
+            raise
+        self._engine, self._end_log = engine, end_log
         self._thread = thread or threading.current_thread()
         self.nudge = engine.nudge
         return engine
@@ -316,6 +323,7 @@ class Workbell(Declaring):
         if handed_back:
             log.info("handed back to the queue: %d", handed_back)
         self._engine = None
+        self._end_log()
         return handed_back
 
     def close(self) -> None:

@@ -130,6 +130,38 @@ def test_live_then_canceled_then_retried(site: Site) -> None:
     expect(page.locator("tbody tr")).to_have_count(2)
 
 
+def test_an_error_with_its_cause_its_members_and_its_note(site: Site) -> None:
+    @site.bell.job(retry=Retry(attempts=1))
+    async def charge() -> None:
+        async def ask() -> None:
+            try:
+                json.loads("{")
+            except ValueError as error:
+                raise ConnectionError(f"the bank said {HOSTILE}") from error
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(ask())
+        except ExceptionGroup as errors:
+            errors.add_note("order 7")
+            raise
+
+    run = site.bell.enqueue("charge")
+    drain(site.bell)
+    page = site.open(f"/runs/{run.id}")
+    error = page.get_by_role("region", name="Error of attempt 1")
+    for words in ("1 of 1: ConnectionError: the bank said", "Caused by: json.decoder.JSONDecode", "Note: order 7"):
+        expect(error).to_contain_text(words)
+    expect(error).to_have_text(site.bell.get(run.id).error or "", use_inner_text=True)
+    own = error.locator(".own-frame")
+    expect(own.filter(has_text="> File")).to_have_count(3)
+    expect(own.filter(has_text='raise ConnectionError(f"the bank')).to_have_count(1)
+    expect(own.filter(has_text="json/decoder.py")).to_have_count(0)
+    expect(page.locator(".error-type")).to_have_text("builtins.ExceptionGroup")
+    expect(page.get_by_text("Error type")).to_be_visible()
+    check_accessible(page)
+
+
 def test_failed_attempts_and_once_more_with_another_input(site: Site) -> None:
     name = "-it's `a` $job"
     payload: dict[str, Any] = {"order": 2**60 + 1, "note": "it's \"me\" $(echo a) `echo b` \\ !!\n\t€ 🙂 '; echo c; '"}

@@ -97,7 +97,7 @@ def test_a_blocking_handler_is_named_once(watched: Watched, monkeypatch: pytest.
     assert f"job 'rude' (run {run.id})" in blocked.getMessage()
     assert "test_loop_watch.py:" in blocked.blocked_at
     assert blocked.blocked_at.endswith("rude")
-    assert (blocked.run_id, blocked.task) == (after.run_id, after.task) == (run.id, "rude")
+    assert (blocked.run_id, blocked.job) == (after.run_id, after.job) == (run.id, "rude")
     assert after.duration_s >= loop_watch.LIMIT
 
 

@@ -50,7 +50,7 @@ def test_what_nobody_takes(store: Store, caplog: pytest.LogCaptureFixture) -> No
     register(store, "known")
     (line,) = told(store, caplog)
     assert line.startswith("5 runs wait of job 'unknown' in queue 'mail': 1 worker is running, and it does not know")
-    assert (caplog.records[0].queued, caplog.records[0].task, caplog.records[0].queue) == (5, "unknown", "mail")
+    assert (caplog.records[0].queued, caplog.records[0].job, caplog.records[0].queue) == (5, "unknown", "mail")
     register(store, "unknown", id="b", queues=("mail",))
     assert told(store, caplog) == []
     register(store, "unknown", id="b", queues=("other",))

@@ -44,7 +44,7 @@ def bell(folder: Folder, sqlite_files: SqliteFiles) -> Iterator[Workbell]:
         @bell.job(retry=Retry(attempts=2, delay=0))
         def fail(ctx: Context) -> None:
             ctx.logger.error("attempt %d\nis lost", ctx.run.attempt)
-            raise ValueError("no such thing")
+            raise ValueError("no such thing") from KeyError(7)
 
         yield bell
 
@@ -127,10 +127,13 @@ def test_show_what_failed(folder: Folder, bell: Workbell) -> None:
     assert "attempt 1 failed after" in text
     assert "attempt 2 failed after" in text
     assert "It failed" in text
-    assert 'raise ValueError("no such thing")' in text, "with the traceback"
+    assert '    raise ValueError("no such thing") from KeyError(7)' in text, "with the traceback"
+    assert "Caused by: KeyError: 7" in text
+    assert re.search(r"^  error type +builtins\.ValueError$", text, re.MULTILINE)
     told = folder.ask("runs", "show", run.id)
     assert [attempt["status"] for attempt in told["attempts"]] == ["failed", "failed"]
     assert all(attempt["error"].startswith("ValueError: no such thing") for attempt in told["attempts"])
+    assert {one["error_type"] for one in (told, *told["attempts"])} == {"builtins.ValueError"}
 
 
 @pytest.mark.parametrize("verb", ["show", "logs", "watch", "cancel", "retry", "why"])

@@ -184,6 +184,7 @@ def test_an_agent_outlives_its_server(site: Fleet, port: int) -> None:
         assert bell.get(shown.id).result == {"exit_code": 0, "output": f"{evil}|x{evil}|"}
         assert not (site.gates / "pwned").exists()
         assert "ValueError: no" in (bell.get(refused.id).error or "")
+        assert bell.get(refused.id).error_type == "builtins.ValueError"
         assert [line.message for line in bell.logs(second[7].id)] == ["number 7"]
         assert bell.get(second[7].id).progress == {"done": 7, "total": 100, "message": "here"}
         starts = (site.gates / "starts").read_text().split("\n")[:-1]

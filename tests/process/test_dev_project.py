@@ -109,7 +109,7 @@ def test_a_project_while_it_is_worked_on(demo: Path) -> None:
 
 def test_as_a_service(demo: Path) -> None:
     """`start`: a log line for every run, as JSON where nobody looks on, and no watch unless it is asked for."""
-    line = r'"event":"run succeeded",.*"task":"hello",.*"attempt":1,.*"duration_s":[\d.e-]+,"result":"Hello, %s!"\}$'
+    line = r'"event":"run succeeded",.*"job":"hello",.*"attempt":1,.*"duration_s":[\d.e-]+,"result":"Hello, %s!"\}$'
     with going(demo, "start", "--watch") as service:
         place = service.await_line(line % "world")
         edit(demo / "jobs" / "hello.py", "world", "Ada")
@@ -117,7 +117,7 @@ def test_as_a_service(demo: Path) -> None:
         service.await_line(line % "Ada", place)
         for told in service.stop(signal.SIGTERM).splitlines():
             assert list(json.loads(told))[:4] == ["ts", "level", "event", "logger"]
-    line = r'^\S+ info +run succeeded  run_id=\S+  task=hello  attempt=1 .* result="Hello, %s!"$'
+    line = r'^\S+ info +run succeeded  run_id=\S+  job=hello  attempt=1 .* result="Hello, %s!"$'
     with going(demo, "start", WORKBELL_LOG_FORMAT="text") as service:
         place = service.await_line(line % "Ada")
         edit(demo / "jobs" / "hello.py", "Ada", "Eve")

@@ -104,6 +104,8 @@ def test_errors_are_decided_as_anywhere(scene: Scene) -> None:
     assert run.error is not None
     assert run.error.startswith("KeyError: 'no other try'\n")
     assert "in fails_for_good" in run.error
+    assert "\nCaused by: ValueError: the reason" in run.error
+    assert run.error_type == "builtins.KeyError"
     run = scene.end_of("calls_exit")
     assert (run.status, run.reason, run.crashes) == (Status.FAILED, "error", 0)
 

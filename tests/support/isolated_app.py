@@ -57,7 +57,7 @@ def fails_first(ctx: Context) -> int:
 
 @bell.job(isolate="process", retry=Retry(attempts=5, give_up_on=LookupError))
 def fails_for_good() -> None:
-    raise KeyError("no other try")
+    raise KeyError("no other try") from ValueError("the reason")
 
 
 @bell.job(isolate="process", retry=ONCE)

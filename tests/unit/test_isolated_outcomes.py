@@ -10,7 +10,7 @@ import pytest
 from tests.unit.makers import NOW, run_in
 from workbell.engine.isolated.messages import answer_of
 from workbell.engine.isolated.process import how_it_ended
-from workbell.engine.outcome import Died, Failed, Outcome, Raised, decide, told
+from workbell.engine.outcome import Died, Outcome, Raised, decide, told
 from workbell.model.retry import Retry
 from workbell.model.run import AttemptStatus, Run, Status
 from workbell.model.state import Keep, Move, Transition
@@ -55,7 +55,7 @@ def test_an_error_in_words_is_decided_as_the_error_itself(policy: Retry, failure
 
 def test_memory_at_its_end_is_named_only_where_it_was_limited() -> None:
     raised = Raised(MemoryError())
-    assert answer_of(raised, limited_memory=True) == Failed("MemoryError", "memory", told(raised).kinds)
+    assert answer_of(raised, limited_memory=True) == told(Raised(raised.error, "memory"))
     assert answer_of(raised) == told(raised)
     assert answer_of(Raised(ValueError()), limited_memory=True) == told(Raised(ValueError()))
 

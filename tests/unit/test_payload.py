@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from workbell.errors import InvalidPayload
-from workbell.model.payload import DEPTH, ERROR_LIMIT, LIMIT, clean_text, decode, describe_error, encode
+from workbell.model.payload import DEPTH, ERROR_LIMIT, LIMIT, clean_text, decode, encode
 
 
 def nested(depth: int, last: Any = 1) -> Any:
@@ -118,45 +118,3 @@ def test_of_a_huge_text_the_middle_goes() -> None:
     assert cut.startswith("start")
     assert cut.endswith("end")
     assert "characters left out" in cut
-
-
-def raised(error: BaseException) -> BaseException:
-    try:
-        raise error
-    except BaseException as caught:
-        return caught
-
-
-def test_an_error_is_its_name_its_message_and_where_it_happened() -> None:
-    described = describe_error(raised(ValueError("bad\x00 value")))
-    head, *frames = described.splitlines()
-    assert head == "ValueError: bad\N{REPLACEMENT CHARACTER} value"
-    assert any("in raised" in line for line in frames)
-    assert describe_error(KeyError()) == "KeyError"
-
-
-def test_describing_an_error_never_fails() -> None:
-    class Unreadable(Exception):
-        def __str__(self) -> str:
-            raise RuntimeError("no")
-
-    class Odd(Exception):
-        __module__ = None  # type: ignore[assignment]
-
-        def __str__(self) -> str:
-            return "\ud800" * 10**6
-
-    def deep(level: int) -> None:
-        if level:
-            deep(level - 1)
-        raise ValueError("x" * 10**6)
-
-    assert "its message could not be read" in describe_error(Unreadable())
-    for error in (Odd(), SystemExit(3), ExceptionGroup("many", [ValueError()])):
-        describe_error(error).encode()
-    try:
-        deep(200)
-    except ValueError as error:
-        described = describe_error(error)
-        assert len(described) <= ERROR_LIMIT + 1
-        described.encode()

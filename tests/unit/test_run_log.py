@@ -29,7 +29,7 @@ MOVED: dict[Move, Transition] = {
     Move.LOSE: state.lose(RUNNING, LATER, keep=KEEP),
     Move.CANCEL: state.cancel(RUNNING, LATER, reason="enough", keep=KEEP),
 }
-OF_THE_RUN = {"run_id": ID, "task": "send", "queue": "default", "tenant": "default", "attempt": 1, "worker_id": "w1"}
+OF_THE_RUN = {"run_id": ID, "job": "send", "queue": "default", "tenant": "default", "attempt": 1, "worker_id": "w1"}
 THE_ERROR = {
     "error.type": "app.errors.Refused",
     "error.message": "no: not\nnow",
@@ -97,9 +97,9 @@ def test_a_result_is_shortened(result: str, shown: str, logged: pytest.LogCaptur
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        ("ValueError", {"error.type": "ValueError"}),
-        ("ValueError: x", {"error.type": "ValueError", "error.message": "x"}),
-        ("f.<locals>.Odd: x", {"error.type": "f.<locals>.Odd", "error.message": "x"}),
+        ("ValueError\nTraceback of builtins.ValueError: none", {"error.type": "builtins.ValueError"}),
+        ("a.E: x\nTraceback of a.E: none", {"error.type": "a.E", "error.message": "x"}),
+        ("Busy: x\n\nCaused by: E: y", {"error.message": "Busy: x", "error.stack": "Caused by: E: y"}),
         ("What came of it could not be stored", {"error.message": "What came of it could not be stored"}),
         ("", {}),
     ],

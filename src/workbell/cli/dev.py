@@ -65,7 +65,7 @@ def dev(
             bell.engine.on_change(ReloadLines(bell, lines).hear)
             try:
                 with watching(bell):
-                    asyncio.run(bell.serve(Role(None, concurrency), http=door))
+                    asyncio.run(bell.serve(Role(None, concurrency, logs_runs=False), http=door))
             finally:
                 unsubscribe()
                 lines.close()

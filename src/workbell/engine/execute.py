@@ -12,7 +12,7 @@ from workbell.engine.work import Work
 from workbell.handlers.context import Context, end_database, is_still_held, keep_database, uses_database
 from workbell.handlers.current import current_run
 from workbell.logs.facts import run_facts
-from workbell.model.payload import describe_error
+from workbell.model.error_text import describe_error
 
 log = logging.getLogger("workbell.engine")
 

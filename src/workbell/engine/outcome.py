@@ -11,7 +11,8 @@ import msgspec
 from workbell.handlers.signals import Cancel, Snooze, TryAgain
 from workbell.model import state
 from workbell.model.clock import span
-from workbell.model.payload import clean_text, describe_error, encode
+from workbell.model.error_text import describe_error, describe_words
+from workbell.model.payload import clean_text, encode
 from workbell.model.request import reschedule
 from workbell.model.retry import DEFAULT, Retry, kinds_of
 from workbell.model.run import Run
@@ -86,7 +87,8 @@ def told(raised: Raised) -> Failed:
     if not isinstance(error, TryAgain):
         return Failed(describe_error(error), raised.reason, kinds, raised.final)
     final = raised.final or not error.again
-    return Failed(error.words, raised.reason, kinds, final, error.wait.total_seconds(), _told_result(error))
+    words = describe_words(error.words, error)
+    return Failed(words, raised.reason, kinds, final, error.wait.total_seconds(), _told_result(error))
 
 
 def _told_result(error: TryAgain) -> str | None:

@@ -17,6 +17,7 @@ class Role(NamedTuple):
     works: bool = True
     board: Board | None = None  # where a supervisor sees what is being executed
     announce: Callable[[str], None] | None = None  # told the worker's id before anything is claimed
+    logs_runs: bool = True  # a line for each run, through the logger `workbell.runs`
     give_up: Callable[[str], None] | None = None  # ends the process, when the store cannot be reached any more
 
 

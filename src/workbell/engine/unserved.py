@@ -59,7 +59,7 @@ class Unserved:
                 queued[lane.queue, lane.job] += counts.queued
         told = [(place, count) for place, count in queued.most_common() if count]
         for (queue, job), count in told[:LINES]:
-            facts = {"queue": queue, "task": job, "queued": count}
+            facts = {"queue": queue, "job": job, "queued": count}
             runs = "1 run waits" if count == 1 else f"{count:,} runs wait"
             log.warning("%s of job %r in queue %r: %s", runs, job, queue, missing[queue, job], extra=facts)
         if len(told) > LINES:

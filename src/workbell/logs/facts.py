@@ -6,11 +6,11 @@ import logging
 from typing import Any
 
 from workbell.logs.secrets import without_secrets
+from workbell.model.error_text import class_path
 from workbell.model.payload import clean_text
-from workbell.model.retry import error_name
 from workbell.model.run import Run
 
-RUN = ("run_id", "task", "queue", "attempt", "tenant", "worker_id")
+RUN = ("run_id", "job", "queue", "attempt", "tenant", "worker_id")
 TRACE = ("trace_id", "span_id")
 ERROR = ("error.type", "error.message", "error.stack")
 ORDER = (*RUN, *TRACE, "duration_s", "result", "reason", *ERROR)  # others follow by name
@@ -29,7 +29,7 @@ def run_facts(run: Run) -> dict[str, Any]:
     lane = run.lane
     return {
         "run_id": run.id,
-        "task": lane.job,
+        "job": lane.job,
         "queue": lane.queue,
         "attempt": run.attempt,
         "tenant": lane.tenant,
@@ -86,7 +86,7 @@ def _error_facts(error: BaseException | None) -> dict[str, str]:
     if error is None:
         return {}
     message = _text_of(error)
-    return {"error.type": error_name(type(error)), **({"error.message": message} if message else {})}
+    return {"error.type": class_path(type(error)), **({"error.message": message} if message else {})}
 
 
 def _text_of(value: Any) -> str:

@@ -21,7 +21,7 @@ DEPTH = 4
 
 
 class JsonFormatter(logging.Formatter):
-    """`{"ts": …, "level": "info", "event": "run succeeded", "logger": …, "run_id": …, "task": …, "duration_s": …}`.
+    """`{"ts": …, "level": "info", "event": "run succeeded", "logger": …, "run_id": …, "job": …, "duration_s": …}`.
 
     `ascii_only` is for streams that cannot take every letter.
     """

@@ -18,7 +18,7 @@ _DIM = "2"
 
 
 class TextFormatter(logging.Formatter):
-    """`12:03:04 info     run succeeded  run_id=…  task=send  attempt=2  duration_s=0.2`, and a traceback below.
+    """`12:03:04 info     run succeeded  run_id=…  job=send  attempt=2  duration_s=0.2`, and a traceback below.
 
     What is as ever (the queue and the tenant named default) is left out, and of a worker's id only the end is shown.
     Nothing in a line can steer the terminal or pretend to be another line.

@@ -1,18 +1,16 @@
 """JSON in and out of a run: encoding with limits, and cleaning of what could not be stored otherwise.
 
 Two doors. What a *caller* hands in is checked and refused (`encode`). What a *handler* leaves behind must always
-be bookable, so it is cleaned instead (`clean_text`, `describe_error`).
+be bookable, so it is cleaned instead (`clean_text`, and `describe_error` of `error_text`).
 """
 
 from __future__ import annotations
 
-import traceback
 from typing import Any
 
 import msgspec
 
 from workbell.errors import InvalidPayload
-from workbell.model.retry import error_name
 
 LIMIT = 256 * 1024
 DEPTH = 32
@@ -68,21 +66,3 @@ def clean_text(text: str, limit: int = ERROR_LIMIT) -> str:
         half = max(limit // 2 - 40, 1)
         text = f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
     return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
-
-
-def describe_error(error: BaseException) -> str:
-    """An error as it is kept with the run: its type and message on the first line, the traceback below.
-
-    Never raises: an error whose own `__str__` fails is described by its type alone.
-    """
-    name = error_name(type(error))
-    try:
-        message = str(error)
-    except Exception:  # noqa: BLE001  the handler's error class is not ours to trust
-        message = "(its message could not be read)"
-    head = clean_text(f"{name}: {message}" if message else name, ERROR_LIMIT // 2)
-    try:
-        frames = "".join(traceback.format_tb(error.__traceback__, limit=-30))
-    except Exception:  # noqa: BLE001  a broken traceback must not keep the failure from being booked
-        frames = ""
-    return f"{head}\n{clean_text(frames, ERROR_LIMIT // 2)}".rstrip()

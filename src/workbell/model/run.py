@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from workbell.model.error_text import error_type
 from workbell.model.ids import lane_id
 from workbell.model.keys import shown_key
 from workbell.model.payload import decode
@@ -162,6 +163,11 @@ class Run(msgspec.Struct, frozen=True, gc=False):
         return decode(self.result_text)
 
     @property
+    def error_type(self) -> str | None:
+        """The class path of the exception that `error` is about, such as `builtins.ValueError`; none of mere words."""
+        return error_type(self.error)
+
+    @property
     def progress(self) -> dict[str, Any] | None:
         """`{"done", "total", "message"}` as last reported by the handler."""
         told: dict[str, Any] | None = decode(self.progress_text)
@@ -173,8 +179,8 @@ class Run(msgspec.Struct, frozen=True, gc=False):
 
 
 PUBLIC_FIELDS = (
-    "id job status attempt failures losses scheduled_for started_at finished_at input result error reason queue "
-    "priority tag key user_id tenant schedule event target retry_of rescheduled_from persistent expires_at "
+    "id job status attempt failures losses scheduled_for started_at finished_at input result error error_type reason "
+    "queue priority tag key user_id tenant schedule event target retry_of rescheduled_from persistent expires_at "
     "remove_at progress created_at updated_at"
 ).split()
 
@@ -207,6 +213,11 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     def result(self) -> Any:
         """What the handler returned, or told with its error."""
         return decode(self.result_text)
+
+    @property
+    def error_type(self) -> str | None:
+        """The class path of the exception that `error` is about."""
+        return error_type(self.error)
 
 
 class OnDuplicate(StrEnum):

@@ -1,18 +1,18 @@
-"""The log lines of a service, in each process that works: for every move of a run, what came of it, after how long; and
-for every job file that is taken over or goes away."""
+"""Log lines about runs, in each process that has an engine: for every move of a run, what came of it, after how long;
+and in a service for every job file that is taken over or goes away."""
 
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbell.logs.facts import EVENT, run_facts
+from workbell.logs.facts import EVENT, STACK_LIMIT, run_facts, shown
+from workbell.model.error_text import read_error
 from workbell.model.run import Run
 from workbell.model.state import CRASHED, Move
-from workbell.notices.bus import Notice
+from workbell.notices.bus import Bus, Notice
 
 if TYPE_CHECKING:
     from workbell.handlers.job_files import Change
@@ -21,7 +21,6 @@ log = logging.getLogger("workbell.runs")
 files_log = logging.getLogger("workbell.jobs")
 
 RESULT_LIMIT = 200
-_NAMED = re.compile(r"([\w.<>]+)(?:: |$)")  # an error's first line begins with its type
 
 
 class Line(NamedTuple):
@@ -41,14 +40,22 @@ LINES = {
 }
 
 
+FAILURES = (Move.RETRY, Move.FAIL, Move.LOSE)
+
+
+def log_all(bus: Bus) -> Callable[[], None]:
+    """Log the runs of this process from now on, at the level in force; call the answer to end that."""
+    return bus.subscribe(log_runs, logged_moves())
+
+
 def log_runs(notices: Sequence[Notice]) -> None:
     """A listener of the bus. Lines below the level in force cost a look at it and nothing more."""
     for notice in notices:
         line = _line_of(notice)
         if line is not None and log.isEnabledFor(line.level):
             facts = _facts(notice)
-            came = facts.get("result") or facts.get("error.message") or facts.get("reason") or ""
-            said = (line.event, facts["task"], facts["run_id"], facts["attempt"], f": {came}" if came else "")
+            came = facts.get("result") or _whole_error(notice) or facts.get("reason") or ""
+            said = (line.event, facts["job"], facts["run_id"], facts["attempt"], f": {came}" if came else "")
             log.log(line.level, "%s: %s (run %s, attempt %d)%s", *said, extra=facts | {EVENT: line.event})
 
 
@@ -90,7 +97,7 @@ def _facts(notice: Notice) -> dict[str, Any]:
         return facts if run.result_text is None else facts | {"result": _result(run)}
     if run.reason is not None and run.reason != "error":
         facts["reason"] = run.reason
-    if move in (Move.RETRY, Move.FAIL, Move.LOSE):
+    if move in FAILURES:
         facts |= _error(run.error or "")
     return facts
 
@@ -107,13 +114,13 @@ def _result(run: Run) -> str:
     return text if len(text) <= RESULT_LIMIT else f"{text[: RESULT_LIMIT - 1]}…"
 
 
+def _whole_error(notice: Notice) -> str:
+    """The error with its traceback, for formatters that show a record's message and nothing else."""
+    return shown(notice.run.error or "", STACK_LIMIT) if notice.move in FAILURES else ""
+
+
 def _error(text: str) -> dict[str, str]:
-    """The parts of an error as it is kept with a run: type and message first, the traceback below."""
-    head, _, frames = text.partition('\n  File "')
-    named = _NAMED.match(head)
-    facts = {"error.message": head}
-    if named is not None:
-        facts = {"error.type": named[1], "error.message": head[named.end() :]}
-    if frames:
-        facts["error.stack"] = f'  File "{frames}'
+    """The parts of an error as it is kept with a run."""
+    parts = read_error(text)
+    facts = {"error.type": parts.type, "error.message": parts.message, "error.stack": parts.stack}
     return {name: value for name, value in facts.items() if value}

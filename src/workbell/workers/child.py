@@ -21,7 +21,7 @@ from workbell.errors import StoreUnavailable, WorkbellError
 from workbell.logs import set_up
 from workbell.machine import memory_in_use, name_process
 from workbell.notices.message import Broadcast, SendToUser
-from workbell.notices.run_log import log_change, log_runs, logged_moves
+from workbell.notices.run_log import log_change
 from workbell.recipe import load_jobs, make
 from workbell.workers import messages
 from workbell.workers.keeper import Keeper
@@ -96,7 +96,6 @@ class _Child:
             )
             load_jobs(bell, self._task.recipe.folder, schedules=not works, tells=self._task.tells)
             bell.post = self._line.send  # type: ignore[assignment]  # it answers, and nobody asks
-            bell.bus.subscribe(log_runs, logged_moves())
             bell.engine.on_change(log_change)
             if self._task.watch:
                 bell.engine.watch()

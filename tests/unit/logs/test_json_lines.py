@@ -24,9 +24,9 @@ def read(*args: Any, constant: dict[str, Any] | None = None, ascii_only: bool = 
 
 
 def test_the_keys_and_their_order() -> None:
-    facts = {"zebra": 1, "duration_s": 0.5, "tenant": "t", "attempt": 2, "queue": "q", "task": "send", "run_id": "r"}
+    facts = {"zebra": 1, "duration_s": 0.5, "tenant": "t", "attempt": 2, "queue": "q", "job": "send", "run_id": "r"}
     found = read("hello %s", "you", constant={"worker_id": "w"}, **facts)
-    assert list(found) == ("ts level event logger run_id task queue attempt tenant worker_id duration_s zebra".split())
+    assert list(found) == ("ts level event logger run_id job queue attempt tenant worker_id duration_s zebra".split())
     assert found["ts"] == "2030-03-17T17:46:40.250Z"
     assert (found["level"], found["event"], found["logger"]) == ("info", "hello you", "workbell.test")
     assert (found["worker_id"], found["attempt"], found["duration_s"]) == ("w", 2, 0.5)
@@ -38,7 +38,7 @@ def test_a_record_has_the_last_word_over_the_process() -> None:
 
 def test_an_error_is_taken_apart() -> None:
     found = read("failed", error=ValueError("no\ngood"))
-    assert (found["error.type"], found["error.message"]) == ("ValueError", "no\ngood")
+    assert (found["error.type"], found["error.message"]) == ("builtins.ValueError", "no\ngood")
     assert found["error.stack"].startswith("Traceback")
     assert "making.py" in found["error.stack"]
 

@@ -14,8 +14,8 @@ def shown(*args: Any, colours: bool = False, **extra: Any) -> str:
 
 
 def test_message_then_facts() -> None:
-    facts = {"attempt": 2, "task": "send", "run_id": "r1", "queue": "mail", "tenant": "t", "duration_s": 0.5}
-    told = "info     hello you  run_id=r1  task=send  queue=mail  attempt=2  tenant=t  worker_id=abc  duration_s=0.5"
+    facts = {"attempt": 2, "job": "send", "run_id": "r1", "queue": "mail", "tenant": "t", "duration_s": 0.5}
+    told = "info     hello you  run_id=r1  job=send  queue=mail  attempt=2  tenant=t  worker_id=abc  duration_s=0.5"
     assert shown("hello %s", "you", **facts) == told
 
 

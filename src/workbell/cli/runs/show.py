@@ -34,7 +34,7 @@ def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         logged = bell.logs(run.id, limit=1)
         event, trigger = _behind(bell, run)
     if as_json:
-        told = [msgspec.structs.asdict(attempt) for attempt in attempts]
+        told = [msgspec.structs.asdict(one) | {"error_type": one.error_type} for one in attempts]
         behind = {"trigger": run.options.trigger, "event_type": None if event is None else event.type}
         print_json(run.as_dict() | {"worker": run.worker, "why": why, "attempts": told} | behind)
         return
@@ -93,6 +93,7 @@ def _particulars(run: Run) -> Iterator[tuple[str, str]]:
     yield "follows", run.rescheduled_from or ""
     yield "expires", local(run.expires_at) if run.expires_at else ""
     yield "worker", run.worker or ""
+    yield "error type", (run.error_type or "") if run.status is not Status.SUCCEEDED else ""
     yield "kept until", local(run.remove_at) if run.remove_at else ""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from workbell.errors import WorkbellError
 from workbell.handlers.job_files.job_file import Problem
 from workbell.handlers.job_files.place import Place
-from workbell.model.payload import describe_error
+from workbell.model.error_text import describe_error
 
 
 def unreadable(place: Place, file: Path, error: BaseException) -> Problem:

@@ -174,7 +174,7 @@ async def attempts(request: Request, run_id: str) -> Response:
 
 
 def attempt_shown(one: Any) -> Mapping[str, Any]:
-    names = ("run", "number", "status", "started_at", "finished_at", "worker", "error", "result")
+    names = ("run", "number", "status", "started_at", "finished_at", "worker", "error", "error_type", "result")
     return {name: getattr(one, name) for name in names}
 
 

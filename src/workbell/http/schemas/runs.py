@@ -85,6 +85,7 @@ class RunShown(Shown):
     input: dict[str, Any] = Field(examples=[{"to": "a@b.c"}])
     result: Any = None
     error: str | None
+    error_type: str | None = Field(description="The class path of what it raised.", examples=["builtins.ValueError"])
     reason: str | None
     queue: str
     priority: int
@@ -115,6 +116,7 @@ class AttemptShown(Shown):
     finished_at: datetime | None
     worker: str | None
     error: str | None
+    error_type: str | None
     result: Any = None
 
 

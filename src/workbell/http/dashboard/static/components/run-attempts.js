@@ -29,12 +29,13 @@ export function RunAttempts({ run, attempts }) {
 const hasMore = ({ status, error, result }) => status !== "succeeded" && (error || result !== null);
 
 function Attempt({ attempt, latest }) {
-  const { number, status, started_at: start, finished_at: end, worker, error, result } = attempt;
+  const { number, status, started_at: start, finished_at: end, worker, error, error_type: kind, result } = attempt;
   const told = result !== null && !(latest && status === "succeeded"); // what it returned stands with the run
   return html`
     <h3 class="attempt-head">Attempt ${number} <${Status} of=${status} /></h3>
     <p class="faint">
       <${Time} at=${start} />${end && html` · took ${spanText(between(start, end))}`}${worker && html` · worker <code>${worker}</code>`}
+      ${kind && status !== "succeeded" && html` · <code class="error-type">${kind}</code>`}
     </p>
     ${error && status !== "succeeded" && html`<${Fault} text=${error} name=${`Error of attempt ${number}`} open=${latest} />`}
     ${told && html`<${Json} value=${result} name=${`What attempt ${number} told`} />`}
@@ -44,11 +45,22 @@ function Attempt({ attempt, latest }) {
 /** An error; a long one is folded, with its first line to be seen. */
 function Fault({ text, name, open }) {
   const lines = text.trim().split("\n").length;
-  if (lines <= LONG) return html`<${Block} text=${text} name=${name} look="error" />`;
+  const block = html`<${Block} text=${text} name=${name} look="error">${marked(text)}<//>`;
+  if (lines <= LONG) return block;
   return html`
     <details class="fault" open=${open}>
       <summary><span class="fault-line">${headline(text)}</span> <span class="faint">${lines} lines</span></summary>
-      <${Block} text=${text} name=${name} look="error" />
+      ${block}
     </details>
   `;
+}
+
+/** The text, with the frames of the application's own code standing out: those marked with `>`, and their source. */
+function marked(text) {
+  const lines = text.split("\n");
+  const isOwn = (line) => /^[ |]*> File "/.test(line ?? "");
+  return lines.map((line, place) => {
+    const ended = place < lines.length - 1 ? `${line}\n` : line;
+    return isOwn(line) || isOwn(lines[place - 1]) ? html`<b class="own-frame">${ended}</b>` : ended;
+  });
 }

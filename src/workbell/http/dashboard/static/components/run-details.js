@@ -22,6 +22,7 @@ export function RunDetails({ run }) {
         ["Due", html`<${Time} at=${run.scheduled_for} />`],
         ["Expires", run.expires_at && html`<${Time} at=${run.expires_at} />`],
         ["Kept until", run.remove_at && html`<${Time} at=${run.remove_at} />`],
+        ["Error type", run.status !== "succeeded" && run.error_type && html`<code>${run.error_type}</code>`],
         ["Failures", run.failures > 0 && String(run.failures)],
         ["Lost by a worker", run.losses > 0 && `${run.losses}×`],
         ["Lives", !run.persistent && "only as long as the server that accepted it"],

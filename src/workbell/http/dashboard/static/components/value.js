@@ -9,11 +9,11 @@ export function Json({ value, name }) {
   return html`<${Block} text=${text} name=${name} />`;
 }
 
-/** A text with its line breaks. */
-export function Block({ text, name, look = "" }) {
+/** A text with its line breaks. `children` is the same text, if parts of it are marked. */
+export function Block({ text, name, look = "", children }) {
   return html`
     <div class="block ${look}">
-      <pre tabindex="0" role="region" aria-label=${name}><code>${text}</code></pre>
+      <pre tabindex="0" role="region" aria-label=${name}><code>${children ?? text}</code></pre>
       <${Copy} text=${text} label="Copy" />
     </div>
   `;
