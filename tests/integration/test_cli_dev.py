@@ -22,7 +22,8 @@ from tests.support import warm
 from tests.support.command_line import command, environment
 from tests.support.waiting import until
 from workbell import Run, Status, Workbell
-from workbell.cli.run_lines import MOST_WAITING, RunLines
+from workbell.cli.run_lines import MOST_FRAMES, MOST_WAITING, RunLines
+from workbell.model.error_text import describe_error
 from workbell.model.run import LIVE, Lane
 from workbell.model.state import Move
 from workbell.notices.bus import Notice
@@ -211,6 +212,40 @@ def test_line(notice: Notice, end: str) -> None:
     assert text.rstrip().endswith(end)
     assert text.count("\n") == 1
     assert "\x1b" not in text
+
+
+def failing() -> str:
+    try:
+        try:
+            {}["x"]  # type: ignore[index]
+        except KeyError as error:
+            raise ValueError("no") from error
+    except ValueError as error:
+        error.add_note("order 7\x1b[31m")
+        return describe_error(error)
+    raise AssertionError
+
+
+def test_the_last_failure_shows_where_it_happened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parent)
+    head, *below = shown(moved(Move.FAIL, error=failing(), reason="error")).splitlines()
+    assert head.endswith("#2 ValueError: no")
+    assert [re.sub(r":\d+ ", ":N ", line.strip()) for line in below] == [
+        'test_cli_dev.py:N in failing: raise ValueError("no") from error',
+        "Note: order 7 [31m",
+        "Caused by: KeyError: 'x'",
+        'test_cli_dev.py:N in failing: {}["x"]  # type: ignore[index]',
+    ]
+    (retried,) = shown(moved(Move.RETRY, error=failing())).splitlines()
+    assert re.search(r": ValueError: no \(test_cli_dev\.py:\d+ in failing\)$", retried)
+
+
+def test_a_long_failure_says_where_the_rest_is() -> None:
+    many = ExceptionGroup("many", [ValueError(f"{number}") for number in range(9)])
+    error = describe_error(ExceptionGroup("all", [many, many.derive(many.exceptions), ExceptionGroup("x", [many])]))
+    text = shown(moved(Move.FAIL, error=error + "\nNote: x" * 30, reason="error"))
+    assert text.splitlines()[-1].endswith("more lines: workbell runs show 456789ab")
+    assert len(text.splitlines()) == MOST_FRAMES + 2
 
 
 def test_a_retry_shows_how_long_the_attempt_took() -> None:

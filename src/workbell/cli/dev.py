@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import click
+import msgspec
 
 from workbell.app import Workbell
 from workbell.cli.bell import load_bell
@@ -54,6 +55,8 @@ def dev(
     console = make_console()
     try:
         with load_bell(project, url) as bell:
+            # An open page asks often: only what was refused or failed is worth a line between those of runs.
+            bell.settings = msgspec.structs.replace(bell.settings, http_log="problems")
             load_jobs(bell, str(project.folder))
             if start is not None:
                 _start(bell, start)

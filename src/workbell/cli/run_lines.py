@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
@@ -19,11 +20,13 @@ from rich.console import Console
 from rich.text import Text
 
 from workbell.cli.output import can_draw, one_line, print_lines, printable, span
+from workbell.model.error_text import own_lines, own_place
 from workbell.model.run import Run
 from workbell.model.state import Move
 from workbell.notices.bus import Notice
 
 MOST_WAITING = 300
+MOST_FRAMES = 20  # lines below a failure
 
 
 class Look(NamedTuple):
@@ -61,6 +64,7 @@ class RunLines:
     def __init__(self, console: Console, *, trace: bool = False) -> None:
         self._console = console
         self._trace = trace
+        self._folder = str(Path.cwd())
         self._symbols = can_draw(console)
         self._seen: Counter[Move] = Counter()
         self._left_out: Counter[Move] = Counter()
@@ -106,11 +110,27 @@ class RunLines:
                 continue
             # Of a success the end may be cut off; why something did not work is worth a second line.
             whole = notice.move not in (Move.START, Move.SUCCEED)
-            what = Text(what_came(notice.move, notice.run))
+            what = Text(what_came(notice.move, notice.run) + self._where(notice))
             self._print(self._describe(notice), what, whole=whole)
+            if notice.move is Move.FAIL:
+                self._print_frames(notice.run)
             if self._left_out and self._line.empty():
                 self._print_left_out()
         self._print_left_out()
+
+    def _where(self, notice: Notice) -> str:
+        """Of an attempt that is followed by another, the place alone; the last one is shown with all its frames."""
+        place = own_place(notice.run.error or "", self._folder) if notice.move is Move.RETRY else ""
+        return f" ({printable(place)})" if place else ""
+
+    def _print_frames(self, run: Run) -> None:
+        """Where in the project's own code it failed for good, and because of what."""
+        lines = own_lines(run.error or "", self._folder)
+        shown = [printable(line) for line in lines[:MOST_FRAMES]]
+        if len(lines) > MOST_FRAMES:
+            shown.append(f"… {len(lines) - MOST_FRAMES} more lines: workbell runs show {run.id[-8:]}")
+        for line in shown:
+            self._print(Text(f"{'':11}{line}", style="dim"), Text())
 
     def _print(self, line: Text, what: Text, *, whole: bool = False) -> None:
         if not self._console.is_terminal:

@@ -18,13 +18,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from workbell.errors import TooLarge
 from workbell.http.call import KNOWN, Call
 from workbell.http.problems import of_error, problem
-from workbell.http.service import Service
+from workbell.http.service import COOKIE, Service
 
 log = logging.getLogger("workbell.http")
 
 OPEN_LIMIT = 16 * 1024  # bytes of the body of a request that came without a valid token
 
-QUIET = ("/healthz", "/readyz", "/metrics")
+# What comes by itself, and often: at info it would bury the lines about runs (an open page asks 100 times a minute).
+ROUTINE = ("/healthz", "/readyz", "/metrics", "/agents/self/poll", "/agents/self/heartbeat")
+SESSION = f"{COOKIE}=".encode()
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -97,16 +99,29 @@ class Gate:
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "")
         self._service.measured.count(scope["method"], route, status, seconds)
-        quiet = status < 400 and (not self._logs_all or scope["path"] in QUIET)
-        if quiet or not log.isEnabledFor(logging.INFO):
+        if status < 400 and not self._logs_all:
+            return
+        level = logging.ERROR if status >= 500 else logging.INFO
+        if status < 400 and _is_routine(scope):
+            level = logging.DEBUG
+        if not log.isEnabledFor(level):
             return
         # The path alone: a query may hold a ticket, and a line break of one could forge a line.
         facts: dict[str, Any] = {"status": status, "duration_s": round(seconds, 4)}
         call: Call | None = scope.get("workbell.call")
         if call is not None:
             facts |= {"tenant": call.tenant, "actor": call.access.actor}
-        level = logging.ERROR if status >= 500 else logging.INFO
         log.log(level, "%s %s", scope["method"], _shown(scope["path"]), extra=facts)
+
+
+def _is_routine(scope: Scope) -> bool:
+    """Health checks, polls of agents, files of the dashboard, and whatever an open page of it reads."""
+    path = scope["path"].removeprefix(scope.get("root_path", ""))
+    if path.endswith(ROUTINE) or path.startswith("/static/"):
+        return True
+    return scope["method"] in ("GET", "HEAD") and any(
+        name == b"sec-fetch-mode" or (name == b"cookie" and SESSION in value) for name, value in scope["headers"]
+    )
 
 
 def _shown(path: str) -> str:

@@ -120,13 +120,22 @@ def own_lines(text: str, folder: str) -> list[str]:
     for place, line in enumerate(lines):
         frame = _OWN_FRAME.fullmatch(line)
         if frame is not None:
-            bars, file, number, function = frame.groups()
             source = lines[place + 1].strip(" |") if place + 1 < len(lines) else ""
-            shown = file.removeprefix(f"{folder.rstrip('/')}/")
-            kept.append(f"{bars}{shown}:{number} in {function}{f': {source}' if source else ''}")
+            kept.append(f"{frame[1]}{_place(frame, folder)}{f': {source}' if source else ''}")
         elif _SECTION.match(line):
             kept.append(line.rstrip())
     return kept
+
+
+def own_place(text: str, folder: str) -> str:
+    """Where in the application's own code the exception itself was raised: `shop.py:12 in charge`, or nothing."""
+    place = ""
+    for line in text.split("\n"):
+        if _SECTION.match(line):
+            break
+        frame = _OWN_FRAME.fullmatch(line)
+        place = place if frame is None else _place(frame, folder)
+    return place
 
 
 def is_own(file: str) -> bool:
@@ -273,6 +282,11 @@ def _escaped(text: str) -> str:
 def _joined(head: str, lines: list[str]) -> str:
     text = clean_text("\n".join(lines), ERROR_LIMIT // 2)
     return f"{head}\n{text}".rstrip()
+
+
+def _place(frame: re.Match[str], folder: str) -> str:
+    _, file, number, function = frame.groups()
+    return f"{file.removeprefix(folder.rstrip('/') + '/')}:{number} in {function}"
 
 
 def _message(head: str, name: str) -> str:
