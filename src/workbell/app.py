@@ -95,6 +95,7 @@ class Workbell(Declaring):
         self._thread: threading.Thread | None = None  # of the event loop that the engine runs on
         self._end_run: Callable[[], None] = nothing
         self._end_log: Callable[[], None] = nothing
+        self.interrupted = False  # a signal has ended `serve`
         self._services: list[Service] = []  # of the applications that `asgi` made
         self.recipe: Recipe | None = None  # how to make it again in another process, where the command line made it
         super().__init__(
@@ -143,16 +144,20 @@ class Workbell(Declaring):
 
     # Run
 
-    def shut_down(self) -> None:
-        """Stop the engine that runs here, from any thread; handlers have the grace of the settings to end."""
+    def shut_down(self) -> bool:
+        """Stop the engine that runs here, from any thread; handlers have the grace of the settings to end.
+
+        The answer is whether there was one.
+        """
         engine = self._engine
         if engine is None:
-            return
+            return False
         stopping = threading.Thread(target=engine.stop, args=[self.settings.grace], name="workbell-stop", daemon=True)
         stopping.start()
         engine.loop.call_soon_threadsafe(self._end_run)
         if threading.current_thread() is not self._thread:  # the loop must go on, so that async handlers can end
             stopping.join()
+        return True
 
     def run(self, *, queues: Sequence[str] | None = None, concurrency: int | None = None) -> None:
         """Schedule and work here, until SIGTERM or SIGINT; a second one stops without waiting for handlers."""
@@ -181,6 +186,7 @@ class Workbell(Declaring):
                 force.set()
 
         def on_signal() -> None:
+            self.interrupted = True
             if not stop.is_set():
                 log.info("stopping: handlers have %g s to end; a second signal stops at once", grace)
             end(stop.is_set())

@@ -51,7 +51,7 @@ class JobRun(NamedTuple):
 class JobsEngine:
     """What a project's folder declares, kept in step with the registry and the store."""
 
-    def __init__(self, client: Client, settings: Settings, shut_down: Callable[[], None]) -> None:
+    def __init__(self, client: Client, settings: Settings, shut_down: Callable[[], object]) -> None:
         file = find_file()
         self.folder = Path.cwd() if file is None else file.parent
         self._client = client

@@ -1,14 +1,15 @@
-"""`workbell dev`: scheduler and worker in this process, with a line for every run and every change of a job file."""
+"""`workbell dev`: scheduler and worker in this process, with a line for every run and every change of the code."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import click
 import msgspec
 
 from workbell.app import Workbell
+from workbell.cli.app_reload import MARK, AppReload, hold_signals
 from workbell.cli.bell import load_bell
 from workbell.cli.header import show_header
 from workbell.cli.init import make_project, tell
@@ -25,12 +27,12 @@ from workbell.cli.reload_lines import ReloadLines, ToldElsewhere
 from workbell.cli.run_lines import RunLines
 from workbell.cli.serving import address, http_options, listen
 from workbell.engine.role import Role
-from workbell.errors import SettingsError, UnknownJob
+from workbell.errors import SettingsError, UnknownJob, WorkbellError
 from workbell.model.run import LIVE
 from workbell.recipe import load_jobs
 
 
-@click.command(help="Run this folder's jobs here, with a line for every run; changed job files are taken over.")
+@click.command(help="Run this folder's jobs here, with a line for every run; changed code is reloaded.")
 @app_option
 @url_option
 @click.option("--concurrency", type=click.IntRange(1, 10_000), help="How many handlers may run at once.")
@@ -52,30 +54,69 @@ def dev(
         project = open_project(for_people=True, **flags)
     told = ToldElsewhere()
     logging.getLogger("workbell.jobs").addFilter(told)
-    console = make_console()
+    first = MARK not in os.environ
     try:
-        with load_bell(project, url) as bell:
-            # An open page asks often: only what was refused or failed is worth a line between those of runs.
-            bell.settings = msgspec.structs.replace(bell.settings, http_log="problems")
-            load_jobs(bell, str(project.folder))
-            if start is not None:
-                _start(bell, start)
-            door = listen(project.settings)
-            show_header(console, bell, project, None if door is None else _door(bell, door))
-            began = time.monotonic()
-            lines = RunLines(console, trace=project.settings.log_level.lower() == "debug")
-            unsubscribe = bell.bus.subscribe(lines.hear)
-            bell.engine.on_change(ReloadLines(bell, lines).hear)
-            try:
-                with watching(bell):
-                    asyncio.run(bell.serve(Role(None, concurrency, logs_runs=False), http=door))
-            finally:
-                unsubscribe()
-                lines.close()
-            lasted = span(timedelta(seconds=time.monotonic() - began))
-            console.print(f"\nStopped after {lasted}: {lines.summary()}.", markup=False)
+        reload = AppReload(project)
+        again = _run(project, url, concurrency, start, reload)
+    except KeyboardInterrupt:
+        if first:
+            raise
+        return  # while it was loading again
     finally:
         logging.getLogger("workbell.jobs").removeFilter(told)
+    if again:
+        reload.execute()
+
+
+def _run(project: Project, url: str | None, concurrency: int | None, start: str | None, reload: AppReload) -> bool:
+    """Until it is stopped; whether that was for the code of the app to be reloaded."""
+    console = make_console()
+    lines = RunLines(console, trace=project.settings.log_level.lower() == "debug")
+    with closing(lines), _loaded(project, url, lines, reload) as bell:
+        # An open page asks often: only what was refused or failed is worth a line between those of runs.
+        bell.settings = msgspec.structs.replace(bell.settings, http_log="problems")
+        if start is not None and reload.before is None:
+            _start(bell, start)
+        door = reload.door() or listen(project.settings)
+        reload.keep(door)
+        if reload.before is None:
+            show_header(console, bell, project, None if door is None else _door(bell, door))
+        began = time.monotonic()
+        unsubscribe = bell.bus.subscribe(lines.hear)
+        bell.engine.on_change(ReloadLines(bell, lines).hear)
+        reload.begin(bell, lines)
+        bell.engine.on_change(reload.hear)
+        try:
+            with watching(bell):
+                try:
+                    asyncio.run(bell.serve(Role(None, concurrency, logs_runs=False), http=door))
+                finally:
+                    reload.end()
+                if reload.wanted and not bell.interrupted:
+                    hold_signals()
+                    return True
+        finally:
+            unsubscribe()
+            lines.close()
+        lasted = span(timedelta(seconds=time.monotonic() - began))
+        console.print(f"\nStopped after {lasted}: {lines.summary()}.", markup=False)
+        return False
+
+
+def _loaded(project: Project, url: str | None, lines: RunLines, reload: AppReload) -> Workbell:
+    """The Workbell with its jobs. After a change that cannot be loaded, the next one is waited for."""
+    try:
+        bell = load_bell(project, url)
+        try:
+            load_jobs(bell, str(project.folder))
+        except BaseException:
+            bell.close()
+            raise
+    except WorkbellError as error:
+        if reload.before is None:
+            raise
+        reload.wait(error, lines)
+    return bell
 
 
 def _door(bell: Workbell, http: socket.socket) -> str:

@@ -92,7 +92,7 @@ class RunLines:
         self._line.put(Said(look, text, datetime.now().astimezone()))
 
     def close(self) -> None:
-        """Print what is left."""
+        """Print what is left. Once is enough; more do nothing."""
         self._line.put(None)
         self._thread.join()
 
