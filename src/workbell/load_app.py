@@ -10,6 +10,7 @@ from pathlib import Path
 
 from workbell.app import Workbell
 from workbell.errors import JobsError, SettingsError, WorkbellError
+from workbell.model.error_text import in_a_sentence
 
 HOW = 'write app = "module:attribute" in workbell.toml, for example app = "shop:bell" for `bell` in shop.py'
 
@@ -49,13 +50,11 @@ def _import(app: str, name: str, folder: Path) -> object:
     except WorkbellError as error:
         raise type(error)(f"{_place(error, folder)}{error}") from error  # its own exit code, and where
     except (Exception, SystemExit) as error:
-        text = str(error) or "no message"
         if isinstance(error, SyntaxError):
-            where = f"{_relative(error.filename or name, folder)}:{error.lineno}: "
-            text = error.msg
+            words = f"{_relative(error.filename or name, folder)}:{error.lineno}: {type(error).__name__}: {error.msg}"
         else:
-            where = _place(error, folder)
-        raise JobsError(f"{where}{type(error).__name__}: {text} (while importing app = {app!r}).") from error
+            words = f"{_place(error, folder)}{in_a_sentence(error)}"
+        raise JobsError(f"{words} (while importing app = {app!r}).") from error
 
 
 def _place(error: BaseException, folder: Path) -> str:

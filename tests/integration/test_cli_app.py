@@ -67,6 +67,7 @@ def test_not_a_workbell(module: Callable[[str], str], tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("\n\n1 / 0\n", r"\.py:3: ZeroDivisionError: division by zero"),
+        ("raise OSError('a\\nb') from KeyError(7)\n", r"\.py:1: OSError: a b, caused by KeyError: 7 \(while"),
         ("x = 1\ndef f(:\n", r"\.py:2: SyntaxError: "),
         ("import no_such_library\n", r"\.py:1: ModuleNotFoundError: No module named 'no_such_library'"),
         ("raise SystemExit(3)\n", r"\.py:1: SystemExit: 3"),

@@ -111,6 +111,13 @@ def error_type(text: str | None) -> str | None:
     return None if text is None else read_error(text).type
 
 
+def in_a_sentence(error: BaseException) -> str:
+    """An exception in one line, with what caused it: `ValueError: no such order, caused by KeyError: 7`."""
+    lines = describe_error(error).split("\n")
+    causes = [line.removeprefix(f"{CAUSE}: ") for line in lines if line.startswith(f"{CAUSE}: ")]
+    return ", caused by ".join([" ".join(_short(_headline(error)).split()), *causes])
+
+
 def own_lines(text: str, folder: str) -> list[str]:
     """An error text in short: the application's own frames, a line for each, between the notes and causes.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from workbell.errors import WorkbellError
 from workbell.handlers.job_files.job_file import Problem
 from workbell.handlers.job_files.place import Place
-from workbell.model.error_text import describe_error
+from workbell.model.error_text import in_a_sentence
 
 
 def unreadable(place: Place, file: Path, error: BaseException) -> Problem:
@@ -43,8 +43,7 @@ def _sentence(error: BaseException) -> str:
         return f"{_no_python(error)}; correct it."
     if isinstance(error, WorkbellError):
         return str(error)
-    # The first line has the error's type and message.
-    return f"{describe_error(error).splitlines()[0]} (while it was loaded); correct it, or move the code into run."
+    return f"{in_a_sentence(error)} (while it was loaded); correct it, or move the code into run."
 
 
 def _no_python(error: BaseException) -> str:

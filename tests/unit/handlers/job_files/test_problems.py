@@ -94,6 +94,7 @@ def test_one_thing_wrong(project: ProjectFolder, text: str, line: int | None, wo
         ("(" * 1000, 1, "cannot be read as Python"),
         (HOURLY + "import there_is_no_such\n" + RUN, 2, "there is no module 'there_is_no_such'; install it"),
         (HOURLY + RUN + "\n1 / 0\n", 4, "ZeroDivisionError"),
+        (HOURLY + RUN + "\nraise OSError('a\\nb') from KeyError(7)\n", 4, "OSError: a b, caused by KeyError: 7 (while"),
         (HOURLY + "def f():\n    1 / 0\n" + RUN + "f()\n", 3, "ZeroDivisionError"),
         (HOURLY + "import sys\n" + RUN + "sys.exit(3)\n", 4, "ends the process"),
         (HOURLY + RUN + "raise BaseException('odd')\n", 3, "odd"),
