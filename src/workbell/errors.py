@@ -102,6 +102,14 @@ class SettingsError(WorkbellError):
     exit_code = 78
 
 
+class Untrusted(SettingsError):
+    """A file of settings or code could have been written by others, and is not used."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason or message  # without the file's name, where that is said beside it
+
+
 class DatabaseUnavailable(WorkbellError):
     """The application's own database, that of `ctx.db`, could not be opened."""
 

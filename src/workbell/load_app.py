@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import sys
 import traceback
 from pathlib import Path
 
 from workbell.app import Workbell
 from workbell.errors import JobsError, SettingsError, WorkbellError
 from workbell.model.error_text import in_a_sentence
+from workbell.trust.files import vouch_for
+from workbell.trust.imports import put_on_path
 
 HOW = 'write app = "module:attribute" in workbell.toml, for example app = "shop:bell" for `bell` in shop.py'
 
 
-def load_app(app: str | None, folder: Path) -> Workbell:
-    """The Workbell that the setting names."""
+def load_app(app: str | None, folder: Path, *, named: bool = False) -> Workbell:
+    """The Workbell that the setting names. `named`: by `--app` or WORKBELL_APP, and not by a file; then the module may
+    belong to anybody."""
     if app is None:
         raise SettingsError(f"No app is named: {HOW}, or give --app module:attribute.")
     module_name, separator, attribute = app.partition(":")
     if not separator or not module_name or not attribute:
         raise SettingsError(f"app = {app!r} cannot be read: {HOW}.")
-    module = _import(app, module_name, folder)
+    module = _import(app, module_name, folder, named=named)
     found: object = module
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -33,11 +35,12 @@ def load_app(app: str | None, folder: Path) -> Workbell:
     return found
 
 
-def _import(app: str, name: str, folder: Path) -> object:
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+def _import(app: str, name: str, folder: Path, *, named: bool) -> object:
+    put_on_path(folder)
     importlib.invalidate_caches()
     try:
+        if named:
+            _vouch(name, folder)
         there = importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:  # a package above it is missing
         there = False
@@ -55,6 +58,16 @@ def _import(app: str, name: str, folder: Path) -> object:
         else:
             words = f"{_place(error, folder)}{in_a_sentence(error)}"
         raise JobsError(f"{words} (while importing app = {app!r}).") from error
+
+
+def _vouch(name: str, folder: Path) -> None:
+    """Whoever names a module trusts its owner. Only the first part is looked up: for more, Python would execute it."""
+    spec = importlib.util.find_spec(name.partition(".")[0])
+    found = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+    for place in [Path(place) for place in found if place is not None]:
+        if place.is_relative_to(folder) and place.exists():
+            vouch_for(place, folder)
+            return
 
 
 def _place(error: BaseException, folder: Path) -> str:

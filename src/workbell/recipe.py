@@ -19,6 +19,7 @@ class Recipe(msgspec.Struct, frozen=True):
     settings: Settings
     folder: str
     url: str | None = None  # as the option said, if it did
+    names_app: bool = False  # the user did, by --app or WORKBELL_APP
 
 
 def make(recipe: Recipe) -> Workbell:
@@ -34,7 +35,7 @@ def _make(recipe: Recipe) -> Workbell:
         return Workbell(settings=msgspec.structs.replace(settings, project=settings.project or folder.name))
     if recipe.url is not None:
         os.environ["WORKBELL_URL"] = recipe.url  # the app makes its Workbell itself, and this is where it looks
-    bell = load_app(settings.app, folder)
+    bell = load_app(settings.app, folder, named=recipe.names_app)
     if recipe.url is not None and bell.settings.url != recipe.url:
         raise SettingsError(
             f"--url: the app itself names its store ({safe_url(bell.settings.url)}); leave the option out, "

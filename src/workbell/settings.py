@@ -16,6 +16,7 @@ from workbell.errors import SettingsError
 from workbell.logs.handler import FORMATS
 from workbell.logs.secrets import without_secrets
 from workbell.model.state import Keep
+from workbell.trust import files as trust
 
 FILE = "workbell.toml"
 PREFIX = "WORKBELL_"
@@ -111,7 +112,7 @@ def load(
 
 def _from_file(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(trust.read(file).decode("utf-8"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file}: {error}.") from error
 

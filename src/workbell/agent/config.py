@@ -13,6 +13,7 @@ import msgspec
 
 from workbell.agent.commands import Command, check_command
 from workbell.errors import SettingsError
+from workbell.trust import files as trust
 
 FILE = "agent.toml"
 TOKEN_FILE = "agent.token"  # noqa: S105  a name, and no secret
@@ -48,14 +49,18 @@ class Place(msgspec.Struct, frozen=True):
 
 def read_config(file: Path) -> Place:
     try:
-        text = file.read_text("utf-8")
+        if str(file) != FILE:
+            trust.vouch_for(file, file.parent)  # the user named it; the one in the current folder may be anybody's
+        text = trust.read(file).decode("utf-8")
     except OSError as error:
         raise SettingsError(
             f"{file}: {error.strerror}; `workbell agent pair` makes it, or name another with --config."
         ) from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{file}: {error}.") from error
     try:
         config = msgspec.convert(tomllib.loads(text), AgentConfig)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         message = str(error).replace("Object contains unknown field", "there is no setting").replace("`", "'")
         raise SettingsError(f"{file}: {message}.") from error
     return Place(checked(config), file.resolve().parent)

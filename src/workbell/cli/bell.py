@@ -29,7 +29,7 @@ def load_bell(project: Project, url: str | None = None) -> Workbell:
 
 
 def recipe_of(project: Project, url: str | None = None) -> Recipe:
-    return Recipe(project.settings, str(project.folder), url)
+    return Recipe(project.settings, str(project.folder), url, project.names_app)
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def _app(project: Project, problems: list[Problem]) -> Workbell | None:
     if project.settings.app is None:
         return None
     try:
-        return load_app(project.settings.app, project.folder)
+        return load_app(project.settings.app, project.folder, named=project.names_app)
     except WorkbellError as error:
         found = WITH_PLACE.fullmatch(str(error))
         if found is None:

@@ -8,6 +8,7 @@ from workbell.cli.findings import Report, examine
 from workbell.cli.output import LEVELS, can_draw, make_console, make_table, print_json
 from workbell.cli.project import json_option, open_project, store_url, url_option
 from workbell.doctor.finding import Finding
+from workbell.doctor.project import project_findings
 from workbell.settings import safe_url
 
 
@@ -18,7 +19,7 @@ from workbell.settings import safe_url
 def doctor(context: click.Context, url: str | None, as_json: bool) -> None:
     project = open_project(url=url)
     chosen = store_url(project)
-    report = examine(chosen)
+    report = examine(chosen, list(project_findings(project.folder, project.settings.jobs)))
     if as_json:
         print_json(
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from workbell.cli.project import missing_file, opened
@@ -20,12 +21,13 @@ class Report(NamedTuple):
         return self.error is None and all(finding.level != "risk" for finding in self.findings)
 
 
-def examine(url: str) -> Report:
-    """Everything that can be said about the store of this URL."""
+def examine(url: str, known: Sequence[Finding] = ()) -> Report:
+    """Everything that can be said about the store of this URL, after what is known already."""
     absent = missing_file(url)
     if absent is not None and absent.parent.is_dir():
-        return Report([Finding("note", "store", f"{absent} is not there yet; it is made on the first use.")], {})
-    findings: list[Finding] = []
+        absence = Finding("note", "store", f"{absent} is not there yet; it is made on the first use.")
+        return Report([*known, absence], {})
+    findings = [*known]
     numbers: dict[str, Any] = {}
     try:
         with opened(url) as store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ class Project(NamedTuple):
 
     settings: Settings
     file: Path | None
+    names_app: bool = False  # the user did, by --app or WORKBELL_APP
 
     @property
     def folder(self) -> Path:
@@ -53,7 +55,7 @@ def open_project(*, for_people: bool = False, **flags: Any) -> Project:
     file = find_file()
     settings = load(flags, file=file)
     set_up(settings.log_level, "text" if for_people and settings.log_format == "auto" else settings.log_format)
-    return Project(settings, file)
+    return Project(settings, file, bool(flags.get("app") or os.environ.get("WORKBELL_APP")))
 
 
 def store_url(project: Project) -> str:
@@ -63,7 +65,7 @@ def store_url(project: Project) -> str:
     if settings.app is not None and settings.url == defaults.url:
         from workbell.load_app import load_app
 
-        return load_app(settings.app, project.folder).settings.url
+        return load_app(settings.app, project.folder, named=project.names_app).settings.url
     return settings.url
 
 

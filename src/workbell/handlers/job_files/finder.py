@@ -18,9 +18,10 @@ from types import CodeType, ModuleType
 
 from workbell.handlers.job_files.place import Place
 from workbell.handlers.job_files.source import Source
+from workbell.trust.imports import TrustedLoader, put_on_path
 
 
-class SourceLoader(SourceFileLoader):
+class SourceLoader(TrustedLoader):
     """Loads one module from its source, and remembers which source it was and what it imports."""
 
     def __init__(self, name: str, file: Path, *, by_us: bool, folder: Path | None = None) -> None:
@@ -89,9 +90,8 @@ class Finder(MetaPathFinder):
     def install(self) -> None:
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
-        for folder in {str(self.place.base), str(self.place.project)}:
-            if folder not in sys.path:
-                sys.path.insert(0, folder)
+        for folder in {self.place.base, self.place.project}:
+            put_on_path(folder)
 
     def remove(self) -> None:
         if self in sys.meta_path:

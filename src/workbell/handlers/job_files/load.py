@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workbell.errors import JobsError
+from workbell.errors import JobsError, Untrusted
 from workbell.handlers.job_files import trouble
 from workbell.handlers.job_files.check import Check
 from workbell.handlers.job_files.discover import Found, duplicates, find_files
@@ -30,8 +30,10 @@ from workbell.handlers.job_files.modules import (
 )
 from workbell.handlers.job_files.place import Place
 from workbell.handlers.job_files.source import Source
+from workbell.trust import files as trust
 
-Read = dict[Path, Source | OSError]
+Unread = OSError | Untrusted
+Read = dict[Path, Source | Unread]
 
 
 class JobFiles:
@@ -94,7 +96,7 @@ class JobFiles:
             job = None
             if isinstance(source, FileNotFoundError):
                 continue  # gone since it was listed
-            if isinstance(source, OSError):
+            if isinstance(source, Unread):
                 problems.append(trouble.unreadable(self.place, file.file, source))
             elif source.error is not None:
                 problems.append(trouble.unreadable(self.place, file.file, source.error))
@@ -122,8 +124,8 @@ class JobFiles:
             source = read.get(loader.file) or _read(loader.file)
             if isinstance(source, FileNotFoundError):
                 changed.append(name)
-            elif isinstance(source, OSError) or source.error is not None:
-                error = source if isinstance(source, OSError) else source.error
+            elif isinstance(source, Unread) or source.error is not None:
+                error = source if isinstance(source, Unread) else source.error
                 if error is not None and loader.file not in read:  # a job file is reported where it is loaded
                     problems.append(trouble.unreadable(self.place, loader.file, error))
             elif source.digest != loader.digest:
@@ -194,10 +196,10 @@ class JobFiles:
                 problems.append(trouble.failed(self.place, loader.file, error))
 
 
-def _read(file: Path) -> Source | OSError:
+def _read(file: Path) -> Source | Unread:
     try:
-        return Source(file, file.read_bytes())
-    except OSError as error:
+        return Source(file, trust.read(file))
+    except (OSError, Untrusted) as error:
         return error
 
 

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 from workbell.model.payload import clean_text
-
-FOREIGN = frozenset({"site-packages", "dist-packages", "node_modules", "__pycache__"})
+from workbell.trust.imports import is_foreign
 
 
 class Place:
@@ -56,8 +55,3 @@ class Place:
             if path.is_relative_to(folder):
                 return not any(is_foreign(part) for part in path.relative_to(folder).parts)
         return False
-
-
-def is_foreign(part: str) -> bool:
-    """Whether a folder of this name holds code that nobody edits here: hidden, or installed."""
-    return part.startswith(".") or part in FOREIGN

@@ -5,14 +5,16 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-from workbell.errors import WorkbellError
+from workbell.errors import Untrusted, WorkbellError
 from workbell.handlers.job_files.job_file import Problem
 from workbell.handlers.job_files.place import Place
 from workbell.model.error_text import in_a_sentence
 
 
 def unreadable(place: Place, file: Path, error: BaseException) -> Problem:
-    """A file that cannot be read, or is no Python."""
+    """A file that cannot be read or may not be, or is no Python."""
+    if isinstance(error, Untrusted):
+        return Problem(place.shown(file), None, error.reason)
     if isinstance(error, OSError):
         return Problem(place.shown(file), None, f"it cannot be read: {error.strerror}; change its permissions.")
     return Problem(place.shown(file), getattr(error, "lineno", None), f"{_no_python(error)}; correct it.")

@@ -12,7 +12,8 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from workbell.handlers.job_files.place import Place, is_foreign
+from workbell.handlers.job_files.place import Place
+from workbell.trust.imports import is_foreign
 
 log = logging.getLogger("workbell.job_files")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -179,14 +180,14 @@ def test_names_that_no_job_can_have(project: ProjectFolder) -> None:
 def test_folders_and_files_that_cannot_be_read(project: ProjectFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     file = project.job("locked.py").resolve()
     project.job("open.py")
-    read = Path.read_bytes
+    open_file = Path.open
 
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, mode: str = "r") -> Any:
         if path == file:
             raise PermissionError(13, "Permission denied", str(path))
-        return read(path)
+        return open_file(path, mode)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     loaded = load_folder(project.folder)
     assert [file.name for file in loaded.files] == ["open"]
     assert [str(problem) for problem in loaded.problems] == [
