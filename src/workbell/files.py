@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import mimetypes
 import os
+import stat
 from collections.abc import Iterator
 from datetime import datetime
 from io import BytesIO
@@ -66,7 +67,7 @@ class Storage:
         kind = _check_type(content_type, name)
         file_id = new_id()
         with _reading(data) as source:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._writing(self._content(file_id)) as target:
                 size = _copy(source, target)
         try:
@@ -122,12 +123,19 @@ class Storage:
     def _description(self, file_id: str) -> Path:
         return self._folder / f"{file_id}.json"
 
+    def _create(self, path: Path) -> None:
+        """For its owner alone; a folder that a group may write to is shared, and so are its files."""
+        path.touch(0o600, exist_ok=False)
+        if self._folder.stat().st_mode & stat.S_IWGRP:
+            path.chmod(0o660)
+
     @contextlib.contextmanager
     def _writing(self, path: Path) -> Iterator[BinaryIO]:
         """A file that appears under its name when it is complete and on the disk, or never."""
         part = path.with_name(f".{path.name}.part")
         try:
-            with part.open("xb") as target:
+            self._create(part)
+            with part.open("r+b") as target:
                 yield target
                 target.flush()
                 os.fsync(target.fileno())

@@ -7,6 +7,10 @@ import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext
 
 
 def process_name() -> str:
@@ -110,3 +114,15 @@ def timezone_name() -> str:
         return "UTC"
     _, found, name = place.partition("zoneinfo/")
     return name.removeprefix("posix/") if found and name not in ("Etc/UTC", "UTC", "Universal") else "UTC"
+
+
+def forkserver_context() -> ForkServerContext:
+    """Processes by Python's fork server, whose socket only this user reaches.
+
+    Python 3.11.0 listens on an abstract socket, where any user of the machine could have it run code (CVE-2022-42919).
+    """
+    import multiprocessing.util
+
+    if sys.version_info < (3, 11, 1):
+        multiprocessing.util.abstract_sockets_supported = False  # type: ignore[misc]
+    return multiprocessing.get_context("forkserver")

@@ -10,6 +10,7 @@ from workbell.doctor.agents import agent_findings
 from workbell.doctor.events import event_findings
 from workbell.doctor.finding import Finding, with_remedy
 from workbell.doctor.locks import check_locks
+from workbell.doctor.modes import check_modes
 from workbell.doctor.spans import span
 from workbell.doctor.tables import look
 from workbell.doctor.workers import unserved_findings, worker_findings
@@ -140,6 +141,7 @@ def check_events(store: Store, _numbers: Numbers) -> Iterator[Finding]:
 
 CHECKS: Mapping[str, Check] = {
     "store": check_store,
+    "modes": check_modes,
     "locks": check_locks,  # before all that reads tables: one may be locked as a whole
     "schema": check_schema,
     "clock": check_clock,

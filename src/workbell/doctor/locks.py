@@ -134,7 +134,7 @@ def _process(pid: int) -> str:
 
 def _somebody(path: Path) -> Iterator[Finding]:
     """Where the system does not say who has a lock: whether it is to be had."""
-    lock = FileLock(side_file(path))
+    lock = FileLock(side_file(path), like=path)
     try:
         lock.acquire(LONG)
     except StoreUnavailable:

@@ -1,20 +1,24 @@
-"""What the doctor finds out about a project's folder: job files that are not used because others could write them."""
+"""What the doctor finds out about a project's folder: job files that others could have written, stored files that they
+can read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 from workbell.doctor.finding import MOST, Finding, with_remedy
+from workbell.doctor.modes import mode_findings
 from workbell.errors import Untrusted
 from workbell.handlers.job_files.discover import find_files
 from workbell.handlers.job_files.place import Place
+from workbell.settings import Settings
 from workbell.trust.files import check
 
 
-def project_findings(folder: Path, jobs: str) -> Iterator[Finding]:
+def project_findings(folder: Path, settings: Settings) -> Iterator[Finding]:
     told = []
-    for found in find_files(Place(folder, jobs))[0]:
+    for found in find_files(Place(folder, settings.jobs))[0]:
         try:
             check(found.file)
         except Untrusted as error:
@@ -25,3 +29,5 @@ def project_findings(folder: Path, jobs: str) -> Iterator[Finding]:
         yield with_remedy("risk", "trust", text)
     if len(told) > MOST:
         yield Finding("risk", "trust", f"and {len(told) - MOST:,} more.")
+    storage = folder / settings.storage
+    yield from mode_findings(storage, quote(str(storage)))

@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from workbell.engine.board import Note, board_size, notes_on
-from workbell.machine import is_running, process_start
+from workbell.machine import forkserver_context, is_running, process_start
 from workbell.notices.message import Broadcast, SendToUser
 from workbell.workers.child import main
 from workbell.workers.line import Line
@@ -40,7 +40,7 @@ def make_context() -> BaseContext:
     """
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
+    context = forkserver_context()
     context.set_forkserver_preload(PRELOAD)
     return context
 

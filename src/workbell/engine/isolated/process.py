@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from workbell.engine.isolated.entry import Entry, begin
 from workbell.engine.isolated.messages import Execute, Message, decode, encode
 from workbell.handlers.job_function import JobFunction
+from workbell.machine import forkserver_context
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -123,7 +124,7 @@ def _context() -> Any:
 
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
+    context = forkserver_context()
     # Ours alone, and of those which a worker has itself; without it the user's main program would be loaded there.
     context.set_forkserver_preload([*PRELOADED[:3], *(name for name in PRELOADED[3:] if name in sys.modules)])
     return context

@@ -27,6 +27,7 @@ from weakref import WeakSet
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.stores.sqlite import forks
 from workbell.stores.sqlite.locks import FileLock
+from workbell.stores.sqlite.modes import create_private
 from workbell.stores.turns import Turn, Turns
 
 A = TypeVar("A")
@@ -81,7 +82,8 @@ class SqliteFile:
         if not parent.is_dir():
             raise StoreUnavailable(f"{self.path}: the folder {parent} does not exist; create it, or change the URL.")
         try:
-            self._file_lock = FileLock(self.path.with_name(self.path.name + "-lock"))
+            create_private(self.path)
+            self._file_lock = FileLock(self.path.with_name(self.path.name + "-lock"), like=self.path)
         except OSError as error:
             raise StoreUnavailable(f"{self.path}: {error.strerror}; make the folder writable.") from error
         with translated(self.path):

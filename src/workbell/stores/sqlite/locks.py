@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbell.errors import StoreUnavailable
+from workbell.stores.sqlite.modes import PRIVATE, create_private
 
 try:
     import fcntl
@@ -28,12 +29,13 @@ class FileLock:
     at once, a thread of its own waits for it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, like: Path | None = None) -> None:
         self._path = path
+        create_private(path, like=like)
         self._descriptor = self._open()
 
     def _open(self) -> int:
-        return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
 
     def acquire(self, timeout: float) -> None:
         """Take the lock. Whoever calls it calls `release` on every way out, also on that of an interrupt."""

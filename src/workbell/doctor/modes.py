@@ -1,0 +1,38 @@
+"""File modes, as the doctor sees them: who else on this machine can read or write the store and the stored files."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from workbell.doctor.finding import Finding
+from workbell.stores.port import Store
+from workbell.stores.sqlite.store import SqliteStore
+
+
+def check_modes(store: Store, _numbers: dict[str, Any]) -> Iterator[Finding]:
+    if isinstance(store, SqliteStore):
+        path = store.file.path
+        yield from mode_findings(path, f"{shlex.quote(str(path))}*")
+
+
+def mode_findings(path: Path, shown: str) -> Iterator[Finding]:
+    """What to say of one file or folder; `shown` is how a shell names it and what belongs to it."""
+    if not hasattr(os, "geteuid") or not path.exists() or not _others_get_to(path):
+        return
+    mode = stat.S_IMODE(path.stat().st_mode)
+    kind = "folder" if path.is_dir() else "file"
+    if mode & stat.S_IWOTH:
+        says = f"everybody on this machine can write to the {kind} {path} (mode {mode:04o})"
+        yield Finding("risk", "modes", says, f"`chmod o= {shown}`.")
+    elif mode & (stat.S_IXOTH if path.is_dir() else stat.S_IROTH):
+        says = f"everybody on this machine can read the {kind} {path} (mode {mode:04o}), with what is secret in it"
+        yield Finding("note", "modes", says, f"`chmod o= {shown}`.")
+
+
+def _others_get_to(path: Path) -> bool:
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in path.resolve().parents)
