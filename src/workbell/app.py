@@ -33,6 +33,7 @@ from workbell.queues.in_store import FRESH, InStoreQueue
 from workbell.settings import Settings, find_file, load
 from workbell.stores.port import Pair, Store
 from workbell.webhooks.alerts import alert_job
+from workbell.webhooks.clear import stored_in_clear
 from workbell.webhooks.delivery import delivery_job
 
 if TYPE_CHECKING:
@@ -312,6 +313,10 @@ class Workbell(Declaring):
         self.store.check()
         self.store.measure_time()  # for when it was that triggers were declared: others read that
         self.engine.start()
+        if role.schedules:  # one process of many is enough
+            clear = stored_in_clear(self.store, self.registry)
+            if clear is not None:
+                log.warning("%s", clear)
         end_log = log_all(self.bus) if role.logs_runs else nothing
         try:
             engine.start()

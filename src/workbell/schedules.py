@@ -9,15 +9,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from workbell.errors import EndpointRefused, InvalidOption, JobsError, ScheduleNotFound, StoreError
-from workbell.handlers.alert_urls import checked_url, meant_url
+from workbell.handlers.alert_urls import checked_url
 from workbell.handlers.job_function import JobFunction
 from workbell.machine import timezone_name
-from workbell.model.alert import URLS
+from workbell.model.alert import URLS, shown_url
 from workbell.model.clock import aware
 from workbell.model.schedule import Schedule, ScheduleChange, Tick
 from workbell.scheduling import steer
 from workbell.scheduling.declare import ScheduleSettings, TickSettings, declare
 from workbell.scheduling.rule import rule_of
+from workbell.sealing import Sealer
 from workbell.stores.measuring import measure_old_time
 
 if TYPE_CHECKING:
@@ -134,17 +135,28 @@ class Schedules:
             old=old,
         )
 
+    @property
+    def _sealer(self) -> Sealer:
+        return Sealer.from_setting(self._client.registry.resources.secret_key)
+
     def _with_urls(self, declaration: Declaration, old: Schedule | None) -> ScheduleSettings | TickSettings:
         """The settings, with their URLs checked; one that is given as it was shown is the one that is known."""
-        given, allow = dict(declaration.settings), self._client.registry.resources.webhook_allow
+        resources = self._client.registry.resources
+        given, allow, sealer = dict(declaration.settings), resources.webhook_allow, self._sealer
         for word in URLS:
             if word not in given:
                 continue
             known: str | None = None if old is None else getattr(old.options, word)
+            if known is not None and given[word] == shown_url(known):
+                given[word] = known
+                continue
             try:
-                given[word] = checked_url(word, meant_url(given[word], known), allow)
+                url = checked_url(word, given[word], allow)
             except (EndpointRefused, InvalidOption) as error:
                 raise type(error)(f"schedule {declaration.name}: {error}") from None
+            if url is not None:
+                url = known if sealer.same_url(url, known) else sealer.seal_url(url)
+            given[word] = url
         return cast("ScheduleSettings | TickSettings", given)
 
     def _write(

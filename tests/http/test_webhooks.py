@@ -129,3 +129,26 @@ async def test_deliveries(api: Api) -> None:
 async def test_endpoints_that_are_refused(api: Api, body: Any) -> None:
     await api.operator.ask("POST", "/webhooks", 422, body)
     assert api.a.webhooks.list() == []
+
+
+async def test_the_query_of_a_url_is_for_who_may_change_it(api: Api) -> None:
+    """There may be a token in it."""
+    url = f"{NEW['url']}?key={TOKEN}"
+    made = await api.operator.ask("POST", "/webhooks", 201, NEW | {"url": url})
+    path = f"/webhooks/{made['id']}"
+    assert made["url"] == url
+    shown = [await api.reader.ask("GET", path), *(await api.reader.ask("GET", "/webhooks"))["items"]]
+    assert [one["url"] for one in shown] == [f"{NEW['url']}?…"] * 2
+    assert (await api.operator.ask("GET", path))["url"] == url
+    await api.operator.ask("PATCH", path, 200, {"url": f"{NEW['url']}?…", "description": "D"})
+    changed = await api.operator.ask("GET", path)
+    assert (changed["url"], changed["description"]) == (url, "D"), "put back as it was shown, it stays"
+
+
+async def test_a_repeated_answer_has_no_query_in_it(api: Api) -> None:
+    """It is kept for the key, in clear."""
+    url = f"{NEW['url']}?key={TOKEN}"
+    first = await api.operator.ask("POST", "/webhooks", 201, NEW | {"url": url}, key="one")
+    again = await api.operator.ask("POST", "/webhooks", 201, NEW | {"url": url}, key="one")
+    assert (first["url"], again["url"]) == (url, f"{NEW['url']}?…")
+    assert (first["secret"] is None, again["secret"]) == (False, None)

@@ -10,8 +10,8 @@ from workbell.doctor.finding import MOST, Finding, with_remedy
 from workbell.doctor.spans import span
 from workbell.model.endpoint import Endpoint
 from workbell.stores.port import Store
+from workbell.webhooks.clear import HOW
 from workbell.webhooks.describe import is_sealed
-from workbell.webhooks.sealing import COMMAND, VARIABLE
 
 OVERDUE = timedelta(seconds=30)
 
@@ -41,8 +41,7 @@ def _endpoints(store: Store, endpoints: Sequence[Endpoint], now: datetime) -> It
         yield with_remedy("note", "webhooks", lacks)
     if not all(is_sealed(endpoint) for endpoint in endpoints):
         # A key that is set now seals what is written from now on.
-        bare = f"secrets are stored unsealed; set {VARIABLE} (`{COMMAND}` makes a key), then `workbell webhooks seal`."
-        yield with_remedy("note", "webhooks", bare)
+        yield with_remedy("note", "webhooks", f"secrets are stored unsealed; {HOW}.")
     for endpoint in disabled[:MOST]:
         yield Finding("note", "disabled endpoint", f"{endpoint.id} ({endpoint.shown_url}): {endpoint.reason}")
     failing = set(store.failing_endpoints(1))

@@ -31,11 +31,6 @@ def checked_url(word: str, url: object, allow: Sequence[str]) -> str | None:
     return url
 
 
-def meant_url(url: object, known: str | None) -> object:
-    """What is put back as it was shown stands for the URL that it was read from: nobody else could give that."""
-    return known if known is not None and url == shown_url(known) else url
-
-
 def pinged_url(url: str, run_id: str, *, failed: bool) -> str:
     """Where the end of a run is pinged, in the manner of healthchecks.io."""
     address, _, query = url.partition("?")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from workbell.errors import JobsError
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.resources import Resources
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
 from workbell.model.job import BUILT_IN, Job
+from workbell.sealing import Sealer
 
 
 class Registry:
@@ -57,8 +60,20 @@ class Registry:
     def __len__(self) -> int:
         return len(self._jobs)
 
+    def stored_definitions(self, clock: Clock, tenant: str) -> list[Job]:
+        """The jobs as they are kept in the store, for others to see; their URLs are sealed where there is a key."""
+        sealer = Sealer.from_setting(self.resources.secret_key)
+
+        def sealed(url: str | None) -> str | None:
+            return None if url is None else sealer.seal_url(url)
+
+        return [
+            msgspec.structs.replace(job, alert_url=sealed(job.alert_url), ping_url=sealed(job.ping_url))
+            for job in self.definitions(clock, tenant)
+        ]
+
     def definitions(self, clock: Clock, tenant: str) -> list[Job]:
-        """The jobs as they are kept in the store, for others to see."""
+        """The jobs as data."""
         now = clock.now()
         return [
             Job(

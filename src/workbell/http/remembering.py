@@ -30,7 +30,7 @@ NOT_KEPT = {"Cache-Control": "no-store"}
 
 
 class Told(NamedTuple):
-    """What was made, as it is shown to everybody, and the words that are told this once."""
+    """What was made, as it is shown to everybody, and the words that are told this once, over those or beside them."""
 
     shown: Mapping[str, Any]
     secret: Mapping[str, str]
@@ -92,7 +92,7 @@ async def answer_secret(call: Call, make: Callable[[], Awaitable[Told]], status:
     async def without(_request: Request) -> Response:
         shown, secret = await make()
         told.update(shown, **secret)
-        return Answer({**shown, **dict.fromkeys(secret)}, status, NOT_KEPT)
+        return Answer({**dict.fromkeys(secret), **shown}, status, NOT_KEPT)
 
     key = key_of(call.request)
     response = await (without(call.request) if key is None else answer_once(call, without))

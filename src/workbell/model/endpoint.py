@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from workbell.model.alert import SEALED, shown_url
 from workbell.model.job import TENANT
 from workbell.model.retry import Retry
 
@@ -27,7 +28,7 @@ class SealedSecret(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One receiver. `headers_text` and the secrets are sealed where a key is configured."""
+    """One receiver. Its URL, `headers_text` and the secrets are stored sealed where a key is configured."""
 
     id: str
     url: str
@@ -49,7 +50,9 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown_url(self) -> str:
-        """The URL without its query, in which there may be a token."""
+        """The URL without its query, in which there may be a token; of one that is sealed, its host."""
+        if self.url.startswith(SEALED):
+            return shown_url(self.url) or "…"
         address, mark, _ = self.url.partition("?")
         return address + ("?…" if mark else "")
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbell.errors import EndpointRefused, MissingPackage, SendFailed
+from workbell.errors import EndpointRefused, MissingPackage, SecretSealed, SendFailed
 from workbell.events.alerting import stored_job
 from workbell.events.fan_out import DELIVERY_QUEUE
 from workbell.handlers.alert_urls import pinged_url, without_url
@@ -24,6 +24,7 @@ from workbell.model.retry import Retry
 from workbell.model.run import Run, Status
 from workbell.model.schedule import Schedule
 from workbell.outgoing.allow import AllowList
+from workbell.sealing import Sealer
 from workbell.stores.port import Filter, Store
 from workbell.webhooks.alert_message import alert_body, ping_body
 from workbell.webhooks.delivery import MakeSender, make_sender
@@ -87,8 +88,15 @@ class Alerter:
     def _allow(self) -> AllowList:
         return AllowList.parse(self._client.registry.resources.webhook_allow)
 
+    @cached_property
+    def _sealer(self) -> Sealer:
+        return Sealer.from_setting(self._client.registry.resources.secret_key)
+
     async def tell(self, ctx: Context, run_id: str, kind: AlertKind) -> dict[str, Any] | Cancel:
-        found = await self._client.hop(self._look_up, ctx.run, run_id, kind)
+        try:
+            found = await self._client.hop(self._look_up, ctx.run, run_id, kind)
+        except (SecretSealed, MissingPackage) as error:
+            raise TryAgain(str(error), result={"status_code": None}) from None
         if isinstance(found, str):
             return Cancel(found)
         url, body, media_type = _message(found, kind)
@@ -123,9 +131,10 @@ class Alerter:
         word = f"{kind}_url"
         own: str | None = None if schedule is None else getattr(schedule.options, word)
         if own is not None:
-            return own
+            return self._sealer.open_url(own)
         job = self._client.registry.find(run.job) or stored_job(self._store, run.tenant, run.job, self._client.tenant)
-        return None if job is None else getattr(job, word)
+        url: str | None = None if job is None else getattr(job, word)
+        return None if url is None else self._sealer.open_url(url)
 
     def _is_outdated(self, run: Run) -> bool:
         """Sent late, that a run succeeded would call off the alarm of a later one that failed."""

@@ -19,12 +19,12 @@ from workbell.model.job import DELIVERY
 from workbell.model.retry import Retry
 from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
+from workbell.sealing import Sealer
 from workbell.stores.port import Store
 from workbell.webhooks.disabling import disable, is_given_up
 from workbell.webhooks.endpoints import TIMEOUT
 from workbell.webhooks.limits import STANDARD, DeliveryLimits
 from workbell.webhooks.message import body_of, headers_of
-from workbell.webhooks.sealing import Sealer
 from workbell.webhooks.verdict import Verdict, told, verdict
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Deliverer:
         sender = self._senders(self._allow, endpoint.timeout or TIMEOUT)
         try:
             headers = headers_of(endpoint, event, body, now, self._sealer)
-            answer = await sender.post(endpoint.url, body, headers)
+            answer = await sender.post(self._sealer.open_url(endpoint.url), body, headers)
         except (SecretSealed, MissingPackage) as error:  # our own fault: it does not count against the endpoint
             raise TryAgain(str(error), result={"status_code": None}) from None
         except (SendFailed, EndpointRefused) as error:

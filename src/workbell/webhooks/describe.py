@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbell.errors import SecretSealed
+from workbell.model.alert import SEALED
 from workbell.model.delivery import Delivery
 from workbell.model.endpoint import Endpoint, Health
 from workbell.model.run import Run, Status
 from workbell.model.trigger import config_of
-from workbell.webhooks.sealing import SEALED, Sealer
+from workbell.sealing import Sealer
 
 
 class NewEndpoint(NamedTuple):
@@ -43,10 +44,10 @@ def delivery_of(run: Run) -> Delivery:
 
 
 def describe(endpoint: Endpoint, health: Health, sealer: Sealer) -> dict[str, Any]:
-    """An endpoint, and how it goes, ready for JSON."""
+    """An endpoint as it is stored, and how it goes, ready for JSON."""
     return {
         "id": endpoint.id,
-        "url": endpoint.url,
+        "url": _url(endpoint, sealer),
         "description": endpoint.description,
         "patterns": list(endpoint.patterns),
         "header_names": _header_names(endpoint, sealer),
@@ -72,7 +73,15 @@ def describe(endpoint: Endpoint, health: Health, sealer: Sealer) -> dict[str, An
 def is_sealed(endpoint: Endpoint) -> bool:
     """Whether everything secret about it is stored sealed."""
     headers = [] if endpoint.headers_text is None else [endpoint.headers_text]
-    return all(text.startswith(SEALED) for text in (*headers, *(one.text for one in endpoint.secrets)))
+    return all(text.startswith(SEALED) for text in (endpoint.url, *headers, *(one.text for one in endpoint.secrets)))
+
+
+def _url(endpoint: Endpoint, sealer: Sealer) -> str:
+    """The URL; no more than its host, if it is sealed with a key that is not known here."""
+    try:
+        return sealer.open_url(endpoint.url)
+    except SecretSealed:
+        return endpoint.shown_url
 
 
 def _header_names(endpoint: Endpoint, sealer: Sealer) -> list[str] | None:

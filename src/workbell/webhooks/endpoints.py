@@ -8,7 +8,8 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from workbell.errors import InvalidOption
+from workbell.errors import InvalidOption, SecretSealed
+from workbell.model.alert import SEALED
 from workbell.model.clock import seconds
 from workbell.model.endpoint import Endpoint, SealedSecret
 from workbell.model.limit import Limits
@@ -19,7 +20,7 @@ from workbell.outgoing.allow import AllowList
 from workbell.outgoing.headers import check_headers
 from workbell.outgoing.permit import check_url
 from workbell.patterns import check_pattern
-from workbell.webhooks.sealing import Sealer
+from workbell.sealing import Sealer
 from workbell.webhooks.signature import check_secret, new_secret
 
 MOST_PATTERNS = 100
@@ -102,7 +103,23 @@ def resealed(endpoint: Endpoint, sealer: Sealer) -> Endpoint:
     secrets = tuple(msgspec.structs.replace(one, text=sealer.seal(sealer.open(one.text))) for one in endpoint.secrets)
     headers = endpoint.headers_text
     headers = None if headers is None else sealer.seal(sealer.open(headers))
-    return msgspec.structs.replace(endpoint, secrets=secrets, headers_text=headers)
+    url = sealer.seal_url(sealer.open_url(endpoint.url))
+    return msgspec.structs.replace(endpoint, url=url, secrets=secrets, headers_text=headers)
+
+
+def with_sealed_url(endpoint: Endpoint, sealer: Sealer) -> Endpoint:
+    """One that was stored before there was a key, as it is written now."""
+    if not sealer.seals or endpoint.url.startswith(SEALED):
+        return endpoint
+    return msgspec.structs.replace(endpoint, url=sealer.seal_url(endpoint.url))
+
+
+def opened(endpoint: Endpoint, sealer: Sealer) -> Endpoint:
+    """With its URL as it was given; as it is stored, where the key for it is not known here."""
+    try:
+        return msgspec.structs.replace(endpoint, url=sealer.open_url(endpoint.url))
+    except SecretSealed:
+        return endpoint
 
 
 def _text(name: str, value: object) -> str:

@@ -8,9 +8,9 @@ import msgspec
 
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
+from workbell.sealing import Sealer
 from workbell.version import __version__
 from workbell.webhooks import signature
-from workbell.webhooks.sealing import Sealer
 
 USER_AGENT = f"Workbell/{__version__}"
 _headers = msgspec.json.Decoder(dict[str, str])

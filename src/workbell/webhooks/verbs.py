@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -21,13 +21,24 @@ from workbell.model.retry import ONCE
 from workbell.model.run import Attempt, Status
 from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
+from workbell.sealing import COMMAND, VARIABLE, Sealer
 from workbell.stores.port import Filter
 from workbell.webhooks import replay
 from workbell.webhooks.changing import Change, change
 from workbell.webhooks.describe import NewEndpoint, delivery_of, describe
 from workbell.webhooks.disabling import disable
-from workbell.webhooks.endpoints import OVERLAP, EndpointSettings, checked_url, first_secret, resealed, rotated, settled
-from workbell.webhooks.sealing import COMMAND, VARIABLE, Sealer
+from workbell.webhooks.endpoints import (
+    OVERLAP,
+    EndpointSettings,
+    checked_url,
+    first_secret,
+    opened,
+    resealed,
+    rotated,
+    settled,
+    with_sealed_url,
+)
+from workbell.webhooks.schedule_urls import seal_schedules
 from workbell.webhooks.signature import check_secret, new_secret
 
 if TYPE_CHECKING:
@@ -64,7 +75,7 @@ class Webhooks:
         text, secrets = first_secret(secret, now, self._sealer)
         endpoint = Endpoint(
             id=new_id(),
-            url=url,
+            url=self._sealer.seal_url(url),
             tenant=self._client.tenant,
             secrets=secrets,
             created_at=now,
@@ -74,7 +85,7 @@ class Webhooks:
         self._client.store.check()
         if not self._client.store.write_endpoint(endpoint, None):
             raise StoreError(f"endpoint {endpoint.id}: it could not be stored; try again.")
-        return NewEndpoint(endpoint, text)
+        return NewEndpoint(opened(endpoint, self._sealer), text)
 
     async def aadd(self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]) -> NewEndpoint:
         return await self._client.hop(lambda: self.add(url, secret=secret, **settings))
@@ -82,9 +93,10 @@ class Webhooks:
     def update(self, endpoint_id: str, *, url: str | None = None, **settings: Unpack[EndpointSettings]) -> Endpoint:
         """Change what is named; the rest stays."""
         fields = settled(settings, self._sealer)
-        if url is not None:
-            fields["url"] = checked_url(url, self._allow)
-            if self.get(endpoint_id).url != url:
+        known = self.get(endpoint_id)
+        if url is not None and (url == known.url or url != known.shown_url):  # put back as it was shown, it stays
+            fields["url"] = self._sealer.seal_url(checked_url(url, self._allow))
+            if url != known.url:
                 self._client.store.forget_health(endpoint_id)  # the row of failures was that of another place
         return self._change(endpoint_id, **fields)
 
@@ -100,8 +112,8 @@ class Webhooks:
         text = new_secret() if secret is None else check_secret(secret)
         both, sealed, now = span("overlap", overlap), self._sealer.seal(text), self._client.store.clock.now()
         self.get(endpoint_id)
-        found = change(self._client.store, endpoint_id, lambda known: Change(rotated(known, sealed, now, both)))
-        return NewEndpoint(found or self.get(endpoint_id), text)
+        found = self._write(endpoint_id, lambda known: rotated(known, sealed, now, both))
+        return NewEndpoint(found, text)
 
     async def arotate(
         self, endpoint_id: str, *, secret: str | None = None, overlap: float | timedelta = OVERLAP
@@ -109,15 +121,17 @@ class Webhooks:
         return await self._client.hop(lambda: self.rotate(endpoint_id, secret=secret, overlap=overlap))
 
     def seal(self) -> int:
-        """Seal the secrets and headers of all endpoints with the first key of `secret_key`; how many endpoints.
+        """Seal the secrets, headers and URLs of all endpoints with the first key of `secret_key`; how many endpoints.
 
-        For when a key was set after they were made, or a new one was put in front of the old.
+        For when a key was set after they were made, or a new one was put in front of the old. The URLs of schedules
+        are sealed with them.
         """
         sealer = self._sealer
         if not sealer.seals:
             raise SettingsError(f"There is no key to seal with; `{COMMAND}` makes one, to be set as {VARIABLE}.")
         for endpoint in self.list():
             change(self._client.store, endpoint.id, lambda known: Change(resealed(known, sealer)))
+        seal_schedules(self._client.store, self._client.tenant, sealer)
         return len(self.list())
 
     async def aseal(self) -> int:
@@ -153,13 +167,20 @@ class Webhooks:
     def _change(self, endpoint_id: str, **fields: Any) -> Endpoint:
         self.get(endpoint_id)
         fields["updated_at"] = self._client.store.clock.now()
-        found = change(self._client.store, endpoint_id, lambda known: Change(msgspec.structs.replace(known, **fields)))
-        return found or self.get(endpoint_id)
+        return self._write(endpoint_id, lambda known: msgspec.structs.replace(known, **fields))
+
+    def _write(self, endpoint_id: str, decide: Callable[[Endpoint], Endpoint]) -> Endpoint:
+        sealer, store = self._sealer, self._client.store
+        found = change(store, endpoint_id, lambda known: Change(with_sealed_url(decide(known), sealer)))
+        return self.get(endpoint_id) if found is None else opened(found, sealer)
 
     # Look
 
     def get(self, endpoint_id: str) -> Endpoint:
         """An endpoint by its id."""
+        return opened(self._stored(endpoint_id), self._sealer)
+
+    def _stored(self, endpoint_id: str) -> Endpoint:
         self._client.store.check()
         found = self._client.store.find_endpoint(endpoint_id) if is_id(endpoint_id) else None
         if found is None or found.tenant != self._client.tenant:
@@ -174,6 +195,9 @@ class Webhooks:
 
     def list(self) -> Sequence[Endpoint]:
         """All endpoints, oldest first."""
+        return [opened(endpoint, self._sealer) for endpoint in self._list_stored()]
+
+    def _list_stored(self) -> Sequence[Endpoint]:
         self._client.store.check()
         return self._client.store.list_endpoints(self._client.tenant)
 
@@ -190,7 +214,7 @@ class Webhooks:
 
     def describe(self, endpoint_id: str) -> dict[str, Any]:
         """An endpoint and how it goes, ready for JSON; without its secrets and the values of its headers."""
-        return describe(self.get(endpoint_id), self._client.store.find_health(endpoint_id), self._sealer)
+        return describe(self._stored(endpoint_id), self._client.store.find_health(endpoint_id), self._sealer)
 
     async def adescribe(self, endpoint_id: str) -> dict[str, Any]:
         return await self._client.hop(self.describe, endpoint_id)
@@ -198,7 +222,7 @@ class Webhooks:
     def describe_all(self) -> Sequence[dict[str, Any]]:
         """All endpoints as `describe` tells them, oldest first."""
         store, sealer = self._client.store, self._sealer
-        return [describe(endpoint, store.find_health(endpoint.id), sealer) for endpoint in self.list()]
+        return [describe(endpoint, store.find_health(endpoint.id), sealer) for endpoint in self._list_stored()]
 
     async def adescribe_all(self) -> Sequence[dict[str, Any]]:
         return await self._client.hop(self.describe_all)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.webhook_scene import ONCE, URL, Scene
 from workbell.doctor.events import MOST, event_findings
-from workbell.webhooks.sealing import new_key
+from workbell.sealing import new_key
 
 
 @pytest.fixture

@@ -109,7 +109,7 @@ def _declared(here: Here, name: str) -> str | None:
 
 def make_known(bell: Workbell, name: str) -> None:
     """Tell the store of a job of this folder, so that others know what a run or a schedule of it means."""
-    mine = bell.registry.definitions(bell.store.clock, bell.tenant)
+    mine = bell.registry.stored_definitions(bell.store.clock, bell.tenant)
     bell.store.put_jobs([job for job in mine if job.name == name])
 
 

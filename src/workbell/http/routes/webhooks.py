@@ -53,7 +53,23 @@ def _settings(asked: EndpointChange) -> dict[str, Any]:
 
 
 async def _shown(call: Call, endpoint_id: str) -> dict[str, Any]:
-    return await call.client.webhooks.adescribe(endpoint_id)
+    return _fit_for(call, await call.client.webhooks.adescribe(endpoint_id))
+
+
+def _fit_for(call: Call, endpoint: dict[str, Any]) -> dict[str, Any]:
+    """Who may only look does not see the query of a URL."""
+    return endpoint if call.access.may(Scope.OPERATE) else _masked(endpoint)
+
+
+def _masked(endpoint: dict[str, Any]) -> dict[str, Any]:
+    """Without the query of its URL, in which there may be a token."""
+    address, mark, _ = endpoint["url"].partition("?")
+    return endpoint | {"url": f"{address}?…"} if mark else endpoint
+
+
+def _told_once(endpoint: dict[str, Any], secret: str) -> Told:
+    """What is stored for an idempotency key has no secret in it, and no query of a URL."""
+    return Told(_masked(endpoint), {"secret": secret, "url": endpoint["url"]})
 
 
 @routes.add("POST", "/webhooks", needs=Scope.OPERATE, answers=MadeEndpoint, status=201, parameters=[IDEMPOTENCY_KEY])
@@ -64,7 +80,7 @@ async def add(request: Request, asked: NewEndpoint) -> Response:
     async def make() -> Told:
         endpoint, secret = await call.client.webhooks.aadd(**_settings(asked))
         call.subject = endpoint.id
-        return Told(await _shown(call, endpoint.id), {"secret": secret})
+        return _told_once(await _shown(call, endpoint.id), secret)
 
     return await answer_secret(call, make)
 
@@ -72,7 +88,8 @@ async def add(request: Request, asked: NewEndpoint) -> Response:
 @routes.add("GET", "/webhooks", needs=Scope.READ, answers=Endpoints)
 async def list(request: Request) -> Response:  # noqa: A001
     """List all endpoints, oldest first."""
-    return Answer({"items": await call_of(request).client.webhooks.adescribe_all()})
+    call = call_of(request)
+    return Answer({"items": [_fit_for(call, endpoint) for endpoint in await call.client.webhooks.adescribe_all()]})
 
 
 @routes.add("GET", "/webhooks/{endpoint_id}", needs=Scope.READ, answers=EndpointShown)
@@ -126,7 +143,7 @@ async def rotate(request: Request, endpoint_id: str, asked: Annotated[RotateBody
 
     async def make() -> Told:
         endpoint, secret = await call.client.webhooks.arotate(endpoint_id, **given)
-        return Told(await _shown(call, endpoint.id), {"secret": secret})
+        return _told_once(await _shown(call, endpoint.id), secret)
 
     return await answer_secret(call, make, 200)
 

@@ -76,7 +76,7 @@ class EndpointShown(Shown):
     """One receiver, and how deliveries to it go."""
 
     id: str = Field(examples=[RUN_ID])
-    url: str = Field(examples=[URL])
+    url: str = Field(description="Without its query (`?…`), unless the token has the scope operate.", examples=[URL])
     description: str
     patterns: list[str] = Field(examples=[["posts.*"]])
     header_names: list[str] | None = Field(description="None, if they are sealed with a key that is not known here.")

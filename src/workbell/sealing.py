@@ -1,7 +1,7 @@
 """Secrets at rest: sealed with the operator's key where one is set, and otherwise kept as they are.
 
 What is stored says which it is (`sealed:` or `plain:`), so that a key can be set later and replaced by another:
-the first key seals, every key opens.
+the first key seals, every key opens. A URL that is not sealed is stored as it is, without a word before it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from workbell.errors import MissingPackage, SecretSealed, SettingsError
+from workbell.model.alert import SEALED, shown_url
 
 if TYPE_CHECKING:
     from cryptography.fernet import MultiFernet
 
-SEALED, PLAIN = "sealed:", "plain:"
+PLAIN = "plain:"
 VARIABLE = "WORKBELL_SECRET_KEY"
 COMMAND = "workbell webhooks new-key"
 
@@ -80,6 +81,25 @@ class Sealer:
                 f"A stored secret was sealed with another key than those of {VARIABLE}; "
                 "add the old key after the new one, with a comma between them."
             ) from None
+
+    def seal_url(self, url: str) -> str:
+        """A URL as it is stored. Its host stays readable, for who lists what is there without the key."""
+        return f"{SEALED}{shown_url(url)} {self.seal(url).removeprefix(SEALED)}" if self._keys else url
+
+    def open_url(self, stored: str) -> str:
+        """The URL as it was before it was stored, whether sealed or not."""
+        if not stored.startswith(SEALED):
+            return stored
+        return self.open(SEALED + stored.rpartition(" ")[2])
+
+    def same_url(self, url: str, stored: str | None) -> bool:
+        """Whether this URL is stored, and as it would be stored now: sealing the same again gives another text."""
+        if stored is None or stored.startswith(SEALED) is not self.seals:
+            return False
+        try:
+            return self.open_url(stored) == url
+        except SecretSealed:
+            return False
 
     @cached_property
     def _fernet(self) -> MultiFernet:

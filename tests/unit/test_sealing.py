@@ -10,7 +10,8 @@ import pytest
 from cryptography.fernet import Fernet
 
 from workbell.errors import MissingPackage, SecretSealed, SettingsError
-from workbell.webhooks.sealing import Sealer, new_key
+from workbell.model.alert import shown_url
+from workbell.sealing import Sealer, new_key
 
 TEXT = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 ONE, TWO, THREE = (base64.urlsafe_b64encode(bytes(range(first, first + 32))).decode() for first in (0, 100, 200))
@@ -101,3 +102,34 @@ def test_without_cryptography(monkeypatch: pytest.MonkeyPatch) -> None:
     for use in (lambda: Sealer([ONE]).seal(TEXT), lambda: Sealer([ONE]).open(stored)):
         with pytest.raises(MissingPackage, match=r"pip install 'workbell\[webhooks\]'"):
             use()
+
+
+URL = "https://hooks.example.com:8443/services/T0?key=hush"
+
+
+def test_a_url_is_stored_as_it_is_without_a_key() -> None:
+    """A program of the version before reads it too."""
+    assert Sealer().seal_url(URL) == URL
+    assert Sealer([ONE]).open_url(URL) == URL
+
+
+def test_a_sealed_url_shows_its_host_alone() -> None:
+    stored = Sealer([ONE]).seal_url(URL)
+    assert "hush" not in stored
+    assert "services" not in stored
+    assert shown_url(stored) == shown_url(URL) == "https://hooks.example.com:8443/…"
+    assert Sealer([TWO, ONE]).open_url(stored) == URL
+    for keys in ([], [TWO]):
+        with pytest.raises(SecretSealed, match="WORKBELL_SECRET_KEY"):
+            Sealer(keys).open_url(stored)
+
+
+def test_the_same_url_is_known_again() -> None:
+    """Else every declaration would be a change: sealed twice, it is two texts."""
+    one, plain = Sealer([ONE]), Sealer()
+    assert one.same_url(URL, one.seal_url(URL))
+    assert Sealer([TWO, ONE]).same_url(URL, one.seal_url(URL))
+    assert plain.same_url(URL, URL)
+    for sealer, stored in ((one, None), (one, URL), (plain, one.seal_url(URL)), (Sealer([TWO]), one.seal_url(URL))):
+        assert not sealer.same_url(URL, stored)
+    assert not one.same_url(URL + "1", one.seal_url(URL))

@@ -1,0 +1,39 @@
+"""Sealing the URLs of alerts and pings that schedules have."""
+
+from __future__ import annotations
+
+import msgspec
+
+from workbell.model.alert import URLS
+from workbell.model.schedule import Schedule, ScheduleChange
+from workbell.sealing import Sealer
+from workbell.stores.port import Store
+
+PAGE = 1000
+TRIES = 20
+
+
+def seal_schedules(store: Store, tenant: str, sealer: Sealer) -> None:
+    """Seal them with the first key, whether they were sealed or not."""
+    after = ""
+    while page := store.list_schedules(tenant, source=None, after=after, limit=PAGE):
+        after = page[-1].name
+        for schedule in page:
+            if any(getattr(schedule.options, word) is not None for word in URLS):
+                _seal(store, schedule.id, sealer)
+
+
+def _seal(store: Store, schedule_id: str, sealer: Sealer) -> None:
+    """Again where a scheduler was faster."""
+    for _ in range(TRIES):
+        known = store.find_schedule(schedule_id)
+        if known is None or store.write_schedules([_sealed(known, sealer)]):
+            return
+
+
+def _sealed(schedule: Schedule, sealer: Sealer) -> ScheduleChange:
+    stored = {word: getattr(schedule.options, word) for word in URLS}
+    urls = {word: sealer.seal_url(sealer.open_url(url)) for word, url in stored.items() if url is not None}
+    options = msgspec.structs.replace(schedule.options, **urls)
+    new = msgspec.structs.replace(schedule, options=options)
+    return ScheduleChange(schedule=new, expected=schedule.version, defines=True)
