@@ -385,7 +385,8 @@ def _settings() -> Iterator[str]:
     yield (
         "A flag of the command line or an argument wins over the environment, the environment over "
         "`workbell.toml` (the one in this folder or the nearest above), and that over the default. "
-        "Spans are in seconds."
+        "Spans are in seconds. `WORKBELL_TRUST`, of the environment alone, names "
+        "[folders whose files are trusted](../how-to/trust-and-modes.md)."
     )
     rows = [
         [f"`{field.name}`", _default(field.default), f"`{PREFIX}{field.name.upper()}`", SETTINGS[field.name]]

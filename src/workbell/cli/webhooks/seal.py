@@ -10,7 +10,7 @@ from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, tenant_option, url_option
 
 
-@click.command(help="Seal the secrets and headers of all endpoints with the first key of WORKBELL_SECRET_KEY.")
+@click.command(help="Seal secrets, headers and URLs, also those of alerts, with the first key of WORKBELL_SECRET_KEY.")
 @url_option
 @tenant_option
 @json_option
