@@ -31,8 +31,8 @@ SETTINGS = {
     "(`hooks.internal`, `*.internal`), each also with a port. In the environment with commas between them.",
     "webhook_disable_after": "A webhook endpoint that has failed for so long, and ten times in a row, is disabled. "
     "At least 60.",
-    "secret_key": "The key that secrets and URLs of webhooks are encrypted with in the store; `workbell webhooks new-key` makes "
-    "one. Several with commas between them: the first one seals, each of them opens.",
+    "secret_key": "The key that secrets and URLs of webhooks are encrypted with in the store; "
+    "`workbell webhooks new-key` makes one. Several with commas between them: the first one seals, each of them opens.",
     "http": "Whether `workbell dev`, `start` and `server` serve the HTTP API. It needs the extra `workbell[server]`.",
     "http_host": "The address to listen on. `0.0.0.0` is every one of this machine.",
     "http_port": "The port; None: 8321, or the next one that is free. 0: any.",
