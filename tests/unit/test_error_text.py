@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbell.errors import InvalidPayload
@@ -272,15 +272,16 @@ leaves = st.builds(ValueError, words) | st.builds(Refused, words) | st.just(Syst
 trees = st.recursive(
     leaves | st.just(Broken("x", [ValueError()])),
     lambda inner: st.builds(
-        lambda message, members: BaseExceptionGroup(message, members), words, st.lists(inner, min_size=1, max_size=15)
+        lambda message, members: BaseExceptionGroup(message, members), words, st.lists(inner, min_size=1, max_size=6)
     ),
-    max_leaves=40,
+    max_leaves=12,
 )
 
 
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of the strategy
 @given(
-    st.lists(trees, min_size=1, max_size=15),
-    st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14), st.booleans()), max_size=30),
+    st.lists(trees, min_size=1, max_size=6),
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.booleans()), max_size=12),
     st.lists(words, max_size=15),
 )
 def test_any_tree_of_exceptions_is_described_within_bounds(
@@ -310,3 +311,17 @@ def test_exceptions_that_refer_to_each_other_are_told_once() -> None:
     text = describe_error(chain)
     assert text.count("Caused by: ValueError") == DEPTH
     assert text.endswith("Caused by: more exceptions, which are left out")
+
+
+def test_a_large_tree_is_cut_in_the_middle() -> None:
+    members = [raised(ValueError(f"{number} " + "x" * 10**6)) for number in range(MEMBERS)]
+    for member in members:
+        member.__cause__ = raised(KeyError("y" * 10**6))
+        member.add_note("z" * 10**6)
+    group = BaseExceptionGroup("w" * 10**6, members)
+    group.__cause__ = raised(OSError("the root of it"))
+    text = describe_error(group)
+    assert len(text) <= ERROR_LIMIT
+    assert "characters left out" in text
+    assert "Caused by: OSError: the root of it" in text, "which stands last"
+    assert error_type(text) == "builtins.ExceptionGroup"
