@@ -6,6 +6,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -81,10 +82,10 @@ def _find(site: Served, port: int) -> EdgeProtocol | None:
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that looks at its deadlines only where a test says what time it is."""
     monkeypatch.setattr(server, "TICKS", 10**9)
-    bell = Workbell(settings=Settings(url="memory://", http_port=0))
+    bell = Workbell(settings=Settings(url="memory://", http_port=0, storage=str(tmp_path)))
     with served(bell) as made:
         yield made
     bell.close()
