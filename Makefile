@@ -15,9 +15,9 @@ help: ## show this list
 run: $(VENV)/installed ## run the example shop until Ctrl-C
 	@cd examples/first && exec $(BIN)/workbell dev --start open_shop
 
-test: $(VENV)/installed-dev ## run all tests (PostgreSQL comes along; as root on Debian, Chromium too)
-	@$(BIN)/python tests/support/chromium.py
-	$(PYTEST)
+test: $(VENV)/installed-dev ## run all tests (PostgreSQL comes along; as root on Debian, Chromium too), or some: make test T=tests/unit/test_ids.py
+	@$(if $(T),,$(BIN)/python tests/support/chromium.py)
+	$(PYTEST) $(T)
 
 quick: $(VENV)/installed-dev ## run the tests that need no other process: under a minute
 	$(PYTEST) tests/unit tests/engine tests/testing_kit
