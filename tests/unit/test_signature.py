@@ -155,6 +155,68 @@ def test_a_payload_that_does_not_fit_is_refused_in_one_sentence(
     assert str(refused.value) == f"job send: {says}."
 
 
+@dataclasses.dataclass
+class Letter:
+    text: str
+    seal: bytes = b""
+    tags: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def written(
+    text: str = "",
+    seal: bytes = b"",
+    lines: list[str] | None = None,
+    letter: Letter | None = None,
+    both: tuple[Model, str] | None = None,
+    counts: dict[int, str] | None = None,
+    anything: Any = None,
+    **rest: Any,
+) -> None: ...
+
+
+DECODE = "decode them first, as in value.decode()"
+
+
+@pytest.mark.parametrize(
+    ("payload", "says"),
+    [
+        ({"text": b"x"}, f"the argument 'text': expected str, got bytes; {DECODE}"),
+        ({"text": bytearray(b"x")}, f"the argument 'text': expected str, got bytes; {DECODE}"),
+        ({"text": memoryview(b"x")}, f"the argument 'text': expected str, got bytes; {DECODE}"),
+        ({"lines": ["a", b"x"]}, f"the argument 'lines[1]': expected str, got bytes; {DECODE}"),
+        ({"letter": Letter(b"x")}, f"the argument 'letter.text': expected str, got bytes; {DECODE}"),  # type: ignore[arg-type]
+        (
+            {"letter": Letter("x", tags={"a": b"x"})},
+            f"the argument 'letter.tags[...]': expected str, got bytes; {DECODE}",
+        ),  # type: ignore[dict-item]
+        ({"both": (Model("Ada"), b"x")}, f"the argument 'both[1]': expected str, got bytes; {DECODE}"),
+        ({"counts": {1: b"x"}}, f"the argument 'counts[...]': expected str, got bytes; {DECODE}"),
+        ({"seal": "eA==", "text": b"x"}, f"the argument 'text': expected str, got bytes; {DECODE}"),
+        (
+            {"letter": {"text": "x", "tags": {b"a": "x"}}},
+            "the argument 'letter': a dict in it has a key that is neither a text nor a number; convert its keys",
+        ),
+    ],
+)
+def test_bytes_are_no_text(payload: dict[str, Any], says: str) -> None:
+    """JSON carries them as base64, and the handler would get that."""
+    with pytest.raises(InvalidPayload) as refused:
+        signature(written).encode(payload)
+    assert str(refused.value) == f"job send: {says}."
+
+
+def test_bytes_where_they_are_meant() -> None:
+    given = {"seal": b"x", "letter": Letter("x", b"y"), "both": (Model("Ada"), "x"), "counts": {1: "x"}}
+    found = signature(written)
+    assert found.decode(found.encode(given)) == given
+    assert found.decode(found.encode({"seal": bytearray(b"x")})) == {"seal": b"x"}
+    assert found.decode(found.encode({"anything": [b"x"], "more": b"x"})) == {"anything": ["eA=="], "more": "eA=="}
+    assert found.decode(found.encode({"seal": "eA==", "anything": {1: 2**80}})) == {
+        "seal": b"x",
+        "anything": {"1": 2**80},
+    }
+
+
 def test_a_stored_payload_is_checked_again_when_it_is_run() -> None:
     """The code may have changed since."""
     with pytest.raises(InvalidPayload, match="the argument 'to' is missing"):

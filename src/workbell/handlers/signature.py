@@ -6,7 +6,6 @@ import inspect
 import re
 import typing
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -14,9 +13,12 @@ import msgspec
 
 from workbell.errors import InvalidPayload, JobsError
 from workbell.handlers.context import Context
-from workbell.model.payload import encode
+from workbell.handlers.input_schema import input_schema
+from workbell.model.payload import encode, encode_other
 
 _PLACED = re.compile("(.*) - at `([^`]*)`", re.DOTALL)
+PLAIN = frozenset({str, int, float, bool, type(None)})  # values that cannot have bytes in them
+BYTES = (bytes, bytearray, memoryview)
 _QUOTED = re.compile("`([^`]*)`")
 
 
@@ -54,6 +56,7 @@ class Signature:
         arguments = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=not self._open)
         self._defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         self._struct = arguments
+        self._fields = fields
         try:
             self._decoder = msgspec.json.Decoder(arguments, dec_hook=_decode_other)
         except TypeError as error:
@@ -61,18 +64,8 @@ class Signature:
 
     @cached_property
     def schema(self) -> dict[str, Any] | None:
-        """The arguments as JSON Schema, with the defaults that JSON can carry; none, where a type has no schema that
-        msgspec knows."""
-        try:
-            whole = msgspec.json.schema(self._struct)
-        except TypeError:
-            return None
-        definitions = whole.pop("$defs")
-        found: dict[str, Any] = definitions.pop(whole["$ref"].rpartition("/")[2])  # the arguments themselves
-        for name, default in self._defaults.items():
-            with suppress(TypeError, ValueError):
-                found["properties"][name]["default"] = msgspec.json.decode(msgspec.json.encode(default))
-        return found | ({"$defs": definitions} if definitions else {})
+        """The arguments as JSON Schema, with the defaults that JSON can carry."""
+        return input_schema(self._struct, self._defaults)
 
     @property
     def arguments(self) -> list[str] | None:
@@ -96,8 +89,30 @@ class Signature:
     def encode(self, arguments: dict[str, Any]) -> str:
         """Arguments as JSON, checked against the signature."""
         text = encode(f"job {self.job}: the payload", arguments)
+        if not PLAIN.issuperset(map(type, arguments.values())):
+            self._refuse_bytes(arguments)
         self._check(text)
         return text
+
+    def _refuse_bytes(self, arguments: dict[str, Any]) -> None:
+        """Raise where bytes stand for a text: JSON carries them as base64, and so the handler would get that."""
+        try:
+            _read_plainly(arguments, self._struct)
+        except (TypeError, msgspec.ValidationError):
+            for name, value in arguments.items():  # alone: msgspec stops at the first thing that it does not take
+                self._refuse_bytes_in(name, value)
+
+    def _refuse_bytes_in(self, name: str, value: Any) -> None:
+        alone = [(name, kind) for known, kind, *_ in self._fields if known == name]
+        try:
+            _read_plainly({name: value}, msgspec.defstruct("Argument", alone))
+        except TypeError:
+            why = "a dict in it has a key that is neither a text nor a number"
+            raise InvalidPayload(f"job {self.job}: the argument {name!r}: {why}; convert its keys.") from None
+        except msgspec.ValidationError as error:
+            if "got `bytes`" in str(error):  # whatever else does not fit is seen in the JSON
+                wrong = self._sentence(str(error))
+                raise InvalidPayload(f"job {self.job}: {wrong}; decode them first, as in value.decode().") from None
 
     def _check(self, text: str) -> Any:
         try:
@@ -148,6 +163,17 @@ def _field(parameter: inspect.Parameter, kind: Any) -> Any:
     if parameter.default is parameter.empty:
         return (parameter.name, kind)
     return (parameter.name, kind | msgspec.UnsetType if not isinstance(kind, str) else kind, msgspec.UNSET)
+
+
+def _read_plainly(arguments: dict[str, Any], kind: type[msgspec.Struct]) -> None:
+    """Read arguments as a type without the way through JSON, which makes texts of bytes."""
+    plain = msgspec.to_builtins(arguments, builtin_types=BYTES, str_keys=True, enc_hook=encode_other)
+    msgspec.convert(plain, kind, builtin_types=BYTES, str_keys=True, dec_hook=_unread)
+
+
+def _unread(kind: type, _value: Any) -> Any:
+    """Stands for a model that is not read now: it was written as JSON by itself, and is checked there."""
+    return object.__new__(kind)
 
 
 def _decode_other(kind: type, value: Any) -> Any:

@@ -17,7 +17,7 @@ DEPTH = 32
 ERROR_LIMIT = 16 * 1024
 
 
-def _encode_other(value: Any) -> Any:
+def encode_other(value: Any) -> Any:
     """Pydantic models are taken as they are; everything else unknown is refused."""
     dump = getattr(value, "model_dump", None)
     if callable(dump):
@@ -25,7 +25,7 @@ def _encode_other(value: Any) -> Any:
     raise NotImplementedError(f"{type(value).__qualname__} cannot be written as JSON")
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_encode_other)
+_encoder = msgspec.json.Encoder(enc_hook=encode_other)
 
 
 def encode(what: str, value: Any, limit: int = LIMIT) -> str:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
+from datetime import datetime
+
+import pydantic
 
 from workbell.handlers.context import Context
 from workbell.handlers.signature import Signature
@@ -37,3 +41,59 @@ def test_a_default_that_json_cannot_carry_is_left_out() -> None:
     found = Signature("ship", ship).schema
     assert found is not None
     assert found["properties"] == {"to": {"type": "string"}}
+
+
+class Item(pydantic.BaseModel):
+    """One line of an order."""
+
+    name: str = pydantic.Field(description="What it is.")
+    amount: int = 1
+
+
+class Order(pydantic.BaseModel):
+    items: list[Item]
+    due: datetime | None = None
+
+
+class Opaque(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(arbitrary_types_allowed=True)
+    thread: threading.Thread
+
+
+def test_a_pydantic_model_says_its_own_schema() -> None:
+    def ship(to: str, order: Order, gift: Item | None = None) -> None: ...
+
+    found = Signature("ship", ship).schema
+    assert found is not None
+    assert found["properties"]["to"] == {"type": "string"}
+    order = found["properties"]["order"]
+    assert (order["title"], order["required"]) == ("Order", ["items"])
+    gift = found["properties"]["gift"]
+    assert gift["default"] is None
+    assert gift["anyOf"][0] == Item.model_json_schema()
+    # A reference inside the model leads to where it stands now.
+    reference = order["properties"]["items"]["items"]["$ref"].removeprefix("#/$defs/")
+    assert found["$defs"][reference] == Item.model_json_schema()
+
+
+def test_a_model_without_a_schema_takes_no_other_argument_away() -> None:
+    def ship(to: str, order: Opaque) -> None: ...
+
+    found = Signature("ship", ship).schema
+    assert found is not None
+    assert found["properties"] == {"to": {"type": "string"}, "order": {"title": "Opaque"}}
+
+
+def test_times_have_their_format() -> None:
+    def ship(at: datetime, not_before: datetime | None = None, stops: list[datetime | None] = (), to: str = "") -> None:  # type: ignore[assignment]
+        ...
+
+    time = {"type": "string", "format": "date-time"}
+    found = Signature("ship", ship).schema
+    assert found is not None
+    assert found["properties"] == {
+        "at": time,
+        "not_before": {"anyOf": [time, {"type": "null"}], "default": None},
+        "stops": {"type": "array", "items": {"anyOf": [time, {"type": "null"}]}, "default": []},
+        "to": {"type": "string", "default": ""},
+    }
