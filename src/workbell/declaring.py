@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
@@ -184,8 +185,12 @@ class Declaring(Client):
         return job
 
     def _check_ticks(self, job: JobFunction[Any, Any]) -> None:
-        if job.ticks is not None:
+        if job.ticks is None:
+            return
+        try:
             self.schedules.check(Declaration(job.name, job, job.ticks))
+        except (JobsError, InvalidOption) as error:  # what was written is a job
+            raise type(error)(re.sub("^schedule ", "job ", str(error))) from error
 
     def _make(
         self, target: Callable[..., Any], *, job: str | None, isolation: tuple[Any, Any, Any], **options: Any
@@ -217,6 +222,7 @@ def _settled(options: HandlerOptions, name: str | None) -> dict[str, Any]:
     }
 
 
+WHEN = ("cron", "every", "at")
 JOB_WORDS = frozenset(
     "name queue retry timeout description concurrency concurrency_key rate rate_key isolate memory_limit cpu_limit "
     "alert_url ping_url".split()
@@ -229,12 +235,20 @@ def _check_words(job: str, ticks: Mapping[str, Any]) -> None:
     if unknown:
         listed = list_options(unknown[0], JOB_WORDS | TICK_NAMES)
         raise InvalidOption(f"job {job}: there is no option {unknown[0]!r}; {listed}")
-    if ticks and not any(ticks.get(word) is not None for word in ("cron", "every", "at")):
-        word = min(ticks)
-        remedy = "give cron=, every= or at=, or leave it out"
-        if word in EnqueueOptions.__annotations__:
-            remedy += f"; for one run, say {job}.options({word}=…).enqueue(…)"
-        raise InvalidOption(f"job {job}: {word} is about the runs of a schedule, and this job has none; {remedy}.")
+    when = [word for word in WHEN if ticks.get(word) is not None]
+    if len(when) > 1:
+        both = "both" if len(when) == 2 else "all"
+        raise InvalidOption(f"job {job}: {' and '.join(when)} {both} say when it runs; give one of them.")
+    if not ticks or when:
+        return
+    empty = [word for word in WHEN if word in ticks]
+    if empty:
+        raise InvalidOption(f"job {job}: {empty[0]}=None does not say when it runs; give it a value, or leave it out.")
+    word = min(ticks)
+    remedy = "give cron=, every= or at=, or leave it out"
+    if word in EnqueueOptions.__annotations__:
+        remedy += f"; for one run, say {job}.options({word}=…).enqueue(…)"
+    raise InvalidOption(f"job {job}: {word} is about the runs of a schedule, and this job has none; {remedy}.")
 
 
 def _name_of(target: object, name: object) -> str:

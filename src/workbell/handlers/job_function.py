@@ -31,6 +31,9 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
+ELSEWHERE = frozenset("delay apply_async defer send send_async schedule s".split())  # for `enqueue`, in other libraries
+
+
 class JobFunction(Generic[P, R]):
     """A job: `send(…)` calls the function, `send.enqueue(…)` has it run by a worker."""
 
@@ -128,6 +131,15 @@ class JobFunction(Generic[P, R]):
 
     def _limits_on(self, lane: Lane) -> Sequence[Limit]:
         return limits_on(self.limits, lane)
+
+    if not TYPE_CHECKING:  # a checker would take any attribute for granted
+
+        def __getattr__(self, word: str) -> Any:
+            job = self.__dict__.get("name", "?")
+            hint = (
+                f"; use {job}.enqueue(…), or {job}.options(delay=60).enqueue(…) for later" if word in ELSEWHERE else ""
+            )
+            raise AttributeError(f"job {job} has no {word!r}{hint}", name=word, obj=self)
 
     @property
     def client(self) -> Client:

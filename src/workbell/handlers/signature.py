@@ -15,6 +15,7 @@ from workbell.errors import InvalidPayload, JobsError
 from workbell.handlers.context import Context
 from workbell.handlers.input_schema import input_schema
 from workbell.model.payload import encode, encode_other
+from workbell.model.request import NAMES as OPTIONS
 
 _PLACED = re.compile("(.*) - at `([^`]*)`", re.DOTALL)
 PLAIN = frozenset({str, int, float, bool, type(None)})  # values that cannot have bytes in them
@@ -134,6 +135,8 @@ class Signature:
         if text.startswith("Object contains unknown field"):
             if place:
                 return f"the argument {place!r} has no field {name!r}"
+            if name in OPTIONS:
+                known += f"; {name} is an option of the run: {self.job}.options({name}=…).enqueue(…)"
             return f"there is no argument {name!r}; {known}"
         words = text.replace("`", "")
         return f"the argument {place!r}: {words[:1].lower()}{words[1:]}" if place else words

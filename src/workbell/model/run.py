@@ -173,6 +173,15 @@ class Run(msgspec.Struct, frozen=True, gc=False):
         told: dict[str, Any] | None = decode(self.progress_text)
         return told
 
+    def __repr__(self) -> str:
+        """One line, for a REPL and for tests that fail; `as_dict()` has it all."""
+        word, at = "due", self.scheduled_for
+        if self.finished_at is not None:
+            word, at = "ended", self.finished_at
+        elif self.status is Status.RUNNING and self.started_at is not None:
+            word, at = "since", self.started_at
+        return f"<Run {self.job} …{self.id[-8:]} {self.status}, attempt {self.attempt}, {word} {at:%Y-%m-%d %H:%M:%SZ}>"
+
     def as_dict(self) -> dict[str, Any]:
         """The run in the words of the public API, ready for JSON."""
         return {name: getattr(self, name) for name in PUBLIC_FIELDS}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from workbell import Context, InvalidOption, JobsError, Retry, Workbell, WorkbellError
+from workbell import Context, InvalidOption, InvalidPayload, JobsError, Retry, Workbell, WorkbellError
 
 MakeDecorator = Callable[..., Callable[[Callable[..., Any]], Any]]
 
@@ -97,7 +97,12 @@ def test_a_value_that_cannot_be_used(
         ({"color": "red"}, r"job work: there is no option 'color'; the options are alert_url, anchor, at"),
         ({"priority": 5}, r"job work: priority is about the runs of a schedule.*options\(priority=…\)\.enqueue"),
         ({"overlap": "allow"}, "job work: overlap is about the runs of a schedule, and this job has none; give cron="),
-        ({"cron": "* * * * *", "every": 5}, "schedule work: cron and every both say when; give exactly one"),
+        ({"cron": "* * * * *", "every": 5}, "job work: cron and every both say when it runs; give one of them"),
+        ({"cron": None}, "job work: cron=None does not say when it runs; give it a value, or leave it out"),
+        ({"every": None, "timezone": "UTC"}, "job work: every=None does not say when it runs"),
+        ({"cron": "61 * * * *"}, "^job work: cron '61 .*': minute: '61' is out of bounds"),
+        ({"every": 5, "overlap": "never"}, "^job work: overlap: 'never' is none of skip"),
+        ({"every": 5, "payload": {"to": 3}}, "^job work: there is no argument 'to'"),
         ({"cron": "* * * * *", "every": 5, "color": 1}, "job work: there is no option 'color'"),
         ({"name": ""}, "job '': use 1 to 200 printable"),
         ({"name": 3}, "job: expected a text, got int"),
@@ -154,3 +159,24 @@ def test_a_timeout_of_nothing(bell: Workbell) -> None:
         bell.enqueue("work", timeout=0)
     with pytest.raises(InvalidOption, match=message):
         bell.schedules.put("work", job="work", every=5, timeout=0)
+
+
+@pytest.mark.parametrize("word", ["delay", "apply_async", "defer", "send"])
+def test_a_call_that_other_libraries_have(bell: Workbell, word: str) -> None:
+    job = bell.job(work)
+    message = rf"job work has no '{word}'; use work\.enqueue\(…\), or work\.options\(delay=60\)\.enqueue\(…\) for later"
+    with pytest.raises(AttributeError, match=message):
+        getattr(job, word)
+    with pytest.raises(AttributeError, match=r"job work has no 'colour'$"):
+        _ = job.colour  # type: ignore[attr-defined]
+    assert not hasattr(job, "colour")
+
+
+def test_an_option_among_the_arguments(bell: Workbell) -> None:
+    job = bell.job(work)
+    with pytest.raises(
+        InvalidPayload, match=r"no argument 'delay'; .* of the run: work\.options\(delay=…\)\.enqueue\(…\)\.$"
+    ):
+        job.enqueue(delay=5)  # type: ignore[call-arg]
+    with pytest.raises(InvalidPayload, match=r"there is no argument 'delya'; it takes none\.$"):
+        job.enqueue(delya=5)  # type: ignore[call-arg]
