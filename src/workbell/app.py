@@ -30,7 +30,7 @@ from workbell.notices.bus import Bus, Notice
 from workbell.notices.lifecycle import LifecycleEvent, listen
 from workbell.notices.run_log import log_all
 from workbell.queues.in_store import FRESH, InStoreQueue
-from workbell.settings import Settings, find_file, load
+from workbell.settings import Settings, find_file, load, warn_of_misspelt
 from workbell.stores.port import Pair, Store
 from workbell.webhooks.alerts import alert_job
 from workbell.webhooks.clear import stored_in_clear
@@ -90,7 +90,10 @@ class Workbell(Declaring):
         settings: Settings | None = None,
         store: Store | None = None,
     ) -> None:
-        self.settings = settings or load({"url": url, "tenant": tenant}, file=find_file())
+        if settings is None:
+            settings = load({"url": url, "tenant": tenant}, file=find_file())
+            warn_of_misspelt()
+        self.settings = settings
         self.bus = Bus()
         self._engine: Engine | None = None
         self._thread: threading.Thread | None = None  # of the event loop that the engine runs on

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tomllib
 from collections.abc import Mapping
 from datetime import timedelta
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 from msgspec.structs import asdict
@@ -15,12 +17,17 @@ from msgspec.structs import asdict
 from workbell.errors import SettingsError
 from workbell.logs.handler import FORMATS
 from workbell.logs.secrets import without_secrets
+from workbell.model.spelling import list_options
 from workbell.model.state import Keep
 from workbell.trust import files as trust
+
+log = logging.getLogger("workbell")
 
 FILE = "workbell.toml"
 PREFIX = "WORKBELL_"
 YES_OR_NO = {"yes": True, "on": True, "true": True, "1": True, "no": False, "off": False, "false": False, "0": False}
+
+_warned: set[str] = set()  # variables
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -83,8 +90,12 @@ def find_file(start: Path | None = None) -> Path | None:
     """The workbell.toml of this folder or the nearest one above it."""
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
-        if (folder / FILE).is_file():
-            return folder / FILE
+        file = folder / FILE
+        try:
+            if file.is_file():
+                return file
+        except OSError as error:
+            raise SettingsError(f"{file}: {error.strerror}; make {folder} readable for this user.") from error
     return None
 
 
@@ -96,18 +107,56 @@ def load(
 ) -> Settings:
     """The settings in force. `flags` that are None count as not given."""
     given: dict[str, Any] = {}
+    sources: dict[str, str] = {}  # of each setting: what to change if it cannot be used
     if file is not None:
-        given |= _places_of(file, _from_file(file))
-    given |= _from_environment(os.environ if environment is None else environment)
-    given |= {name: value for name, value in (flags or {}).items() if value is not None}
+        found = _from_file(file)
+        given |= _places_of(file, found)
+        sources |= dict.fromkeys(found, str(file))
+    in_environment = _from_environment(os.environ if environment is None else environment)
+    sources |= {name: PREFIX + name.upper() for name in in_environment}
+    given |= in_environment
+    said = {name: value for name, value in (flags or {}).items() if value is not None}
+    given |= said
+    sources |= dict.fromkeys(said, "Settings")
     try:
         # strict=False: what comes from the environment is text.
-        found = msgspec.convert(given, Settings, strict=False)
+        settings = msgspec.convert(given, Settings, strict=False)
     except msgspec.ValidationError as error:
-        message = str(error).replace("Object contains unknown field", "there is no setting").replace("`", "'")
-        names = ", ".join(Settings.__struct_fields__)
-        raise SettingsError(f"Settings: {message}; the settings are {names}.") from error
-    return _checked(found)
+        raise _of_wrong_type(given, sources) from error
+    _check(settings, sources)
+    return settings
+
+
+def _of_wrong_type(given: Mapping[str, Any], sources: Mapping[str, str]) -> SettingsError:
+    """What to say of the first setting that is none, or has a value of another type. The value may be a secret."""
+    fields = {field.name: field for field in msgspec.structs.fields(Settings)}
+    for name, value in given.items():
+        if name not in fields:
+            known = list_options(name, fields, called="settings")
+            return SettingsError(f"{sources[name]}: there is no setting {name!r}; {known}")
+        try:
+            msgspec.convert(value, fields[name].type, strict=False)
+        except msgspec.ValidationError as error:
+            message = str(error).replace("`", "").replace(" - at $", " at ")
+            default = fields[name].default
+            example = "" if default is None or isinstance(default, str | tuple) else f", such as {default!r}".lower()
+            return SettingsError(
+                f"{sources[name]}: {name}: {message[:1].lower()}{message[1:]}; give it a value of that type{example}."
+            )
+    raise AssertionError("each is fine alone")
+
+
+def warn_of_misspelt(environment: Mapping[str, str] | None = None) -> None:
+    """Log a warning, once, for variables that are nearly the name of a setting. Others may be somebody's own."""
+    names = [name.upper() for name in Settings.__struct_fields__]
+    for variable in os.environ if environment is None else environment:
+        name = variable.removeprefix(PREFIX)
+        if not variable.startswith(PREFIX) or name in names or variable in _warned:
+            continue
+        near = get_close_matches(name, names, 1, cutoff=0.8)
+        if near:
+            _warned.add(variable)
+            log.warning("%s is no setting and is ignored; did you mean %s%s?", variable, PREFIX, near[0])
 
 
 def _from_file(file: Path) -> dict[str, Any]:
@@ -161,7 +210,12 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     return given
 
 
-def _checked(settings: Settings) -> Settings:
+def _check(settings: Settings, sources: Mapping[str, str]) -> None:
+    """Raise for the first value that cannot be used."""
+
+    def refuse(name: str, why: str) -> NoReturn:
+        raise SettingsError(f"{sources.get(name, 'Settings')}: {name} = {getattr(settings, name)!r} {why}.")
+
     bounds: dict[str, tuple[float, float]] = {"workers": (0, 1000), "concurrency": (1, 10_000), "lease": (0.5, 86400)}
     bounds |= {"sweep": (0.05, 3600), "poll": (0.005, 60)}
     bounds |= {"grace": (0, 86400), "keep_succeeded": (0, 1e10), "keep_other": (0, 1e10), "keep_events": (0, 1e10)}
@@ -171,19 +225,22 @@ def _checked(settings: Settings) -> Settings:
     for name, (low, high) in bounds.items():
         value = getattr(settings, name)
         if value is not None and not low <= value <= high:
-            raise SettingsError(f"Settings: {name} = {value} is not from {low} to {high}.")
+            refuse(name, f"is not from {low:g} to {high:g}")
     if settings.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR"):
-        raise SettingsError(f"Settings: log_level = {settings.log_level!r} is none of debug, info, warning, error.")
+        refuse("log_level", "is none of debug, info, warning, error")
     if settings.log_format not in FORMATS:
-        raise SettingsError(f"Settings: log_format = {settings.log_format!r} is none of {', '.join(FORMATS)}.")
+        refuse("log_format", f"is none of {', '.join(FORMATS)}")
     for name, words in (("http_auth", ("token", "none")), ("http_log", ("all", "problems"))):
         if getattr(settings, name) not in words:
-            raise SettingsError(f"Settings: {name} = {getattr(settings, name)!r} is none of {', '.join(words)}.")
+            refuse(name, f"is none of {', '.join(words)}")
     if settings.webhook_allow:
         from workbell.outgoing.allow import AllowList
 
-        AllowList.parse(settings.webhook_allow)
-    return settings
+        try:
+            AllowList.parse(settings.webhook_allow)
+        except SettingsError as error:
+            why = str(error).removeprefix("Settings: ")
+            raise SettingsError(f"{sources.get('webhook_allow', 'Settings')}: {why}") from None
 
 
 def safe_url(url: str) -> str:

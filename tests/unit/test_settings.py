@@ -12,7 +12,7 @@ from rich.pretty import pretty_repr
 from workbell import SettingsError
 from workbell.cli.project import Project
 from workbell.model.state import Keep
-from workbell.settings import Settings, find_file, load
+from workbell.settings import Settings, find_file, load, warn_of_misspelt
 
 FLAG, ENVIRONMENT, FILE = {"concurrency": 3}, {"WORKBELL_CONCURRENCY": "4"}, "concurrency = 5\n"
 
@@ -110,8 +110,47 @@ def test_an_error_names_the_setting(name: str, value: str) -> None:
 def test_an_unknown_setting_in_the_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "workbell.toml"
     file.write_text('colour = "blue"\n')
-    with pytest.raises(SettingsError, match=r"no setting 'colour'; the settings are url, app"):
+    with pytest.raises(SettingsError, match=r"/workbell\.toml: there is no setting 'colour'; the settings are app, "):
         load(environment={}, file=file)
+
+
+def test_an_error_says_where_the_setting_stands(tmp_path: Path) -> None:
+    file = tmp_path / "workbell.toml"
+    file.write_text('concurrency = "many"\ngrace = 1\n')
+    with pytest.raises(SettingsError) as caught:
+        load(environment={}, file=file)
+    assert str(caught.value) == (
+        f"{file}: concurrency: expected int, got str; give it a value of that type, such as 10."
+    )
+    file.write_text('concurrency = 0\nurll = "memory://"\n')
+    with pytest.raises(SettingsError, match=rf"^{file}: there is no setting 'urll'; did you mean url=\? The settings"):
+        load(environment={}, file=file)
+    file.write_text("concurrency = 0\n")
+    with pytest.raises(SettingsError, match=rf"^{file}: concurrency = 0 is not from 1 to 10000\.$"):
+        load(environment={}, file=file)
+    with pytest.raises(SettingsError, match=r"^WORKBELL_CONCURRENCY: concurrency: expected int, got str; .*such as 10"):
+        load(environment={"WORKBELL_CONCURRENCY": "many"}, file=file)
+    with pytest.raises(SettingsError, match=r"^WORKBELL_HTTP: http: expected bool, got str; .* such as true\.$"):
+        load(environment={"WORKBELL_HTTP": "maybe"})
+    with pytest.raises(SettingsError, match=r"^Settings: concurrency = 0 is not"):
+        load({"concurrency": 0}, environment={"WORKBELL_CONCURRENCY": "5"}, file=file)
+    file.write_text("webhook_allow = [5]\n")
+    with pytest.raises(SettingsError, match=rf"^{file}: webhook_allow: expected str, got int at \[0\]; "):
+        load(environment={}, file=file)
+    file.write_text('webhook_allow = ["10.0.0.0/33"]\n')
+    with pytest.raises(SettingsError, match=rf"^{file}: webhook_allow: '10.0.0.0/33'"):
+        load(environment={}, file=file)
+
+
+def test_a_variable_that_is_nearly_a_setting(caplog: pytest.LogCaptureFixture) -> None:
+    # The last two are what Kubernetes sets beside a service of this name.
+    names = "WORKBELL_URLL WORKBELL_LOGLEVEL WORKBELL_URL WORKBELL_RUN WORKBELL_PORT WORKBELL_SERVICE_HOST".split()
+    for _ in range(2):
+        warn_of_misspelt(dict.fromkeys(names, "x"))
+    assert [record.getMessage() for record in caplog.records] == [
+        "WORKBELL_URLL is no setting and is ignored; did you mean WORKBELL_URL?",
+        "WORKBELL_LOGLEVEL is no setting and is ignored; did you mean WORKBELL_LOG_LEVEL?",
+    ]
 
 
 @pytest.mark.parametrize("content", [b"url = ", b"\xff\xfe"])

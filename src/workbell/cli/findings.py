@@ -23,13 +23,13 @@ class Report(NamedTuple):
 
 def examine(url: str, known: Sequence[Finding] = ()) -> Report:
     """Everything that can be said about the store of this URL, after what is known already."""
-    absent = missing_file(url)
-    if absent is not None and absent.parent.is_dir():
-        absence = Finding("note", "store", f"{absent} is not there yet; it is made on the first use.")
-        return Report([*known, absence], {})
     findings = [*known]
     numbers: dict[str, Any] = {}
     try:
+        absent = missing_file(url)
+        if absent is not None and absent.parent.is_dir():
+            absence = Finding("note", "store", f"{absent} is not there yet; it is made on the first use.")
+            return Report([*known, absence], {})
         with opened(url) as store:
             for finding in look_through(store, numbers):
                 findings.append(finding)

@@ -12,7 +12,7 @@ import click
 
 from workbell.app import open_store
 from workbell.logs import set_up
-from workbell.settings import Settings, beside, find_file, load
+from workbell.settings import Settings, beside, find_file, load, warn_of_misspelt
 from workbell.stores.port import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -55,6 +55,7 @@ def open_project(*, for_people: bool = False, **flags: Any) -> Project:
     file = find_file()
     settings = load(flags, file=file)
     set_up(settings.log_level, "text" if for_people and settings.log_format == "auto" else settings.log_format)
+    warn_of_misspelt()
     return Project(settings, file, bool(flags.get("app") or os.environ.get("WORKBELL_APP")))
 
 
@@ -81,5 +82,12 @@ def opened(url: str) -> Iterator[Store]:
 
 def missing_file(url: str) -> Path | None:
     """The file of an SQLite URL, if it is not there: only to look must not create it."""
+    if not url.startswith("sqlite:///"):
+        return None
     path = Path(url.removeprefix("sqlite:///"))
-    return path if url.startswith("sqlite:///") and not path.exists() else None
+    try:
+        return None if path.exists() else path
+    except OSError as error:
+        from workbell.stores.sqlite.file import unusable
+
+        raise unusable(path, error) from error

@@ -77,15 +77,17 @@ class SqliteFile:
 
     def _open(self) -> None:
         """Open for this process: also again after a fork (see forks.py)."""
-        forks.check(self.path)
         parent = self.path.parent
-        if not parent.is_dir():
-            raise StoreUnavailable(f"{self.path}: the folder {parent} does not exist; create it, or change the URL.")
         try:
+            forks.check(self.path)
+            if not parent.is_dir():
+                raise StoreUnavailable(
+                    f"{self.path}: the folder {parent} does not exist; create it, or change the URL."
+                )
             create_private(self.path)
             self._file_lock = FileLock(self.path.with_name(self.path.name + "-lock"), like=self.path)
         except OSError as error:
-            raise StoreUnavailable(f"{self.path}: {error.strerror}; make the folder writable.") from error
+            raise unusable(self.path, error) from error
         with translated(self.path):
             self._use_log()
             self.writer = self.connect()
@@ -321,6 +323,14 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise translation(path, error) from error
+
+
+def unusable(path: Path, error: OSError) -> StoreUnavailable:
+    """What to say of a file that the system does not let us open, or even look for."""
+    remedy = "change the URL (--url, WORKBELL_URL, or url in workbell.toml)"
+    if isinstance(error, PermissionError):
+        remedy = f"make the folder {path.parent} readable and writable for this user, or {remedy}"
+    return StoreUnavailable(f"{path}: {error.strerror}; {remedy}.")
 
 
 def translation(path: Path, error: sqlite3.Error) -> StoreError:
