@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import msgspec
 from workbell.app import Workbell
 from workbell.errors import SettingsError
 from workbell.load_app import load_app
-from workbell.settings import Settings, safe_url
+from workbell.settings import FILE, Settings, beside, safe_url
+
+log = logging.getLogger("workbell")
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -44,9 +47,28 @@ def _make(recipe: Recipe) -> Workbell:
     return bell
 
 
+def other_store(bell: Workbell) -> str | None:
+    """What to say if the app's code names another store than the settings do, which commands without code go by."""
+    if bell.recipe is None or bell.recipe.settings.app is None:
+        return None
+    # As they are shown: a file that the code names is meant from here, and one of a workbell.toml has its whole path.
+    of_code, of_settings = safe_url(bell.settings.url), safe_url(bell.recipe.settings.url)
+    unsaid = (Settings().url, beside(Path(bell.recipe.folder) / FILE).url)
+    if of_code == of_settings or bell.recipe.settings.url in unsaid:
+        return None
+    return (
+        f"the app names its store itself, {of_code}; the url of the settings, {of_settings}, is used only by commands "
+        "that do not load the app, such as `workbell runs list`; write Workbell() without a URL in the app, or remove "
+        "the setting"
+    )
+
+
 def load_jobs(bell: Workbell, folder: str, *, schedules: bool = True, tells: bool = True) -> None:
     """The job files and, where this process looks after them, the schedules of the code; `tells` of their problems."""
     bell.store.check()
+    differs = other_store(bell)
+    if tells and differs is not None:
+        log.warning("%s", differs)
     bell.engine.keeps_schedules = schedules
     bell.engine.tells_problems = tells
     if bell.settings.project is None and (Path(folder) / bell.settings.jobs).is_dir():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
+from workbell.cli.main import workbell
 
 READING = [
     ["runs", "list"],
@@ -50,3 +53,79 @@ def test_a_file_that_may_not_be_looked_at(
 def test_a_name_that_the_system_does_not_take(folder: Folder) -> None:
     answer = folder.call("runs", "list", "--url", f"sqlite:///{'x' * 300}.db")
     assert_refused(answer, 69, "File name too long; change the URL (--url, WORKBELL_URL, or url in workbell.toml)")
+
+
+@pytest.mark.parametrize("arguments", READING, ids=" ".join)
+def test_an_empty_store_is_named(arguments: list[str], folder: Folder) -> None:
+    answer = folder.call(*arguments)
+    assert answer.code == 0
+    line = answer.out.splitlines()[-1]
+    assert line == "The store is sqlite:///workbell.db, which is not there yet; --url or --app names another."
+    assert not (folder.path / "workbell.db").exists()
+    folder.call("migrate")
+    line = folder.call(*arguments).out.splitlines()[-1]
+    assert line == "The store is sqlite:///workbell.db, which has none; --url or --app names another."
+
+
+SHOP = """
+from workbell import Workbell
+bell = Workbell("sqlite:///shop.db")
+
+@bell.job
+def greet() -> None: ...
+"""
+
+
+def test_the_store_of_an_app(folder: Folder) -> None:
+    """Nothing but the code names it."""
+    folder.write("shop.py", SHOP)
+    assert folder.call("jobs", "run", "greet", "--app", "shop:bell").code == 0
+    assert "There are no runs yet" in folder.call("runs", "list").out
+    answer = folder.call("runs", "list", "--app", "shop:bell")
+    assert "greet" in answer.out
+    (run,) = folder.ask("runs", "list", "--app", "shop:bell")
+    assert folder.call("runs", "why", run["id"][-8:], "--app", "shop:bell").code == 0
+    assert "The store sqlite:///shop.db" in folder.call("doctor", "--app", "shop:bell").out
+    assert "There are no schedules yet" in folder.call("schedules", "list", "--app", "shop:bell").out
+    assert "There are no runs yet" in folder.call("runs", "list", "--app", "shop:bell", "--url", "sqlite:///b.db").out
+    assert_refused(
+        folder.call("runs", "list", "--app", "shop:no"), 78, "shop has no 'no'; it has a Workbell named 'bell'"
+    )
+    assert {path.name for path in folder.path.glob("*.db")} == {"shop.db"}
+
+
+def test_every_command_that_takes_a_store_takes_an_app() -> None:
+    def commands(group: click.Command, context: click.Context) -> Iterator[click.Command]:
+        if not isinstance(group, click.Group):
+            yield group
+            return
+        for name in group.list_commands(context):
+            found = group.get_command(context, name)
+            assert found is not None
+            yield from commands(found, context)
+
+    found = [
+        (str(command.name), {name for param in command.params for name in param.opts})
+        for command in commands(workbell, click.Context(workbell))
+    ]
+    with_store = {name for name, options in found if "--url" in options}
+    assert len(with_store) > 30
+    # The URL of `bench` is where it measures, and that of `agent pair` a service's.
+    assert {name for name, options in found if "--url" in options and "--app" not in options} == {"bench", "pair"}
+
+
+def test_an_app_that_names_another_store_than_the_settings(folder: Folder) -> None:
+    folder.write("shop.py", SHOP)
+    folder.write("workbell.toml", 'app = "shop:bell"\nurl = "sqlite:///other.db"\n')
+    answer = folder.call("jobs", "list")
+    assert answer.error.startswith(
+        "workbell: the app names its store itself, sqlite:///shop.db; the url of the settings, "
+    )
+    assert "sqlite:///other.db, is used only by commands that do not load the app" in answer.error
+    folder.write("workbell.toml", 'app = "shop:bell"\n')
+    assert folder.call("jobs", "list").error == ""
+    assert "greet" in folder.call("jobs", "run", "greet").out
+    assert "greet" in folder.call("runs", "list").out
+    folder.write("workbell.toml", 'app = "shop:bell"\nurl = "sqlite:///other.db"\n')
+    assert "There are no runs yet" in folder.call("runs", "list").out
+    assert "greet" in folder.call("runs", "list", "--app", "shop:bell").out

@@ -12,7 +12,7 @@ from workbell.access.audit import PAGE
 from workbell.access.describe import describe_entry
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.tokens.every import every_tenant_option, whose
 from workbell.cli.words import local
@@ -24,7 +24,7 @@ from workbell.model.audit import AuditEntry
 @click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
 @click.option("--before", metavar="ID", help="Only older ones: the id of the last entry of the page before.")
 @every_tenant_option("Those of all tenants.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def audit(
@@ -36,8 +36,10 @@ def audit(
         now = bell.store.clock.now()
     if as_json:
         print_json([describe_entry(entry) for entry in found])
+    elif not found and before:
+        click.echo("Nothing was noted before that.")
     elif not found:
-        click.echo("Nothing was noted before that." if before else "Nothing was noted yet.")
+        say_empty(bell.settings.url, "Nothing was noted yet.")
     else:
         _show(found, now, of_all)
         if len(found) == limit:

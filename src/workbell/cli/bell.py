@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+import click
 import msgspec
 
 from workbell.app import Workbell, open_store
 from workbell.cli.project import Project, missing_file, store_url
 from workbell.errors import ScheduleNotFound
 from workbell.handlers.job_files import JobFile, JobFiles, Problem
-from workbell.recipe import Recipe, make
+from workbell.recipe import Recipe, make, other_store
 
 
 class Here(NamedTuple):
@@ -36,6 +37,9 @@ def recipe_of(project: Project, url: str | None = None) -> Recipe:
 def opened_here(project: Project, url: str | None, *, to_look: bool) -> Iterator[Here]:
     """This folder's jobs with their store, for commands about jobs."""
     with load_bell(project, url) as bell:
+        differs = other_store(bell)
+        if differs is not None:
+            click.echo(f"workbell: {differs}.", err=True)
         if to_look:
             _create_nothing(bell)
         settings = project.settings

@@ -5,14 +5,7 @@ from __future__ import annotations
 import click
 
 from workbell.cli.output import make_console, make_progress, make_table, print_json
-from workbell.cli.project import (
-    json_option,
-    missing_file,
-    open_project,
-    opened,
-    store_url,
-    url_option,
-)
+from workbell.cli.project import json_option, missing_file, open_project, opened, store_options, store_url
 from workbell.cli.transfer import Tally, census, transfer
 from workbell.doctor.tables import look
 from workbell.errors import StoreError
@@ -24,7 +17,7 @@ MOST = 1000
 
 
 @click.command(help="Copy jobs, schedules, events, endpoints, runs and history into another store.")
-@url_option
+@store_options
 @click.option("--to", "target_url", metavar="URL", required=True, help="The store to copy into.")
 @click.option("--force", is_flag=True, help="Copy even while workers are running.")
 @json_option

@@ -6,14 +6,14 @@ import click
 
 from workbell.cli.findings import Report, examine
 from workbell.cli.output import LEVELS, can_draw, make_console, make_table, print_json
-from workbell.cli.project import json_option, open_project, store_url, url_option
+from workbell.cli.project import json_option, open_project, store_options, store_url
 from workbell.doctor.finding import Finding
 from workbell.doctor.project import project_findings
 from workbell.settings import safe_url
 
 
 @click.command(help="Look at the store and say what is fine, what to note and what is at risk.")
-@url_option
+@store_options
 @json_option
 @click.pass_context
 def doctor(context: click.Context, url: str | None, as_json: bool) -> None:

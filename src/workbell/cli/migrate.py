@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, opened, store_url, url_option
+from workbell.cli.project import json_option, open_project, opened, store_options, store_url
 from workbell.cli.schema import engine_of
 from workbell.doctor.tables import look
 from workbell.settings import safe_url
@@ -13,7 +13,7 @@ from workbell.stores.migrate import NEWEST, dump
 
 
 @click.command(help="Bring the tables of the store up to date, or print the SQL that would.")
-@url_option
+@store_options
 @json_option
 @click.option("--dump-sql", is_flag=True, help="Print all the SQL of the schema, and touch nothing.")
 @click.option(

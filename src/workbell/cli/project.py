@@ -12,8 +12,10 @@ import click
 
 from workbell.app import open_store
 from workbell.logs import set_up
-from workbell.settings import Settings, beside, find_file, load, warn_of_misspelt
+from workbell.settings import Settings, beside, find_file, load, safe_url, warn_of_misspelt
 from workbell.stores.port import Store
+
+NAMED_APP = "workbell.app"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -50,10 +52,26 @@ def app_option(command: Command) -> Command:
     )
 
 
+def store_options(command: Command) -> Command:
+    """`--url` and `--app`, for commands that work on the store alone: an app may be what names it."""
+
+    def keep(context: click.Context, _option: click.Parameter, app: str | None) -> None:
+        context.meta[NAMED_APP] = app
+
+    option = click.option(
+        "--app",
+        metavar="MODULE:NAME",
+        expose_value=False,
+        callback=keep,
+        help="The Workbell whose store it is; otherwise `app` of workbell.toml.",
+    )
+    return option(url_option(command))
+
+
 def open_project(*, for_people: bool = False, **flags: Any) -> Project:
     """The settings in force, with logging set up as they say. A command whose own output is for people logs text."""
     file = find_file()
-    settings = load(flags, file=file)
+    settings = load({"app": _named_app()} | flags, file=file)
     set_up(settings.log_level, "text" if for_people and settings.log_format == "auto" else settings.log_format)
     warn_of_misspelt()
     return Project(settings, file, bool(flags.get("app") or os.environ.get("WORKBELL_APP")))
@@ -63,11 +81,27 @@ def store_url(project: Project) -> str:
     """The URL of the project's store. Where nothing but the app's own code names it, the app is asked."""
     settings = project.settings
     defaults = Settings() if project.file is None else beside(project.file)
-    if settings.app is not None and settings.url == defaults.url:
+    if settings.app is not None and (settings.url == defaults.url or (_named_app() is not None and not _names_url())):
         from workbell.load_app import load_app
 
         return load_app(settings.app, project.folder, named=project.names_app).settings.url
     return settings.url
+
+
+def _named_app() -> str | None:
+    """What `--app` said, of a command with `store_options`."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(NAMED_APP)
+
+
+def _names_url() -> bool:
+    return click.get_current_context().params.get("url") is not None
+
+
+def say_empty(url: str, text: str) -> None:
+    """Say that there is nothing, and where: it may be another store than was meant."""
+    state = "which is not there yet" if missing_file(url) is not None else "which has none"
+    click.echo(f"{text}\nThe store is {safe_url(url)}, {state}; --url or --app names another.")
 
 
 @contextmanager

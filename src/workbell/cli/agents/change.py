@@ -10,7 +10,7 @@ from workbell.agents.describe import describe_agent
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.model.agent import Agent
 
 
@@ -18,7 +18,7 @@ from workbell.model.agent import Agent
 @click.argument("name")
 @click.argument("labels", nargs=-1)
 @click.option("--none", "none_at_all", is_flag=True, help="Leave it without labels.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def label(
@@ -34,7 +34,7 @@ def label(
 
 @click.command(help="Let an agent have runs again.")
 @click.argument("name")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -45,7 +45,7 @@ def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
 
 @click.command(help="Let an agent have no more runs; those that it has, it may end.")
 @click.argument("name")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -76,7 +76,7 @@ def _change(
 @click.command(help="Forget an agent; its token is valid no more. What is aimed at it waits for another of its name.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:

@@ -11,7 +11,7 @@ import click
 from workbell.agents.describe import describe_agent
 from workbell.cli.bell import opened_store
 from workbell.cli.output import can_draw, make_console, one_line, print_facts, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.words import ago, local
 from workbell.client import Client
 from workbell.model.agent import Agent
@@ -23,7 +23,7 @@ LOOKS = {"lost": ("✗", "x", "bold red"), "disabled": ("◷", "z", "yellow"), "
 
 
 @click.command("list", help="List the agents, and when they were last heard of.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def list_agents(url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -35,7 +35,7 @@ def list_agents(url: str | None, tenant: str | None, as_json: bool) -> None:
     elif found:
         _show(found, now)
     else:
-        click.echo("There are no agents; `workbell agents pair` lets a machine become one.")
+        say_empty(bell.settings.url, "There are no agents; `workbell agents pair` lets a machine become one.")
 
 
 def state_of(agent: Agent, now: datetime) -> str:
@@ -79,7 +79,7 @@ def _jobs(agent: Agent) -> str:
 
 @click.command("show", help="Show all there is to know about an agent.")
 @click.argument("name")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def show_agent(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from workbell.agents.pairing import EXPIRES
 from workbell.cli.acting import note, operator
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.values import SPAN
 from workbell.cli.words import local
 from workbell.model.pairing import terms_of
@@ -24,7 +24,7 @@ from workbell.model.pairing import terms_of
 @click.option("--expires", type=SPAN, metavar="SPAN", help="How long the token is good: 5m, 2h. Otherwise: 15m.")
 @click.option("--at", metavar="URL", help="Where the service is reached from there; only to be told in the command.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the token, and nothing else.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def pair(

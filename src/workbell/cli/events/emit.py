@@ -11,7 +11,7 @@ import msgspec
 from workbell.cli.bell import opened_store
 from workbell.cli.events.match import counted
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 
 SOURCE = "/cli"  # where there is no project that could be named
 STDIN = "-"
@@ -25,7 +25,7 @@ STDIN = "-"
 @click.option("--subject", metavar="TEXT", help="What it is about, such as an id.")
 @click.option("--source", metavar="TEXT", help="Who tells it; otherwise the project, such as /shop.")
 @click.option("--key", metavar="TEXT", help="Of events with one source and key there is one.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def emit(

@@ -10,7 +10,7 @@ import msgspec
 from workbell.cli.bell import opened_store
 from workbell.cli.events.listed import about
 from workbell.cli.output import make_console, one_line
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import local
 from workbell.model.event import Event
@@ -20,7 +20,7 @@ WIDTH = 24  # columns for a type; a longer one takes what it needs
 
 @click.command(help="Print events as they come, until Ctrl-C.")
 @click.option("--type", "event_type", metavar="PATTERN", help="Only of this type, or those that a pattern hears.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def tail(event_type: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:

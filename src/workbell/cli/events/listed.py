@@ -10,7 +10,7 @@ import click
 from workbell.cli.bell import opened_store
 from workbell.cli.events.find import find_event
 from workbell.cli.output import make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago
 from workbell.finding import PAGE
@@ -23,7 +23,7 @@ NAME = 40  # letters of a type or a source
 @click.option("--type", "event_type", metavar="PATTERN", help="Only of this type, or those that a pattern hears.")
 @click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
 @click.option("--before", metavar="ID", help="Only older ones: the last event of the page before.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def list_events(
@@ -35,11 +35,10 @@ def list_events(
         now = bell.store.clock.now()
     if as_json:
         print_json([event.as_dict() for event in found])
+    elif not found and (event_type is not None or before is not None):
+        click.echo("No event is like that.")
     elif not found:
-        some = event_type is not None or before is not None
-        click.echo(
-            "No event is like that." if some else "There are no events yet; `workbell events emit TYPE` tells one."
-        )
+        say_empty(bell.settings.url, "There are no events yet; `workbell events emit TYPE` tells one.")
     else:
         _show(found, now)
         if len(found) == limit:

@@ -8,7 +8,7 @@ import click
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.model.hearing import Hearer
 
@@ -17,7 +17,7 @@ NAME = 40
 
 @click.command(help="Say which triggers and endpoints hear events of a type.")
 @click.argument("event_type", metavar="TYPE")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def match(event_type: str, url: str | None, tenant: str | None, as_json: bool) -> None:

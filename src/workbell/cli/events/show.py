@@ -12,7 +12,7 @@ import msgspec
 from workbell.cli.bell import opened_store
 from workbell.cli.events.find import event_argument, find_event
 from workbell.cli.output import make_console, one_line, print_facts, print_json, printable
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago, local
 from workbell.model.event import Event
@@ -27,7 +27,7 @@ BESIDE = 60  # letters of data that stand beside its name
 
 @click.command("show", help="Show an event, what it matched and what came of it.")
 @event_argument
-@url_option
+@store_options
 @tenant_option
 @json_option
 def show_event(event_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:

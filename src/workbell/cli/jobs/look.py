@@ -10,7 +10,7 @@ import click
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import KnownJob, all_jobs, find_job, mention_problems
 from workbell.cli.output import make_console, make_table, one_line, print_facts, print_json
-from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.project import app_option, json_option, open_project, say_empty, tenant_option, url_option
 from workbell.cli.words import ago, due_in, in_words, limits_in_words, local, next_in_words, retry_in_words
 from workbell.model.alert import shown_url
 from workbell.model.retry import DEFAULT
@@ -38,7 +38,7 @@ def list_jobs(app: str | None, url: str | None, tenant: str | None, as_json: boo
     elif jobs:
         _show_table(jobs, now)
     else:
-        click.echo("There are no jobs yet; `workbell init` writes a first one.")
+        say_empty(here.bell.settings.url, "There are no jobs yet; `workbell init` writes a first one.")
     mention_problems(here)
 
 

@@ -9,7 +9,7 @@ from workbell.cli.bell import opened_here, opened_store
 from workbell.cli.jobs.known import find_job
 from workbell.cli.output import print_json
 from workbell.cli.pausing import paused, resumed
-from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.project import app_option, json_option, open_project, store_options, tenant_option, url_option
 
 
 @click.command(help="Start no more runs of a job until it is resumed. What is running goes on.")
@@ -32,7 +32,7 @@ def pause(name: str, app: str | None, url: str | None, tenant: str | None, as_js
 
 @click.command(help="Let the runs of a paused job start again.")
 @click.argument("name")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:

@@ -11,7 +11,7 @@ import click
 from workbell.app import Workbell
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, make_table, one_line, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.words import ago
 from workbell.model.pause import Pause
 
@@ -59,7 +59,7 @@ def all_queues(bell: Workbell) -> list[Queue]:
 
 
 @click.command("list", help="List the queues: what waits and runs, and what is paused.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def list_queues(url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -73,7 +73,7 @@ def list_queues(url: str | None, tenant: str | None, as_json: bool) -> None:
     if found:
         _show_table(found, now)
     else:
-        click.echo("There are no queues yet; a job makes its own when it is declared or enqueued.")
+        say_empty(bell.settings.url, "There are no queues yet; a job makes its own when it is declared or enqueued.")
     for pause in jobs:
         click.echo(f"{str(pause).capitalize()} is paused in every queue; `{pause.remedy}` lets it go on.", err=True)
 

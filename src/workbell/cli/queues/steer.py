@@ -8,13 +8,13 @@ from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.pausing import paused, resumed
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 
 
 @click.command(help="Start no more runs of a queue until it is resumed. What is running goes on.")
 @click.argument("name")
 @click.option("--job", metavar="NAME", help="Only the runs of this job in the queue.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def pause(name: str, job: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -30,7 +30,7 @@ def pause(name: str, job: str | None, url: str | None, tenant: str | None, as_js
 @click.command(help="Let the runs of a paused queue start again.")
 @click.argument("name")
 @click.option("--job", metavar="NAME", help="Only the runs of this job in the queue.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def resume(name: str, job: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:

@@ -10,7 +10,7 @@ import click
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.filters import filter_from, filter_options
 from workbell.cli.runs.find import find_run, short
 from workbell.finding import PAGE
@@ -23,7 +23,7 @@ NAME = 24  # letters of a job's name
 @filter_options
 @click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
 @click.option("--before", metavar="ID", help="Only older ones: the last run of the page before.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def list_runs(limit: int, before: str | None, url: str | None, tenant: str | None, as_json: bool, **said: Any) -> None:
@@ -34,9 +34,10 @@ def list_runs(limit: int, before: str | None, url: str | None, tenant: str | Non
         now = bell.store.clock.now()
     if as_json:
         print_json([run.as_dict() for run in found])
+    elif not found and (wanted or before):
+        click.echo("No run is like that.")
     elif not found:
-        some = bool(wanted or before)
-        click.echo("No run is like that." if some else "There are no runs yet; `workbell jobs run NAME` makes one.")
+        say_empty(bell.settings.url, "There are no runs yet; `workbell jobs run NAME` makes one.")
     else:
         _show(found, now)
         if len(found) == limit:

@@ -7,7 +7,7 @@ import msgspec
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import find_run, run_argument
 from workbell.cli.runs.follow import all_lines, as_dict, follow, line_text
 
@@ -15,7 +15,7 @@ from workbell.cli.runs.follow import all_lines, as_dict, follow, line_text
 @click.command(help="Print what a run's handler logged with ctx.logger, of all its attempts.")
 @run_argument
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on until the run has ended.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def logs(run_id: str, follows: bool, url: str | None, tenant: str | None, as_json: bool) -> None:

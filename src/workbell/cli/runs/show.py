@@ -11,7 +11,7 @@ import msgspec
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_facts, print_json, print_lines, printable, span
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.cli.words import local
 from workbell.client import Client
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command("show", help="Show all there is to know about a run.")
 @run_argument
-@url_option
+@store_options
 @tenant_option
 @json_option
 def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:

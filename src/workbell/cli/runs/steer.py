@@ -7,7 +7,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.every import Asked, one_or_all, order
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.model.run import Status
@@ -20,7 +20,7 @@ from workbell.model.state import CANCELED
 )
 @one_or_all("Cancel")
 @click.option("--reason", default=CANCELED, metavar="TEXT", show_default=True, help="What is noted with one run.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def cancel(asked: Asked, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -46,7 +46,7 @@ def cancel(asked: Asked, reason: str, url: str | None, tenant: str | None, as_js
     "With --all, of every run of a filter that has failed, or has the statuses that are named; a worker does it."
 )
 @one_or_all("Retry")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def retry(asked: Asked, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -65,7 +65,7 @@ def retry(asked: Asked, url: str | None, tenant: str | None, as_json: bool) -> N
 
 @click.command(help="Say why a run is not running, or how it ended.")
 @run_argument
-@url_option
+@store_options
 @tenant_option
 @json_option
 def why(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:

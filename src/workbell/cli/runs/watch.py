@@ -10,7 +10,7 @@ import msgspec
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, printable
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.cli.runs.follow import as_dict, follow, line_text
 from workbell.cli.words import here_now, local
@@ -25,7 +25,7 @@ INTERRUPTED = 130
 
 @click.command(help="Watch a run until it has ended; exit with 0 if it succeeded, else with 1. Ctrl-C leaves it alone.")
 @run_argument
-@url_option
+@store_options
 @tenant_option
 @json_option
 @click.pass_context

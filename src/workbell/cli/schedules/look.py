@@ -10,7 +10,7 @@ import click
 from workbell.cli.bell import opened_store
 from workbell.cli.header import all_schedules
 from workbell.cli.output import make_console, make_table, one_line, print_facts, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.words import ago, in_words, local, next_in_words, retry_in_words
 from workbell.model.alert import shown_url
 from workbell.model.schedule import Schedule
@@ -19,7 +19,7 @@ STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "scheduler_f
 
 
 @click.command("list", help="List the schedules: when each ticks, next and last.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def list_schedules(url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -31,7 +31,9 @@ def list_schedules(url: str | None, tenant: str | None, as_json: bool) -> None:
     elif found:
         _show_table(found, now)
     else:
-        click.echo("There are no schedules yet; `workbell schedules add` makes one, and so does a job file.")
+        say_empty(
+            bell.settings.url, "There are no schedules yet; `workbell schedules add` makes one, and so does a job file."
+        )
 
 
 def as_dict(schedule: Schedule) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def last_in_words(schedule: Schedule, now: datetime) -> str:
 
 @click.command("show", help="Show all there is to know about a schedule.")
 @click.argument("name")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def show_schedule(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from workbell.cli.output import make_console, make_table, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.values import INSTANT
 from workbell.machine import timezone_name
 from workbell.settings import find_file, load
@@ -33,7 +33,7 @@ class Preview(NamedTuple):
 @click.option("--timezone", metavar="ZONE", help="Of the expression; otherwise the setting, else the machine's.")
 @click.option("--after", type=INSTANT, metavar="TIME", help="Such as 2026-11-16T09:00:00Z; otherwise now.")
 @click.option("-n", "number", type=click.IntRange(1, MOST), default=5, show_default=True, help="How many.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def preview(

@@ -9,7 +9,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.schedules.look import as_dict, source_in_words
 from workbell.cli.words import here_now, next_in_words
 from workbell.model.schedule import Schedule
@@ -18,7 +18,7 @@ from workbell.schedules import Schedules
 
 @click.command(help="Let no tick make a run until it is resumed.")
 @click.argument("name")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def pause(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -31,7 +31,7 @@ def pause(name: str, url: str | None, tenant: str | None, as_json: bool) -> None
 
 @click.command(help="Go on with a paused schedule from its next tick.")
 @click.argument("name")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -52,7 +52,7 @@ def _steer(url: str | None, tenant: str | None, action: str, verb: Callable[[Sch
 @click.command(help="Remove a schedule; its runs stay.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:

@@ -10,7 +10,7 @@ import click
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import can_draw, make_console, one_line, print_json, print_lines
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.values import INSTANT
 from workbell.cli.words import local
 from workbell.model.schedule import Tick, TickOutcome
@@ -27,7 +27,7 @@ LOOKS = {
 @click.argument("name")
 @click.option("-n", "number", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many rows.")
 @click.option("--before", type=INSTANT, metavar="TIME", help="Only earlier ones: the end of the page before.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def ticks(name: str, number: int, before: datetime | None, url: str | None, tenant: str | None, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from workbell.access.tenants import TenantSettings
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, url_option
+from workbell.cli.project import json_option, open_project, store_options
 from workbell.model.limit import MOST_RUNNING
 from workbell.model.tenant import WEIGHTS, Tenant
 
@@ -22,7 +22,7 @@ from workbell.model.tenant import WEIGHTS, Tenant
 @click.option("--rate", metavar="RATE", help="No more starts than that: 10/s, 100/m.")
 @click.option("--no-rate", is_flag=True, help="As many starts as there is room for.")
 @click.option("--description", metavar="TEXT", help="Who it is.")
-@url_option
+@store_options
 @json_option
 def set_tenant(
     name: str,
@@ -67,7 +67,7 @@ def in_words(tenant: Tenant) -> str:
 @click.command(help="Forget what was set for a tenant; its runs stay.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@url_option
+@store_options
 @json_option
 def remove(name: str, yes: bool, url: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url), to_look=True) as bell:

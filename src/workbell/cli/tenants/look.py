@@ -9,13 +9,13 @@ import click
 from workbell.access.describe import NEVER, describe_tenant
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_facts, print_json
-from workbell.cli.project import json_option, open_project, url_option
+from workbell.cli.project import json_option, open_project, say_empty, store_options
 from workbell.cli.words import local
 from workbell.model.tenant import Tenant
 
 
 @click.command("list", help="List the tenants, their weights and limits.")
-@url_option
+@store_options
 @json_option
 def list_tenants(url: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url), to_look=True) as bell:
@@ -25,7 +25,10 @@ def list_tenants(url: str | None, as_json: bool) -> None:
     elif found:
         _show_table(found)
     else:
-        click.echo("There are no tenants yet; one is there with its first run, or by `workbell tenants set NAME`.")
+        say_empty(
+            bell.settings.url,
+            "There are no tenants yet; one is there with its first run, or by `workbell tenants set NAME`.",
+        )
 
 
 def _show_table(found: Sequence[Tenant]) -> None:
@@ -51,7 +54,7 @@ def _show_table(found: Sequence[Tenant]) -> None:
 
 @click.command("show", help="Show all there is to know about a tenant.")
 @click.argument("name")
-@url_option
+@store_options
 @json_option
 def show_tenant(name: str, url: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url), to_look=True) as bell:

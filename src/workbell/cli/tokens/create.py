@@ -10,7 +10,7 @@ from workbell.access.describe import describe_token
 from workbell.cli.acting import note, operator
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.tokens.every import every_tenant_option, whose
 from workbell.cli.values import WHEN
 from workbell.cli.words import local
@@ -30,7 +30,7 @@ from workbell.model.access import EVERY_TENANT, Scope, Token
 @click.option("--user-id", type=click.IntRange(0), metavar="NUMBER", help="Whose notifications it may read.")
 @every_tenant_option("For all tenants, also those to come.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the token, and nothing else.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def create(

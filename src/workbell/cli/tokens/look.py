@@ -10,7 +10,7 @@ import click
 from workbell.access.describe import describe_token
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.tokens.find import usable_here
 from workbell.cli.words import ago, due_in
@@ -20,7 +20,7 @@ from workbell.model.pairing import shown_name
 
 @click.command("list", help="List the tokens that are valid, and when they were last used.")
 @click.option("--all", "also_ended", is_flag=True, help="Also those that are revoked or have expired.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def list_tokens(also_ended: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -35,7 +35,7 @@ def list_tokens(also_ended: bool, url: str | None, tenant: str | None, as_json: 
         _show(found, now)
     else:
         more = "; --all shows those that are not valid any more" if known else ""
-        click.echo(f"There are no tokens; `workbell tokens create NAME` makes one{more}.")
+        say_empty(bell.settings.url, f"There are no tokens; `workbell tokens create NAME` makes one{more}.")
 
 
 def _show(found: Sequence[Token], now: datetime) -> None:

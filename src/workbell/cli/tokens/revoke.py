@@ -8,7 +8,7 @@ from workbell.access.describe import describe_token
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import one_line, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.tokens.every import whose
 from workbell.cli.tokens.find import find_token
 from workbell.model.pairing import shown_name
@@ -16,7 +16,7 @@ from workbell.model.pairing import shown_name
 
 @click.command(help="Let a token be valid no more, from now on: servers refuse it within a second.")
 @click.argument("token_id", metavar="ID")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def revoke(token_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:

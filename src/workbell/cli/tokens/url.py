@@ -6,7 +6,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.project import open_project, url_option
+from workbell.cli.project import open_project, store_options
 from workbell.model.access import EVERY_TENANT, Scope
 
 
@@ -23,7 +23,7 @@ from workbell.model.access import EVERY_TENANT, Scope
 )
 @click.option("--tenant", metavar="NAME", help="For this tenant alone; otherwise for all of them.")
 @click.option("--at", metavar="URL", help="Where the service is; http://127.0.0.1:8321 unless the settings say else.")
-@url_option
+@store_options
 def url(scopes: tuple[str, ...], tenant: str | None, at: str | None, url: str | None) -> None:
     from workbell.http.binding import PORT, address_of
     from workbell.http.pages.login import login_url

@@ -10,7 +10,7 @@ import click
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_facts, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago, local, retry_in_words
 from workbell.model.event import Event, Match
@@ -26,7 +26,7 @@ NAME = 40
 
 
 @click.command("list", help="List the triggers: which events start which jobs.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def list_triggers(url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -37,7 +37,10 @@ def list_triggers(url: str | None, tenant: str | None, as_json: bool) -> None:
     elif found:
         _show_table(found)
     else:
-        click.echo("There are no triggers yet; `workbell triggers add` makes one, and so does @bell.on in code.")
+        say_empty(
+            bell.settings.url,
+            "There are no triggers yet; `workbell triggers add` makes one, and so does @bell.on in code.",
+        )
 
 
 def _show_table(found: Sequence[Trigger]) -> None:
@@ -68,7 +71,7 @@ def _state(trigger: Trigger) -> Text:
 
 @click.command("show", help="Show a trigger, and what it was matched by.")
 @click.argument("name")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def show_trigger(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:

@@ -7,13 +7,13 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.triggers.look import source_in_words
 
 
 @click.command(help="Let a trigger start runs again. What it matched meanwhile starts nothing.")
 @click.argument("name")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -28,7 +28,7 @@ def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
 
 @click.command(help="Let a trigger start no more runs; what it matches is noted.")
 @click.argument("name")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -44,7 +44,7 @@ def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> No
 @click.command(help="Remove a trigger; its runs stay.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:

@@ -9,7 +9,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.webhooks.settings import endpoint_options, read_secret, secret_option, settings_of, tell_secret
 
 
@@ -17,7 +17,7 @@ from workbell.cli.webhooks.settings import endpoint_options, read_secret, secret
 @click.argument("target", metavar="URL")
 @endpoint_options
 @secret_option
-@url_option
+@store_options
 @tenant_option
 @json_option
 def add(target: str, secret: str | None, url: str | None, tenant: str | None, as_json: bool, **given: Any) -> None:

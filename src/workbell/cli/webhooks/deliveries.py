@@ -9,7 +9,7 @@ import click
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import can_draw, make_console, one_line, print_json, span
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import find_run, short
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.words import ago, due_in
@@ -23,7 +23,7 @@ from workbell.model.run import Status
 @click.option("--status", type=click.Choice([status.value for status in Status]), help="Only these.")
 @click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
 @click.option("--before", metavar="ID", help="Only older ones: the last delivery of the page before.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def deliveries(

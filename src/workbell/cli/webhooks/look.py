@@ -10,7 +10,7 @@ import click
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_facts, print_json, span
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.words import ago, local, retry_in_words
@@ -23,7 +23,7 @@ PATTERNS = 40  # letters of the patterns in a list
 
 
 @click.command("list", help="List the endpoints, and how deliveries to them go.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def list_endpoints(url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -37,7 +37,9 @@ def list_endpoints(url: str | None, tenant: str | None, as_json: bool) -> None:
     elif found:
         _show_table(found, health, now)
     else:
-        click.echo("There are no endpoints yet; `workbell webhooks add URL --pattern PATTERN` makes one.")
+        say_empty(
+            bell.settings.url, "There are no endpoints yet; `workbell webhooks add URL --pattern PATTERN` makes one."
+        )
 
 
 def _show_table(found: Sequence[Endpoint], health: dict[str, Health], now: datetime) -> None:
@@ -71,7 +73,7 @@ def how_it_goes(health: Health, now: datetime) -> tuple[str, str]:
 
 @click.command("show", help="Show all there is to know about an endpoint.")
 @endpoint_argument
-@url_option
+@store_options
 @tenant_option
 @json_option
 def show_endpoint(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:

@@ -10,7 +10,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.values import SPAN
 from workbell.cli.webhooks.deliveries import what_came
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
@@ -29,7 +29,7 @@ TOO_LATE = 3
 )
 @endpoint_argument
 @click.option("--timeout", type=SPAN, metavar="SPAN", help="How long to wait for the answer. Otherwise: 10s.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 @click.pass_context

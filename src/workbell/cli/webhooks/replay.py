@@ -11,7 +11,7 @@ from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.events.find import find_event
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.values import INSTANT, SPAN, Kind
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
@@ -32,7 +32,7 @@ class Since(Kind):
 @endpoint_argument
 @click.option("--event", metavar="ID", help="This one, whatever became of it.")
 @click.option("--since", type=Since(), metavar="TIME", help="All since 2026-11-16T09:00:00Z, or since 2h ago: 2h, 3d.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def replay(

@@ -9,7 +9,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json, span
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.values import SPAN
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.webhooks.settings import read_secret, secret_option, tell_secret
@@ -20,7 +20,7 @@ from workbell.webhooks.endpoints import OVERLAP
 @endpoint_argument
 @click.option("--overlap", type=SPAN, metavar="SPAN", help="How long both are valid. Otherwise: 1d.")
 @secret_option
-@url_option
+@store_options
 @tenant_option
 @json_option
 def rotate(

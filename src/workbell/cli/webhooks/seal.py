@@ -7,11 +7,11 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 
 
 @click.command(help="Seal secrets, headers and URLs, also those of alerts, with the first key of WORKBELL_SECRET_KEY.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def seal(url: str | None, tenant: str | None, as_json: bool) -> None:

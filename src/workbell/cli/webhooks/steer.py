@@ -7,7 +7,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.webhooks.verbs import BY_HAND
@@ -15,7 +15,7 @@ from workbell.webhooks.verbs import BY_HAND
 
 @click.command(help="Send to an endpoint again.")
 @endpoint_argument
-@url_option
+@store_options
 @tenant_option
 @json_option
 def enable(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -33,7 +33,7 @@ def enable(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool)
 @click.command(help="Send nothing more to an endpoint; what it would have heard of is noted.")
 @endpoint_argument
 @click.option("--reason", default=BY_HAND, metavar="TEXT", show_default=True, help="What is noted with it.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def disable(endpoint_id: str, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -52,7 +52,7 @@ def disable(endpoint_id: str, reason: str, url: str | None, tenant: str | None, 
 @click.command(help="Remove an endpoint; its deliveries stay.")
 @endpoint_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def remove(endpoint_id: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:

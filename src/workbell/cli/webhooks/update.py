@@ -9,7 +9,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.webhooks.settings import endpoint_options, settings_of
 from workbell.model.trigger import RetryConfig, config_of
@@ -20,7 +20,7 @@ from workbell.model.trigger import RetryConfig, config_of
 @click.option("--to", "target", metavar="URL", help="Where it is now.")
 @endpoint_options
 @click.option("--no-headers", is_flag=True, help="Send no headers of your own any more.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def update(

@@ -12,7 +12,7 @@ import msgspec
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import can_draw, make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago
 from workbell.model.worker import SeenWorker
@@ -31,7 +31,7 @@ LOOKS = {
 
 
 @click.command("list", help="List the workers, and what they are doing. Lost ones are shown for a day.")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def list_workers(url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -43,7 +43,7 @@ def list_workers(url: str | None, tenant: str | None, as_json: bool) -> None:
     elif found:
         _show(found, now)
     else:
-        click.echo("No worker is there; `workbell dev` and `workbell start` are some.")
+        say_empty(bell.settings.url, "No worker is there; `workbell dev` and `workbell start` are some.")
 
 
 def as_dict(seen: SeenWorker) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import click
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
-from workbell.cli.project import json_option, open_project, tenant_option, url_option
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import SHORTEST, short
 from workbell.cli.workers.listed import as_dict
 from workbell.client import Client
@@ -19,7 +19,7 @@ from workbell.errors import InvalidOption, WorkerNotFound
     "until it is resumed or stopped. The worker is named by its id, or by the beginning or the end of it."
 )
 @click.argument("worker_id", metavar="ID")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
@@ -42,7 +42,7 @@ def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) ->
 
 @click.command(help="Let a drained worker claim runs again.")
 @click.argument("worker_id", metavar="ID")
-@url_option
+@store_options
 @tenant_option
 @json_option
 def resume(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
