@@ -202,6 +202,7 @@ class Workbell(Declaring):
             if listening is not None:
                 try:
                     await listening.start()
+                    await self.hop(listening.note)
                 except BaseException:
                     await self._stop(engine, grace)
                     raise

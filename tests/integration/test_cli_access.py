@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import socket
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,6 +16,8 @@ from tests.support.command_line import assert_refused
 from workbell import Workbell
 from workbell.access.secret_text import is_token, new_text
 from workbell.cli.acting import operator
+from workbell.http.running import forget_running, note_running
+from workbell.machine import process_name
 from workbell.model.access import Scope, TokenKind
 
 
@@ -83,6 +86,7 @@ def test_whose_it_is(folder: Folder, bell: Workbell) -> None:
 
 
 def test_an_address_for_somebody_who_may_do_less(folder: Folder, bell: Workbell) -> None:
+    bell.store.check()
     told = {}
     for words in ([], ["--scope", "read", "--tenant", "acme"]):
         printed = folder.call("tokens", "url", "--at", "https://ops.example.com/", *words).out
@@ -99,6 +103,38 @@ def test_an_address_for_somebody_who_may_do_less(folder: Folder, bell: Workbell)
     assert (noted["tenant"], noted["action"]) == ("acme", "tokens.url")
     assert noted["detail"] == {"scopes": ["read"], "for": "acme"}
     assert folder.call("tokens", "url", "--scope", "agent").code == 2
+
+
+def test_the_address_of_the_service_that_runs(folder: Folder, bell: Workbell) -> None:
+    bell.store.check()
+    assert_refused(folder.call("tokens", "url"), 69, "No service runs for sqlite:///", "`workbell dev`", "--at")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        bell.store.note_service("elsewhere/1/2", "127.0.0.1:8321")  # which leads nowhere from here
+        note_running(bell.store, listening)
+        port = listening.getsockname()[1]
+        assert folder.call("tokens", "url").out.startswith(f"http://127.0.0.1:{port}/?token=wb_")
+        forget_running(bell.store)
+        assert_refused(folder.call("tokens", "url"), 69, "No service runs for sqlite:///")
+        note_running(bell.store, listening)
+    assert_refused(folder.call("tokens", "url"), 69, "No service runs for")  # it takes no connection any more
+    bell.store.note_service("elsewhere/1/2", "0.0.0.0:8321")
+    assert folder.call("tokens", "url").out.startswith("http://elsewhere:8321/?token=wb_")
+
+
+def test_a_service_that_was_killed_is_forgotten(bell: Workbell) -> None:
+    bell.store.check()
+    killed = f"{socket.gethostname()}/{os.getpid()}/1"  # of this pid, and it began at another time
+    bell.store.note_service(killed, "127.0.0.1:1")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        note_running(bell.store, listening)
+    assert list(bell.store.services()) == [process_name()]
+
+
+def test_an_address_makes_no_store(folder: Folder) -> None:
+    for more in ([], ["--at", "https://ops.example.com"]):
+        answer = folder.call("tokens", "url", "--url", "sqlite:///not-there.db", *more)
+        assert_refused(answer, 69, "No service runs for sqlite:///not-there.db, a file that is not there yet", "--app")
+    assert not (folder.path / "not-there.db").exists()
 
 
 LISTS: dict[str, list[str]] = {"own": [], "acme": ["--tenant", "acme"], "*": ["--tenant", "*"]}

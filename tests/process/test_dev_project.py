@@ -181,3 +181,20 @@ def test_an_empty_folder_is_offered_a_project(answer: str, tmp_path: Path) -> No
         os.close(ours)
     assert code == (0 if answer == "y" else 78), text
     assert (tmp_path / "jobs" / "hello.py").exists() is (answer == "y")
+
+
+def test_the_address_to_sign_in_is_the_one_that_is_served(tmp_path: Path) -> None:
+    """Also where the usual port is taken: it is noted in the store."""
+    folder = tmp_path / "shop"
+    assert call(tmp_path, "init", "shop").code == 0
+    with going(folder, "dev", "--port", "0", WORKBELL_HTTP="true") as process:
+        process.await_line(r"open +http://127\.0\.0\.1:\d+/\?token=")
+        shown = re.search(r"http://127\.0\.0\.1:\d+/\?token=", process.text())
+        assert shown is not None
+        # The address is printed before it is served.
+        printed = until(lambda: call(folder, "tokens", "url").out, "a service that runs", 60)
+        assert printed.startswith(shown[0])
+        process.stop()
+    answer = call(folder, "tokens", "url")
+    assert answer.code == 69
+    assert "No service runs for" in answer.error

@@ -16,13 +16,14 @@ from workbell.http.app import make_app
 from workbell.http.binding import BACKLOG, check_open
 from workbell.http.edge import Edge
 from workbell.http.protocol import EdgeProtocol
+from workbell.http.running import forget_running, note_running
 from workbell.http.service import Service
 from workbell.http.sockets.protocol import SocketProtocol
 
 log = logging.getLogger("workbell.http")
 
 FRAME = 64 * 1024  # bytes of one message on a socket
-LAST_WORDS = 0.2  # seconds for sockets to be told
+LAST_WORDS = 0.2  # seconds for sockets, and for the store, to be told
 LAST_ANSWERS = 0.5  # seconds that requests have to end, when we are stopped
 
 
@@ -88,10 +89,17 @@ class Listening:
                 raise SettingsError("The HTTP server ended as it started; the log says why.")
             await asyncio.sleep(0.005)
 
+    def note(self) -> None:
+        """Note in the store where this is, for those who want to sign in."""
+        note_running(self.service.client.store, self._socket)
+
     async def stop(self) -> None:
         """No new requests; streams, sockets and long polls are told to end, and what does not is cut."""
         if self._task is None:
             return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS):
+                await self.service.client.hop(forget_running, self.service.client.store)
         self.service.stop()
         await self._end_sockets()
         self.server.should_exit = True

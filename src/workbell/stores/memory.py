@@ -81,6 +81,7 @@ class MemoryStore(
         self._attempts: dict[str, list[Attempt]] = {}
         self._logs: dict[str, dict[tuple[int, int], LogLine]] = {}
         self._workers: dict[str, Worker] = {}
+        self._services: dict[str, str] = {}
         self._keys: dict[tuple[str, str], tuple[str, datetime | None]] = {}
         self._lanes: dict[int, Lane] = {}
         self._used_at: dict[int, datetime] = {}

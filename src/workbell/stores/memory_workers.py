@@ -16,6 +16,7 @@ class MemoryWorkers:
 
     _lock: threading.RLock
     _workers: dict[str, Worker]
+    _services: dict[str, str]
 
     def put_worker(self, worker: Worker) -> datetime | None:
         with self._lock:
@@ -67,6 +68,19 @@ class MemoryWorkers:
     def list_workers(self) -> list[Worker]:
         with self._lock:
             return sorted(self._workers.values(), key=lambda worker: worker.id)
+
+    def note_service(self, process: str, address: str) -> None:
+        with self._lock:
+            self._services[process] = address
+
+    def forget_services(self, processes: Sequence[str]) -> None:
+        with self._lock:
+            for process in processes:
+                self._services.pop(process, None)
+
+    def services(self) -> dict[str, str]:
+        with self._lock:
+            return dict(self._services)
 
 
 def _drained(worker: Worker, since: datetime | None, seen_at: datetime | None) -> Worker:

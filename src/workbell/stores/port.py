@@ -434,6 +434,15 @@ class Store(ServiceStore, Protocol):
     def list_workers(self) -> list[Worker]:
         """Every worker that has not been removed, by id; also those that were not seen for long."""
 
+    # Services
+    def note_service(self, process: str, address: str) -> None:
+        """A process serves the HTTP API of this store there: its `host:port`."""
+
+    def forget_services(self, processes: Sequence[str]) -> None: ...
+
+    def services(self) -> dict[str, str]:
+        """Which processes said that they serve the API, and where; one that was killed may still be among them."""
+
     # Hints
     def watch(self) -> Watch: ...
 

@@ -14,6 +14,8 @@ from workbell.stores.session import Session
 
 T = TypeVar("T")
 
+SERVICE = "service/"  # begins the names of facts about who serves the API
+
 
 class SqlWorkers(ABC):
     """The registry of workers over a `Session`."""
@@ -52,6 +54,18 @@ class SqlWorkers(ABC):
     def list_workers(self) -> list[Worker]:
         found = self.read(lambda session: [rows.worker_from(row) for row in session.rows("workers")])
         return sorted(found, key=lambda worker: worker.id)  # a database may have an order of its own for words
+
+    def note_service(self, process: str, address: str) -> None:
+        self.write(lambda session: session.rows("note_service", name=SERVICE + process, value=address))
+
+    def forget_services(self, processes: Sequence[str]) -> None:
+        if processes:
+            names = [SERVICE + process for process in processes]
+            self.write(lambda session: [session.rows("forget_service", name=name) for name in names])
+
+    def services(self) -> dict[str, str]:
+        found = self.read(lambda session: session.rows("services"))
+        return {row[0].removeprefix(SERVICE): row[1] for row in found}
 
 
 def _first(found: Sequence[Sequence[Any]]) -> Worker | None:

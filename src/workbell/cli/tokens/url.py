@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import click
 
+from workbell.app import Workbell
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.project import open_project, store_options
+from workbell.cli.project import missing_file, open_project, store_options, store_url
+from workbell.errors import ServiceUnavailable
 from workbell.model.access import EVERY_TENANT, Scope
+from workbell.settings import safe_url
 
 
 @click.command(
@@ -22,17 +25,37 @@ from workbell.model.access import EVERY_TENANT, Scope
     help="What the reader may do; may be repeated. Otherwise: admin.",
 )
 @click.option("--tenant", metavar="NAME", help="For this tenant alone; otherwise for all of them.")
-@click.option("--at", metavar="URL", help="Where the service is; http://127.0.0.1:8321 unless the settings say else.")
+@click.option("--at", metavar="URL", help="Where the service is; otherwise where one of this store runs.")
 @store_options
 def url(scopes: tuple[str, ...], tenant: str | None, at: str | None, url: str | None) -> None:
-    from workbell.http.binding import PORT, address_of
     from workbell.http.pages.login import login_url
 
     wanted, target = scopes or (Scope.ADMIN.value,), tenant or EVERY_TENANT
     project = open_project(url=url)
-    settings = project.settings
-    address = at or address_of(settings.http_host, settings.http_port or PORT)
+    _check_there(store_url(project))
     with opened_store(project, to_look=False) as bell:
-        shown = login_url(bell, address.rstrip("/"), scopes=wanted, tenant=target)
+        address = (at or _running(bell)).rstrip("/")
+        shown = login_url(bell, address, scopes=wanted, tenant=target)
         note(bell, "tokens.url", address, tenant=tenant or bell.tenant, detail={"scopes": wanted, "for": target})
     click.echo(shown)
+
+
+def _check_there(store: str) -> None:
+    """Raise where there is no store: a token of a new one would open no door."""
+    if missing_file(store) is not None:
+        raise ServiceUnavailable(
+            f"No service runs for {safe_url(store)}, a file that is not there yet; start one with `workbell dev` or "
+            "`workbell start`, go to the folder of the project, or name its store with --url or --app."
+        )
+
+
+def _running(bell: Workbell) -> str:
+    from workbell.http.running import running_at
+
+    found = running_at(bell.store)
+    if found is None:
+        raise ServiceUnavailable(
+            f"No service runs for {safe_url(bell.settings.url)} that can be reached from here; start one with "
+            "`workbell dev` or `workbell start`, or say with --at where it is."
+        )
+    return found

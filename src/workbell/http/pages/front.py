@@ -63,7 +63,7 @@ def door(request: Request, says: str, status: int = 200) -> Response:
     address = escape(str(request.base_url).rstrip("/"))
     body = f"""<h1>Workbell</h1><p class="faint">{escape(__version__)}</p>
 <p role="status"><strong>{escape(says)}</strong></p>
-<p>This command prints an address that signs you in, once:</p>
+<p>In the folder of the project, this command prints an address that signs you in, once:</p>
 <pre><code>workbell tokens url</code></pre>
 <form method="post">
 <label for="token">Or paste a token (<code>workbell tokens create --scope read</code>):</label>

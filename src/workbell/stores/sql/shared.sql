@@ -112,6 +112,15 @@ UPDATE workbell_workers SET drain_seen_at = :now WHERE id = :id AND drained_at =
 -- resume_worker: one that may claim again
 UPDATE workbell_workers SET drained_at = NULL, drain_seen_at = NULL WHERE id = :id RETURNING {worker}
 
+-- note_service: where a process serves the API
+INSERT INTO workbell_meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+
+-- forget_service: a process that serves the API no more
+DELETE FROM workbell_meta WHERE name = :name
+
+-- services: who serves the API, and where
+SELECT name, value FROM workbell_meta WHERE substr(name, 1, 8) = 'service/'
+
 -- drop_keys: keys whose time is over
 DELETE FROM workbell_keys WHERE until <= :now RETURNING key
 

@@ -152,6 +152,17 @@ class WatchingContract:
         ]
         assert store.list_workers()[1] == worker("b")
 
+    def test_where_the_api_is_served(self, store: Store) -> None:
+        assert store.services() == {}
+        store.note_service("host/1/2", "127.0.0.1:8321")
+        store.note_service("host/3/4", ":::8322")
+        store.note_service("host/1/2", "0.0.0.0:8323")
+        assert store.services() == {"host/1/2": "0.0.0.0:8323", "host/3/4": ":::8322"}
+        store.forget_services(["host/1/2", "unknown"])
+        store.forget_services([])
+        assert store.services() == {"host/3/4": ":::8322"}
+        store.check()
+
     def test_a_worker_is_drained_until_it_is_resumed(self, store: Store) -> None:
         assert store.put_worker(worker("a")) is None
         store.put_worker(worker("b"))
