@@ -156,3 +156,10 @@ async def test_a_page_of_another_site_changes_nothing(api: Api, things: Things) 
     assert things_of(api.a) == before
     own = await browser.send("POST", "/queues/q/pause", headers={"Cookie": cookie, "Origin": "http://localhost"})
     assert own.status_code == 200
+
+
+async def test_a_body_that_is_no_json(api: Api) -> None:
+    for body in (b'{"job": ', b"not json"):
+        answer = await api.operator.send("POST", "/runs", content=body)
+        assert answer.status_code == 422
+        assert answer.json()["detail"].startswith("Invalid JSON"), answer.text

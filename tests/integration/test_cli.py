@@ -217,3 +217,9 @@ class TestDoctor:
         (tmp_path / "site_app.py").write_text("from workbell import Workbell\nbell = Workbell('sqlite:///own.db')\n")
         (tmp_path / "workbell.toml").write_text('app = "site_app:bell"\n')
         assert "own.db" in call(tmp_path, "doctor").out
+
+
+def test_a_server_has_no_options_about_workers() -> None:
+    told = CliRunner().invoke(workbell, ["server", "--help"]).output
+    assert "--port" in told
+    assert not [option for option in ("--concurrency", "--queues", "--max-runs", "--max-memory") if option in told]

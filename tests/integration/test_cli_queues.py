@@ -83,3 +83,15 @@ def test_the_limits_of_a_job_file_are_shown(project: Folder) -> None:
     project.ask("jobs", "run", "send", "--data", '{"to": "Ada"}')
     with open_bell(project) as bell:
         assert [run.lane.key for run in bell.runs()] == ["Ada"]
+
+
+def test_a_queue_that_nobody_knows(project: Folder) -> None:
+    project.ask("jobs", "run", "send")
+    assert project.call("queues", "pause", "mail").error == ""
+    answer = project.call("queues", "pause", "mial")
+    assert answer.code == 0
+    assert answer.error == (
+        "No job is declared for queue mial, and no run waits there; did you mean mail? `workbell queues resume mial` "
+        "takes it back.\n"
+    )
+    assert "did you mean" not in project.call("queues", "pause", "elsewhere").error

@@ -391,3 +391,19 @@ def _add_lost(bell: Workbell) -> None:
     }
     lost: Worker = msgspec.structs.replace(here, **changed, seen_at=changed["started_at"])
     bell.store.put_worker(lost)
+
+
+def test_what_was_stored_cannot_steer_the_terminal(folder: Folder, bell: Workbell) -> None:
+    steering = "\x1b]0;pwned\x07"
+    run = bell.enqueue("greet", {"name": "Ada"})
+    bell.cancel(run.id, f"a reason {steering}")
+    told = folder.call("runs", "why", run.id)
+    assert "a reason" in told.out
+    endpoint, _ = bell.webhooks.add("https://hooks.example.com", patterns=["orders.*"])
+    bell.webhooks.disable(endpoint.id, reason=f"because {steering}")
+    found = folder.call("doctor")
+    assert "because" in found.out
+    wrong = folder.call("runs", "show", f"x{steering}yyyyyy")
+    assert wrong.code == 4
+    for answer in (told, found, wrong):
+        assert not {"\x1b", "\x07"} & set(answer.out + answer.error), answer

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from tests.support.postgres import free_port
-from workbell.errors import StoreError, StoreUnavailable
+from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
 from workbell.stores.postgres import database as database_module
 from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.database import Database
@@ -208,3 +208,11 @@ def test_a_server_itself_prepares(database: Database) -> None:
     for _ in range(4):
         database.run(lambda c: c.execute("SELECT %s::int", (1,)), transaction=False)
     assert ask(database, "SELECT count(*) FROM pg_prepared_statements") == (1,)
+
+
+@pytest.mark.parametrize("password", ["can ary", 'can"ar y"', "can%zzary"])
+def test_a_url_that_cannot_be_read_is_not_quoted(password: str) -> None:
+    with pytest.raises(InvalidUrl, match=r"The store's URL cannot be read: .*; write it as postgresql://") as caught:
+        Database(f"postgresql://me:{password}@box/app")
+    assert "can" not in str(caught.value).replace("cannot", "")
+    assert caught.value.__cause__ is None

@@ -30,3 +30,12 @@ from workbell.model.worker import LOST_AFTER, Worker
 def test_counted(workers: list[Worker], found: Capability) -> None:
     assert capability(workers, "mail", "send", NOW) == found
     assert (shortfall(found, "mail", "send") is None) is bool(found.able)
+
+
+@pytest.mark.parametrize("job", ["webhook-delivery", "webhook-alert"])
+def test_workers_that_cannot_send(job: str) -> None:
+    said = shortfall(capability([worker_of("send")], "webhooks", job, NOW), "webhooks", job)
+    assert said == (
+        "1 worker is running, and it cannot send webhooks: the packages for it are not installed; "
+        "pip install 'workbell[webhooks]' where one runs, and start it again."
+    )

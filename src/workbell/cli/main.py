@@ -89,5 +89,7 @@ def _run() -> int:
 
 
 def _complain(message: str) -> None:
-    """One line on stderr, whatever the message contains."""
-    click.echo(f"workbell: {' '.join(message.split())}", err=True)
+    """One line on stderr, whatever the message contains: it may quote what somebody stored."""
+    from workbell.cli.output import printable
+
+    click.echo(f"workbell: {printable(' '.join(message.split()))}", err=True)

@@ -8,13 +8,13 @@ import click
 
 from workbell.cli.project import app_option, url_option
 from workbell.cli.serving import http_options
-from workbell.cli.supervise import supervise, work_options
+from workbell.cli.supervise import supervise, watch_option
 
 
 @click.command(help="Serve the API and schedule, without workers: beside `workbell worker`, here or elsewhere.")
 @app_option
 @url_option
-@work_options
+@watch_option
 @http_options
 def server(**options: Any) -> None:
     supervise(workers=0, server=True, **options)

@@ -21,6 +21,10 @@ log = logging.getLogger("workbell.http")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def watch_option(command: Command) -> Command:
+    return click.option("--watch", is_flag=True, help="Take over job files when they change.")(command)
+
+
 def work_options(command: Command) -> Command:
     """How workers work, and when one is replaced."""
     options = [
@@ -29,7 +33,7 @@ def work_options(command: Command) -> Command:
         click.option("--grace", type=SPAN, metavar="SPAN", help="How long handlers have to end when we are stopped."),
         click.option("--max-runs", type=click.IntRange(1), help="Replace a worker after this many runs."),
         click.option("--max-memory", type=SIZE, metavar="SIZE", help="Replace a worker above this: 512MB, 2GB."),
-        click.option("--watch", is_flag=True, help="Take over job files when they change."),
+        watch_option,
     ]
     for option in reversed(options):
         command = option(command)
@@ -42,12 +46,12 @@ def supervise(
     url: str | None,
     workers: int | None,
     server: bool,
-    concurrency: int | None,
-    queues: str | None,
-    grace: timedelta | None,
-    max_runs: int | None,
-    max_memory: int | None,
     watch: bool,
+    concurrency: int | None = None,
+    queues: str | None = None,
+    grace: timedelta | None = None,
+    max_runs: int | None = None,
+    max_memory: int | None = None,
     host: str | None = None,
     port: int | None = None,
     http: bool | None = None,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from workbell.errors import DatabaseUnavailable, SettingsError, WorkbellError
+from workbell.logs.secrets import without_quotes
 
 DEADLINE = 10  # seconds: to connect, and on SQLite for a lock
 
@@ -66,6 +67,12 @@ class AppDatabase:
         try:
             # Prepared statements would live on a server connection that a pooler may have given to somebody else.
             return psycopg.connect(self._url, connect_timeout=DEADLINE, prepare_threshold=None)
+        except psycopg.ProgrammingError as error:
+            reason = without_quotes(" ".join(str(error).split()))
+            raise SettingsError(
+                f"ctx.db: the setting `database` cannot be read: {reason}; "
+                "write it as postgresql://user:password@host:5432/database."
+            ) from None
         except psycopg.Error as error:
             shown = re.sub(r"(?<=://)[^/@]*@", "", self._url).partition("?")[0]
             reason = " ".join(str(error).split())

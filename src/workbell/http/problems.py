@@ -95,7 +95,7 @@ def of_fields(found: Sequence[Any]) -> Response:
         }
         for one in list(found)[:SHOWN]
     ]
-    detail = "; ".join(f"{one['where']}: {one['what']}" for one in listed[:3])
+    detail = "; ".join(": ".join(part for part in one.values() if part) for one in listed[:3])
     title = "The request does not have the form that the API asks for."
     return problem(422, "InvalidRequest", title, f"{detail}.", errors=listed)
 

@@ -17,3 +17,8 @@ def without_secrets(text: str) -> str:
     if "assword" in text or "ASSWORD" in text:
         text = _AS_OPTION.sub(r"\1…", text)
     return text
+
+
+def without_quotes(message: str) -> str:
+    """A driver's message about a URL without the part that it quotes, which may be the password."""
+    return re.sub('".*"', "a part of it", message, flags=re.DOTALL)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from workbell.model.job import ALERT, DELIVERY
 from workbell.model.worker import Worker
 
 
@@ -45,5 +46,9 @@ def shortfall(found: Capability, queue: str, job: str) -> str | None:
         return f"{many} running, and {only} that could take job {job!r} from queue {queue!r} will stop; start another."
     if found.know_job:
         return f"{many} running, and none that knows job {job!r} serves queue {queue!r}; start one that does."
+    if job in (DELIVERY, ALERT):
+        none = "it cannot" if found.alive == 1 else "none of them can"
+        remedy = "pip install 'workbell[webhooks]' where one runs, and start it again"
+        return f"{many} running, and {none} send webhooks: the packages for it are not installed; {remedy}."
     none = "it does not know" if found.alive == 1 else "none of them knows"
     return f"{many} running, and {none} job {job!r} (queue {queue!r}); start one that does."

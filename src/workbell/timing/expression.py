@@ -26,7 +26,8 @@ MACROS = {
     "@HOURLY": "0 * * * *",
 }
 _OTHER_MACROS = {
-    "@EVERY": "an interval schedule does that, with an expression such as '5m from 2026-11-16T00:00:00Z'",
+    "@EVERY": "write */5 * * * * for every five minutes; other intervals are every= of @bell.job, or `workbell "
+    "schedules add --every 90m`",
     "@REBOOT": "enqueue the job when the application starts instead",
 }
 _BLANKS = re.compile(r"[ \t]+")

@@ -22,6 +22,15 @@ def test_a_file_is_made_when_opened(tmp_path: Path) -> None:
         assert path.exists()
 
 
+def test_a_url_that_cannot_be_read_is_not_quoted() -> None:
+    with pytest.raises(
+        SettingsError, match=r"ctx\.db: the setting `database` cannot be read: .*; write it as"
+    ) as caught:
+        AppDatabase("postgresql://user:can ary@127.0.0.1/none").open()
+    assert "ary" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
 def test_postgres(empty_postgres_url: str) -> None:
     connection = AppDatabase(empty_postgres_url).open()
     assert connection.execute("SELECT 1").fetchone() == (1,)

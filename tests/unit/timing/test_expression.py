@@ -155,7 +155,7 @@ def test_an_error_names_expression_field_reason_and_remedy(expression: str, fiel
         ("", "no fields"),
         ("* * * *", "4 fields"),
         ("* * * * * * *", "7 fields"),
-        ("@every 5m", "interval"),
+        ("@every 5m", r"write \*/5 \* \* \* \* for every five minutes; .* every= of @bell.job"),
         ("@reboot", "application starts"),
         ("@sometimes", "@hourly"),
         ("*" * 257, "at most 256"),

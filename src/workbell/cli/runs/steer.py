@@ -6,7 +6,7 @@ import click
 
 from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
-from workbell.cli.output import print_json
+from workbell.cli.output import print_json, printable
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.every import Asked, one_or_all, order
 from workbell.cli.runs.find import find_run, run_argument, short
@@ -75,4 +75,4 @@ def why(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None
     if as_json:
         print_json({"id": run.id, "job": run.job, "status": run.status, "why": told})
     else:
-        click.echo(told)
+        click.echo(printable(told))

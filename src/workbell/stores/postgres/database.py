@@ -22,6 +22,7 @@ from psycopg.types.string import TextLoader
 
 from workbell.afresh import in_every_child
 from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
+from workbell.logs.secrets import without_quotes
 from workbell.stores.postgres.connections import Connection, Connections
 from workbell.stores.postgres.deadlines import Deadlines
 from workbell.stores.postgres.translation import (
@@ -55,7 +56,7 @@ class Database:
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError as error:
             raise InvalidUrl(
-                f"The store's URL cannot be read: {str(error).strip()}; "
+                f"The store's URL cannot be read: {without_quotes(str(error).strip())}; "
                 "write it as postgresql://user:password@host:5432/database."
             ) from None
         defaults: dict[str, Any] = {"connect_timeout": CONNECT, "application_name": "workbell", "keepalives_idle": 30}
