@@ -110,7 +110,7 @@ SCHEDULE = {
     "created_at": "When it was first declared.",
     "updated_at": "When its definition last changed.",
     "queue": "The queue of its runs; None: the job's own.",
-    "priority": "The priority of its runs.",
+    "priority": "The priority of its runs; none: that of the job.",
     "retry": "The retry policy of its runs; None: the job's own.",
     "timeout": "The limit of an attempt in seconds; None: the job's own.",
     "target": "The agent that is to run them, or `label:x`; no worker takes a run with a target.",

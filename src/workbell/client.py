@@ -9,7 +9,7 @@ import asyncio
 import contextvars
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ParamSpec, TypeVar, Unpack
+from typing import Any, NamedTuple, ParamSpec, TypeVar, Unpack
 
 import msgspec
 
@@ -51,6 +51,16 @@ from workbell.webhooks.verbs import Webhooks
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+
+class Resolved(NamedTuple):
+    """A job, and the input of a run of it."""
+
+    job: str
+    queue: str
+    priority: int
+    input_text: str
+    limits: Limits
 
 
 class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
@@ -105,14 +115,14 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
     ) -> Request:
         """Check a request and complete it, without writing anything."""
         self.store.check()
-        job_name, queue, text, limits = self.resolve(job, payload, options.get("target"))
+        job_name, queue, priority, text, limits = self.resolve(job, payload, options.get("target"))
         now = self.store.clock.now()
         key = None if limits is NO_LIMITS else key_of(limits, text)
         depth = depth_behind(current_run.get())
         if options.get("replace_tag") or options.get("on_duplicate") == OnDuplicate.REPLACE:
             self.telling.look()  # whether anybody hears of the runs that are replaced
         if not options and not depth:
-            return Request(plain_request(Lane(self.tenant, queue, job_name, None, key), text, now))
+            return Request(plain_request(Lane(self.tenant, queue, job_name, None, key), text, now, priority))
         if has_old_time(self.store):
             self.by_and_by(lambda: measure_old_time(self.store))  # for the next one: nobody waits for that
         new = make_request(
@@ -121,6 +131,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
             options,
             tenant=self.tenant,
             queue=queue,
+            priority=priority,
             now=now,
             accepted_by=process_name(),
             lane_key=key,
@@ -130,14 +141,14 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
 
     def resolve(
         self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None, target: str | None = None
-    ) -> tuple[str, str, str, Limits]:
-        """A job's name, its queue, a payload for it as JSON, checked against what is known of the job; its limits.
+    ) -> Resolved:
+        """What is known of a job, here or in the store, and a payload for it as JSON, checked against that.
 
         With a target it may be one that nobody here knows: the agent does.
         """
         payload = {} if payload is None else payload
         if isinstance(job, JobFunction):
-            return job.name, job.queue, job.signature.encode(payload), job.limits
+            return Resolved(job.name, job.queue, job.priority, job.signature.encode(payload), job.limits)
         name("job", job)
         if not isinstance(payload, dict):
             raise InvalidPayload(f"job {job}: the payload must be a dict of arguments, got {type(payload).__name__}.")
@@ -147,10 +158,10 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
             )
         known = self.registry.find(job)
         if known is not None:
-            return known.name, known.queue, known.signature.encode(payload), known.limits
+            return Resolved(known.name, known.queue, known.priority, known.signature.encode(payload), known.limits)
         stored = self.store.find_job(self.tenant, job)
         if stored is None and target is not None:
-            return job, QUEUE, encode(f"job {job}: the payload", payload), NO_LIMITS
+            return Resolved(job, QUEUE, 0, encode(f"job {job}: the payload", payload), NO_LIMITS)
         if stored is None:
             names = sorted(known.name for known in self.registry)
             raise UnknownJob(
@@ -158,7 +169,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
                 + (f"known here: {', '.join(names[:10])}." if names else "declare it with @bell.job.")
             )
         text = encode(f"job {job}: the payload", payload)
-        return stored.name, stored.queue or QUEUE, text, stored.limits
+        return Resolved(stored.name, stored.queue or QUEUE, stored.priority, text, stored.limits)
 
     def enqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
         """Write requests in one transaction, or in the caller's own: all of them, or none and the error."""

@@ -29,6 +29,8 @@ class HandlerOptions(TypedDict, total=False):
     """What can be said about a job that events start; the words of `job`."""
 
     queue: str | None
+    priority: int
+    """Of its runs, from -100 to 100; higher first."""
     retry: Retry | int | Mapping[str, Any] | None
     timeout: float | None
     description: str | None
@@ -59,6 +61,7 @@ class Declaring(Client):
         *,
         name: str | None = None,
         queue: str = "default",
+        priority: int = 0,
         retry: Retry | int | Mapping[str, Any] | None = None,
         timeout: float | None = None,
         description: str | None = None,
@@ -81,6 +84,7 @@ class Declaring(Client):
         *,
         name: str | None = None,
         queue: str = "default",
+        priority: int = 0,
         retry: Retry | int | Mapping[str, Any] | None = None,
         timeout: float | None = None,
         description: str | None = None,
@@ -97,6 +101,7 @@ class Declaring(Client):
     ) -> Any:
         """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=5, timeout=30)`.
 
+        `priority` (-100 to 100, higher first) is that of its runs, unless one is enqueued with another.
         `retry` is a number of attempts, a `Retry`, or a dict in the words of schedules.
 
         With `cron=`, `every=` or `at=` it also gets a schedule of its own name, whose settings may follow:
@@ -118,6 +123,7 @@ class Declaring(Client):
                 target,
                 job=name,
                 queue=queue,
+                priority=priority,
                 retry=retry,
                 timeout=timeout,
                 description=description,
@@ -212,7 +218,7 @@ def _settled(options: HandlerOptions, name: str | None) -> dict[str, Any]:
     if unknown:
         known = [*HandlerOptions.__annotations__, *([] if name is None else ["name"])]
         raise InvalidOption(f"An event's handler: there is no option {unknown[0]!r}; {list_options(unknown[0], known)}")
-    words = ("retry", "timeout", "description", "alert_url", "ping_url")
+    words = ("priority", "retry", "timeout", "description", "alert_url", "ping_url")
     plain = {word: value for word, value in options.items() if word in words}
     return plain | {
         "job": name,
@@ -224,8 +230,8 @@ def _settled(options: HandlerOptions, name: str | None) -> dict[str, Any]:
 
 WHEN = ("cron", "every", "at")
 JOB_WORDS = frozenset(
-    "name queue retry timeout description concurrency concurrency_key rate rate_key isolate memory_limit cpu_limit "
-    "alert_url ping_url".split()
+    "name queue priority retry timeout description concurrency concurrency_key rate rate_key isolate memory_limit "
+    "cpu_limit alert_url ping_url".split()
 )
 
 
@@ -238,7 +244,7 @@ def _check_words(job: str, ticks: Mapping[str, Any]) -> None:
     when = [word for word in WHEN if ticks.get(word) is not None]
     if len(when) > 1:
         both = "both" if len(when) == 2 else "all"
-        raise InvalidOption(f"job {job}: {' and '.join(when)} {both} say when it runs; give one of them.")
+        raise JobsError(f"job {job}: {' and '.join(when)} {both} say when it runs; give one of them.")
     if not ticks or when:
         return
     empty = [word for word in WHEN if word in ticks]

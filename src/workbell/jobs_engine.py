@@ -187,6 +187,7 @@ class JobsEngine:
             file.function,
             job=file.name,
             queue=file.queue,
+            priority=file.priority,
             retry=file.retry or DEFAULT_RETRY,
             timeout=file.timeout,
             limits=file.limits,
@@ -204,7 +205,7 @@ class JobsEngine:
         job = self._client.registry.find(file.name)
         assert job is not None
         settings: dict[str, Any] = {"cron": file.schedule, "payload": file.payload, "enabled": file.enabled}
-        settings |= {"priority": file.priority, "description": file.description.partition("\n")[0]}
+        settings["description"] = file.description.partition("\n")[0]
         optional = ("timezone", "window", "outside", "overlap", "catch_up", "jitter")
         settings |= {name: getattr(file, name) for name in optional if getattr(file, name) is not None}
         return Declaration(file.name, job, settings)  # type: ignore[arg-type]  # its keys come from a file

@@ -111,7 +111,7 @@ class Schedules:
 
     def _declare(self, declaration: Declaration, source: str, now: datetime, old: Schedule | None) -> Schedule:
         settings = self._with_urls(declaration, old)
-        job, _queue, payload, _limits = self._client.resolve(
+        resolved = self._client.resolve(
             declaration.job, settings.get("payload"), cast(ScheduleSettings, settings).get("target")
         )
         zone = settings.get("timezone") or self._client.timezone or (old.timezone if old else None) or timezone_name()
@@ -125,11 +125,11 @@ class Schedules:
             raise JobsError(f"schedule {declaration.name}: timezone: expected a name such as 'Europe/Paris'.")
         return declare(
             declaration.name,
-            job,
+            resolved.job,
             settings,
             tenant=self._client.tenant,
             timezone=zone,
-            payload=payload,
+            payload=resolved.input_text,
             source=source,
             now=now,
             old=old,

@@ -10,7 +10,10 @@ import pytest
 from tests.client.conftest import take
 from workbell import DuplicateRun, InvalidOption, InvalidPayload, JobsError, Retry, Run, Status, UnknownJob, Workbell
 from workbell.client import Client
+from workbell.handlers.registry import Registry
+from workbell.handlers.resources import Resources
 from workbell.model.ids import is_id
+from workbell.settings import Settings
 
 
 def stored(bell: Workbell) -> list[Run]:
@@ -239,3 +242,20 @@ def test_a_name_is_taken_once(bell: Workbell, send: Any) -> None:
 
     with pytest.raises(JobsError, match=r"job send: declared by .*send and by .*other; give one of them another name="):
         bell.job(name="send")(other)
+
+
+def test_the_priority_of_a_job(bell: Workbell) -> None:
+    @bell.job(priority=5)
+    def urgent(number: int = 1) -> None: ...
+
+    assert urgent.enqueue().priority == 5
+    assert urgent.options(delay=60).enqueue().priority == 5
+    assert urgent.options(priority=0).enqueue().priority == 0
+    assert urgent.options(priority=-7, tag="t").enqueue().priority == -7
+    assert bell.enqueue("urgent", {"number": 2}).priority == 5
+    assert [run.priority for run in bell.enqueue_many([urgent.request(), ("urgent", {})])] == [5, 5]
+    # Also where only the store knows the job.
+    bell.store.put_jobs(bell.registry.definitions(bell.store.clock, bell.tenant))
+    elsewhere = Client(bell.store, Registry(Resources.from_settings(Settings())), keep=bell.keep)
+    assert elsewhere.enqueue("urgent").priority == 5
+    elsewhere.close()

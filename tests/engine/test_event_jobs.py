@@ -80,6 +80,18 @@ class TestRunning:
             (known,) = [job for job in bell.store.list_jobs("default") if job.name == "note"]
             assert known.processor
 
+    def test_the_priority_of_the_code_counts(self, bell: Workbell, project: ProjectFolder) -> None:
+        @bell.on("posts.*", priority=5)
+        def hear() -> None: ...
+
+        @bell.processor("counts", priority=-5)
+        def count(event: Event) -> None: ...
+
+        bell.triggers.add("counted", pattern="posts.*", processor="counts")
+        project.write("jobs/file.py", 'on = "posts.*"\npriority = 7\n' + HANDLER)
+        bell.engine.load()
+        assert {run.job: run.priority for run in runs(bell, "posts.created")} == {"hear": 5, "counts": -5, "file": 7}
+
     def test_the_retry_of_the_code_counts(self, bell: Workbell) -> None:
         @bell.on("posts.*", retry=Retry(attempts=2, delay=0, jitter=0))
         def fail(event: Event) -> None:

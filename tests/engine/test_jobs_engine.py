@@ -186,7 +186,7 @@ class TestCodeSchedules:
             assert new.schedules.get("nightly").enabled
 
     def test_a_bad_expression_is_refused_where_it_stands(self, bell: Workbell) -> None:
-        with pytest.raises(Exception, match=r"schedule nightly: .*61"):
+        with pytest.raises(Exception, match=r"^job nightly: .*61"):
             bell.job(cron="61 3 * * *")(nightly)
         assert bell.registry.find("nightly") is None
 

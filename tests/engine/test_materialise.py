@@ -58,10 +58,10 @@ class TestFiring:
         assert (now.next_run_at, now.last_run_id, now.run_count) == (NEXT + MINUTE, run.id, 1)
         assert (now.last_run_at, now.last_fire_status, now.last_status) == (NEXT, "fired", "fired")
 
-    def test_the_queue_is_the_jobs(self, store: Store) -> None:
+    def test_the_queue_and_the_priority_are_the_jobs(self, store: Store) -> None:
         bell, _ = told(store)
 
-        @bell.job(queue="paper")
+        @bell.job(queue="paper", priority=5)
         def print_out() -> None: ...
 
         bell.schedules.put("printing", job=print_out, cron="* * * * *")
@@ -69,7 +69,20 @@ class TestFiring:
         look(bell, NEXT)
         stranger = Workbell(store=store, settings=bell.settings)  # knows the job from the store alone
         look(stranger, NEXT + MINUTE)
-        assert {run.queue for run in runs_of(bell, "printing")} == {"paper"}
+        assert {(run.queue, run.priority) for run in runs_of(bell, "printing")} == {("paper", 5)}
+
+    def test_a_schedule_has_a_priority_of_its_own(self, store: Store) -> None:
+        bell, _ = told(store)
+        bell.job(name="urgent", priority=5)(lambda: None)
+        for priority in (0, -3):
+            bell.schedules.put(f"at {priority}", job="urgent", cron="* * * * *", priority=priority)
+        assert bell.schedules.put("plain", job="urgent", cron="* * * * *").options.priority is None
+        look(bell, NEXT)
+        assert {name: runs_of(bell, name)[0].priority for name in ("at 0", "at -3", "plain")} == {
+            "at 0": 0,
+            "at -3": -3,
+            "plain": 5,
+        }
 
     def test_what_is_prepared_before_its_time_is_written_at_its_time(self, store: Store) -> None:
         bell, _ = told(store)

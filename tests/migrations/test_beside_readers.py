@@ -40,7 +40,7 @@ def store(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 @contextmanager
 def reader(url: str) -> Iterator[psycopg.Connection]:
     with psycopg.connect(url, application_name="nightly dump") as connection:
-        for table in ("runs", "history", "workers"):
+        for table in ("jobs", "runs", "history", "workers"):
             connection.execute(f"SELECT count(*) FROM workbell_{table}")
         yield connection
 

@@ -69,9 +69,9 @@ class MatchEvents:
         if not waiting:
             return False
         subscriptions = self._subscriptions.current()  # after the events: see there
-        lanes: dict[str, Lane] = {}
+        lanes: dict[str, tuple[Lane, int]] = {}
 
-        def lane_of(subscriber: Subscriber) -> Lane:
+        def lane_of(subscriber: Subscriber) -> tuple[Lane, int]:
             if subscriber.id not in lanes:
                 lanes[subscriber.id] = self._lane_of(subscriber)
             return lanes[subscriber.id]
@@ -110,19 +110,19 @@ class MatchEvents:
                 self._told.add(one.event_id)
         return taken
 
-    def _lane_of(self, subscriber: Subscriber) -> Lane:
+    def _lane_of(self, subscriber: Subscriber) -> tuple[Lane, int]:
         if isinstance(subscriber, Endpoint):
-            return delivery_lane(subscriber)
-        queue, limits = self._known(subscriber.tenant, subscriber.job)
+            return delivery_lane(subscriber), 0
+        queue, limits, priority = self._known(subscriber.tenant, subscriber.job)
         key = None if limits is NO_LIMITS else key_of(limits, None)
-        return Lane(subscriber.tenant, queue, subscriber.job, None, key)
+        return Lane(subscriber.tenant, queue, subscriber.job, None, key), priority
 
-    def _known(self, tenant: str, job: str) -> tuple[str, Limits]:
+    def _known(self, tenant: str, job: str) -> tuple[str, Limits, int]:
         known = self._registry.find(job)
         if known is not None:
-            return known.queue, known.limits
+            return known.queue, known.limits, known.priority
         stored = self._store.find_job(tenant, job)
-        return (QUEUE, NO_LIMITS) if stored is None else (stored.queue, stored.limits)
+        return (QUEUE, NO_LIMITS, 0) if stored is None else (stored.queue, stored.limits, stored.priority)
 
     def _warn(self, fanned: list[FannedOut]) -> None:
         for one in fanned:

@@ -127,24 +127,24 @@ class Materialise:
         return self._store.due_schedules(at, limit, passed) if passed else self._store.due_schedules(at, limit)
 
     def _decide_all(self, due: Sequence[DueSchedule], now: datetime) -> list[ScheduleChange]:
-        known: dict[tuple[str, str], tuple[str, Limits]] = {}
+        known: dict[tuple[str, str], tuple[str, Limits, int]] = {}
 
         def make_run(schedule: Schedule, at: datetime, made: datetime) -> NewRun:
             job = (schedule.tenant, schedule.job)
             if job not in known:
                 known[job] = self._lane_of(schedule)
-            queue, limits = known[job]
-            return request_for(schedule, queue, at, made, limits)
+            queue, limits, priority = known[job]
+            return request_for(schedule, queue, at, made, limits, priority)
 
         return [self._telling.of_schedule(self._decide(found, now, make_run)) for found in due]
 
-    def _lane_of(self, schedule: Schedule) -> tuple[str, Limits]:
-        """What decides about the lanes of a job's runs: its queue, and the key of its limits."""
+    def _lane_of(self, schedule: Schedule) -> tuple[str, Limits, int]:
+        """What decides where a job's runs stand: its queue, the key of its limits, and its priority."""
         known = self._registry.find(schedule.job)
         if known is not None:
-            return known.queue, known.limits
+            return known.queue, known.limits, known.priority
         stored = self._store.find_job(schedule.tenant, schedule.job)
-        return (QUEUE, NO_LIMITS) if stored is None else (stored.queue, stored.limits)
+        return (QUEUE, NO_LIMITS, 0) if stored is None else (stored.queue, stored.limits, stored.priority)
 
     def _decide(
         self, found: DueSchedule, now: datetime, make_run: Callable[[Schedule, datetime, datetime], NewRun]

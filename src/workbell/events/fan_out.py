@@ -18,7 +18,7 @@ from workbell.model.run import Lane, NewRun, Options, Run, Status
 
 DELIVERY_QUEUE = "webhooks"  # so that they can be paused, and seen, apart
 
-LaneOf = Callable[[Subscriber], Lane]
+LaneOf = Callable[[Subscriber], tuple[Lane, int]]  # and the priority of the job
 
 
 def fan_out(event: Event, subscribers: Sequence[Subscriber], now: datetime, lane_of: LaneOf) -> FannedOut:
@@ -32,13 +32,13 @@ def fan_out(event: Event, subscribers: Sequence[Subscriber], now: datetime, lane
             reason = getattr(subscriber, "reason", None) or "it was disabled"
             matches.append(Match(event.id, subscriber.id, MatchOutcome.DISABLED, now, None, reason))
         else:
-            request = request_for(event, subscriber, now, lane_of(subscriber))
+            request = request_for(event, subscriber, now, *lane_of(subscriber))
             runs.append(request)
             matches.append(Match(event.id, subscriber.id, MatchOutcome.STARTED, now, request.run.id))
     return FannedOut(event.id, tuple(matches), tuple(runs))
 
 
-def request_for(event: Event, subscriber: Subscriber, now: datetime, lane: Lane) -> NewRun:
+def request_for(event: Event, subscriber: Subscriber, now: datetime, lane: Lane, priority: int = 0) -> NewRun:
     """The run that an event makes for a trigger or an endpoint; it names the event, and carries nothing of it."""
     input_text = _delivery_input(subscriber.id) if isinstance(subscriber, Endpoint) else None
     return NewRun(
@@ -46,7 +46,7 @@ def request_for(event: Event, subscriber: Subscriber, now: datetime, lane: Lane)
             new_id(),
             lane,
             Status.QUEUED,
-            0,
+            -priority,
             now,
             now,
             now,

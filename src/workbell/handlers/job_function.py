@@ -16,7 +16,7 @@ from workbell.model.alert import UNWATCHED, Watched
 from workbell.model.clock import time_limit
 from workbell.model.job import QUEUE, name
 from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
-from workbell.model.request import EnqueueOptions
+from workbell.model.request import EnqueueOptions, read_priority
 from workbell.model.retry import Retry, read_retry
 from workbell.model.run import Lane, Run
 from workbell.scheduling.declare import TickSettings
@@ -44,6 +44,7 @@ class JobFunction(Generic[P, R]):
         *,
         job: str | None = None,
         queue: str = QUEUE,
+        priority: int = 0,
         retry: Retry | int | Mapping[str, Any] | None = None,
         timeout: float | None = None,
         description: str | None = None,
@@ -59,6 +60,7 @@ class JobFunction(Generic[P, R]):
         self.function = function
         self.name = name("job", function.__name__ if job is None else job)
         self.queue = name(f"job {self.name}: queue", queue)
+        self.priority = self._checked(read_priority, priority)
         self.retry = None if retry is None else self._checked(read_retry, retry)
         self.timeout = None if timeout is None else time_limit(f"job {self.name}: timeout", timeout)
         if description is not None and not isinstance(description, str):

@@ -82,6 +82,7 @@ class Registry:
                 handler=job.handler,
                 tenant=tenant,
                 queue=job.queue,
+                priority=job.priority,
                 description=job.description.splitlines()[0] if job.description else "",
                 retry=job.retry,
                 timeout=job.timeout,

@@ -40,6 +40,7 @@ def _shown(client: Client, job: Job, paused: set[str | None], declared: Any) -> 
         "here": function is not None,
         "description": job.description,
         "queue": job.queue,
+        "priority": job.priority,
         "retry": None if job.retry is None else {name: getattr(job.retry, name) for name in RETRY},
         "timeout": job.timeout,
         **job.limits._asdict(),

@@ -32,6 +32,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: datetime
     tenant: str = TENANT
     queue: str = QUEUE
+    priority: int = 0
     description: str = ""
     payload_template: str | None = None
     retry: Retry | None = None

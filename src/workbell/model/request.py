@@ -43,7 +43,7 @@ class EnqueueOptions(TypedDict, total=False):
     replace_tag: bool
     """Cancel the runs of the same tag that have not started."""
     priority: int
-    """From -100 to 100; higher first."""
+    """From -100 to 100; higher first. Otherwise that of the job."""
     queue: str
     tenant: str
     user_id: int
@@ -79,9 +79,16 @@ def check_names(options: EnqueueOptions) -> None:
         raise InvalidOption(f"Unknown option {unknown[0]!r}; {list_options(unknown[0], NAMES)}")
 
 
-def plain_request(lane: Lane, input_text: str | None, now: datetime) -> NewRun:
+def read_priority(value: object) -> int:
+    """A priority; raises InvalidOption for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int) or value not in PRIORITIES:
+        raise InvalidOption(f"priority: {value!r} is not a whole number from -100 to 100.")
+    return value
+
+
+def plain_request(lane: Lane, input_text: str | None, now: datetime, priority: int = 0) -> NewRun:
     """A request without any options: by far the most frequent one."""
-    return NewRun(Run(new_id(), lane, Status.QUEUED, 0, now, now, now, input_text=input_text))
+    return NewRun(Run(new_id(), lane, Status.QUEUED, -priority, now, now, now, input_text=input_text))
 
 
 def make_request(
@@ -91,6 +98,7 @@ def make_request(
     *,
     tenant: str,
     queue: str,
+    priority: int = 0,
     now: datetime,
     accepted_by: str,
     lane_key: str | None = None,
@@ -105,9 +113,7 @@ def make_request(
         expires_at = aware("expires", expires) if isinstance(expires, datetime) else now + span("expires", expires)
         if expires_at <= due:
             raise InvalidOption("expires: the run would expire before it is due; choose a later time.")
-    priority = options.get("priority", 0)
-    if isinstance(priority, bool) or not isinstance(priority, int) or priority not in PRIORITIES:
-        raise InvalidOption(f"priority: {priority!r} is not a whole number from -100 to 100.")
+    own_priority = read_priority(options.get("priority", priority))
     user_id = options.get("user_id", 0)
     if isinstance(user_id, bool) or not isinstance(user_id, int) or not 0 <= user_id < 2**63:
         raise InvalidOption(f"user_id: {user_id!r} is not a whole number from 0.")
@@ -128,7 +134,7 @@ def make_request(
         new_id(),
         lane,
         Status.SCHEDULED if due > now else Status.QUEUED,
-        -priority,
+        -own_priority,
         due,
         now,
         now,

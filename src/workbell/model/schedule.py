@@ -66,7 +66,7 @@ class ScheduleOptions(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
 
     payload: str | None = None
     queue: str | None = None
-    priority: int = 0
+    priority: int | None = None  # none: that of the job
     retry: Retry | None = None
     timeout: float | None = None
     target: str | None = None

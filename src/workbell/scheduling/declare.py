@@ -12,7 +12,7 @@ from workbell.model.clock import aware, seconds, span, time_limit
 from workbell.model.ids import new_id
 from workbell.model.job import name as check_name
 from workbell.model.payload import clean_text
-from workbell.model.request import PRIORITIES
+from workbell.model.request import read_priority
 from workbell.model.retry import Retry, read_retry
 from workbell.model.schedule import CatchUp, Outside, Overlap, Schedule, ScheduleKind, ScheduleOptions
 from workbell.model.spelling import list_options
@@ -58,6 +58,7 @@ class ScheduleSettings(TickSettings, total=False):
 
     queue: str
     priority: int
+    """From -100 to 100; higher first. Otherwise that of the job."""
     retry: Retry | int | Mapping[str, Any]
     """A Retry, a number of attempts, or `{"max_retries": 2, "backoff_ms": 1000, "backoff_type": "exponential"}`."""
     timeout: float | timedelta
@@ -160,16 +161,13 @@ def _span_of(old: Schedule) -> timedelta | None:
 
 
 def _options(settings: ScheduleSettings, payload: str | None) -> ScheduleOptions:
-    priority = settings.get("priority", 0)
-    if isinstance(priority, bool) or not isinstance(priority, int) or priority not in PRIORITIES:
-        raise InvalidOption(f"priority: {priority!r} is not a whole number from -100 to 100.")
     cap = settings.get("catch_up_cap", ScheduleOptions().catch_up_cap)
     if isinstance(cap, bool) or not isinstance(cap, int) or not 1 <= cap <= MOST_CAUGHT_UP:
         raise InvalidOption(f"catch_up_cap: {cap!r} is not a whole number from 1 to {MOST_CAUGHT_UP:,}.")
     return ScheduleOptions(
         payload=payload,
         queue=_name(settings, "queue"),
-        priority=priority,
+        priority=read_priority(settings["priority"]) if settings.get("priority") is not None else None,
         retry=read_retry(settings["retry"]) if settings.get("retry") is not None else None,
         timeout=time_limit("timeout", settings["timeout"]) if settings.get("timeout") is not None else None,
         target=_name(settings, "target"),

@@ -13,8 +13,10 @@ from workbell.model.run import Lane, NewRun, Options, Run, Status
 from workbell.model.schedule import Schedule
 
 
-def request_for(schedule: Schedule, queue: str, due: datetime, now: datetime, limits: Limits = NO_LIMITS) -> NewRun:
-    """A run of a schedule's job, stamped with the schedule and the time it was due."""
+def request_for(
+    schedule: Schedule, queue: str, due: datetime, now: datetime, limits: Limits = NO_LIMITS, priority: int = 0
+) -> NewRun:
+    """A run of a schedule's job, stamped with the schedule and the time it was due; the last two are the job's."""
     options = schedule.options
     settings = None
     told = Watched(options.alert_url is not None, options.ping_url is not None)
@@ -32,7 +34,7 @@ def request_for(schedule: Schedule, queue: str, due: datetime, now: datetime, li
                 key_of(limits, options.payload) if limits.key is not None else None,
             ),
             Status.SCHEDULED if due > now else Status.QUEUED,
-            -options.priority,
+            -(priority if options.priority is None else options.priority),
             due,
             now,
             now,

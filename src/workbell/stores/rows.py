@@ -37,7 +37,7 @@ SCHEDULE = (
 ).split()
 JOB = (
     "id tenant name handler queue description payload_template retry timeout enabled concurrency concurrency_key rate "
-    "rate_key created_at updated_at processor alert_url ping_url"
+    "rate_key created_at updated_at processor alert_url ping_url priority"
 ).split()
 REPORT = "last_run_status last_run_ended_at failed_runs".split()
 TICK = "schedule due until count outcome run reason created_at".split()

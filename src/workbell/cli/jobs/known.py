@@ -48,6 +48,7 @@ class KnownJob(NamedTuple):
             "here": self.is_here,
             "description": self.job.description,
             "queue": self.job.queue,
+            "priority": self.job.priority,
             "retry": self.job.retry,
             "timeout": self.job.timeout,
             **self.job.limits._asdict(),

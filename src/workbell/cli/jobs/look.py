@@ -103,6 +103,7 @@ def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as
         ("where", known.where if known.is_here else f"{known.where} (not in this folder)"),
         ("about", job.description or "–"),
         ("queue", job.queue),
+        *([("priority", str(job.priority))] if job.priority else []),
         ("retry", retry_in_words(job.retry or DEFAULT)),
         ("timeout", "none" if job.timeout is None else f"{job.timeout:g} s"),
         *limits_in_words(job.limits),

@@ -106,7 +106,7 @@ def _facts(schedule: Schedule, now: datetime) -> list[tuple[str, str]]:
         ("outside", str(options.outside) if options.window else None),
         ("jitter", f"{options.jitter:g} s" if options.jitter else None),
         ("queue", options.queue),
-        ("priority", str(options.priority) if options.priority else None),
+        ("priority", None if options.priority is None else str(options.priority)),
         ("retry", retry_in_words(options.retry) if options.retry else None),
         ("timeout", f"{options.timeout:g} s" if options.timeout else None),
         ("target", options.target),

@@ -13,7 +13,7 @@ from workbell.model.clock import seconds, time_limit
 from workbell.model.job import name
 from workbell.model.limit import Limits
 from workbell.model.payload import encode
-from workbell.model.request import PRIORITIES
+from workbell.model.request import read_priority
 from workbell.model.retry import read_retry
 from workbell.model.schedule import CatchUp, Outside, Overlap
 from workbell.patterns import check_pattern
@@ -85,12 +85,6 @@ def _read_queue(value: Any) -> str:
     return name("queue", value)
 
 
-def _read_priority(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value not in PRIORITIES:
-        raise JobsError(f"priority: {value!r} is not a whole number from -100 to 100.")
-    return value
-
-
 def _read_enabled(value: Any) -> bool:
     if not isinstance(value, bool):
         raise JobsError(f"enabled: expected True or False, got {_kind(value)}.")
@@ -144,7 +138,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "rate": _read_limit("rate"),
     "rate_key": _read_limit("rate_key"),
     "queue": _read_queue,
-    "priority": _read_priority,
+    "priority": read_priority,
     "enabled": _read_enabled,
     "payload": _read_payload,
     "description": _read_description,
@@ -153,4 +147,4 @@ READERS: dict[str, Callable[[Any], Any]] = {
 ISOLATION = ("isolate", "memory_limit", "cpu_limit")
 SETTINGS = ("schedule", "timezone", "window", *READERS, *ISOLATION, *URLS)
 # What can be said only about the ticks of a schedule.
-OF_TICKS = ("timezone", "window", "outside", "overlap", "catch_up", "jitter", "priority", "payload")
+OF_TICKS = ("timezone", "window", "outside", "overlap", "catch_up", "jitter", "payload")

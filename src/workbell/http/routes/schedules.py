@@ -123,7 +123,9 @@ async def run(request: Request, name: str) -> Response:
 
 
 def _options(schedule: Schedule) -> EnqueueOptions:
-    own, options = schedule.options, EnqueueOptions(priority=schedule.options.priority)
+    own, options = schedule.options, EnqueueOptions()
+    if own.priority is not None:
+        options["priority"] = own.priority
     if own.queue is not None:
         options["queue"] = own.queue
     if own.retry is not None:

@@ -21,6 +21,7 @@ class JobShown(Shown):
     here: bool = Field(description="Whether the server itself knows the code.")
     description: str
     queue: str
+    priority: int
     retry: RetryBody | None
     timeout: float | None
     concurrency: int | None

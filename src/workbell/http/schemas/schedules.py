@@ -95,7 +95,7 @@ class ScheduleShown(Shown):
     created_at: datetime
     updated_at: datetime
     queue: str | None
-    priority: int
+    priority: int | None
     retry: dict[str, Any] | None
     timeout: float | None
     target: str | None

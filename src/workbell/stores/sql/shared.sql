@@ -130,7 +130,7 @@ ON CONFLICT (tenant, name) DO UPDATE SET handler = excluded.handler, queue = exc
     description = excluded.description, payload_template = excluded.payload_template, retry = excluded.retry,
     timeout = excluded.timeout, enabled = excluded.enabled, concurrency = excluded.concurrency,
     concurrency_key = excluded.concurrency_key, rate = excluded.rate, rate_key = excluded.rate_key,
-    processor = excluded.processor, alert_url = excluded.alert_url, ping_url = excluded.ping_url,
+    processor = excluded.processor, priority = excluded.priority, alert_url = excluded.alert_url, ping_url = excluded.ping_url,
     updated_at = excluded.updated_at
 
 -- find_job: one definition

@@ -7,7 +7,7 @@ import { secondsOf, spanWords } from "./schedule-words.js";
 const HIDDEN = ["retry", "target", "created_by", "alert_url", "ping_url"];
 const NEW = {
   name: "", job: "", kind: "cron", cron: "0 3 * * *", every: "", anchor: "", at: "", from: "", to: "",
-  outside: "defer", overlap: "skip", catch_up: "latest", catch_up_cap: "100", jitter: "", queue: "", priority: "0",
+  outside: "defer", overlap: "skip", catch_up: "latest", catch_up_cap: "100", jitter: "", queue: "", priority: "",
   timeout: "", description: "", enabled: true,
 };
 
@@ -32,7 +32,7 @@ export function formOf(schedule, choice) {
     catch_up_cap: String(schedule.catch_up_cap),
     jitter: schedule.jitter ? spanWords(schedule.jitter) : "",
     queue: schedule.queue ?? "",
-    priority: String(schedule.priority),
+    priority: String(schedule.priority ?? ""),
     timeout: schedule.timeout === null ? "" : spanWords(schedule.timeout),
   };
 }
@@ -88,7 +88,7 @@ export function bodyOf(form, payload, schedule, choice) {
   }
   for (const word of ["priority", "catch_up_cap"]) {
     if (/^-?\d+$/.test(form[word].trim())) body[word] = Number(form[word]);
-    else wrong[word] = "A whole number.";
+    else if (word !== "priority" || form[word].trim()) wrong[word] = "A whole number.";
   }
   if (!form.job) wrong.job = "Which job?";
   return Object.keys(wrong).length ? { wrong } : { body };

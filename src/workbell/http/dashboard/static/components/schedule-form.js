@@ -98,7 +98,7 @@ function Manners({ form, set, wrong }) {
       <${Field} label="Spread over" value=${form.jitter} onChange=${set("jitter")} wrong=${wrong.jitter} hint="such as 30s: runs start up to that long after the tick" />
       <${Field} label="Timeout" value=${form.timeout} onChange=${set("timeout")} wrong=${wrong.timeout} hint="such as 10m; otherwise the job's own" />
       <${Field} label="Queue" value=${form.queue} onChange=${set("queue")} maxlength="200" hint="otherwise the job's own" />
-      <${Field} label="Priority" value=${form.priority} onChange=${set("priority")} wrong=${wrong.priority} inputmode="numeric" hint="-100 to 100; higher runs first" />
+      <${Field} label="Priority" value=${form.priority} onChange=${set("priority")} wrong=${wrong.priority} inputmode="numeric" hint="-100 to 100; higher runs first. Empty: that of the job." />
       <${Field} label="Description" value=${form.description} onChange=${set("description")} maxlength="2000" />
     </div>
   `;

@@ -115,7 +115,7 @@ const tickFacts = (schedule) => [
   ["A tick outside the window", schedule.window && OUTSIDE[schedule.outside]],
   ["Start", schedule.jitter ? `up to ${spanText(schedule.jitter)} after the tick` : "at the tick"],
   ["Queue", schedule.queue ?? "the job's own"],
-  ["Priority", String(schedule.priority)],
+  ["Priority", schedule.priority === null ? "the job's own" : String(schedule.priority)],
   ["Timeout", schedule.timeout === null ? "the job's own" : spanText(schedule.timeout)],
   ["Tries", schedule.retry ? `${schedule.retry.attempts}, first wait ${spanText(schedule.retry.delay)}` : "as the job says"],
   ["Agent", schedule.target],
