@@ -224,10 +224,10 @@ def load_folder(project: Path, jobs: str = "jobs", timezone: str | None = None) 
 
 def check_folder(project: Path, jobs: str = "jobs", timezone: str | None = None) -> list[Problem]:
     """Everything that is wrong with the job files of a folder, by path and line; nothing stays loaded."""
-    path = list(sys.path)
+    path, finders = list(sys.path), list(sys.meta_path)
     files = JobFiles(project, jobs, timezone)
     try:
         return files.reload().problems
     finally:
         files.close()
-        sys.path[:] = path
+        sys.path[:], sys.meta_path[:] = path, finders
