@@ -25,7 +25,7 @@ COMMANDS = {
     "replay": Lazy(f"{PACKAGE}.replay:replay", "Send again: one event, or all that were not delivered since a time."),
     "seal": Lazy(
         f"{PACKAGE}.seal:seal",
-        "Seal the secrets and headers of all endpoints with the first key of WORKBELL_SECRET_KEY.",
+        "Seal secrets, headers and URLs, also those of alerts, with the first key of WORKBELL_SECRET_KEY.",
     ),
     "new-key": Lazy(
         f"{PACKAGE}.new_key:print_new_key", "Make a key that keeps the secrets of endpoints sealed in the store."
