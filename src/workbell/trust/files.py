@@ -45,13 +45,13 @@ def check(file: Path, about: os.stat_result | None = None) -> None:
     """Raise `Untrusted` for a file that others could have written, or its folder; `about` is that of the open file."""
     if not hasattr(os, "geteuid"):  # Windows
         return
-    folders = _folders()
+    folders, trusted = _folders(), _trusted()
     for place in _places(Path(os.path.abspath(file)), about):  # noqa: PTH100  a link stays one
+        if doubt_about(place.facts, trusted) is None:
+            continue  # nearly always, and before the path is resolved, which takes longer than all the rest
         real = place.path.parent.resolve() / place.path.name
-        if any(real.is_relative_to(folder) for folder in folders):
-            continue
         doubt = doubt_about(place.facts, _trusted(real))
-        if doubt is not None:
+        if doubt is not None and not any(real.is_relative_to(folder) for folder in folders):
             reason = _reason(place, doubt)
             raise Untrusted(f"{_shown(file)}: {reason}", reason)
 
@@ -62,8 +62,9 @@ def vouch_for(file: Path, folder: Path) -> None:
         _vouched.add((folder.resolve(), file.stat().st_uid))
 
 
-def _trusted(path: Path) -> Trusted:
-    named = {owner for folder, owner in _vouched if path.is_relative_to(folder)}
+def _trusted(path: Path | None = None) -> Trusted:
+    """Whom we trust anywhere; with a path, also those who are trusted there because the user named a file of theirs."""
+    named = {owner for folder, owner in _vouched if path is not None and path.is_relative_to(folder)}
     owners = {os.geteuid(), ROOT, *_running(), *named}
     return Trusted(frozenset(owners), frozenset({os.getegid(), ROOT}))
 
