@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import string
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +39,23 @@ def test_good_text_is_left_alone(text: str) -> None:
 @given(json_values)
 def test_values_come_back_as_they_were(value: Any) -> None:
     assert decode(encode("it", value)) == value
+
+
+@given(json_values, st.sampled_from((math.nan, math.inf, -math.inf)), st.data())
+def test_a_number_that_json_lacks_is_refused_wherever_it_is(value: Any, number: float, data: st.DataObject) -> None:
+    with pytest.raises(InvalidPayload, match=rf"it(: .*)? is {number}, which JSON cannot carry"):
+        encode("it", _placed(value, number, data))
+
+
+def _placed(value: Any, number: float, data: st.DataObject) -> Any:
+    """The value with the number in a place of it."""
+    if isinstance(value, dict) and value:
+        name = data.draw(st.sampled_from(sorted(value)))
+        return value | {name: _placed(value[name], number, data)}
+    if isinstance(value, list) and value:
+        place = data.draw(st.integers(0, len(value) - 1))
+        return [_placed(one, number, data) if at == place else one for at, one in enumerate(value)]
+    return number
 
 
 @given(st.integers(1, 60), json_values)

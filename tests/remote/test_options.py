@@ -125,3 +125,16 @@ def test_pages_are_of_one_tenant_not_too_long_and_not_too_large() -> None:
     assert lengths([asked(tenant="a"), asked(tenant="a"), asked(tenant="b"), asked(tenant="a")]) == [2, 1, 1]
     assert lengths([asked(options.PAGE_BYTES * 2 // 3)] * 3) == [1, 1, 1]
     assert lengths([asked()] * 120 + [asked(keyed=True)]) == [100, 21]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_numbers_that_json_lacks_are_not_sent(number: float) -> None:
+    for verb, args, given in (
+        (client.enqueue, ("send", {"to": number}), {}),
+        (client.emit, ("a.b", {"n": number}), {}),
+        (client.notify, (7, {"n": number}), {}),
+        (client.broadcast, ([number],), {}),
+        (client.schedules.put, ("nightly",), {"job": "send", "cron": "0 3 * * *", "payload": {"n": number}}),
+    ):
+        with pytest.raises(InvalidPayload, match=r"is (nan|inf), which JSON cannot carry"):
+            verb(*args, **given)  # type: ignore[operator]

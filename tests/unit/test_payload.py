@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
+import re
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+import pydantic
 import pytest
 
 from workbell.errors import InvalidPayload
-from workbell.model.payload import DEPTH, ERROR_LIMIT, LIMIT, clean_text, decode, encode
+from workbell.model.payload import DEPTH, ERROR_LIMIT, LIMIT, clean_text, decode, encode, encode_result
 
 
 def nested(depth: int, last: Any = 1) -> Any:
@@ -89,7 +93,6 @@ def test_what_python_has_is_written_plainly() -> None:
         "time": datetime(2030, 1, 1, tzinfo=UTC),
         "id": UUID(int=1),
         "model": Model(),
-        "nan": float("nan"),
         "nul": "a\x00b",
         "tuple": (1, 2),
     }
@@ -99,12 +102,48 @@ def test_what_python_has_is_written_plainly() -> None:
         "time": "2030-01-01T00:00:00Z",
         "id": str(UUID(int=1)),
         "model": {"mode": "json"},
-        "nan": None,
         "nul": "a\x00b",
         "tuple": [1, 2],
     }
     assert "\x00" not in encode("it", value)  # as an escape, which every store takes
     assert decode(None) is None
+
+
+@dataclasses.dataclass
+class Reading:
+    name: str
+    values: list[Any]
+
+
+class Measured(pydantic.BaseModel):
+    mean: float
+    more: dict[str, Any] = {}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (math.nan, "it is nan, which JSON cannot carry; leave it out, or use None or a text."),
+        (-math.inf, "it is -inf, which"),
+        ({"a": [1.5, None, {"b.c": math.inf}]}, "it: a[2].b.c is inf, which"),
+        ({"first": math.nan, "second": math.inf}, "it: first is nan, which"),
+        ((1, {7: math.nan}), "it: [1].7 is nan, which"),
+        (Reading("x", [None, math.nan]), "it: values[1] is nan, which"),
+        (Measured(mean=math.nan), "it: mean is nan, which"),
+        ({"all": [Measured(mean=1, more={"top": math.inf})]}, "it: all[0].more.top is inf, which"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_numbers_that_json_lacks_are_refused_with_their_place(value: Any, said: str) -> None:
+    with pytest.raises(InvalidPayload, match=re.escape(said)):
+        encode("it", value)
+    assert "null" in encode_result("it", value)  # what a handler leaves behind is booked all the same
+
+
+def test_what_is_null_is_no_number() -> None:
+    value = {"none": None, "text": "null", "model": Measured(mean=1, more={"at": datetime(2030, 1, 1, tzinfo=UTC)})}
+    assert decode(encode("it", value))["none"] is None
+    assert decode(encode("it", Reading("nan", ["inf", Decimal("NaN")]))) == {"name": "nan", "values": ["inf", "NaN"]}
 
 
 def test_text_is_cleaned_for_every_store() -> None:

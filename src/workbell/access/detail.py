@@ -8,7 +8,7 @@ from typing import Any
 from workbell.access.secret_text import without_tokens
 from workbell.errors import InvalidPayload
 from workbell.logs.secrets import without_secrets
-from workbell.model.payload import clean_text, encode
+from workbell.model.payload import clean_text, encode_result
 
 LIMIT = 4096  # bytes of JSON
 LONGEST = 500  # characters of one text
@@ -29,10 +29,10 @@ def detail_text(detail: Any) -> str | None:
     if detail is None:
         return None
     try:
-        return encode("detail", _without_secrets(detail), LIMIT)
+        return encode_result("detail", _without_secrets(detail), LIMIT)
     except InvalidPayload:
         kept = sorted(shown_text(name)[:50] for name in detail)[:20] if isinstance(detail, dict) else []
-        return encode("detail", {"left_out": "it is longer than the audit log keeps", "names": kept})
+        return encode_result("detail", {"left_out": "it is longer than the audit log keeps", "names": kept})
 
 
 def _without_secrets(value: Any, depth: int = 0) -> Any:

@@ -14,7 +14,7 @@ import msgspec
 from workbell.engine.outcome import HANDED_BACK, Ended, Failed, Later, Outcome, Returned
 from workbell.errors import InvalidOption, WorkbellError
 from workbell.model.clock import seconds
-from workbell.model.payload import clean_text, encode
+from workbell.model.payload import clean_text, encode_result
 from workbell.model.run import Run
 
 LATER = 60.0  # seconds until a snoozed run comes again, if the agent does not say
@@ -75,7 +75,7 @@ def _returned(report: Report) -> Outcome:
     if report.result is None:
         return Returned(None)
     try:
-        return Returned(encode("the agent's result", report.result))
+        return Returned(encode_result("the agent's result", report.result))
     except WorkbellError as error:
         return Failed(clean_text(str(error)), "result", final=True)
 
@@ -85,7 +85,7 @@ def _result_text(result: Any) -> str | None:
     if result is None:
         return None
     try:
-        return encode("the agent's result", result)
+        return encode_result("the agent's result", result)
     except WorkbellError:
         return None
 

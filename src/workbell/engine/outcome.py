@@ -12,7 +12,7 @@ from workbell.handlers.signals import Cancel, Snooze, TryAgain
 from workbell.model import state
 from workbell.model.clock import span
 from workbell.model.error_text import describe_error, describe_words
-from workbell.model.payload import clean_text, encode
+from workbell.model.payload import clean_text, encode_result
 from workbell.model.request import reschedule
 from workbell.model.retry import DEFAULT, Retry, kinds_of
 from workbell.model.run import Run
@@ -75,7 +75,7 @@ def read_return(value: Any) -> Outcome:
         if isinstance(value, Snooze):
             wait = span("Snooze", max(value.wait, timedelta(0)))
             return Later(wait, None if value.reason is None else clean_text(str(value.reason), 500))
-        return Returned(encode("the handler's return value", value))
+        return Returned(encode_result("the handler's return value", value))
     except Exception as error:  # noqa: BLE001  whatever is wrong with it, the run must be booked
         return Raised(error, "result", final=True)
 
@@ -96,7 +96,7 @@ def _told_result(error: TryAgain) -> str | None:
     if error.result is None:
         return None
     try:
-        return encode("the error's result", error.result)
+        return encode_result("the error's result", error.result)
     except Exception:  # noqa: BLE001
         return None
 

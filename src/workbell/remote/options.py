@@ -11,13 +11,13 @@ import msgspec
 from workbell.errors import InvalidOption, InvalidPayload
 from workbell.model.clock import aware, seconds
 from workbell.model.job import name
-from workbell.model.payload import encode
+from workbell.model.payload import check_finite, encode
 from workbell.model.request import EnqueueOptions, check_names
 from workbell.model.retry import read_retry
 
 SPANS = frozenset("delay expires key_for timeout auto_reschedule remove_delay every jitter".split())
 PAGE_RUNS, PAGE_BYTES = 1000, 4 * 1024 * 1024  # of one request: the service takes so many runs, and 8 MiB
-KEYED_RUNS, KEYED_BYTES = 100, 100 * 1024  # where there are keys, the service remembers its answer: up to 256 KiB
+KEYED_RUNS, KEYED_BYTES = 100, 100 * 1024  # where there are keys, the service remembers its answer: up to 1 MiB
 
 
 class Request(NamedTuple):
@@ -96,6 +96,9 @@ def no_connection() -> NoReturn:
 
 def _encoded(what: str, value: Any) -> bytes:
     try:
-        return msgspec.json.encode(value)
+        found = msgspec.json.encode(value)
+        if b"null" in found:
+            check_finite(what, value)
+        return found
     except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
         raise InvalidOption(f"{what} cannot be written as JSON: {error}.") from None

@@ -10,7 +10,7 @@ from pydantic import Field
 from workbell.agents.naming import MOST_LABELS, SESSION_LIMIT
 from workbell.agents.reports import Ending
 from workbell.agents.working import CAPACITY, MOST_HELD, MOST_JOBS
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Name, Seconds, Shown, Told, When
+from workbell.http.schemas.base import AT, RUN_ID, Asked, Json, Name, Seconds, Shown, Told, When
 
 Session = Annotated[str, Field(min_length=1, max_length=SESSION_LIMIT, pattern=r"^[A-Za-z0-9._:-]+$")]
 Lease = Annotated[float, Field(ge=5, le=3600)]
@@ -175,7 +175,7 @@ class ResultBody(Told):
     token: Token
     session: Session | None = None
     status: Ending
-    result: Any = None
+    result: Json = None
     error: str | None = None
     reason: str | None = None
     kinds: list[str] = Field(default_factory=list, max_length=100, description="The error's classes, for `give_up_on`.")

@@ -6,7 +6,9 @@ import re
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from workbell.model.payload import find_not_finite
 
 Item = TypeVar("Item")
 
@@ -21,7 +23,7 @@ class Shown(BaseModel):
 class Asked(BaseModel):
     """Something that the API is sent: a word that is misspelt is refused, not passed over."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class Told(BaseModel):
@@ -44,9 +46,17 @@ def _no_number(value: Any) -> Any:
     return value
 
 
+def _finite(value: Any) -> Any:
+    """The parser takes NaN, Infinity and 1e400 for numbers; JSON has none of them, and they would be stored as null."""
+    found = find_not_finite(value)
+    if found is not None:
+        raise ValueError(f"{found[0] or 'the value'} is {found[1]}, which JSON cannot carry")
+    return value
+
+
 _NUMBER = re.compile(r"[-+]?\d*\.?\d+")
 When = Annotated[datetime, BeforeValidator(_no_number)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Limit = Annotated[int, Field(ge=1, le=1000)]
 Seconds = Annotated[float, Field(ge=0, le=10_000_000_000)]
-Json = Any
+Json = Annotated[Any, AfterValidator(_finite)]
