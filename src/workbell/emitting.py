@@ -12,7 +12,7 @@ import msgspec
 from workbell.errors import InvalidEvent
 from workbell.handlers.current import current_run, depth_behind
 from workbell.model.clock import aware
-from workbell.model.event import SYSTEM_SOURCE, Event
+from workbell.model.event import SYSTEM_SOURCE, Event, OnceTold
 from workbell.model.ids import new_id
 from workbell.model.job import name
 from workbell.model.payload import encode
@@ -123,11 +123,14 @@ class Emitting(ABC):
         )
 
 
-def emit_all(client: Emitting, facts: Sequence[Fact]) -> list[Event]:
-    """Tell many facts in one transaction, all of them or none; where one was told before, it is the first one."""
+def emit_all(client: Emitting, facts: Sequence[Fact], once: OnceTold | None = None) -> list[Event]:
+    """Tell many facts in one transaction, all of them or none; where one was told before, it is the first one.
+
+    `once` is the Idempotency-Key that their keys are made of: other facts under it are refused with KeyReused.
+    """
     events = [_of_fact(client, fact) for fact in facts]
     client.store.check()
-    added = client.store.add_events(events)
+    added = client.store.add_events(events, once)
     client.nudge()
     known = client.store.find_events([one.id for one in added if not one.created])
     return [

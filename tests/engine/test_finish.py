@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from tests.support.bench import Bench
-from workbell import Retry, Run, Status, StoreError, StoreUnavailable
+from workbell import Retry, Run, Status, StoreError, StoreUnavailable, steering
 from workbell.engine import consume as consume_module
 from workbell.model.request import RESCHEDULES
 from workbell.model.state import Transition
@@ -223,6 +223,30 @@ class TestReschedules:
         assert (last.id, last.status) == (chain[-1], Status.FAILED)
         assert bench.bell.runs(status=["scheduled", "queued", "running"]) == []
         assert len(set(chain)) == RESCHEDULES + 1 == len(bench.bell.runs())
+
+    def test_what_was_said_about_the_first_holds_for_the_next(self, bench: Bench) -> None:
+        """B1, B8, B9: also whether it outlives the process that accepted it."""
+        asked = {"tag": "t", "user_id": 7, "priority": 5, "queue": "q", "retry": 1, "timeout": 9, "remove_delay": 30}
+        first = bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60, persistent=False, **asked)
+        bench.work()
+        (new,) = bench.bell.runs(status="scheduled")
+        for field in "tag user_id priority queue retry persistent accepted_by lane input".split():
+            assert getattr(new, field) == getattr(first, field), field
+        assert (new.persistent, new.options.timeout, new.options.remove_delay) == (False, 9.0, 30.0)
+        assert new.options.reschedules_left == RESCHEDULES - 1
+
+    def test_a_retry_by_hand_begins_a_new_chain(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        """B9: and belongs to the process that was asked for it."""
+        first = bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60, persistent=False)
+        bench.work()
+        monkeypatch.setattr(steering, "process_name", lambda: "another/1/2")
+        (follow,) = bench.bell.runs(status="scheduled")
+        bench.bell.cancel(follow.id)
+        again = bench.bell.retry(follow.id)
+        assert (first.options.reschedules_left, follow.options.reschedules_left) == (RESCHEDULES, RESCHEDULES - 1)
+        assert (again.accepted_by, again.options.reschedules_left) == ("another/1/2", RESCHEDULES)
+        plain = bench.bell.retry(bench.bell.cancel(bench.bell.enqueue("work", delay=60).id).id)
+        assert (plain.persistent, plain.options_text) == (True, None)
 
     def test_success_ends_the_chain(self, bench: Bench) -> None:
         bench.bell.enqueue("work", auto_reschedule=60)

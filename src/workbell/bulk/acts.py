@@ -10,6 +10,7 @@ import msgspec
 
 from workbell.bulk.order import Action
 from workbell.errors import StoreError, WorkbellError
+from workbell.machine import process_name
 from workbell.model.request import Request, again
 from workbell.model.run import PENDING, Run, Status
 
@@ -62,7 +63,7 @@ def _retry(client: Client, runs: Sequence[Run], bulk: str) -> Acted:
     now = client.store.clock.now()
     done, skipped, errors, keyed = 0, 0, [], []
     for run in runs:
-        new = again(run, now, retry_of=run.id)
+        new = again(run, now, accepted_by=process_name(), retry_of=run.id)
         if run.event is None or run.options.trigger is None:
             named = msgspec.structs.replace(new.run, key_text=f"bulk:{bulk}:{run.id}")
             keyed.append(Request(msgspec.structs.replace(new, run=named, key_span=KEPT)))

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from workbell.client import Client
 from workbell.errors import ServiceUnavailable, StoreUnavailable
-from workbell.model.request import Request
-from workbell.model.run import Run
+from workbell.model.request import Request, asked_once
+from workbell.model.run import Once, Run
 
 MOST = 2_000  # runs in one transaction
 
@@ -26,6 +26,11 @@ class Order(NamedTuple):
     job: str
     payload: dict[str, Any] | None
     options: Mapping[str, Any]
+    once: Once | None = None
+
+    def request(self, client: Client) -> Request:
+        request = client.request(self.job, self.payload, **self.options)
+        return request if self.once is None else request._replace(new=asked_once(request.new, self.once))
 
 
 class Waiting(NamedTuple):
@@ -91,7 +96,7 @@ class Enqueueing:
         good: list[tuple[int, list[Request]]] = []
         for place, waiting in enumerate(batch):
             try:
-                good.append((place, [waiting.client.request(*order[:2], **order.options) for order in waiting.orders]))
+                good.append((place, [order.request(waiting.client) for order in waiting.orders]))
                 answers.append([])
             except Exception as error:  # noqa: BLE001  whatever it is, it belongs to this one alone
                 answers.append(error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -46,11 +47,17 @@ def key_of(request: Request) -> str | None:
     return key
 
 
-def key_at(key: str | None, place: int) -> str | None:
+def key_at(key: str, place: int) -> str:
     """The key of one of many that are made by a request."""
-    if key is None or len(found := f"{key}:{place}") <= LONGEST:
-        return None if key is None else found
-    return f"{hashlib.sha256(key.encode()).hexdigest()}:{place}"
+    found = f"{key}:{place}"
+    return found if len(found) <= LONGEST else f"{hashlib.sha256(key.encode()).hexdigest()}:{place}"
+
+
+def fingerprint_of(body: bytes) -> str:
+    """The fingerprint of a JSON body: the same for the same value, in whatever order its fields were written."""
+    with suppress(msgspec.DecodeError, TypeError, ValueError):  # what this parser does not take is compared as it is
+        body = msgspec.json.encode(msgspec.json.decode(body), order="sorted")
+    return hashlib.sha256(body).hexdigest()[:32]
 
 
 async def answer_once(call: Call, handle: Callable[[Request], Awaitable[Response]]) -> Response:

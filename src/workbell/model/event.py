@@ -56,6 +56,24 @@ class Event(msgspec.Struct, frozen=True, gc=False):
         return told if self.subject is None else told | {"subject": self.subject}
 
 
+class OnceTold(NamedTuple):
+    """The Idempotency-Key of an HTTP request that tells events, whose keys are made of it.
+
+    One event has the key itself, of many each has its number behind it. `beside` is the key that the first event of the
+    other kind of request would have: one of them under the same key is another request.
+    """
+
+    key: str
+    beside: str
+
+
+class NewEvent(NamedTuple):
+    """An event to be stored, and the HTTP request that tells it, if that has an Idempotency-Key."""
+
+    event: Event
+    once: OnceTold | None = None
+
+
 PUBLIC_FIELDS = ("id type source subject time data key tenant system depth cause created_at fanned_out_at").split()
 
 

@@ -14,7 +14,7 @@ from workbell.model.ids import new_id
 from workbell.model.job import name
 from workbell.model.keys import KeyScope, read_scope, stored_key
 from workbell.model.retry import Retry, read_retry
-from workbell.model.run import NO_OPTIONS, Lane, NewRun, OnDuplicate, Options, Run, Status
+from workbell.model.run import NO_OPTIONS, Lane, NewRun, Once, OnDuplicate, Options, Run, Status
 from workbell.model.spelling import list_options
 
 PRIORITIES = range(-100, 101)
@@ -194,17 +194,35 @@ def _options_text(options: EnqueueOptions, depth: int) -> str | None:
         remove_delay=seconds("remove_delay", options["remove_delay"]) if "remove_delay" in options else None,
         depth=depth,
     )
-    return None if kept == NO_OPTIONS else msgspec.json.encode(kept).decode()
+    return _text_of(kept)
 
 
-def again(run: Run, now: datetime, *, wait: timedelta = timedelta(0), **links: str) -> NewRun:
-    """A new run with the same job, input and settings as an earlier one, linked to it."""
+def _text_of(options: Options) -> str | None:
+    return None if options == NO_OPTIONS else msgspec.json.encode(options).decode()
+
+
+def asked_once(new: NewRun, once: Once) -> NewRun:
+    """The request for a run that an HTTP request under an Idempotency-Key makes: the run keeps the fingerprint."""
+    options = msgspec.structs.replace(new.run.options, request=once.fingerprint)
+    run = msgspec.structs.replace(new.run, options_text=msgspec.json.encode(options).decode())
+    return msgspec.structs.replace(new, run=run, once=once)
+
+
+def again(
+    run: Run, now: datetime, *, wait: timedelta = timedelta(0), accepted_by: str | None = None, **links: str
+) -> NewRun:
+    """A new run with the same job, input and settings as an earlier one, linked to it.
+
+    One that is not persistent belongs to the process that accepts it now; without one, to that of the earlier run.
+    """
+    chain = None if run.options.auto_reschedule is None else RESCHEDULES  # it begins anew
     copy = msgspec.structs.replace(
         Run(new_id(), run.lane, Status.SCHEDULED if wait else Status.QUEUED, run.rank, now + wait, now, now),
         input_text=run.input_text,
-        options_text=run.options_text,
+        options_text=_text_of(msgspec.structs.replace(run.options, request=None, reschedules_left=chain)),
         tag=run.tag,
         user_id=run.user_id,
+        accepted_by=None if run.persistent else accepted_by or run.accepted_by,
         schedule=run.schedule,
         event=run.event,
         **links,
@@ -218,6 +236,5 @@ def reschedule(run: Run, now: datetime) -> NewRun | None:
     if options.auto_reschedule is None or not options.reschedules_left:
         return None
     new = again(run, now, wait=timedelta(seconds=options.auto_reschedule), rescheduled_from=run.id)
-    left = msgspec.structs.replace(options, reschedules_left=options.reschedules_left - 1)
-    text = msgspec.json.encode(left).decode()
-    return NewRun(msgspec.structs.replace(new.run, options_text=text))
+    left = msgspec.structs.replace(new.run.options, reschedules_left=options.reschedules_left - 1)
+    return NewRun(msgspec.structs.replace(new.run, options_text=_text_of(left)))

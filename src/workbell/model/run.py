@@ -67,10 +67,15 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     quiet: bool = False  # made by an event of Workbell's own: nothing is told of it
     alerts: bool = False  # its schedule has a URL at which a failure is told
     pings: bool = False  # and one at which every end is
+    request: str | None = None  # the fingerprint of the request that made it under an Idempotency-Key
 
 
 NO_OPTIONS = Options()
 _options = msgspec.json.Decoder(Options)
+
+
+def read_options(text: str | None) -> Options:
+    return NO_OPTIONS if text is None else _options.decode(text)
 
 
 class Run(msgspec.Struct, frozen=True, gc=False):
@@ -146,7 +151,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def options(self) -> Options:
-        return NO_OPTIONS if self.options_text is None else _options.decode(self.options_text)
+        return read_options(self.options_text)
 
     @property
     def retry(self) -> Retry:
@@ -237,6 +242,13 @@ class OnDuplicate(StrEnum):
     REPLACE = "replace"  # the existing run, if it has not started, is canceled; the new one takes the key
 
 
+class Once(msgspec.Struct, frozen=True, gc=False):
+    """The Idempotency-Key of a request over HTTP, and the fingerprint of its body: one key stands for one request."""
+
+    key: str
+    fingerprint: str
+
+
 class NewRun(msgspec.Struct, frozen=True, gc=False):
     """A request for a run, complete and checked: everything the store needs to make it."""
 
@@ -244,6 +256,7 @@ class NewRun(msgspec.Struct, frozen=True, gc=False):
     on_duplicate: OnDuplicate = OnDuplicate.RETURN
     key_span: timedelta | None = None  # how long the key is taken; none: while the run is live
     replace_tag: bool = False
+    once: Once | None = None  # whose key the run's is; a run of another request that holds it is a KeyReused
 
 
 class Added(msgspec.Struct, frozen=True, gc=False):

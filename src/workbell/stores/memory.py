@@ -49,7 +49,7 @@ from workbell.stores.port import (
     Renewed,
     Watch,
 )
-from workbell.stores.statements import SAME_KEY, SAME_TAG, following, reject_duplicate
+from workbell.stores.statements import SAME_KEY, SAME_TAG, following, refuse_other_request, reject_duplicate
 
 replace = msgspec.structs.replace
 
@@ -122,6 +122,8 @@ class MemoryStore(
             elif holder is not None and (until is None or until > run.created_at):
                 added = Added(holder, False)
                 reject_duplicate(request, added)
+                if (held := self._live.get(holder) or self._finished.get(holder)) is not None:
+                    refuse_other_request(request, holder, held.job, held.input_text, held.options_text)
                 return added
             span = request.key_span
             self._keys[run.tenant, run.key_text] = (run.id, None if span is None else run.created_at + span)

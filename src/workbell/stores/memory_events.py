@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 
-from workbell.errors import WrongConnection
+from workbell.errors import KeyReused, WrongConnection
 from workbell.model.endpoint import Endpoint, Health
-from workbell.model.event import Event, FannedOut, Match, Rematch
+from workbell.model.event import Event, FannedOut, Match, NewEvent, OnceTold, Rematch
 from workbell.model.run import Added, NewRun, Run
 from workbell.model.trigger import Trigger
 from workbell.stores.port import Batch
+from workbell.stores.statements import key_reused, new_requests, refuse_other_events
 
 replace = msgspec.structs.replace
 
@@ -43,11 +44,24 @@ class MemoryEvents:
 
     # Events
 
-    def add_events(self, new: Sequence[Event]) -> list[Added]:
+    def add_events(self, new: Sequence[Event], once: OnceTold | None = None) -> list[Added]:
         with self._lock:
+            before = (dict(self._events), dict(self._event_keys)) if once is not None else None
             added = [self._add_event(event) for event in new]
+            if once is not None and before is not None:
+                try:
+                    self._refuse_other([NewEvent(event, once) for event in new], added)
+                except KeyReused:
+                    self._events, self._event_keys = before
+                    raise
         self.wake()
         return added
+
+    def _refuse_other(self, new: Sequence[NewEvent], added: Sequence[Added]) -> None:
+        for event, once in new_requests(new, added):
+            if (held := self._event_keys.get((event.tenant, event.source, once.beside))) is not None:
+                raise key_reused(once.key, f"event {held}")
+        refuse_other_events(new, added, self._events)
 
     def _add_event(self, event: Event) -> Added:
         if event.id in self._events:

@@ -17,7 +17,7 @@ from workbell.model.audit import AuditEntry
 from workbell.model.clock import Clock
 from workbell.model.ended_run import EndedRun
 from workbell.model.endpoint import Endpoint, Health
-from workbell.model.event import Event, FannedOut, Match, Rematch
+from workbell.model.event import Event, FannedOut, Match, OnceTold, Rematch
 from workbell.model.job import Job
 from workbell.model.limit import Limit, Use
 from workbell.model.log_line import LogLine
@@ -181,7 +181,10 @@ class Store(ServiceStore, Protocol):
 
     # Making runs
     def add(self, new: Sequence[NewRun]) -> list[Added]:
-        """Make runs, deduplicating by key; durable when it returns. Concurrent callers share a commit."""
+        """Make runs, deduplicating by key; durable when it returns. Concurrent callers share a commit.
+
+        Raises KeyReused, and makes none, if the key of an HTTP request (`once`) is held by a run of another request.
+        """
 
     def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
         """The same inside the caller's own transaction: the runs exist if and when that commits."""
@@ -333,8 +336,11 @@ class Store(ServiceStore, Protocol):
         """The fire ledger of a schedule, newest first."""
 
     # Events
-    def add_events(self, new: Sequence[Event]) -> list[Added]:
-        """Store facts, deduplicating by source and key; durable when it returns. Concurrent callers share a commit."""
+    def add_events(self, new: Sequence[Event], once: OnceTold | None = None) -> list[Added]:
+        """Store facts, deduplicating by source and key; durable when it returns. Concurrent callers share a commit.
+
+        With the Idempotency-Key of an HTTP request: raises KeyReused, and stores nothing, if it told other events.
+        """
 
     def add_event_on(self, connection: Any, event: Event) -> Added:
         """The same inside the caller's own transaction: the event exists if and when that commits."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from workbell.model.event import Event, FannedOut, Match, Rematch
+from workbell.model.event import Event, FannedOut, Match, NewEvent, OnceTold, Rematch
 from workbell.model.run import Added, Lane, NewRun
 from workbell.stores import event_rows
 from workbell.stores.event_rows import EVENT, MATCH
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.session import Session
-from workbell.stores.statements import Statement
+from workbell.stores.statements import Statement, key_reused, new_requests, refuse_other_events
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ class SqlEvents(ABC):
     """Events and what they matched, over a `Session`."""
 
     def __init__(self) -> None:
-        self._event_adds: GroupCommit[Event, Added] = GroupCommit(self._write_events, self._written_events)
+        self._event_adds: GroupCommit[NewEvent, Added] = GroupCommit(self._write_events, self._written_events)
 
     @abstractmethod
     def read(self, work: Callable[[Session], T]) -> T: ...
@@ -53,28 +53,44 @@ class SqlEvents(ABC):
 
     # Making events
 
-    def add_events(self, new: Sequence[Event]) -> list[Added]:
+    def add_events(self, new: Sequence[Event], once: OnceTold | None = None) -> list[Added]:
         if not new:
             return []
         # Workbell's own do not wait behind a caller's, whose key may be held by an open transaction.
         own = all(event.system for event in new)
-        added = self._write_events(new) if own else self._submit_events(new)
+        items = [NewEvent(event, once) for event in new]
+        added = self._write_events(items) if own else self._submit_events(items)
         self.wake()
         return added
 
-    def _submit_events(self, new: Sequence[Event]) -> list[Added]:
+    def _submit_events(self, new: Sequence[NewEvent]) -> list[Added]:
         """Write the events of one caller, together with those of others that come at the same moment."""
         return self._event_adds.submit(new)
 
-    def _written_events(self, new: Sequence[Event]) -> list[Added] | None:
+    def _written_events(self, new: Sequence[NewEvent]) -> list[Added] | None:
         """What became of events whose write was interrupted; None if none of them was made."""
-        made = self.find_events([event.id for event in new])
+        events = [one.event for one in new]
+        made = self.find_events([event.id for event in events])
         if not made:
             return None
-        return self.write(lambda session: self._answers(session, new, made))
+        return self.write(lambda session: self._answers(session, events, made))
 
-    def _write_events(self, new: Sequence[Event]) -> list[Added]:
-        return self.write(lambda session: self.emit_in(session, new))
+    def _write_events(self, new: Sequence[NewEvent]) -> list[Added]:
+        return self.write(lambda session: self._emit_once(session, new))
+
+    def _emit_once(self, session: Session, new: Sequence[NewEvent]) -> list[Added]:
+        """Events in one transaction; those of an HTTP request under a key that stands for another one undo it."""
+        added = self.emit_in(session, [one.event for one in new])
+        if not any(one.once for one in new):
+            return added
+        for event, once in new_requests(new, added):
+            for row in session.rows("event_holder", tenant=event.tenant, source=event.source, key=once.beside):
+                raise key_reused(once.key, f"event {row[0]}")
+        held = [answer.id for one, answer in zip(new, added, strict=True) if one.once and not answer.created]
+        if held:
+            found = [event_rows.event_from(row) for row in session.rows("find_events", ids=held)]
+            refuse_other_events(new, added, {event.id: event for event in found})
+        return added
 
     def emit_in(self, session: Session, new: Sequence[Event]) -> list[Added]:
         """Events in a transaction that is under way; for each the id of the one that stands for it."""

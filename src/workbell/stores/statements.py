@@ -7,15 +7,16 @@ its rows; so plain connections, awaited ones and our own sessions drive the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.errors import DuplicateRun
+from workbell.errors import DuplicateRun, KeyReused
 from workbell.model import state
-from workbell.model.event import Event
-from workbell.model.run import Added, Lane, NewRun, OnDuplicate, Run, Status
+from workbell.model.event import Event, NewEvent, OnceTold
+from workbell.model.payload import decode
+from workbell.model.run import Added, Lane, NewRun, OnDuplicate, Run, Status, read_options
 from workbell.model.state import MOVES, Keep, Move, Transition
 from workbell.stores.port import Pair
 from workbell.stores.rows import NEW, new_values
@@ -45,7 +46,8 @@ class Replacing(NamedTuple):
 def making(request: NewRun, replacing: Replacing, ended: list[Pair]) -> Making:
     """The statements that make one run, in order; the answer is which run stands for the request.
 
-    Runs that it takes the place of are added to `ended`. Raises DuplicateRun where duplicates are to be rejected.
+    Runs that it takes the place of are added to `ended`. Raises DuplicateRun where duplicates are to be rejected,
+    and KeyReused where the key is that of another HTTP request.
     """
     run = request.run
     values = dict(zip(NEW, new_values(request), strict=True))
@@ -68,6 +70,9 @@ def making(request: NewRun, replacing: Replacing, ended: list[Pair]) -> Making:
     holder = str((yield Statement("key_holder", values))[0][0])
     added = Added(holder, holder == run.id)
     reject_duplicate(request, added)
+    if request.once is not None and not added.created:
+        for made_from in (yield Statement("request_of", {"id": holder})):
+            refuse_other_request(request, holder, *made_from)
     return added
 
 
@@ -116,3 +121,57 @@ def reject_duplicate(request: NewRun, answer: Added) -> None:
             "on_duplicate='return' or 'replace'.",
             answer.id,
         )
+
+
+def refuse_other_request(
+    request: NewRun, holder: str, job: str, input_text: str | None, options_text: str | None
+) -> None:
+    """Raise if the run that holds the key of an HTTP request was made by another request.
+
+    Versions before kept no fingerprint. Of a run that one of them made, job and input are compared.
+    """
+    once, run = request.once, request.run
+    if once is None:
+        return
+    made_by = read_options(options_text).request
+    if made_by is None:
+        is_same = (job, decode(input_text)) == (run.job, decode(run.input_text))
+    else:
+        is_same = made_by == once.fingerprint
+    if not is_same:
+        raise key_reused(once.key, f"run {holder}")
+
+
+def new_requests(new: Sequence[NewEvent], added: Sequence[Added]) -> Iterable[tuple[Event, OnceTold]]:
+    """Each HTTP request under an Idempotency-Key whose events were stored just now, with the first of them."""
+    first: dict[tuple[str, OnceTold], tuple[Event, Added]] = {}
+    for (event, once), answer in zip(new, added, strict=True):
+        if once is not None:
+            first.setdefault((event.tenant, once), (event, answer))
+    return [(event, once) for (_, once), (event, answer) in first.items() if answer.created]
+
+
+def refuse_other_events(new: Sequence[NewEvent], added: Sequence[Added], known: Mapping[str, Event]) -> None:
+    """Raise if events of an HTTP request are held by those of another request under the same Idempotency-Key.
+
+    A request is written whole: of the same one either all events are there or none, and they say the same.
+    """
+    asked: dict[tuple[str, OnceTold], list[tuple[Event, Added]]] = {}
+    for (event, once), answer in zip(new, added, strict=True):
+        if once is not None:
+            asked.setdefault((event.tenant, once), []).append((event, answer))
+    for (_, once), answers in asked.items():
+        if all(answer.created for _, answer in answers):
+            continue
+        for event, answer in answers:
+            first = known.get(answer.id)
+            if answer.created or (first is not None and _told(first) != _told(event)):
+                raise key_reused(once.key, f"event {next(answer.id for _, answer in answers if not answer.created)}")
+
+
+def _told(event: Event) -> tuple[Any, ...]:
+    return event.type, event.subject, decode(event.data_text)
+
+
+def key_reused(key: str, by: str) -> KeyReused:
+    return KeyReused(f"Idempotency-Key {key!r} was used for another request ({by}); choose a new one.")

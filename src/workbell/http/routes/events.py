@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from workbell.client import Client
 from workbell.emitting import Fact, emit_all
-from workbell.errors import KeyReused
 from workbell.http.answers import Answer
 from workbell.http.call import Call, call_of
 from workbell.http.remembering import answer_once, key_at, key_of
@@ -28,7 +27,7 @@ from workbell.http.schemas.events import (
     NewEvents,
 )
 from workbell.model.access import Scope
-from workbell.model.event import Event, MatchOutcome
+from workbell.model.event import Event, MatchOutcome, OnceTold
 from workbell.model.ids import is_id
 from workbell.model.system_events import SYSTEM_TYPES
 from workbell.patterns import matches as is_match
@@ -84,26 +83,16 @@ async def _make(call: Call, facts: Sequence[Fact], answer: Callable[[Sequence[An
     key = key_of(call.request)
     own = any(fact.key is not None for fact in facts)
     many = len(facts) > 1
-    keyed = [
-        fact if own else fact._replace(key=key_at(key, place) if many else key) for place, fact in enumerate(facts)
-    ]
+    once, keyed = None, facts
+    if key is not None and not own:
+        once = OnceTold(key, beside=key if many else key_at(key, 0))
+        keyed = [one._replace(key=key_at(key, at) if many else key) for at, one in enumerate(facts)]
 
     async def make(_request: Request) -> Response:
-        events = await call.client.hop(emit_all, call.client, keyed)
-        if key is not None and not own:
-            _check_same(facts, events, key)
+        events = await call.client.hop(emit_all, call.client, keyed, once)
         return Answer(answer([_told(call, *both) for both in zip(facts, events, strict=True)]), 201)
 
     return await (answer_once(call, make) if own and key is not None else make(call.request))
-
-
-def _check_same(facts: Sequence[Fact], events: Sequence[Event], key: str) -> None:
-    """A key that stands for other events was used for another request."""
-    for fact, event in zip(facts, events, strict=True):
-        if (event.type, event.data, event.subject) != (fact.type, fact.data, fact.subject):
-            raise KeyReused(
-                f"Idempotency-Key {key!r} was used for another request (event {event.id}); choose a new one."
-            )
 
 
 def _told(call: Call, fact: Fact, event: Event) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from fastapi import Body, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from workbell.errors import InvalidOption, KeyReused, WaitTimeout
+from workbell.errors import InvalidOption, WaitTimeout
 from workbell.http.answers import Answer
 from workbell.http.call import Call, call_of
 from workbell.http.enqueueing import Order
-from workbell.http.remembering import KEPT, answer_once, key_at, key_of
+from workbell.http.remembering import KEPT, answer_once, fingerprint_of, key_at, key_of
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.run_filter import RunFilter, run_filter
 from workbell.http.run_stream import events_of
@@ -35,8 +35,9 @@ from workbell.model.access import Scope
 from workbell.model.clock import EPOCH
 from workbell.model.keys import KeyScope
 from workbell.model.log_line import LogLine
+from workbell.model.request import ABOUT_KEYS
 from workbell.model.retry import Retry
-from workbell.model.run import Run
+from workbell.model.run import Once, Run
 from workbell.model.state import CANCELED
 
 routes = Routes("runs")
@@ -87,10 +88,9 @@ async def _make(call: Call, asked: Sequence[NewRun], answer: Callable[[Sequence[
     key = key_of(call.request)
 
     async def make(_request: Request) -> Response:
-        orders = [_order(one, key_at(key, place)) for place, one in enumerate(asked)]
+        once = None if key is None else Once(key, fingerprint_of(await call.request.body()))
+        orders = [_order(one, once, place) for place, one in enumerate(asked)]
         runs = await call.service.enqueueing.put(call.client, orders)
-        if key is not None:
-            _check_same(asked, runs, key)
         return Answer(answer(runs), 201)
 
     if key is not None and any(one.key is not None for one in asked):
@@ -107,7 +107,7 @@ def _made(call: Call, run: Run) -> Mapping[str, Any]:
     return run.as_dict() if full == "true" and call.access.may(Scope.READ) else {"id": run.id, "status": run.status}
 
 
-def _order(asked: NewRun, key: str | None) -> Order:
+def _order(asked: NewRun, once: Once | None, place: int) -> Order:
     """What was asked for, in the words of `bell.enqueue`; what is null counts as not said."""
     options: dict[str, Any] = {
         name: value
@@ -116,16 +116,11 @@ def _order(asked: NewRun, key: str | None) -> Order:
     }
     if "retry" in options:
         options["retry"] = _retry(options["retry"])
-    if key is not None and "key" not in options:
-        options |= {"key": f"{OURS}{key}", "key_for": KEPT, "key_scope": KeyScope.TENANT}
-    return Order(asked.job, asked.input, options)
-
-
-def _check_same(asked: Sequence[NewRun], runs: Sequence[Run], key: str) -> None:
-    """A key that stands for other runs was used for another request."""
-    for one, run in zip(asked, runs, strict=True):
-        if one.key is None and (run.job, run.input) != (one.job, one.input):
-            raise KeyReused(f"Idempotency-Key {key!r} was used for another request (run {run.id}); choose a new one.")
+    if once is None or not options.keys().isdisjoint(("key", *ABOUT_KEYS)):
+        return Order(asked.job, asked.input, options)
+    key = f"{OURS}{key_at(once.key, place)}"
+    options |= {"key": key, "key_for": KEPT, "key_scope": KeyScope.TENANT}
+    return Order(asked.job, asked.input, options, once)
 
 
 def _retry(asked: RetryBody) -> Retry:

@@ -15,7 +15,7 @@ import psycopg
 
 from workbell.errors import StoreUnavailable
 from workbell.model.clock import EPOCH, SystemClock
-from workbell.model.event import Event
+from workbell.model.event import Event, NewEvent
 from workbell.model.payload_fields import Field
 from workbell.model.run import Added, Lane, NewRun, Run
 from workbell.model.schedule import ScheduleChange
@@ -157,13 +157,13 @@ class PostgresStore(SqlStore):
         self.publisher.written(replaced)
         return added
 
-    def _submit_events(self, new: Sequence[Event]) -> list[Added]:
-        if any(event.key is not None for event in new):
+    def _submit_events(self, new: Sequence[NewEvent]) -> list[Added]:
+        if any(one.event.key is not None for one in new):
             return self._keyed_events.submit(new)
         return self._event_adds.submit(new)
 
-    def _write_keyed_events(self, new: Sequence[Event], lock: float) -> list[Added]:
-        return self._write_keyed(lambda session: self.emit_in(session, new), lock)
+    def _write_keyed_events(self, new: Sequence[NewEvent], lock: float) -> list[Added]:
+        return self._write_keyed(lambda session: self._emit_once(session, new), lock)
 
     def _write_keyed(self, work: Callable[[Session], T], lock: float) -> T:
         return self.database.run(lambda c: work(PostgresSession(c)), transaction=True, lock=lock)
@@ -393,7 +393,8 @@ def _names_of_run(request: NewRun) -> list[LockName]:
     return [*names, LockName((run.tenant, "tag", run.tag), f"the tag {run.tag!r}")] if request.replace_tag else names
 
 
-def _names_of_event(event: Event) -> list[LockName]:
+def _names_of_event(new: NewEvent) -> list[LockName]:
+    event = new.event
     if event.key is None:
         return []
     return [LockName((event.tenant, event.source, event.key), f"the key {event.key!r} of the source {event.source}")]

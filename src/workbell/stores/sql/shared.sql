@@ -30,6 +30,11 @@ ON CONFLICT (tenant, key) DO UPDATE SET run = excluded.run, until = excluded.unt
 -- key_holder: the run that holds a key
 SELECT run FROM workbell_keys WHERE tenant = :tenant AND key = :key
 
+-- request_of: what a run was made from
+SELECT l.job, r.input, r.options FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane WHERE r.id = :id
+UNION ALL
+SELECT l.job, r.input, r.options FROM workbell_history r JOIN workbell_lanes l ON l.id = r.lane WHERE r.id = :id
+
 -- add_lane: make a lane known; one with a key is used again, so that it is not removed
 INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
 VALUES (:lane, :tenant, :queue, :job, :target, :key, :created_at)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
 
-from workbell.errors import DuplicateRun
+from workbell.errors import DuplicateRun, KeyReused
 from workbell.model import state
 from workbell.model.event import Event
-from workbell.model.run import Added, OnDuplicate, Options, Run, Status
+from workbell.model.request import asked_once
+from workbell.model.run import Added, NewRun, Once, OnDuplicate, Options, Run, Status
 from workbell.model.state import Move
 from workbell.stores.port import Filter, Pair, Store
 from workbell.stores.statements import SAME_KEY, SAME_TAG
 from workbell.testing.contracts.making import KEEP, add, after, claim, find, ids, request
 from workbell.testing.contracts.store.events import fact
+from workbell.testing.contracts.store.sharing import THREADS, at_once
 
 
 class Heard:
@@ -40,6 +44,12 @@ class Heard:
 
 def _succeed(store: Store, run: Run, at: float) -> None:
     assert store.apply([state.succeed(run, after(at), result=None, keep=KEEP.succeeded)])
+
+
+def _asked(fingerprint: str, *keys: str, job: str = "work", **fields: Any) -> list[NewRun]:
+    """The runs of an HTTP request under an Idempotency-Key."""
+    once = Once("k", fingerprint)
+    return [asked_once(request(job, key=key, key_for=60, **fields), once) for key in keys]
 
 
 class DeduplicatingContract:
@@ -156,6 +166,51 @@ class DeduplicatingContract:
         assert ids(store.list_runs(Filter(None))) == [tagged.id, run.id]
         assert find(store, tagged).status is Status.QUEUED
         assert [answer.created for answer in store.add([request(key="other")])] == [True]
+
+    def test_a_request_again_answers_with_its_runs(self, store: Store) -> None:
+        first, again = _asked("f1", "k0", "k1"), _asked("f1", "k0", "k1")
+        assert [one.created for one in store.add(first)] == [True, True]
+        assert store.add(again) == [Added(new.run.id, False) for new in first]
+        for run in claim(store):
+            _succeed(store, run, at=1)
+        assert store.add(again) == [Added(new.run.id, False) for new in first]
+
+    @pytest.mark.parametrize("keys", [("k0", "k1", "k2"), ("k0",), ("k2", "k1"), ("k0", "k1")])
+    def test_another_request_under_a_key_writes_nothing(self, store: Store, keys: Sequence[str]) -> None:
+        first = _asked("f1", "k0", "k1")
+        store.add(first)
+        with pytest.raises(KeyReused, match=r"Idempotency-Key 'k' was used for another request \(run [0-9a-f-]{36}\)"):
+            store.add([request(), *_asked("f2", *keys)])
+        assert sorted(ids(store.list_runs(Filter(None)))) == sorted(new.run.id for new in first)
+        assert store.add(_asked("f2", "free"))[0].created
+
+    def test_a_request_of_a_version_that_kept_no_fingerprint(self, store: Store) -> None:
+        """Job and input are compared, as that version did."""
+        old = request("send", key="k0", key_for=60, input_text='{"a":1,"b":2}')
+        store.add([old])
+        [same] = _asked("f1", "k0", job="send", input_text='{"b":2,"a":1}')
+        assert store.add([same]) == [Added(old.run.id, False)]
+        for other in ({"job": "send", "input_text": '{"a":2}'}, {"job": "work", "input_text": '{"a":1,"b":2}'}):
+            with pytest.raises(KeyReused):
+                store.add(_asked("f1", "k0", **other))
+
+    def test_requests_under_one_key_at_once(self, store: Store) -> None:
+        """One of them is written, whole; the others are refused, whole."""
+        keys = [f"k{place}" for place in range(THREADS)]
+
+        def ask(number: int) -> str:
+            try:
+                store.add(_asked(f"f{number}", *keys[: number + 1]))
+            except KeyReused:
+                return "refused"
+            return f"f{number}"
+
+        answers = at_once(ask)
+        made = store.list_runs(Filter(None))
+        assert sorted(answers).count("refused") == len(answers) - 1
+        [(fingerprint, count)] = Counter(run.options.request for run in made).items()
+        assert fingerprint in answers
+        assert fingerprint == f"f{count - 1}"
 
     def test_replace_ends_the_waiting_holder(self, store: Store) -> None:
         (old,) = add(store, request(key="k", delay=60))

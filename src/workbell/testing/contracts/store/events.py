@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from workbell.errors import KeyReused
 from workbell.model import state
-from workbell.model.event import Event, FannedOut, Match, MatchOutcome
+from workbell.model.event import Event, FannedOut, Match, MatchOutcome, OnceTold
 from workbell.model.ids import new_id
 from workbell.model.run import Added, Run
 from workbell.model.state import Move
@@ -129,6 +130,31 @@ class EventsContract:
         expected = [(late, True), (first, True), (first, False), (plain, True), (held, False), (late, False)]
         assert answers == [Added(event.id, created) for event, created in expected]
         assert listed(store) == event_ids([plain, first, late, held])
+
+    def test_facts_of_a_request_again_are_the_first_ones(self, store: Store) -> None:
+        once = OnceTold("k", beside="k")
+        first = [fact(key="k:0", data_text='{"a":1,"b":2}'), fact(key="k:1", subject="7")]
+        again = [fact(key="k:0", data_text='{"b":2,"a":1}', at=3), fact(key="k:1", subject="7", at=3)]
+        assert [one.created for one in store.add_events(first, once)] == [True, True]
+        assert store.add_events(again, once) == [Added(event.id, False) for event in first]
+
+    def test_other_facts_under_the_key_of_a_request_store_nothing(self, store: Store) -> None:
+        once = OnceTold("k", beside="k")
+        first = [fact(key="k:0", data_text="1"), fact(key="k:1", data_text="2")]
+        store.add_events(first, once)
+        others = [
+            [fact(key="k:0", data_text="1"), fact(key="k:1", data_text="2"), fact(key="k:2", data_text="3")],
+            [fact(key="k:0", data_text="1"), fact(key="k:1", data_text="3")],
+            [fact(key="k:0", data_text="1", type="posts.updated"), fact(key="k:1", data_text="2")],
+            [fact(key="k:0", data_text="1", subject="7"), fact(key="k:1", data_text="2")],
+            [fact(key="k:0", data_text="1"), fact(key="k:1", data_text="2", source="/other")],
+        ]
+        for other in others:
+            with pytest.raises(KeyReused, match="Idempotency-Key 'k' was used for another request"):
+                store.add_events(other, once)
+        with pytest.raises(KeyReused, match=f"event {first[0].id}"):
+            store.add_events([fact(key="k")], OnceTold("k", beside="k:0"))
+        assert sorted(listed(store)) == sorted(event_ids(first))
 
     def test_one_key_at_once_makes_one_event(self, store: Store) -> None:
         answers = at_once(lambda number: store.add_events([fact(), fact(key="k"), fact(key=f"k{number % 2}")]))
