@@ -14,6 +14,7 @@ from tests.http.things import BODIES, PREFIX, Things, things_of
 pytestmark = pytest.mark.anyio
 
 MARK = "the number"
+JSON = {"Content-Type": "application/json"}
 NUMBERS = cycle(("NaN", "1e400", "-Infinity"))
 
 
@@ -47,7 +48,10 @@ async def test_every_field_of_every_body(api: Api) -> None:
                 sent = written(body | {field: value})
                 caller = agent if path.startswith("/agents/self") else api.admin
                 answer = await caller.send(
-                    method, things.path(PREFIX + path), content=sent, headers={"Content-Type": "application/json"}
+                    method,
+                    things.path(PREFIX + path, method),
+                    content=sent,
+                    headers={"Content-Type": "application/json"},
                 )
                 assert answer.status_code == 422, (method, path, sent, answer.text)
                 tried += 1

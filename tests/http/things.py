@@ -62,10 +62,10 @@ class Things:
         resource = path.removeprefix(f"{PREFIX}/").partition("/")[0]
         return {name: self.examples[resource, name] for name in PARAMETER.findall(path)}
 
-    def path(self, path: str) -> str:
+    def path(self, path: str, method: str = "GET") -> str:
         """A route's path with its parameters filled in, below /api/v1; with the query that it needs."""
         filled = path.format_map(self.parameters(path)).removeprefix(PREFIX)
-        return filled + QUERIES.get(path.removeprefix(PREFIX), "")
+        return filled + QUERIES.get((method, path.removeprefix(PREFIX)), "")
 
     def body(self, method: str, path: str) -> Any:
         """Something that the route can work on."""
@@ -74,9 +74,9 @@ class Things:
 
 
 QUERIES = {
-    "/events/match": "?type=posts.created",
-    "/events/counts": "?event=0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
-    "/files": "?filename=a.txt",
+    ("POST", "/files"): "?filename=a.txt",
+    ("GET", "/events/match"): "?type=posts.created",
+    ("GET", "/events/counts"): "?event=0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
 }
 ENDPOINT = {"url": "https://hooks.example.com/y", "patterns": ["a"]}
 BODIES: Mapping[tuple[str, str], Any] = {

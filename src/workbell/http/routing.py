@@ -22,15 +22,18 @@ from starlette.types import Scope as ConnectionScope
 from workbell.errors import InvalidOption, NotFound
 from workbell.http.path_names import whole_name, with_whole_names
 from workbell.http.remembering import LONGEST, REPLAYED, answer_once
+from workbell.http.run_filter import FIELD
 from workbell.http.schemas.problem import Problem
 from workbell.http.service import service_of
 from workbell.model.access import Scope
+from workbell.model.spelling import list_options
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Response]])
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 PREFIX = "/api/v1"
 JSON, FORM = b"application/json", b"application/x-www-form-urlencoded"
+PAGING = frozenset({"after", "before", "limit"})  # clients send them to lists of one page too
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 REFUSALS = (400, 401, 403, 404, 409, 412, 413, 422, 429, 503)
 PROBLEMS: Mapping[int | str, dict[str, Any]] = {
@@ -86,6 +89,7 @@ class Guarded(APIRoute):
         guard: Guard = self.endpoint.guard  # type: ignore[attr-defined]
 
         takes_json = self.body_field is not None
+        known = _query_names(self) if "GET" in (self.methods or ()) else None
 
         async def guarded(request: Request) -> Response:
             if takes_json:
@@ -93,6 +97,8 @@ class Guarded(APIRoute):
             service = service_of(request)
             call = await service.admit(request, guard)
             _check_characters(request)
+            if known is not None and request.scope["query_string"]:
+                _check_query(request, known)
             request.scope["workbell.call"] = call
             if guard.creates and "idempotency-key" in request.headers:
                 response = await answer_once(call, handle)
@@ -113,6 +119,24 @@ def _check_characters(request: Request) -> None:
         raise NotFound("There is nothing here: no name has control characters.")
     if b"%00" in query or b"\x00" in query:
         raise InvalidOption("The query has a NUL character (%00); leave it out.")
+
+
+def _query_names(route: APIRoute) -> frozenset[str]:
+    """The names of a route's query parameters; one that ends with a dot begins the names of fields of an input."""
+    extra: list[dict[str, Any]] = (route.openapi_extra or {}).get("parameters", [])
+    names = {parameter["name"] for parameter in extra if parameter["in"] == "query"}
+    for field in route.dependant.query_params:
+        fields = getattr(field.field_info.annotation, "model_fields", None)
+        names |= {field.alias} if fields is None else {*fields, FIELD}
+    return frozenset(names)
+
+
+def _check_query(request: Request, known: frozenset[str]) -> None:
+    """A filter that is misspelt would find everything: it is refused, not passed over."""
+    for name in request.query_params:
+        if name not in known and name not in PAGING and not (FIELD in known and name.startswith(FIELD)):
+            said = list_options(name, known - {FIELD}, called="parameters")
+            raise InvalidOption(f"Unknown query parameter {name[:60]!r}; {said}")
 
 
 def _as_json(scope: MutableMapping[str, Any]) -> None:
