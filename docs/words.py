@@ -79,6 +79,7 @@ RUN = {
     "expires_at": "Not started by then: canceled.",
     "remove_at": "When it is removed from history.",
     "progress": '`{"done", "total", "message"}` as last reported by the handler.',
+    "cancel_requested": "True: a cancel was asked for, and its handler has not ended yet.",
     "created_at": "When it was asked for.",
     "updated_at": "When it last moved.",
 }
@@ -311,6 +312,7 @@ FOR_US = {
     "JobsEngine.job_of",
     "JobsEngine.start",
     "Schedules.check",
+    "Schedules.delete_if",
     "Schedules.disable_others",
     "Schedules.put_all",
     "Workbell.by_and_by",

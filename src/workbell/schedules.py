@@ -174,7 +174,7 @@ class Schedules:
             self._client.nudge()
             if len(written) == len({change.schedule.id for change in changes}):
                 return
-        raise StoreError(f"schedule {names[0]}: it kept changing while it was being changed; try again.")
+        raise _kept_changing(names[0])
 
     def _find(self, names: Sequence[str]) -> dict[str, Schedule]:
         found: dict[str, Schedule] = {}
@@ -259,10 +259,23 @@ class Schedules:
 
     def delete(self, name: str) -> None:
         """Remove a schedule; its runs stay."""
-        self._client.store.delete_schedule(self.get(name).id)
+        self.delete_if(name, lambda _schedule: None)
 
     async def adelete(self, name: str) -> None:
         await self._client.hop(self.delete, name)
+
+    def delete_if(self, name: str, accept: Callable[[Schedule], None]) -> None:
+        """Remove a schedule that `accept` does not refuse: it is shown the version that is removed."""
+        for _ in range(TRIES):
+            known = self.get(name)
+            accept(known)
+            if self._client.store.delete_schedule(known.id, known.version):
+                return
+        raise _kept_changing(name)
+
+
+def _kept_changing(name: str) -> StoreError:
+    return StoreError(f"schedule {name}: it kept changing while it was being changed; try again.")
 
 
 @contextmanager

@@ -149,7 +149,7 @@ class Triggers:
         for _ in range(TRIES):
             old = self.get(name_or_id)
             if expected not in (None, old.version):
-                raise PreconditionFailed(f"trigger {old.name}: somebody else has changed it meanwhile; look again.")
+                raise _changed(old)
             if old.source != BY_HAND and set(changes) - {"enabled"}:
                 where = old.source.partition(":")[2]
                 raise InvalidOption(
@@ -187,12 +187,17 @@ class Triggers:
     async def adisable(self, name_or_id: str) -> Trigger:
         return await self._client.hop(self.disable, name_or_id)
 
-    def delete(self, name_or_id: str) -> None:
-        """Remove a trigger; its runs stay. One that code declares comes back, within a minute while that code runs."""
-        self._client.store.delete_trigger(self.get(name_or_id).id)
+    def delete(self, name_or_id: str, *, expected: int | None = None) -> None:
+        """Remove a trigger; its runs stay. One that code declares comes back, within a minute while that code runs.
 
-    async def adelete(self, name_or_id: str) -> None:
-        await self._client.hop(self.delete, name_or_id)
+        With `expected`, only if it still has that `version`.
+        """
+        known = self.get(name_or_id)
+        if not self._client.store.delete_trigger(known.id, expected) and expected is not None:
+            raise _changed(known)
+
+    async def adelete(self, name_or_id: str, *, expected: int | None = None) -> None:
+        await self._client.hop(lambda: self.delete(name_or_id, expected=expected))
 
     # Check
 
@@ -267,3 +272,7 @@ def _exists(name: str) -> TriggerExists:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
+
+
+def _changed(trigger: Trigger) -> PreconditionFailed:
+    return PreconditionFailed(f"trigger {trigger.name}: somebody else has changed it meanwhile; look again.")

@@ -77,6 +77,7 @@ def test_live_then_canceled_then_retried(site: Site) -> None:
         ctx.progress(1, rows, HOSTILE)
         ctx.logger.warning(HOSTILE)
         until(lambda: ctx.canceled, "the wish to stop")
+        steps.acquire(timeout=DEADLINE)
         raise InterruptedError
 
     run = site.bell.enqueue("export", {"rows": 4}, tag="nightly")
@@ -114,6 +115,9 @@ def test_live_then_canceled_then_retried(site: Site) -> None:
         page.get_by_role("button", name="Cancel", exact=True).click()
         expect(page.get_by_role("dialog")).to_contain_text("its handler is asked to stop")
         page.get_by_role("button", name="Cancel the run").click()
+        expect(page.locator(".run-lead")).to_contain_text("stopping")
+        expect(page.get_by_role("button", name="Cancel", exact=True)).to_have_count(0)
+        steps.release()
         expect(page.locator(".run-lead")).to_contain_text("canceled")
         expect(page.get_by_role("region", name="How did it end?")).to_contain_text("It was canceled")
     assert site.bell.get(run.id).status is Status.CANCELED

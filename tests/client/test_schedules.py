@@ -48,7 +48,7 @@ class TestTwins:
 
     def test_no_verb_is_without_its_twin(self) -> None:
         public = {name for name in vars(Schedules) if name[0] != "_"}
-        assert public == {*VERBS, *(f"a{verb}" for verb in VERBS), "put_all", "disable_others", "check"}
+        assert public == {*VERBS, *(f"a{verb}" for verb in VERBS), "put_all", "disable_others", "check", "delete_if"}
 
     @pytest.mark.anyio
     async def test_the_whole_life_of_a_schedule(self, bell: Workbell) -> None:

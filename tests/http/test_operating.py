@@ -19,6 +19,7 @@ from workbell.http.schemas.files import FileShown
 from workbell.http.schemas.jobs import Pauses, PauseShown, Resumed
 from workbell.http.schemas.queues import Queues
 from workbell.http.schemas.workers import Workers, WorkerShown
+from workbell.model import state
 from workbell.model.ids import new_id
 from workbell.model.worker import Worker
 
@@ -188,3 +189,17 @@ async def test_all_tenants_are_no_tenant(api: Api) -> None:
     with pytest.raises(InvalidOption, match="stands for all tenants"):
         api.bell.for_tenant("*")
     assert (await api.root.send("GET", f"/runs/{new_id()}?tenant=b")).status_code == 404
+
+
+async def test_a_cancel_in_progress_can_be_seen(api: Api) -> None:
+    """Its handler has been asked to stop, and has not: the run is running and says so, to HTTP and to lists."""
+    made = await api.admin.ask("POST", "/runs?full=true", 201, {"job": "rest"})
+    assert made["cancel_requested"] is False
+    [run] = take(api.bell)
+    told = await api.operator.ask("POST", f"/runs/{made['id']}/cancel")
+    assert (told["status"], told["cancel_requested"]) == ("running", True)
+    [listed] = (await api.reader.ask("GET", "/runs?status=running"))["items"]
+    assert listed["cancel_requested"] is True
+    api.bell.store.apply([state.cancel(run, run.updated_at, reason="asked", keep=timedelta(1))])
+    ended = await api.reader.ask("GET", f"/runs/{made['id']}")
+    assert (ended["status"], ended["cancel_requested"]) == ("canceled", False)

@@ -9,6 +9,7 @@ import msgspec
 from workbell import Workbell
 from workbell.cli.findings import examine
 from workbell.model.schedule import ScheduleChange
+from workbell.testing import drain
 
 
 def test_says_whether_a_scheduler_looks(sql_store_url: str) -> None:
@@ -24,6 +25,27 @@ def test_says_whether_a_scheduler_looks(sql_store_url: str) -> None:
         level, text = finding(sql_store_url)
         assert level == "risk"
         assert "due for 60 min, and no scheduler looks" in text or "due for 1 h" in text
+
+
+def test_names_a_broken_schedule(sql_store_url: str) -> None:
+    """E5: one that cannot be read makes no runs, and is not lost among those that wait."""
+    with Workbell(sql_store_url) as bell:
+
+        @bell.job
+        def nightly() -> None: ...
+
+        schedule = bell.schedules.put("nightly", job=nightly, cron="0 3 1 1 *")
+        now = bell.store.clock.now()
+        garbled = msgspec.structs.replace(schedule, expression="garbage", look_at=now)
+        bell.store.write_schedules([ScheduleChange(schedule=garbled, expected=schedule.version, defines=True)])
+        drain(bell)
+        level, text = finding(sql_store_url)
+        assert level == "risk"
+        assert text.startswith("nightly is broken and makes no runs: ")
+        assert "garbage" in text
+        assert text.endswith("put it again with what is right, or pause it (`workbell schedules show nightly`).")
+        bell.schedules.put("nightly", job=nightly, cron="0 3 1 1 *")
+        assert finding(sql_store_url)[0] == "ok"
 
 
 def finding(url: str) -> tuple[str, str]:

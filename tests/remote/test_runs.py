@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.client.conftest import take
 from tests.remote.conftest import Scene, make_bell
 from workbell import (
     Client,
@@ -22,6 +23,7 @@ from workbell import (
     UnknownJob,
     WaitTimeout,
 )
+from workbell.model import state
 from workbell.remote import options
 from workbell.testing import drain
 
@@ -170,6 +172,16 @@ def test_runs_are_found_by_the_same_filters(scene: Scene) -> None:
         for refused in ({"status": "gone"}, {"limit": 0}, {"limit": 1001}):
             with pytest.raises(InvalidOption):
                 ask("runs", **refused)
+
+
+def test_a_cancel_in_progress_is_told(scene: Scene) -> None:
+    run = scene.bell.enqueue("fail", {"reason": "x"})
+    [run] = [one for one in take(scene.bell) if one.id == run.id]
+    scene.client.cancel(run.id)
+    found = scene.client.get(run.id)
+    assert (found.status, found.cancel_requested) == (Status.RUNNING, True)
+    scene.same("get", run.id)
+    scene.bell.store.apply([state.cancel(run, run.updated_at, reason="asked", keep=timedelta(1))])
 
 
 def test_cancel_and_retry(scene: Scene) -> None:

@@ -23,6 +23,7 @@ EXCEPTIONS = {
     "cancel_pending": "for the run that acts on many",
     "retry_matched": "for the run that acts on many",
     "schedules.put_all": "for what code declares",
+    "schedules.delete_if": "over HTTP, `If-Match` says it",
     "schedules.check": "for what code declares",
     "schedules.disable_others": "for what code declares",
     "triggers.processors": "needs the functions behind the jobs",
@@ -35,6 +36,7 @@ EXCEPTIONS = {
 }
 LEFT_OUT = {
     "triggers.update": {"expected"},  # over HTTP, `If-Match` says it
+    "triggers.delete": {"expected"},
     "tokens.create": {"kind", "agent", "created_by"},  # the service says who made it
     "agents.pairing": {"created_by"},
     "notifications.list": {"user_id"},  # whose they are, the token says

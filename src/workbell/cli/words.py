@@ -8,7 +8,7 @@ from typing import NamedTuple
 from workbell.cli.output import one_line, span
 from workbell.model.limit import Limits
 from workbell.model.retry import Retry
-from workbell.model.schedule import FireStatus, Schedule
+from workbell.model.schedule import Schedule
 from workbell.scheduling import words
 
 LATE = timedelta(seconds=2)  # later than a scheduler that is there would be
@@ -31,7 +31,7 @@ class Next(NamedTuple):
 
 
 def next_in_words(schedule: Schedule, now: datetime) -> Next:
-    if schedule.last_fire_status is FireStatus.SCHEDULER_FAILED and schedule.active:
+    if schedule.broken:
         return Next("broken", one_line(schedule.last_error or "no error was recorded"), "bold red")
     if schedule.paused:
         return Next("paused", "", "yellow")

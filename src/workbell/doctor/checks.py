@@ -14,12 +14,15 @@ from workbell.doctor.modes import check_modes
 from workbell.doctor.spans import span
 from workbell.doctor.tables import look
 from workbell.doctor.workers import unserved_findings, worker_findings
+from workbell.model.job import TENANT
+from workbell.model.schedule import Schedule
 from workbell.stores.migrate import NEWEST
 from workbell.stores.port import Counts, Store
 from workbell.stores.sql_store import SqlStore
 
 CLOCK_NOTE = timedelta(seconds=1)
 OVERDUE = timedelta(seconds=30)
+BROKEN = 20  # schedules that are told one by one
 
 Numbers = dict[str, Any]  # what was counted on the way, for other programs
 Check = Callable[[Store, Numbers], Iterator[Finding]]
@@ -119,16 +122,30 @@ def check_leases(store: Store, _numbers: Numbers) -> Iterator[Finding]:
 
 
 def check_schedules(store: Store, _numbers: Numbers) -> Iterator[Finding]:
-    """Whether somebody looks after the schedules."""
+    """Whether somebody looks after the schedules, and which of them are broken."""
     now, look_at = store.clock.now(), store.next_look()
+    broken = store.broken_schedules(BROKEN + 1)
     if look_at is not None and now - look_at > OVERDUE:
         late = (
             f"a schedule has been due for {span(now - look_at)}, and no scheduler looks; start one (`workbell start`)."
         )
         yield with_remedy("risk", "schedules", late)
-    else:
+    elif not broken:
         upcoming = "none is waiting" if look_at is None else f"the next look is {_when(look_at - now)}"
         yield Finding("ok", "schedules", upcoming)
+
+    for schedule in broken[:BROKEN]:
+        yield _broken(schedule)
+    if len(broken) > BROKEN:
+        yield Finding("risk", "schedules", "and there are more that are broken.")
+
+
+def _broken(schedule: Schedule) -> Finding:
+    whose = f" of tenant {schedule.tenant}" if schedule.tenant != TENANT else ""
+    why = " ".join((schedule.last_error or "no error was recorded").split())[:300].rstrip(".")
+    says = f"{schedule.name}{whose} is broken and makes no runs: {why}"
+    remedy = f"put it again with what is right, or pause it (`workbell schedules show {schedule.name}`)."
+    return Finding("risk", "schedules", says, remedy)
 
 
 def _when(left: timedelta) -> str:

@@ -195,7 +195,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
 PUBLIC_FIELDS = (
     "id job status attempt failures losses scheduled_for started_at finished_at input result error error_type reason "
     "queue priority tag key user_id tenant schedule event target retry_of rescheduled_from persistent expires_at "
-    "remove_at progress created_at updated_at"
+    "remove_at progress cancel_requested created_at updated_at"
 ).split()
 
 

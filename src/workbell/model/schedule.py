@@ -133,6 +133,14 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.enabled and not self.paused
 
     @property
+    def broken(self) -> bool:
+        """Whether the scheduler failed with it when it last looked: it cannot be read, or its run could not be made.
+
+        Put again, it has no error any more; the status stays until the next tick.
+        """
+        return self.active and self.last_fire_status is FireStatus.SCHEDULER_FAILED and self.last_error is not None
+
+    @property
     def payload(self) -> dict[str, Any]:
         """The arguments of every run it makes."""
         return decode(self.options.payload) or {}

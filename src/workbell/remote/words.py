@@ -51,6 +51,7 @@ class RunWords(msgspec.Struct, frozen=True):
     persistent: bool = True
     expires_at: datetime | None = None
     remove_at: datetime | None = None
+    cancel_requested: bool = False
 
     def value(self) -> Run:
         return Run(
@@ -64,6 +65,7 @@ class RunWords(msgspec.Struct, frozen=True):
             attempt=self.attempt,
             failures=self.failures,
             losses=self.losses,
+            cancel_requested=self.cancel_requested,
             started_at=self.started_at,
             input_text=text(self.input),
             tag=self.tag,

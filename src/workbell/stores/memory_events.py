@@ -186,11 +186,14 @@ class MemoryEvents:
         place = (trigger.tenant, trigger.name)
         return all((one.tenant, one.name) != place or one.id == trigger.id for one in self._triggers.values())
 
-    def delete_trigger(self, trigger_id: str) -> bool:
+    def delete_trigger(self, trigger_id: str, expected: int | None = None) -> bool:
         with self._lock:
-            gone = self._triggers.pop(trigger_id, None) is not None
-            self._subscriptions += gone
-            return gone
+            known = self._triggers.get(trigger_id)
+            if known is None or expected not in (None, known.version):
+                return False
+            del self._triggers[trigger_id]
+            self._subscriptions += 1
+            return True
 
     def declare_triggers(self, ids: Sequence[str], now: datetime) -> None:
         with self._lock:

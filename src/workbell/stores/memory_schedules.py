@@ -121,9 +121,13 @@ class MemorySchedules:
             last_run_ended_at=run.finished_at if newer else schedule.last_run_ended_at,
         )
 
-    def delete_schedule(self, schedule_id: str) -> bool:
+    def delete_schedule(self, schedule_id: str, expected: int | None = None) -> bool:
         with self._lock:
-            return self._schedules.pop(schedule_id, None) is not None
+            known = self._schedules.get(schedule_id)
+            if known is None or expected not in (None, known.version):
+                return False
+            del self._schedules[schedule_id]
+            return True
 
     def _delete_ticks(self, before: datetime, limit: int) -> int:
         over = sorted((tick.created_at, key) for key, tick in self._ticks.items() if tick.created_at <= before)
@@ -174,6 +178,11 @@ class MemorySchedules:
                 if schedule.tenant == tenant and schedule.next_run_at is not None and schedule.active
             ]
         return [schedule for _, _, schedule in sorted(found, key=lambda one: one[:2])[:limit]]
+
+    def broken_schedules(self, limit: int) -> list[Schedule]:
+        with self._lock:
+            found = [s for s in self._schedules.values() if s.broken]
+        return sorted(found, key=lambda schedule: (schedule.tenant, schedule.name))[:limit]
 
     def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
         with self._lock:

@@ -307,8 +307,8 @@ class Store(ServiceStore, Protocol):
     def write_schedules(self, changes: Sequence[ScheduleChange]) -> set[str]:
         """Write changes, each under its guard, with its ticks and runs; the ids of the schedules really changed."""
 
-    def delete_schedule(self, schedule_id: str) -> bool:
-        """Remove a schedule; its ticks and runs stay until their time is over."""
+    def delete_schedule(self, schedule_id: str, expected: int | None = None) -> bool:
+        """Remove a schedule, with `expected` only that version; its ticks and runs stay until their time is over."""
 
     def due_schedules(
         self, now: datetime, limit: int, passed_over: Sequence[tuple[str, int]] = ()
@@ -331,6 +331,9 @@ class Store(ServiceStore, Protocol):
 
     def upcoming_schedules(self, tenant: str, limit: int) -> list[Schedule]:
         """Those that are neither switched off nor paused, by when their next run is due."""
+
+    def broken_schedules(self, limit: int) -> list[Schedule]:
+        """Those of all tenants that the scheduler failed with when it last looked."""
 
     def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
         """The fire ledger of a schedule, newest first."""
@@ -375,7 +378,8 @@ class Store(ServiceStore, Protocol):
     def write_trigger(self, trigger: Trigger, expected: int | None) -> bool:
         """A new trigger (`expected` is none), or a change if it still has this version; each if its name is free."""
 
-    def delete_trigger(self, trigger_id: str) -> bool: ...
+    def delete_trigger(self, trigger_id: str, expected: int | None = None) -> bool:
+        """Remove a trigger, with `expected` only that version."""
 
     def declare_triggers(self, ids: Sequence[str], now: datetime) -> None:
         """Note that code still wants these."""

@@ -125,10 +125,12 @@ class SqlSchedules(ABC):
                 session.rows("request_cancel", id=run.id, yes=True, reason=REASON)
         return [pair for pair in published if pair[0].id in ended]
 
-    def delete_schedule(self, schedule_id: str) -> bool:
+    def delete_schedule(self, schedule_id: str, expected: int | None = None) -> bool:
         def work(session: Session) -> bool:
+            if not session.rows("delete_schedule", id=schedule_id, expected=expected):
+                return False
             session.rows("delete_report", id=schedule_id)
-            return bool(session.rows("delete_schedule", id=schedule_id))
+            return True
 
         return self.write(work)
 
@@ -184,6 +186,10 @@ class SqlSchedules(ABC):
 
     def upcoming_schedules(self, tenant: str, limit: int) -> list[Schedule]:
         found = self.read(lambda session: session.rows("upcoming_schedules", tenant=tenant, limit=limit))
+        return [rows.schedule_from(row) for row in found]
+
+    def broken_schedules(self, limit: int) -> list[Schedule]:
+        found = self.read(lambda session: session.rows("broken_schedules", limit=limit))
         return [rows.schedule_from(row) for row in found]
 
     def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:

@@ -61,8 +61,8 @@ class SqlSubscribers(ABC):
 
         return self._change(work)
 
-    def delete_trigger(self, trigger_id: str) -> bool:
-        return self._change(lambda session: bool(session.rows("delete_trigger", id=trigger_id)))
+    def delete_trigger(self, trigger_id: str, expected: int | None = None) -> bool:
+        return self._change(lambda session: bool(session.rows("delete_trigger", id=trigger_id, expected=expected)))
 
     def declare_triggers(self, ids: Sequence[str], now: datetime) -> None:
         if ids:

@@ -96,9 +96,8 @@ def _put(call: Call, name: str, asked: ScheduleBody) -> Schedule:
 @routes.add("DELETE", "/schedules/{name}", needs=Scope.OPERATE, status=204, parameters=[IF_MATCH])
 async def delete(request: Request, name: str) -> Response:
     """Remove a schedule; its runs stay."""
-    schedules = call_of(request).client.schedules
-    check_match(request, etag(await schedules.aget(name)))
-    await schedules.adelete(name)
+    client = call_of(request).client
+    await client.hop(client.schedules.delete_if, name, lambda known: check_match(request, etag(known)))
     return nothing()
 
 

@@ -96,5 +96,5 @@ async def delete(request: Request, name_or_id: str) -> Response:
     triggers = call_of(request).client.triggers
     known = await triggers.aget(name_or_id)
     check_match(request, etag(known))
-    await triggers.adelete(known.id)
+    await triggers.adelete(known.id, expected=known.version if "if-match" in request.headers else None)
     return nothing()

@@ -102,6 +102,7 @@ class RunShown(Shown):
     expires_at: datetime | None
     remove_at: datetime | None
     progress: dict[str, Any] | None
+    cancel_requested: bool = Field(description="A cancel was asked for, and its handler has not ended yet.")
     created_at: datetime
     updated_at: datetime
 

@@ -171,8 +171,8 @@ ON CONFLICT (tenant, name) DO NOTHING RETURNING id
 -- define_schedule: change a schedule's definition, if nobody changed it meanwhile
 UPDATE workbell_schedules SET {schedule_assignments} WHERE id = :id AND version = :expected RETURNING id
 
--- delete_schedule: its ticks stay until their time is over
-DELETE FROM workbell_schedules WHERE id = :id RETURNING id
+-- delete_schedule: if nobody changed it meanwhile; its ticks stay until their time is over
+DELETE FROM workbell_schedules WHERE id = :id AND (CAST(:expected AS integer) IS NULL OR version = :expected) RETURNING id
 
 -- delete_report: and what its runs reported
 DELETE FROM workbell_reports WHERE schedule = :id
@@ -209,6 +209,13 @@ FROM (SELECT id FROM workbell_schedules WHERE tenant = :tenant AND next_run_at I
     ORDER BY next_run_at, name LIMIT :limit) AS first
 JOIN workbell_schedules s ON s.id = first.id LEFT JOIN workbell_reports p ON p.schedule = s.id
 ORDER BY s.next_run_at, s.name
+
+-- broken_schedules: those of all tenants that the scheduler failed with when it last looked
+-- Only the doctor asks: for it a table of some thousands of rows may be read from end to end.
+SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
+FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
+WHERE s.last_fire_status = 'scheduler_failed' AND s.last_error IS NOT NULL AND s.enabled AND NOT s.paused
+ORDER BY s.tenant, s.name LIMIT :limit
 
 -- live_of_schedule: live runs of a schedule
 SELECT {live} FROM workbell_runs r WHERE r.schedule = :id

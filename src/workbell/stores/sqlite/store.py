@@ -89,7 +89,7 @@ JOB_TIMES = (JOB.index("created_at"), JOB.index("updated_at"))
 SCHEDULE_TIMES = tuple(place for place, name in enumerate((*SCHEDULE, *REPORT)) if name in TIMES)
 SCHEDULES = (
     "export_schedules list_schedules list_schedules_of find_schedules find_schedule due_schedules upcoming_schedules "
-    "due_schedules_beside"
+    "due_schedules_beside broken_schedules"
 ).split()
 for schedules in SCHEDULES:
     TIME_COLUMNS[schedules] = SCHEDULE_TIMES

@@ -43,8 +43,8 @@ UPDATE workbell_triggers SET {trigger_assignments} WHERE id = :id AND version = 
 AND NOT EXISTS (SELECT 1 FROM workbell_triggers o WHERE o.tenant = :tenant AND o.name = :name AND o.id <> :id)
 RETURNING id
 
--- delete_trigger: what it matched stays until its time is over
-DELETE FROM workbell_triggers WHERE id = :id RETURNING id
+-- delete_trigger: if nobody changed it meanwhile; what it matched stays until its time is over
+DELETE FROM workbell_triggers WHERE id = :id AND (CAST(:expected AS integer) IS NULL OR version = :expected) RETURNING id
 
 -- endpoints: all endpoints, of all tenants
 SELECT {endpoint} FROM workbell_endpoints ORDER BY id

@@ -9,6 +9,7 @@ from workbell.model.clock import EPOCH
 from workbell.model.ended_run import EndedRun
 from workbell.model.ids import new_id
 from workbell.model.run import Run, Status
+from workbell.model.schedule import FireStatus
 from workbell.stores.port import Store
 from workbell.testing.contracts.making import KEEP, START, add, after, claim, ids, request
 from workbell.testing.contracts.store.scheduling import begin, schedule
@@ -69,6 +70,23 @@ class LookingContract:
         assert [one.next_run_at for one in store.upcoming_schedules("default", 2)] == [after(-20), after(20)]
         assert [one.name for one in store.upcoming_schedules("acme", 10)] == ["theirs"]
         assert store.upcoming_schedules("nobody", 10) == []
+
+    def test_broken_schedules_of_all_tenants(self, store: Store) -> None:
+        """E5: one that the scheduler failed with is told of, until it is paused, switched off or mended."""
+        failed = {"last_fire_status": FireStatus.SCHEDULER_FAILED, "last_error": "cannot be read"}
+        begin(
+            store,
+            schedule("b", **failed),
+            schedule("a", **failed),
+            schedule("theirs", tenant="acme", **failed),
+            schedule("off", enabled=False, **failed),
+            schedule("paused", paused=True, **failed),
+            schedule("mended", **(failed | {"last_error": None})),
+            schedule("fine", last_fire_status=FireStatus.FIRED),
+            schedule("new"),
+        )
+        assert [one.name for one in store.broken_schedules(10)] == ["theirs", "a", "b"]
+        assert [(one.name, one.last_error) for one in store.broken_schedules(1)] == [("theirs", "cannot be read")]
 
     def test_the_last_runs_of_jobs(self, store: Store) -> None:
         first = ended(store, at=0)

@@ -399,7 +399,11 @@ class SchedulingContract:
         (known,) = begin(store, schedule())
         store.write_schedules([fire(known, 1)])
         (run,) = claim(store, at=1)
-        assert store.delete_schedule(known.id)
+        now = stored(store, known)
+        assert now.version != known.version
+        assert not store.delete_schedule(known.id, known.version)
+        assert stored(store, known) == now  # with what its runs reported
+        assert store.delete_schedule(known.id, now.version)
         assert not store.delete_schedule(known.id)
         assert store.find_schedules("default", ["nightly"]) == {}
         assert store.due_schedules(after(10**6), 10) == []

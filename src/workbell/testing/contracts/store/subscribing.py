@@ -121,7 +121,8 @@ class SubscribingContract:
         first, other = trigger("a"), trigger("b")
         for one in (first, other):
             store.write_trigger(one, None)
-        assert store.delete_trigger(first.id)
+        assert not store.delete_trigger(first.id, first.version + 1)
+        assert store.delete_trigger(first.id, first.version)
         assert not store.delete_trigger(first.id)
         assert not store.write_trigger(first, 0)
         assert store.list_triggers() == [other]

@@ -7,7 +7,7 @@ import { RunAgain } from "./run-again.js";
 
 export function RunActions({ run }) {
   return html`
-    ${run.finished_at === null ? html`<${Cancel} run=${run} />` : html`<${Retry} run=${run} />`}
+    ${run.finished_at !== null ? html`<${Retry} run=${run} />` : !run.cancel_requested && html`<${Cancel} run=${run} />`}
     <${RunAgain} run=${run} />
   `;
 }

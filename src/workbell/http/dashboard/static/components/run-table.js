@@ -4,7 +4,7 @@ import { useMay } from "../session.js";
 import { between, spanText, Time, useNow } from "../times.js";
 import { html } from "../ui.js";
 import { Progress } from "./progress.js";
-import { Status } from "./status.js";
+import { Status, stateOf } from "./status.js";
 import { Table } from "./table.js";
 import { Inline } from "./value.js";
 
@@ -25,7 +25,7 @@ export function RunTable({ rows, chosen, choose, caption = "Runs" }) {
         onChange=${() => choose(all ? new Set() : new Set(rows.map((run) => run.id)))} />`,
       cell: (run) => html`<input type="checkbox" aria-label=${`Choose run ${run.id}`} checked=${chosen.has(run.id)} onChange=${() => toggle(run.id)} />`,
     },
-    { name: "Status", look: "run-status", cell: (run) => html`<${Status} of=${run.gone ? "gone" : run.status} says=${run.gone ? "not in this list any more" : undefined} />` },
+    { name: "Status", look: "run-status", cell: (run) => html`<${Status} of=${run.gone ? "gone" : stateOf(run)} says=${run.gone ? "not in this list any more" : undefined} />` },
     { name: "Job", look: "run-job", cell: (run) => html`<${Link} to=${to(["runs", run.id])} class="strong">${run.job}<//>` },
     { name: "Input", look: "wide run-input", cell: (run) => (run.progress && run.status === "running" ? html`<${Progress} progress=${run.progress} />` : html`<${Inline} value=${run.error && run.status === "failed" ? firstLine(run.error) : run.input} />`) },
     { name: "Try", look: "number run-try", cell: (run) => (run.attempt > 1 ? `#${run.attempt}` : run.attempt || "") },

@@ -41,5 +41,8 @@ export function Status({ of, says }) {
   return html`<span class="status status-${look}"><span class="status-icon" aria-hidden="true">${icon}</span>${says ?? of}</span>`;
 }
 
+/** The word for where a run is: one that was asked to end and has not ended yet is stopping. */
+export const stateOf = (run) => (run.status === "running" && run.cancel_requested ? "stopping" : run.status);
+
 /** The colour class of a status, for strips. */
 export const lookOf = (status) => (LOOKS[status] ?? ["•", "off"])[1];

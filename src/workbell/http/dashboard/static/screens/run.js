@@ -10,7 +10,7 @@ import { RunCause } from "../components/run-cause.js";
 import { RunDetails } from "../components/run-details.js";
 import { RunLog } from "../components/run-log.js";
 import { RunTimeline } from "../components/run-timeline.js";
-import { Status } from "../components/status.js";
+import { Status, stateOf } from "../components/status.js";
 import { announce } from "../components/toasts.js";
 import { Json } from "../components/value.js";
 import { Why } from "../components/why.js";
@@ -74,7 +74,7 @@ function useAttempts(run) {
 
 function Lead({ run }) {
   return html`<span class="run-lead">
-    <${Status} of=${run.status} />
+    <${Status} of=${stateOf(run)} />
     <span>Run <code title=${run.id}>${run.id.slice(-SHORT)}</code></span>
     <${Copy} text=${run.id} label="Copy id" />
   </span>`;

@@ -1,0 +1,63 @@
+"""If-Match on a deletion: compared with what is deleted, not with what was there a moment before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.http.conftest import Api
+
+pytestmark = pytest.mark.anyio
+
+CRON = {"job": "rest", "cron": "0 3 * * *"}
+TRIGGER = {"name": "mails", "event_pattern": "a.*", "processor_name": "count"}
+
+
+def change_before(api: Api, monkeypatch: pytest.MonkeyPatch, verb: str, change: Any) -> None:
+    """Somebody changes the thing between the look and the deletion, once."""
+    delete = getattr(api.bell.store, verb)
+
+    def late(*args: Any) -> bool:
+        monkeypatch.setattr(api.bell.store, verb, delete)
+        change()
+        done: bool = delete(*args)
+        return done
+
+    monkeypatch.setattr(api.bell.store, verb, late)
+
+
+async def test_a_schedule_that_somebody_changed_meanwhile_stays(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    await api.operator.ask("PUT", "/schedules/nightly", 200, CRON)
+    old = await api.operator.etag("/schedules/nightly")
+    change_before(
+        api, monkeypatch, "delete_schedule", lambda: api.a.schedules.put("nightly", job="rest", cron="0 4 * * *")
+    )
+    await api.operator.ask("DELETE", "/schedules/nightly", 412, match=old)
+    assert api.a.schedules.get("nightly").expression == "0 4 * * *"
+    await api.operator.ask("DELETE", "/schedules/nightly", 204, match=await api.operator.etag("/schedules/nightly"))
+    await api.operator.ask("DELETE", "/schedules/nightly", 404)
+
+
+async def test_a_tick_meanwhile_is_no_change(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what somebody can change is compared: the scheduler moves a schedule all the time."""
+    await api.operator.ask("PUT", "/schedules/nightly", 200, CRON)
+
+    def move() -> None:
+        api.a.schedules.pause("nightly")
+        api.a.schedules.resume("nightly")
+
+    for match in ({"match": await api.operator.etag("/schedules/nightly")}, {}):
+        change_before(api, monkeypatch, "delete_schedule", move)
+        await api.operator.ask("DELETE", "/schedules/nightly", 204, **match)
+        assert api.a.schedules.list() == []
+        await api.operator.ask("PUT", "/schedules/nightly", 200, CRON)
+
+
+async def test_a_trigger_that_somebody_changed_meanwhile_stays(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = await api.operator.ask("POST", "/triggers", 201, TRIGGER)
+    path = f"/triggers/{made['id']}"
+    change_before(api, monkeypatch, "delete_trigger", lambda: api.a.triggers.update("mails", pattern="b.*"))
+    await api.operator.ask("DELETE", path, 412, match=await api.operator.etag(path))
+    assert api.a.triggers.get("mails").pattern == "b.*"
+    await api.operator.ask("DELETE", path, 204, match=await api.operator.etag(path))
