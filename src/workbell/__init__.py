@@ -72,6 +72,7 @@ from workbell.model.retry import Retry
 from workbell.model.run import Attempt, Run, Status
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.trigger import Trigger
+from workbell.stores.callers import prepare_sqlite
 from workbell.timing import Cron
 from workbell.version import __version__
 
@@ -145,6 +146,7 @@ __all__ = [
     "WorkerNotFound",
     "WrongConnection",
     "__version__",
+    "prepare_sqlite",
 ]
 
 

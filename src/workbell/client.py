@@ -114,7 +114,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
     ) -> Request:
         """Check a request and complete it, without writing anything."""
-        self.store.check()
+        self.store.check(joining=options.get("connection") is not None)
         job_name, queue, priority, text, limits = self.resolve(job, payload, options.get("target"))
         now = self.store.clock.now()
         key = None if limits is NO_LIMITS else key_of(limits, text)

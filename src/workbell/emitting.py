@@ -67,7 +67,7 @@ class Emitting(ABC):
         `connection=` it exists if and when the caller's own transaction commits.
         """
         event = self._event(type, data, subject, source, key)
-        self.store.check()
+        self.store.check(joining=connection is not None)
         if connection is None:
             added = self.store.add_events([event])[0]
             self.nudge()
@@ -89,7 +89,7 @@ class Emitting(ABC):
             hop = self.hop if key is None else self.hop_apart
             return await hop(lambda: self.emit(type, data, subject=subject, source=source, key=key))
         event = self._event(type, data, subject, source, key)
-        await self.hop(self.store.check)
+        await self.hop(lambda: self.store.check(joining=True))
         added = await self.store.aadd_event_on(connection, event)
         return event if added.created else await self.hop(lambda: self._told_before(event, added))
 

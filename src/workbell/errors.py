@@ -133,7 +133,7 @@ class StoreUnavailable(StoreError):
 
 
 class SchemaMismatch(StoreError):
-    """The tables in the store are older or newer than this version can work with."""
+    """The tables in the store are missing, or older or newer than this version can work with."""
 
     exit_code = 78
 

@@ -60,6 +60,16 @@ def blocks(text: str, language: str) -> list[tuple[int, str]]:
     ]
 
 
+def files(text: str) -> list[tuple[str, str]]:
+    """The Python files that a page has saved in the folder itself, not in one below."""
+    found = [(STEP.fullmatch(block.before), block) for block in all_blocks(text) if block.language == "python"]
+    return [
+        (step["path"], block.text + "\n")
+        for step, block in found
+        if step and step["kind"] == "file" and step["folder"] is None and "/" not in step["path"]
+    ]
+
+
 def table_rows(text: str, heading: str) -> list[list[str]]:
     """The cells of the first table below a heading, without its head; `\\|` in a cell is a bar."""
     section = re.split(r"^#+ ", text.partition(f"# {heading}\n")[2], flags=re.MULTILINE)[0]

@@ -2,7 +2,7 @@
 
 Unless the line before it says `<!-- no-run -->`. The blocks of a page run one after another in one namespace,
 in a folder of their own; a page that holds tests is run by pytest. Lines keep their numbers, so that a
-failure points into the page.
+failure points into the page. Files that the page has saved beside it (`<!-- file: jobs.py -->`) are there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import DOCS, ROOT, blocks, name_of, plain_environment, text_of
+from tests.docs.pages import DOCS, ROOT, blocks, files, name_of, plain_environment, text_of
 from tests.support import warm
 
 RUNNABLE = [ROOT / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
@@ -38,6 +38,8 @@ def holds_tests(script: str) -> bool:
 def test_examples_run(page: Path, tmp_path: Path) -> None:
     script = as_script(blocks(text_of(page), "python"))
     (tmp_path / SCRIPT).write_text(script, "utf-8")
+    for path, text in files(text_of(page)):
+        (tmp_path / path).write_text(text, "utf-8")
     module, *arguments = AS_TESTS if holds_tests(script) else AS_PROGRAM
     done = warm.run(module, *arguments, folder=tmp_path, environment=plain_environment())
     assert done.returncode == 0, f"{name_of(page)}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"

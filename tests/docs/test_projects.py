@@ -99,7 +99,7 @@ class Terminal:
             if lines[place].startswith("$ cd "):
                 folder /= lines[place].removeprefix("$ cd ")
                 continue
-            done = warm.run("workbell", *arguments(lines[place]), folder=folder, environment=self.environment)
+            done = warm.run(*called(lines[place]), folder=folder, environment=self.environment)
             printed = done.stdout + done.stderr
             assert done.returncode == (code if end == len(lines) else 0), printed
             shown = [normal(line) for line in printed.splitlines()]
@@ -155,6 +155,14 @@ class Terminal:
         for process in self.started:
             process.kill()
             process.wait()
+
+
+def called(line: str) -> list[str]:
+    """The module and the arguments of a command: ours, or the reader's own pytest."""
+    first, *rest = shlex.split(line.removeprefix("$ "))
+    if first == "pytest":
+        return ["pytest", "-p", "no:cacheprovider", "-p", "workbell.testing.plugin", *rest]
+    return ["workbell", *arguments(line)]
 
 
 def arguments(line: str) -> list[str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import workbell
+from workbell import Context, Retry, Workbell
+from workbell.testing import ManualClock, drain
 
 TEST = """
 from workbell.testing import assert_enqueued, drain
@@ -37,3 +40,23 @@ def test_the_fixtures_are_there(tmp_path: Path) -> None:
     assert "1 passed" in done.stdout
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert left == {"test_app.py"}  # nothing is written into the project
+
+
+def test_a_sqlite_file_for_transactional_code(workbell_sqlite: Workbell, workbell_clock: ManualClock) -> None:
+    """`connection=` and the clock of the test, together."""
+
+    @workbell_sqlite.job(retry=Retry(attempts=2, delay=60, jitter=0))
+    def send(ctx: Context, order: int) -> int:
+        if ctx.run.attempt == 1:
+            raise ConnectionError
+        return order
+
+    database = sqlite3.connect(workbell_sqlite.store.file.path)  # type: ignore[attr-defined]
+    database.execute("CREATE TABLE orders (id)")
+    with database:
+        database.execute("INSERT INTO orders VALUES (7)")
+        send.options(connection=database).enqueue(order=7)
+    database.close()
+    assert drain(workbell_sqlite) == []
+    workbell_clock.advance(minutes=1)
+    assert [run.result for run in drain(workbell_sqlite)] == [7]

@@ -62,7 +62,7 @@ def check_finite(what: str, value: Any) -> None:
 
 
 def _as_builtins(value: Any) -> Any:
-    hooks: list[Callable[[Any], Any]] = [_encode_raw, _encode_other]
+    hooks: list[Callable[[Any], Any]] = [_encode_raw, encode_other]
     for hook in hooks:
         try:
             return msgspec.to_builtins(value, str_keys=True, enc_hook=hook)

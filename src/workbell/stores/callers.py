@@ -172,6 +172,28 @@ def through_async_sqlalchemy(outer: Any) -> AsyncRows:
     return rows
 
 
+NO_CHECKPOINT = "PRAGMA wal_autocheckpoint = 0"
+
+
+def prepare_sqlite(connection: Any) -> None:
+    """Make a SQLite connection of yours safe for the store's file: it makes no checkpoints of its own.
+
+    For every connection of a pool that writes to that file: before SQLite 3.51.3 a checkpoint of one connection that
+    overlaps a commit of another can lose the commit. Takes a sqlite3 connection, or what SQLAlchemy hands to a
+    listener of `connect`.
+    """
+    if is_a(connection, "aiosqlite", "Connection") or not hasattr(connection, "cursor"):
+        raise WrongConnection(
+            f"prepare_sqlite: {_name(connection)} cannot be used here; hand in a sqlite3 connection, or what "
+            f"SQLAlchemy gives to a listener of `connect`. With aiosqlite: await connection.execute({NO_CHECKPOINT!r})."
+        )
+    cursor = connection.cursor()
+    try:
+        cursor.execute(NO_CHECKPOINT)
+    finally:
+        cursor.close()
+
+
 def is_a(value: Any, package: str, name: str | None = None) -> bool:
     """Whether a value's class comes from a package that need not be installed; also a subclass made elsewhere."""
     return any(

@@ -463,8 +463,11 @@ class Store(ServiceStore, Protocol):
     def tidy(self) -> None:
         """A short regular upkeep, such as a checkpoint; called about every ten seconds."""
 
-    def check(self) -> None:
-        """Raise SchemaMismatch or StoreUnavailable if this store cannot be worked with."""
+    def check(self, *, joining: bool = False) -> None:
+        """Raise SchemaMismatch or StoreUnavailable if this store cannot be worked with.
+
+        `joining` a caller's transaction, whose locks are waited for in vain: raise where tables cannot be made now.
+        """
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date; the names of the migrations that ran."""

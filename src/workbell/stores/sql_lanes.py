@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from workbell.model.clock import SystemClock
+from workbell.model.clock import Clock
 from workbell.model.run import Lane, NewRun
 from workbell.stores.filters import MANY, LaneChoice, lanes_beside, lanes_wanted
 from workbell.stores.port import Filter, Head
@@ -29,7 +29,7 @@ PAGE = 1000
 class SqlLanes(ABC):
     """Lanes over a `Session`."""
 
-    clock: SystemClock
+    clock: Clock
 
     def __init__(self) -> None:
         self.lanes: dict[int, Lane] = {}  # never made smaller, only replaced: others may be reading it

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from workbell.model.clock import SystemClock
+from workbell.model.clock import Clock
 from workbell.model.limit import ALL_JOBS, Limit, Use
 from workbell.model.rate import Starts
 from workbell.model.run import Run
@@ -40,7 +40,7 @@ _starts = msgspec.json.Decoder(list[tuple[int, int]])
 class SqlLimits(ABC):
     """Limits over a `Session`."""
 
-    clock: SystemClock
+    clock: Clock
     limits_need_rows = True  # to be locked; without them a transaction keeps others out anyway
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from workbell.errors import DuplicateRun, StoreUnavailable
-from workbell.model.clock import SystemClock
+from workbell.model.clock import Clock
 from workbell.model.job import Job
 from workbell.model.limit import Limit
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
@@ -66,7 +66,7 @@ class SqlStore(
 
     engine: str
 
-    def __init__(self, clock: SystemClock, keep: Keep) -> None:
+    def __init__(self, clock: Clock, keep: Keep) -> None:
         self.clock = clock
         self.keep = keep
         self.publisher: Publisher = NoPublisher()

@@ -45,7 +45,7 @@ def open_caller(connection: Any, store_id: str) -> Caller:
     caller = Caller(rows if outer is None else through_sqlalchemy(outer))
     if _known.get(raw) != store_id:
         there = caller.rows(_HAS_STORE, {})[0][0] is not None
-        _check_store(caller.rows(_STORE_ID, {})[0][0] if there else None, store_id)
+        _check_store(caller.rows(_STORE_ID, {}) if there else None, store_id)
         _known[raw] = store_id
     return caller
 
@@ -68,7 +68,7 @@ async def open_async_caller(connection: Any, store_id: str) -> AsyncCaller:
     caller = AsyncCaller(rows if outer is None else through_async_sqlalchemy(outer))
     if _known.get(raw) != store_id:
         there = (await caller.rows(_HAS_STORE, {}))[0][0] is not None
-        _check_store((await caller.rows(_STORE_ID, {}))[0][0] if there else None, store_id)
+        _check_store(await caller.rows(_STORE_ID, {}) if there else None, store_id)
         _known[raw] = store_id
     return caller
 
@@ -85,8 +85,14 @@ def _check_transaction(raw: Any) -> None:
         )
 
 
-def _check_store(found: Any, store_id: str) -> None:
-    if found != store_id:
+def _check_store(found: list[Any] | None, store_id: str) -> None:
+    """`found` are the rows that hold the id; none, if the table is not there."""
+    if found == []:
+        raise WrongConnection(
+            "connection=: its transaction began before Workbell's tables were made, and does not see them; begin it "
+            "again."
+        )
+    if found is None or found[0][0] != store_id:
         raise WrongConnection(
             "connection=: it is open on another database than the store's; connect to the same database, with the "
             "same search_path."

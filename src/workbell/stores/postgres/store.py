@@ -313,9 +313,10 @@ class PostgresStore(SqlStore):
             found: datetime = self.read(lambda session: session.rows("time"))[0][0]
             return found
 
-        self.clock.measure(ask)
+        if isinstance(self.clock, SystemClock):
+            self.clock.measure(ask)
 
-    def check(self) -> None:
+    def check(self, *, joining: bool = False) -> None:
         if not self._checked:
             there = self.read(lambda session: migrate.check(migrate.PostgresSchema(session), self.database.name))
             if not there:

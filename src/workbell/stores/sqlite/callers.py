@@ -10,6 +10,7 @@ from typing import Any
 
 from workbell.errors import WrongConnection
 from workbell.stores.callers import (
+    NO_CHECKPOINT,
     AsyncCaller,
     Caller,
     async_sqlalchemy_connection,
@@ -39,7 +40,7 @@ def open_caller(connection: Any, path: Path) -> Caller:
     caller = Caller(rows if outer is None else through_sqlalchemy(outer))
     _check_file(caller.rows("PRAGMA database_list", {}), path)
     _check_begun(raw, getattr(raw, "autocommit", None))
-    caller.rows("PRAGMA wal_autocheckpoint = 0", {})  # see sqlite/file.py: no commit may overlap a checkpoint
+    caller.rows(NO_CHECKPOINT, {})  # see sqlite/file.py: no commit may overlap a checkpoint
     return caller
 
 
@@ -59,7 +60,7 @@ async def open_async_caller(connection: Any, path: Path) -> AsyncCaller:
     caller = AsyncCaller(rows if outer is None else through_async_sqlalchemy(outer))
     _check_file(await caller.rows("PRAGMA database_list", {}), path)
     _check_begun(raw, getattr(getattr(raw, "_conn", None), "autocommit", None))
-    await caller.rows("PRAGMA wal_autocheckpoint = 0", {})
+    await caller.rows(NO_CHECKPOINT, {})
     return caller
 
 

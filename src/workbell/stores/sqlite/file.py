@@ -118,6 +118,25 @@ class SqliteFile:
                 if self._pid != os.getpid():
                     self._open()
 
+    def may_make_tables(self) -> bool:
+        """Whether the tables are there, or can be made at once: nobody, also no caller of ours, has the file locked.
+
+        Looked at by a connection of its own, which waits for nothing: to open the file would wait for the lock too.
+        """
+        if not self.path.exists():
+            return True
+        with contextlib.closing(sqlite3.connect(self.path, timeout=0, isolation_level=None)) as connection:
+            try:
+                if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'workbell_meta'").fetchone():
+                    return True
+                has_log = connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+                # To give it a log, the file is needed alone: without readers too.
+                connection.execute("BEGIN IMMEDIATE" if has_log else "BEGIN EXCLUSIVE")
+                connection.execute("ROLLBACK")
+            except sqlite3.OperationalError as error:
+                return "locked" not in str(error)  # what else is wrong, whoever opens it says
+        return True
+
     def connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path,

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from workbell.model.clock import EPOCH, SystemClock
+from workbell.errors import SchemaMismatch
+from workbell.model.clock import EPOCH, Clock, SystemClock
 from workbell.model.event import Event
 from workbell.model.payload_fields import Field
 from workbell.model.run import Added, Lane, NewRun, Run
@@ -199,7 +200,7 @@ class SqliteStore(SqlStore):
     engine = "sqlite"
     limits_need_rows = False  # one writes at a time
 
-    def __init__(self, path: Path, clock: SystemClock | None = None, keep: Keep | None = None) -> None:
+    def __init__(self, path: Path, clock: Clock | None = None, keep: Keep | None = None) -> None:
         super().__init__(clock or SystemClock(), keep or Keep())
         self.file = SqliteFile(path)
         self._checked = False
@@ -339,10 +340,17 @@ class SqliteStore(SqlStore):
         self.file.checkpoint()
 
     def measure_time(self) -> None:
-        self.clock.measure(lambda: datetime.now(UTC))
+        if isinstance(self.clock, SystemClock):
+            self.clock.measure(lambda: datetime.now(UTC))
 
-    def check(self) -> None:
+    def check(self, *, joining: bool = False) -> None:
         if not self._checked:
+            if joining and not self.file.may_make_tables():
+                raise SchemaMismatch(
+                    f"{self.file.path.name} has no tables of Workbell yet, and they cannot be made while a transaction "
+                    "holds the file; run `workbell migrate` once, or call a verb such as bell.runs(limit=1) before the "
+                    "transaction begins."
+                )
             there = self.read(lambda session: migrate.check(migrate.SqliteSchema(session), self.file.path.name))
             if not there:
                 self.migrate()
