@@ -158,10 +158,17 @@ class Workbell(Declaring):
             return False
         stopping = threading.Thread(target=engine.stop, args=[self.settings.grace], name="workbell-stop", daemon=True)
         stopping.start()
-        engine.loop.call_soon_threadsafe(self._end_run)
+        self.stop_soon()
         if threading.current_thread() is not self._thread:  # the loop must go on, so that async handlers can end
             stopping.join()
         return True
+
+    def stop_soon(self) -> bool:
+        """Have `run` end as at a first Ctrl-C, from any thread and without waiting for it; whether an engine runs."""
+        engine = self._engine
+        if engine is not None:
+            engine.loop.call_soon_threadsafe(self._end_run)
+        return engine is not None
 
     def run(self, *, queues: Sequence[str] | None = None, concurrency: int | None = None) -> None:
         """Schedule and work here, until SIGTERM or SIGINT; a second one stops without waiting for handlers."""

@@ -37,13 +37,20 @@ def test_no_run_starts_again_after_its_cancel(tmp_path: Path, sql_store_url: str
         bell.store.check()
         fleet = site.supervise("worker", "--processes", str(WORKERS), "--concurrency", str(CONCURRENCY))
         site.await_workers(fleet, WORKERS)
-        jobs = ["storms" if number % 2 else "astorms" for number in range(RUNS)]
-        runs = bell.enqueue_many((job, {"number": number}) for number, job in enumerate(jobs))
-        asked = cancel_all(bell, site, fleet, chance)
-        until(lambda: not bell.runs(status=LIVE, limit=1), "every run to end", LIMIT - 20)
-
-        ended = bell.store.find_runs([run.id for run in runs])
-        assert len(ended) == RUNS
+        runs: list[Run] = []
+        asked: dict[str, int] = {}
+        statuses, losses = Counter[str](), 0
+        # On a busy machine, cancels come too late for most runs: then there are more of them.
+        while statuses["canceled"] < RUNS // 4 or not losses:
+            numbers = range(len(runs), len(runs) + RUNS)
+            jobs = [("storms" if number % 2 else "astorms", {"number": number}) for number in numbers]
+            runs += bell.enqueue_many(jobs)
+            asked |= cancel_all(bell, site, fleet, chance)
+            until(lambda: not bell.runs(status=LIVE, limit=1), "every run to end", LIMIT - 20)
+            ended = bell.store.find_runs([run.id for run in runs])
+            assert len(ended) == len(runs)
+            statuses = Counter(ended[run_id].status.value for run_id in asked)
+            losses = sum(run.losses > 0 for run in ended.values())
         starts = Counter[str]()
         for start in site.starts():
             starts[start["run"]] = max(starts[start["run"]], start["token"])
@@ -52,11 +59,7 @@ def test_no_run_starts_again_after_its_cancel(tmp_path: Path, sql_store_url: str
             assert ended[run_id].status in FINAL
             if ended[run_id].status is Status.CANCELED:
                 assert ended[run_id].reason == "stormy"
-    statuses = Counter(ended[run_id].status.value for run_id in asked)
-    losses = sum(run.losses > 0 for run in ended.values())
     print(f"{len(asked)} cancels of running runs: {dict(statuses)}; runs that lost a worker: {losses}")
-    assert statuses["canceled"] >= RUNS // 4, "hardly a cancel has met a running run: the test proves nothing"
-    assert losses, "no kill has met a run: the test proves nothing"
 
 
 def cancel_all(bell: Workbell, site: Fleet, fleet: Supervisor, chance: random.Random) -> dict[str, int]:

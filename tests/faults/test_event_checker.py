@@ -121,4 +121,4 @@ class TestLedger:
 
 
 def _decided(store: Store, event: Event) -> FannedOut:
-    return fan_out(event, Subscriptions(lambda: store).current().match(event), store.clock.now(), lambda _: LANE)
+    return fan_out(event, Subscriptions(lambda: store).current().match(event), store.clock.now(), lambda _: (LANE, 0))

@@ -146,8 +146,9 @@ async def test_a_worker_without_the_means_leaves_deliveries_to_others(
             assert (delivery.status, delivery.attempts, hooks.arrived) == ("queued", 0, [])
             for bell in (poor, able):
                 assert bell.why(delivery.id) == (
-                    f"1 worker is running, and it does not know job '{DELIVERY}' (queue 'webhooks'); start one that "
-                    "does. It waits, and nothing is spent meanwhile."
+                    "1 worker is running, and it cannot send webhooks: the packages for it are not installed; "
+                    "pip install 'workbell[webhooks]' where one runs, and start it again. It waits, and nothing is "
+                    "spent meanwhile."
                 )
         async with able.running():
             await settled(able, endpoint.id, 1)

@@ -31,6 +31,7 @@ from workbell.handlers.job_files.modules import is_by_us
 from workbell.handlers.job_files.place import Place
 
 MARK = "_WORKBELL_RELOADED"  # in the environment of a process that has executed itself again
+TELLING = 5.0  # seconds for the line that says so to be written
 STARTING = 0.05  # seconds between two tries to stop an engine that is only starting
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -56,6 +57,7 @@ class AppReload:
         self._known: dict[Path, bytes] = {}
         self._broken: dict[Path, bytes] = {}
         self._over = threading.Event()
+        self._told = threading.Event()  # that it is reloaded
         self.wanted = False
         if self.before is not None:
             _listen_again()
@@ -97,15 +99,19 @@ class AppReload:
             words = (
                 f"{', '.join(self._files)} changed; reloading once what is running has ended, in {grace:g} s at most"
             )
-            self._lines.say(RELOADED, words)
             for file in changed:
                 _forget_compiled(file)
-            while not self._bell.shut_down() and not self._over.wait(STARTING):
+            # Before the line is shown: whoever then presses Ctrl-C must not be taken for the first who stops it.
+            while not self._bell.stop_soon() and not self._over.wait(STARTING):
                 pass
+            self._lines.say(RELOADED, words)
+            self._told.set()
 
     def end(self) -> None:
         """The engine has ended, or could not start."""
         self._over.set()
+        if self.wanted:
+            self._told.wait(TELLING)
 
     def _loaded(self) -> dict[Path, bytes]:
         """The app's own modules and what is in their files; job files are reloaded one by one, by the engine."""

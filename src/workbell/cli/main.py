@@ -15,7 +15,7 @@ from workbell.version import __version__
 # The texts stand here so that asking for help imports no command.
 COMMANDS = {
     "init": "Make a project: a workbell.toml and a first job.",
-    "dev": "Run this folder's jobs here, with a line for every run; changed job files are taken over.",
+    "dev": "Run this folder's jobs here, with a line for every run; changed code is reloaded.",
     "start": "Run this folder's jobs as a service: the API, a scheduler and workers, supervised.",
     "server": "Serve the API and schedule, without workers: beside `workbell worker`, here or elsewhere.",
     "worker": "Run worker processes beside a `workbell start`, here or on another machine.",
