@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support.waiting import until
@@ -55,6 +56,14 @@ def test_a_value_is_never_an_option() -> None:
         fill(command("rsync", "{source}", "/backup"), {"source": "--rsh=sh -c id"})
     assert fill(command("rsync", "--", "{source}"), {"source": "-x"}) == ["rsync", "--", "-x"]
     assert fill(command("x", "--level={n}"), {"n": -5}) == ["x", "--level=-5"]
+
+
+def test_two_dashes_hold_for_the_values_behind_them_alone() -> None:
+    """Those of a wrapper such as `env` end its own options, and not those of the program that it runs."""
+    with pytest.raises(CannotFill, match="read as an option"):
+        fill(command("/usr/bin/env", "--", "/bin/ls", "{folder}"), {"folder": "-la"})
+    wrapped = command("/usr/bin/env", "--", "/bin/ls", "--", "{first}", "{second}")
+    assert fill(wrapped, {"first": "-a", "second": "-b"})[-2:] == ["-a", "-b"]
 
 
 @pytest.mark.parametrize(
@@ -153,3 +162,12 @@ def test_a_command_that_takes_too_long(tmp_path: Path) -> None:
     )
     assert isinstance(outcome, Failed)
     assert (outcome.reason, outcome.final) == ("timeout", False)
+
+
+@pytest.mark.parametrize(("own", "of_run"), [(0.5, 60.0), (60.0, 0.5)])
+def test_the_shorter_timeout_counts(tmp_path: Path, own: float, of_run: float) -> None:
+    """The configuration of a machine is a bound: no run may go beyond it."""
+    run = msgspec.structs.replace(run_with(), options_text=f'{{"timeout":{of_run}}}')
+    outcome = execute(python("import time; time.sleep(30)", timeout=own), run, tmp_path)
+    assert isinstance(outcome, Failed)
+    assert "did not end within 0.5 s" in outcome.error

@@ -1,7 +1,8 @@
 """Commands that an agent may run: argument lists from its own configuration, filled from a run's input.
 
 No shell is ever involved, and whatever a value contains, it stays one argument. One that begins with a dash could be
-read as an option by the program, so it is refused where it would begin an argument, unless `--` stands before it.
+read as an option by the program, so it is refused where it would begin an argument, unless `--` stands before it, with
+nothing but other values between: the `--` of a wrapper such as `env` says nothing about the program that it runs.
 """
 
 from __future__ import annotations
@@ -62,12 +63,13 @@ def fill(command: Command, given: Mapping[str, Any]) -> list[str]:
     options_end = False
     for argument in command.command:
         text = _PLACEHOLDER.sub(lambda found: _piece(found, given), argument)
+        is_fixed = argument == _PLACEHOLDER.sub("", argument)
         begins_with_value = _PLACEHOLDER.match(argument) is not None and argument[:2] not in ("{{", "}}")
         if begins_with_value and text.startswith("-") and not options_end:
             raise CannotFill(
-                f"{text[:40]!r} would be read as an option; '--' must stand before it in the command, if it may be"
+                f"{text[:40]!r} would be read as an option; '--' must stand right before it in the command, if it may be"
             )
-        options_end = options_end or argument == "--"
+        options_end = argument == "--" if is_fixed else options_end
         filled.append(text)
     return filled
 
@@ -110,7 +112,8 @@ async def run_command(name: str, command: Command, run: Run, folder: Path, stop:
     reading = asyncio.create_task(output.read(process))
     ending = asyncio.create_task(process.wait())
     stopping = asyncio.create_task(stop.wait())
-    limit = command.timeout if run.options.timeout is None else run.options.timeout
+    # The shorter one: the configuration of this machine is a bound.
+    limit = min((one for one in (command.timeout, run.options.timeout) if one is not None), default=None)
     try:
         both: list[asyncio.Future[Any]] = [ending, stopping]
         await asyncio.wait(both, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
