@@ -67,7 +67,7 @@ def fill(command: Command, given: Mapping[str, Any]) -> list[str]:
         begins_with_value = _PLACEHOLDER.match(argument) is not None and argument[:2] not in ("{{", "}}")
         if begins_with_value and text.startswith("-") and not options_end:
             raise CannotFill(
-                f"{text[:40]!r} would be read as an option; '--' must stand right before it in the command, if it may be"
+                f"{text[:40]!r} would be read as an option; put '--' right before it in the command, if it may be"
             )
         options_end = argument == "--" if is_fixed else options_end
         filled.append(text)
