@@ -25,6 +25,7 @@ os.environ["WORKBELL_HTTP"] = "false"
 pytest.register_assert_rewrite("workbell.testing.contracts", "tests.support")
 
 from tests.support.databases import Databases  # noqa: E402
+from tests.support.one_connection import refuse_second_connections  # noqa: E402
 from tests.support.order import put_in_order  # noqa: E402
 from tests.support.postgres import PostgresServer, RunningServer  # noqa: E402
 from tests.support.quick_files import use_memory  # noqa: E402
@@ -37,6 +38,7 @@ from workbell.stores.port import Store  # noqa: E402
 SERVER = pytest.StashKey[PostgresServer]()
 TEMPLATE = "workbell_template"
 
+refuse_second_connections()
 FOLDER = use_memory()  # none in a process that xdist has started: it has that of its controller
 
 

@@ -47,11 +47,13 @@ if TYPE_CHECKING:
 
 Stop = Callable[[bool], object]
 
+FOR_WORKER = 3  # connections of a process that only works: it claims, books, and listens
+
 log = logging.getLogger("workbell")
 
 
-def open_store(url: str, keep: Keep | None = None) -> Store:
-    """The store that a URL names."""
+def open_store(url: str, keep: Keep | None = None, connections: int | None = None) -> Store:
+    """The store that a URL names; with at most so many connections, where it is a server."""
     if not isinstance(url, str):
         raise InvalidUrl(f"The store's URL must be a text, got {type(url).__name__}.")
     scheme, separator, rest = url.partition("://")
@@ -67,7 +69,7 @@ def open_store(url: str, keep: Keep | None = None) -> Store:
             from workbell.stores.postgres.store import PostgresStore
         except ImportError as error:
             raise StoreError("PostgreSQL needs its driver: pip install 'workbell[postgres]'.") from error
-        return PostgresStore(url, keep=keep)
+        return PostgresStore(url, keep=keep, connections=connections)
     if url == "memory://":
         from workbell.stores.memory import MemoryStore
 
@@ -103,7 +105,7 @@ class Workbell(Declaring):
         self._services: list[Service] = []  # of the applications that `asgi` made
         self.recipe: Recipe | None = None  # how to make it again in another process, where the command line made it
         super().__init__(
-            store or open_store(self.settings.url, self.settings.keep),
+            store or open_store(self.settings.url, self.settings.keep, self.settings.connections),
             Registry(Resources.from_settings(self.settings)),
             tenant=tenant or self.settings.tenant,
             keep=self.settings.keep,
@@ -321,6 +323,8 @@ class Workbell(Declaring):
             # What the worker itself was made from will do for another process too.
             apart=self.recipe is not None and self.settings.url != "memory://",
         )
+        if not role.schedules and self.settings.connections is None:
+            self.store.limit_connections(FOR_WORKER)
         self.store.check()
         self.store.measure_time()  # for when it was that triggers were declared: others read that
         self.engine.start()

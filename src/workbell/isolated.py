@@ -21,6 +21,7 @@ from workbell.logs import set_up
 from workbell.recipe import Recipe, make
 from workbell.settings import Settings, safe_url
 
+FOR_HANDLER = 1  # connections: it executes one run at a time
 FILE = ".py:run"  # how the handler of a job file ends
 
 
@@ -58,6 +59,7 @@ class Finder:
                 f"{safe_url(self._settings.url)}; the app must come to the same URL in every process."
             )
         bell.post = self.post
+        bell.store.limit_connections(FOR_HANDLER)
         return job
 
     def _take(self, name: str) -> JobFunction[Any, Any]:

@@ -45,6 +45,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     log_format: str = "auto"
     workers: int = 1
     concurrency: int = 10
+    connections: int | None = None
     lease: float = 30.0
     sweep: float = 5.0
     poll: float = 1.0
@@ -217,6 +218,7 @@ def _check(settings: Settings, sources: Mapping[str, str]) -> None:
         raise SettingsError(f"{sources.get(name, 'Settings')}: {name} = {getattr(settings, name)!r} {why}.")
 
     bounds: dict[str, tuple[float, float]] = {"workers": (0, 1000), "concurrency": (1, 10_000), "lease": (0.5, 86400)}
+    bounds |= {"connections": (2, 1000)}
     bounds |= {"sweep": (0.05, 3600), "poll": (0.005, 60)}
     bounds |= {"grace": (0, 86400), "keep_succeeded": (0, 1e10), "keep_other": (0, 1e10), "keep_events": (0, 1e10)}
     bounds |= {"keep_audit": (0, 1e10), "webhook_disable_after": (60, 1e10)}

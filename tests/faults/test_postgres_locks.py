@@ -20,7 +20,7 @@ from workbell.errors import StoreUnavailable
 from workbell.model import state
 from workbell.stores.postgres import database as database_module
 from workbell.stores.postgres import deadlines as deadlines_module
-from workbell.stores.postgres.store import PostgresStore
+from workbell.stores.postgres.store import CONNECTIONS, PostgresStore
 from workbell.testing.contracts.making import after, claimed, find, held
 
 # Stops itself in the middle of a transaction of ours, as a SIGSTOP or a paused machine does.
@@ -49,6 +49,7 @@ else:
 """
 OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'workbell' AND datname = current_database()"
 WAITING = f"{OURS} AND wait_event_type = 'Lock'"
+SIZE = CONNECTIONS - 1  # none of these stores listens
 
 
 @contextmanager
@@ -171,26 +172,26 @@ def test_callers_behind_a_table_lock_leave_nothing_behind(
             for thread in threads:
                 thread.start()
             most = 0
-            while len(told) < 40:  # each of the eight connections is cut off several times
+            while len(told) < 40:  # each of the connections is cut off several times
                 most = max(most, count(OURS))
             stop.set()
             for thread in threads:
                 thread.join(30)
             # With the lock still there.
             until(lambda: count(WAITING) == 0, "nobody to wait for it", 5)
-        assert 8 <= most <= 8 + 4, "as many as the pool has, and those that are just being closed"
+        assert SIZE <= most <= SIZE + 4, "as many as the pool has, and those that are just being closed"
         cancelled = [text for text in told if "not done within 0.5 s, and cancelled; if it waited for a lock" in text]
         busy = [text for text in told if "all connections of this process were busy" in text]
         assert len(cancelled) + len(busy) == len(told)
         assert postgres_store.dispatch(after(1), 10) == 0
-        until(lambda: count(OURS) <= 8, "no more than the pool has", 5)
+        until(lambda: count(OURS) <= SIZE, "no more than the pool has", 5)
 
 
 def test_connections_that_were_cut_off_are_counted(postgres_url: str, monkeypatch) -> None:
     """Frozen ones on the server answer to no cancel. In their places only a few others are opened."""
     monkeypatch.setattr(database_module, "DEADLINE", 0.3)
-    monkeypatch.setattr(database_module, "CONNECT", 1)
-    for name, seconds in {"PACE": 0.02, "GRACE": 0.1, "HELD": 0.1, "SPARE": 1}.items():
+    monkeypatch.setattr(database_module, "WAIT", 1.0)
+    for name, seconds in {"PACE": 0.02, "GRACE": 0.1, "HELD": 0.1}.items():
         monkeypatch.setattr(deadlines_module, name, seconds)
     database = database_module.Database(postgres_url, size=1)
     suspended: list[psutil.Process] = []

@@ -87,5 +87,5 @@ def every_point(*modules: ModuleType, error: type[BaseException] = KeyboardInter
         interrupt: Interrupt[Any] = Interrupt(number, *modules, error=error)
         yield interrupt
         if interrupt.where is None:
-            assert number > 5, "hardly a point was found: the tracing does not work"
+            assert number > 3, "hardly a point was found: the tracing does not work"
             return

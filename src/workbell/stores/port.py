@@ -460,6 +460,9 @@ class Store(ServiceStore, Protocol):
         """Give the hint that something changed, to every process that watches."""
 
     # Housekeeping
+    def limit_connections(self, count: int) -> None:
+        """Have at most so many connections from now on, where the store is a server."""
+
     def tidy(self) -> None:
         """A short regular upkeep, such as a checkpoint; called about every ten seconds."""
 

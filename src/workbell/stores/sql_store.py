@@ -245,7 +245,10 @@ class SqlStore(
             return set()
         # Spelled out before the transaction: nobody need wait for that with a lock held.
         ordered, spelled = self._ordered(transitions)
-        return self.write(lambda session: self._apply(session, ordered, spelled))
+        return self._write_moves(lambda session: self._apply(session, ordered, spelled))
+
+    def _write_moves(self, work: Callable[[Session], set[str]]) -> set[str]:
+        return self.write(work)
 
     def apply_in(self, session: Session, transitions: Sequence[Transition]) -> set[str]:
         return self._apply(session, *self._ordered(transitions)) if transitions else set()

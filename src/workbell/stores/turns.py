@@ -102,6 +102,18 @@ class Turns:
             if self._line:
                 self._fill()
 
+    def hand_over(self, turn: Turn, other: Turn) -> None:
+        """Let another have what this one has; without effect if it has nothing."""
+        with self._guard:
+            if turn in self._holders:
+                self._holders[self._holders.index(turn)] = other
+
+    def resize(self, room: int) -> None:
+        """So many at once from now on; who has a turn keeps it."""
+        with self._guard:
+            self._room = room
+            self._fill()
+
     def _fill(self) -> None:
         """Hand on what is free, and what was lost by those who have it."""
         for holder in list(self._holders):

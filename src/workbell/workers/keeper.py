@@ -44,7 +44,7 @@ PATIENCE = 2.0  # at the end, for what could not be given back yet
 class Keeper:
     def __init__(self, store: StoreNamed, line: Line) -> None:
         keep = KeepFor(timedelta(seconds=store.keep_succeeded), timedelta(seconds=store.keep_other))
-        self._store = open_store(store.url, keep)
+        self._store = open_store(store.url, keep, connections=1)
         self._lease = timedelta(seconds=store.lease)
         self._pace = min(store.lease / 6, BEAT / 2)
         self._line = line

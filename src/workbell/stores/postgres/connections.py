@@ -8,14 +8,18 @@ not there. A list and a limit are all that is needed.
 from __future__ import annotations
 
 import select
+import time
 from collections.abc import Callable
 from contextlib import suppress
-from queue import Empty, SimpleQueue
 from typing import Any
 
 import psycopg
 
+from workbell.stores.turns import Turn, Turns
+
 Connection = psycopg.Connection[Any]
+
+KEPT = 60.0  # seconds that a connection may be idle, before it is closed
 
 
 class AllBusy(psycopg.OperationalError):
@@ -23,66 +27,83 @@ class AllBusy(psycopg.OperationalError):
 
 
 class Connections:
-    """At most `size` connections in use at once; none is made before it is needed."""
+    """At most `size` connections at once; none is made before it is needed, and few are kept when idle.
+
+    Who takes one holds the `here` of a turn meanwhile (see turns.py), so that no interrupt loses a place.
+    """
 
     def __init__(self, connect: Callable[[], Connection], size: int) -> None:
         self._connect = connect
-        # A place for each. A threading.Semaphore would lose one for good to an interrupt in the middle of a call. This
-        # is written in C: only an interrupt just after `get`, or just before `give_back`, still can.
-        self._room: SimpleQueue[None] = SimpleQueue()
-        for _ in range(size):
-            self._room.put(None)
-        self._idle: list[Connection] = []
+        self._turns = Turns(size)
+        self._least = 1  # idle ones that are kept however long they are idle
+        self._idle: list[tuple[Connection, float]] = []  # since when; the longest first
         self._closed = False
 
-    def take(self, timeout: float) -> Connection:
+    def take(self, turn: Turn, timeout: float, *, first: bool = False) -> Connection:
+        """Wait for a place; `first` passes the others that wait."""
+        if not self._turns.take(turn, timeout, first=first):
+            raise AllBusy(f"all connections of this process were busy for over {timeout:g} s")
+        while True:
+            try:
+                connection, _ = self._idle.pop()
+            except IndexError:  # asked for forgiveness: others take from the list at the same time
+                return self._connect()
+            if usable(connection):
+                return connection
+            connection.close()
+
+    def give_back(self, turn: Turn, connection: Connection | None) -> None:
+        """End a turn. A connection with an unfinished transaction, or none any more, is not used again."""
         try:
-            self._room.get(timeout=timeout)
-        except Empty:
-            raise AllBusy(f"all connections of this process were busy for over {timeout:g} s") from None
-        try:
-            while True:
-                try:
-                    connection = self._idle.pop()
-                except IndexError:  # asked for forgiveness: others take from the list at the same time
-                    return self._connect()
-                if usable(connection):
-                    return connection
-                connection.close()
-        except BaseException:
-            self._room.put(None)
-            raise
+            if connection is not None:
+                idle = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+                if idle and not self._closed:
+                    self._idle.append((connection, time.monotonic()))
+                else:
+                    connection.close()
+        finally:
+            self._turns.give_back(turn)
+
+    def set_aside(self, turn: Turn) -> Callable[[], None]:
+        """Keep a place from being used, although its turn ends; call the answer to free it."""
+        kept = Turn()
+        kept.here.acquire()
+        self._turns.hand_over(turn, kept)
+        return lambda: self._turns.give_back(kept)
 
     def fill(self, count: int) -> None:
-        """Have so many at hand: opening one takes ten milliseconds, in which a run would have to wait."""
-        taken: list[Connection] = []
-        try:
-            while len(taken) < count:
-                taken.append(self.take(1))
-        finally:
-            for connection in taken:
-                self.give_back(connection)
+        """Have so many at hand, and keep them: opening one takes ten milliseconds, in which a run would have to
+        wait."""
+        self._least = max(self._least, count)
+        with suppress(AllBusy):  # then they are there
+            self._fill(count)
 
-    def give_back(self, connection: Connection) -> None:
-        """A connection with an unfinished transaction, or none any more, is not used again."""
-        try:
-            idle = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-            if idle and not self._closed:
-                self._idle.append(connection)
-            else:
-                connection.close()
-        finally:
-            self._room.put(None)
+    def _fill(self, count: int) -> None:
+        turn, connection = Turn(), None
+        with turn.here:
+            try:
+                connection = self.take(turn, 1)
+                if count > 1:
+                    self._fill(count - 1)
+            finally:
+                self.give_back(turn, connection)
 
-    def release(self) -> None:
-        """Another connection may be opened, in place of one that was taken and is closed."""
-        self._room.put(None)
+    def resize(self, size: int) -> None:
+        """Another limit, from now on."""
+        self._turns.resize(size)
+        self._least = min(self._least, size)
+
+    def trim(self, now: float) -> None:
+        """Close what nobody has needed for a while."""
+        with suppress(IndexError):  # others take them meanwhile
+            while len(self._idle) > self._least and now - self._idle[0][1] > KEPT:
+                self._idle.pop(0)[0].close()
 
     def discard(self) -> None:
         """Close the idle ones: the next call opens a new one."""
         with suppress(IndexError):  # others take them meanwhile
             while True:
-                self._idle.pop().close()
+                self._idle.pop()[0].close()
 
     def close(self) -> None:
         self._closed = True

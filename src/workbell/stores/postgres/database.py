@@ -23,16 +23,18 @@ from psycopg.types.string import TextLoader
 from workbell.afresh import in_every_child
 from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
 from workbell.logs.secrets import without_quotes
-from workbell.stores.postgres.connections import Connection, Connections
+from workbell.stores.postgres.connections import AllBusy, Connection, Connections
 from workbell.stores.postgres.deadlines import Deadlines
 from workbell.stores.postgres.translation import (
     READ_ONLY,
+    Busy,
     NotConnected,
     TooLate,
     first_line,
     is_about_preparing,
     translated,
 )
+from workbell.stores.turns import Turn
 
 T = TypeVar("T")
 
@@ -41,6 +43,7 @@ IDLE = 5.0  # seconds for which a process may say nothing in a transaction, befo
 LOCK = 7.5  # seconds to wait for a lock in a transaction: longer than a frozen process can hold one
 STATEMENT = 0.8  # of the deadline for one statement of a transaction: the server ends it before we have to cut it off
 CONNECT = 5  # seconds to connect
+WAIT = 10.0  # seconds to wait for a connection while all are busy
 PREPARE = 2  # uses before a statement is prepared; ?prepare_threshold=0 for poolers that cannot track them
 TRIES = 5  # for units that lost a race with another one
 # In one round trip. The process at the other end is another one than we were told of if a pooler is in between.
@@ -50,7 +53,7 @@ SET_UP = "SET TIME ZONE 'UTC'; SELECT pg_backend_pid()"
 class Database:
     """Where every statement to PostgreSQL goes through."""
 
-    def __init__(self, url: str, *, size: int = 8) -> None:
+    def __init__(self, url: str, *, size: int = 4) -> None:
         try:
             url, prepare = split_url(url)
             given = conninfo_to_dict(url)
@@ -65,16 +68,21 @@ class Database:
         self.conninfo = make_conninfo(**(defaults | given))
         self.name = shown_name(given)
         self.demotions = 0  # how often a server turned out to be read-only
-        self._prepare, self._size = prepare, size
+        self._prepare, self.size = prepare, size
         self._inherited: list[Connections] = []
         self.start_afresh()
         in_every_child(self)
 
     def start_afresh(self) -> None:
         """In a forked child the parent's connections are not to be used, and not to be closed either: kept aside."""
-        self.deadlines = Deadlines()
-        self.connections = Connections(self.connect, self._size)
+        self.connections = Connections(self.connect, self.size)
+        self.deadlines = Deadlines(self.size, self.connections.trim)
         self._inherited.append(self.connections)
+
+    def resize(self, size: int) -> None:
+        """So many connections at once, from now on."""
+        self.size = self.deadlines.spare = size
+        self.connections.resize(size)
 
     def run(
         self,
@@ -83,14 +91,23 @@ class Database:
         transaction: bool,
         deadline: float | None = None,
         lock: float | None = None,
+        first: bool = False,
+        patience: float | None = None,
     ) -> T:
-        """One unit of work; tried again only where the server says that it did not happen."""
+        """One unit of work; tried again only where the server says that it did not happen.
+
+        Where all connections are busy it waits for one: `first` before the others that wait, for `patience` seconds,
+        and then is `Busy`.
+        """
         seconds = deadline or DEADLINE
         give_up_at = time.monotonic() + seconds
         begin = begin_text(seconds, IDLE, LOCK if lock is None else lock) if transaction else b""
+        wait = WAIT if patience is None else patience
         for left in reversed(range(TRIES)):
             try:
-                return self._run(work, begin, seconds)
+                return self._run(work, begin, seconds, wait, first)
+            except AllBusy as error:
+                raise Busy(str(self.translated(error))) from error
             except (errors.DeadlockDetected, errors.SerializationFailure) as error:
                 if not left:  # it passes by itself
                     raise StoreUnavailable(
@@ -105,12 +122,39 @@ class Database:
                 raise self.translated(error) from error
         raise AssertionError("unreachable")
 
-    def _run(self, work: Callable[[Connection], T], begin: bytes, seconds: float) -> T:
+    def _run(self, work: Callable[[Connection], T], begin: bytes, seconds: float, wait: float, first: bool) -> T:
         # Plain try and finally: with context managers this cost a tenth of an enqueue.
-        connection = self.connections.take(CONNECT)
-        key = 0
+        turn, connection, late = Turn(), None, None
+        with turn.here:
+            try:
+                connection = self.connections.take(turn, wait, first=first)
+                self.deadlines.begin(connection, seconds)
+                return self._work(connection, work, begin, seconds)
+            finally:
+                if connection is not None:
+                    late = self.deadlines.end(connection)
+                if late is None:
+                    self.connections.give_back(turn, connection)
+                elif connection is not None:
+                    connection.close()
+                    self.deadlines.await_end(late, self.connections.set_aside(turn))
+
+    def run_on(self, connection: Connection, work: Callable[[Connection], T]) -> T:
+        """One statement on a connection of somebody's own; it is closed if it was not over in time."""
+        late = None
+        self.deadlines.begin(connection, DEADLINE)
         try:
-            key = self.deadlines.begin(connection, seconds)
+            return self._work(connection, work, b"", DEADLINE)
+        except psycopg.Error as error:
+            raise self.translated(error) from error
+        finally:
+            late = self.deadlines.end(connection)
+            if late is not None:
+                connection.close()
+                self.deadlines.await_end(late, lambda: None)
+
+    def _work(self, connection: Connection, work: Callable[[Connection], T], begin: bytes, seconds: float) -> T:
+        try:
             if not begin:
                 return work(connection)
             _begin(connection, begin)
@@ -118,7 +162,7 @@ class Database:
             connection.commit()
             return done
         except psycopg.Error as error:
-            overdue = self.deadlines.find_overdue(key)
+            overdue = self.deadlines.find_overdue(connection)
             if overdue is not None and (overdue.line is not None or isinstance(error, errors.QueryCanceled)):
                 raise TooLate(seconds, answered=overdue.line is None) from error
             _roll_back(connection)
@@ -126,16 +170,6 @@ class Database:
         except BaseException:
             _roll_back(connection)
             raise
-        finally:
-            late = None
-            try:
-                late = self.deadlines.end(key)
-            finally:
-                if late is None:
-                    self.connections.give_back(connection)
-                else:
-                    connection.close()
-                    self.deadlines.await_end(late, self.connections.release)
 
     def fill(self, count: int) -> None:
         """Open connections before they are needed."""
@@ -151,7 +185,7 @@ class Database:
             connection: Connection = psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=prepare)
         except psycopg.Error as error:
             raise NotConnected(str(error)) from error
-        key = self.deadlines.begin(connection, CONNECT)
+        self.deadlines.begin(connection, CONNECT)
         ready = False
         try:
             self._set_up(connection)
@@ -159,7 +193,7 @@ class Database:
                 connection.execute(statement)
             ready = True
         finally:
-            late = self.deadlines.end(key)
+            late = self.deadlines.end(connection)
             if late is not None or not ready:
                 connection.close()
             if late is not None:

@@ -23,10 +23,9 @@ PACE = 0.5  # seconds between two looks at the calls under way
 GRACE = 1.0  # seconds that a cancelled call has to end by itself
 CANCEL = 30  # seconds to deliver a cancel: a network may be back by then
 # A connection that was cut off keeps its place in the pool until the server has closed its end. A network that swallows
-# packets never shows that: so after HELD seconds its place is free again, for SPARE of them at a time, and after
-# LONGEST for all.
+# packets never shows that: so after HELD seconds its place is free again, for as many of them at a time as the pool
+# has places, and after LONGEST for all.
 HELD = 2.0  # seconds
-SPARE = 8
 LONGEST = 60.0  # seconds
 CLOSED = 7  # Linux: the state of a TCP connection that both sides have ended
 
@@ -49,6 +48,10 @@ class Overdue:
             self.line = socket.socket(fileno=os.dup(self.connection.fileno()))
             self.line.shutdown(socket.SHUT_RDWR)
 
+    def let_go(self) -> None:
+        if self.line is not None:
+            self.line.close()
+
     def end(self) -> None:
         ended, self.ended = self.ended, None
         if ended is not None:
@@ -68,9 +71,15 @@ class Overdue:
 
 
 class Deadlines:
-    """Watches calls that are under way. Noting one costs a dict entry; one thread looks twice a second."""
+    """Watches calls that are under way. Noting one costs a dict entry; one thread looks twice a second.
 
-    def __init__(self) -> None:
+    `spare`: how many places of connections that were cut off may be used again before the server has closed its end.
+    `beside` is called at every look, with the moment.
+    """
+
+    def __init__(self, spare: int, beside: Callable[[float], None] = lambda _: None) -> None:
+        self.spare = spare
+        self._beside = beside
         self._calls: dict[int, tuple[float, Any]] = {}
         self._lock = threading.Lock()  # of the two below; a call that ends in time does not take it
         self._overdue: dict[int, Overdue] = {}
@@ -78,25 +87,24 @@ class Deadlines:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def begin(self, connection: Any, seconds: float) -> int:
+    def begin(self, connection: Any, seconds: float) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._watch, name="workbell-deadlines", daemon=True)
             self._thread.start()
-        key = id(connection)
-        self._calls[key] = (time.monotonic() + seconds, connection)
-        return key
+        self._calls[id(connection)] = (time.monotonic() + seconds, connection)
 
-    def end(self, key: int) -> Overdue | None:
+    def end(self, connection: Any) -> Overdue | None:
         """None, if the call was over in time. Otherwise its connection is not to be used again."""
+        key = id(connection)
         if self._calls.pop(key, None) is not None:
             return None
         with self._lock:  # so that it is not closed while it is being cut off: its descriptor may be another's then
             return self._overdue.pop(key, None)
 
-    def find_overdue(self, key: int) -> Overdue | None:
+    def find_overdue(self, connection: Any) -> Overdue | None:
         """The call under way, if its time is over."""
         with self._lock:
-            return self._overdue.get(key)
+            return self._overdue.get(id(connection))
 
     def await_end(self, overdue: Overdue, ended: Callable[[], None]) -> None:
         """Call `ended` when the server has let go of a connection that is closed here, or after a while anyway."""
@@ -115,6 +123,7 @@ class Deadlines:
                     self._expire(key, now)
             if self._overdue or self._leaving:
                 self._look_after(now)
+            self._beside(now)
 
     def _expire(self, key: int, now: float) -> None:
         with self._lock:
@@ -130,6 +139,8 @@ class Deadlines:
             for overdue in self._overdue.values():
                 if overdue.cut_at < now and overdue.line is None:
                     overdue.cut()
+            for key in [key for key, overdue in self._overdue.items() if overdue.cut_at + LONGEST < now]:
+                self._overdue.pop(key).let_go()  # its caller was interrupted, and will not come for it
             gone = [one for one in self._leaving if one.closed_at + LONGEST < now or one.has_left()]
             self._leaving = [one for one in self._leaving if one not in gone]
             replaced = sum(one.ended is None for one in self._leaving)
@@ -138,7 +149,7 @@ class Deadlines:
             assert one.line is not None
             one.line.close()
             one.end()
-        for one in held[: max(SPARE - replaced, 0)]:
+        for one in held[: max(self.spare - replaced, 0)]:
             one.end()
 
     def close(self) -> None:

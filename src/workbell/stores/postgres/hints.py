@@ -1,4 +1,4 @@
-"""LISTEN and NOTIFY as hints: gathered, sent outside of transactions, and never relied upon.
+"""NOTIFY as a hint: gathered, sent outside of transactions, and never relied upon.
 
 A NOTIFY inside the enqueue's transaction would take a database-wide lock at commit. So they are sent afterwards, at
 most one in ten milliseconds however many runs are made.
@@ -6,17 +6,12 @@ most one in ten milliseconds however many runs are made.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import select
 import threading
 import time
 
-import psycopg
-
 from workbell.afresh import in_every_child
-from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.database import Database
+from workbell.stores.postgres.translation import Busy
 
 CHANNEL = "workbell"
 GAP = 0.01
@@ -48,9 +43,7 @@ class Notifier:
             alone = now - self._last >= GAP and not self._closed
             if alone:
                 self._last = now
-        if alone:
-            self._notify()
-        else:
+        if not alone or not self._notify(patience=0):  # nobody waits for a connection with a hint
             self.send_later((max(self._last + GAP - now, 0.0),))
 
     def send_later(self, delays: tuple[float, ...]) -> None:
@@ -76,77 +69,18 @@ class Notifier:
                 self._times = [moment for moment in self._times if moment > self._last]
             self._notify()
 
-    def _notify(self) -> None:
-        with contextlib.suppress(Exception):  # a hint that cannot be sent is no loss
-            self._database.run(lambda c: c.execute("SELECT pg_notify(%s, '')", (CHANNEL,)), transaction=False)
+    def _notify(self, patience: float | None = None) -> bool:
+        """Whether a connection was free for it."""
+        try:
+            notify = "SELECT pg_notify(%s, '')"
+            self._database.run(lambda c: c.execute(notify, (CHANNEL,)), transaction=False, patience=patience)
+        except Busy:
+            return False
+        except Exception:  # noqa: BLE001  a hint that cannot be sent is no loss
+            return True
+        return True
 
     def close(self) -> None:
         with self._guard:
             self._closed = True
             self._due.notify()
-
-
-class ListenWatch:
-    """Waits for hints of other processes, on a connection of its own."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._connection: Connection | None = None
-        self._wake_read, self._wake_write = os.pipe()
-        os.set_blocking(self._wake_read, False)
-        self._demotions = 0
-        self._try_at = 0.0
-
-    def wait(self, timeout: float) -> bool:
-        heard = self._listen()
-        poll = select.poll()
-        poll.register(self._wake_read, select.POLLIN)
-        if self._connection is not None:
-            poll.register(self._connection.fileno(), select.POLLIN)
-        if heard:
-            return True
-        if not poll.poll(timeout * 1000):
-            return False
-        with contextlib.suppress(BlockingIOError):
-            while os.read(self._wake_read, 4096):
-                pass
-        self._consume()
-        return True
-
-    def _listen(self) -> bool:
-        """Connect if need be. A new connection counts as a hint: something may have been missed."""
-        if self._demotions != self._database.demotions:
-            self._drop()  # the one that we listen to may be a primary no more: nothing is heard there
-        if self._connection is not None or time.monotonic() < self._try_at:
-            return False
-        self._try_at = time.monotonic() + 2
-        self._demotions = self._database.demotions
-        try:
-            self._connection = self._database.connect(f"LISTEN {CHANNEL}")
-        except psycopg.Error:
-            self._drop()
-            return False
-        return True
-
-    def _consume(self) -> None:
-        if self._connection is None:
-            return
-        try:
-            self._connection.pgconn.consume_input()
-            while self._connection.pgconn.notifies():
-                pass
-        except psycopg.Error:
-            self._drop()
-
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def interrupt(self) -> None:
-        os.write(self._wake_write, b".")
-
-    def close(self) -> None:
-        self._drop()
-        os.close(self._wake_read)
-        os.close(self._wake_write)

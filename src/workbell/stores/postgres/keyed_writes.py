@@ -31,8 +31,8 @@ Answer = TypeVar("Answer")
 DEADLINE = 15.0  # seconds for all of it
 MOMENT = 0.1  # seconds to wait for a lock while others wait for us
 SLICE = 0.5  # seconds to wait for a lock before others that wait have their turn
-ALONE = 3  # connections for those that are written by themselves; a pool has 8
-WAITING = 2  # connections on which locks are waited for
+ALONE = 3 / 8  # of the connections for those that are written by themselves
+WAITING = 1 / 4  # of the connections on which locks are waited for
 NAMED = 3  # names in a message
 
 
@@ -50,14 +50,22 @@ class LockHeld(StoreUnavailable):
 class LockWaits:
     """How many connections may be used for waiting, and what is waited for, in one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, connections: int) -> None:
+        self._connections = connections
         self.start_afresh()
         in_every_child(self)
 
     def start_afresh(self) -> None:
-        self.alone = Turns(ALONE)
-        self.waiting = Turns(WAITING)
+        self.alone = Turns()
+        self.waiting = Turns()
+        self.resize(self._connections)
         self.wanted: dict[Turn, list[LockName]] = {}  # who waits, and for what
+
+    def resize(self, connections: int) -> None:
+        """The process may have so many connections."""
+        self._connections = connections
+        self.alone.resize(max(int(connections * ALONE), 1))
+        self.waiting.resize(max(int(connections * WAITING), 1))
 
     def are_wanted(self, names: list[LockName]) -> bool:
         """Whether somebody waits for one of these already."""

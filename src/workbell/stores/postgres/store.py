@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -30,9 +31,11 @@ from workbell.stores.postgres.callers import open_async_caller, open_caller
 from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.copy_text import copy_lines
 from workbell.stores.postgres.database import Database
-from workbell.stores.postgres.hints import LATER, ListenWatch, Notifier
+from workbell.stores.postgres.hints import LATER, Notifier
 from workbell.stores.postgres.keyed_writes import KeyedWrites, LockName, LockWaits
+from workbell.stores.postgres.listener import Listener, ListenWatch
 from workbell.stores.postgres.sessions import shown
+from workbell.stores.postgres.translation import Busy
 from workbell.stores.queries import migrations, queries, spell_postgres
 from workbell.stores.rows import NEW, new_values, place_columns, run_with_times
 from workbell.stores.session import Row, Session
@@ -47,7 +50,8 @@ log = logging.getLogger("workbell.store")
 
 QUERIES = {name: spell_postgres(place_columns(text)) for name, text in queries("postgres").items()}
 RUNNING = MOVES[Move.START].targets[0].value
-AT_ONCE = 5  # connections that the duties of an engine use at the same moment, now and then
+CONNECTIONS = 5  # of one process, by default: one of them listens
+AT_ONCE = 2  # connections that the duties of an engine always find open: one claims while another books
 MIGRATION = 3600.0  # seconds to bring the tables up to date: an index of a long history may be among it
 PATIENCE = 300.0  # seconds to try that, while others hold the tables
 PAUSE = 3.0  # seconds between two tries: those who queued up behind the first are let pass
@@ -118,21 +122,28 @@ class PostgresStore(SqlStore):
 
     engine = "postgres"
 
-    def __init__(self, url: str, clock: SystemClock | None = None, keep: Keep | None = None) -> None:
+    def __init__(
+        self, url: str, clock: SystemClock | None = None, keep: Keep | None = None, connections: int | None = None
+    ) -> None:
         super().__init__(clock or SystemClock(), keep or Keep())
-        self.database = Database(url)
+        self.database = Database(url, size=_besides_listening(connections or CONNECTIONS))
         self._notifier = Notifier(self.database)
-        waits = LockWaits()
-        self._keyed_runs = KeyedWrites(self._write_keyed_runs, self._written_runs, _names_of_run, waits)
-        self._keyed_events = KeyedWrites(self._write_keyed_events, self._written_events, _names_of_event, waits)
+        self._listener = Listener(self.database)
+        self._waits = LockWaits(self.database.size)
+        self._keyed_runs = KeyedWrites(self._write_keyed_runs, self._written_runs, _names_of_run, self._waits)
+        self._keyed_events = KeyedWrites(self._write_keyed_events, self._written_events, _names_of_event, self._waits)
         self._store_id = ""
         self._checked = False
+
+    def limit_connections(self, count: int) -> None:
+        self.database.resize(_besides_listening(count))
+        self._waits.resize(self.database.size)
 
     def read(self, work: Callable[[Session], T]) -> T:
         return self.database.run(lambda c: work(PostgresSession(c)), transaction=False)
 
-    def write(self, work: Callable[[Session], T]) -> T:
-        return self.database.run(lambda c: work(PostgresSession(c)), transaction=True)
+    def write(self, work: Callable[[Session], T], *, first: bool = False) -> T:
+        return self.database.run(lambda c: work(PostgresSession(c)), transaction=True, first=first)
 
     def _single(self, work: Callable[[Session], T]) -> T:
         """A unit that is one statement: a transaction by itself, without the round trips of BEGIN and COMMIT."""
@@ -216,6 +227,9 @@ class PostgresStore(SqlStore):
         values |= {"quotas": [pick.quota for pick in picks]}
         return session.rows("claim", **values)
 
+    def _write_moves(self, work: Callable[[Session], set[str]]) -> set[str]:
+        return self.write(work, first=True)
+
     def spell_field(self, field: Field, letter: str) -> tuple[str, dict[str, Any]]:
         return fields.spell(field, letter)
 
@@ -246,7 +260,15 @@ class PostgresStore(SqlStore):
         return len(self._single(lambda session: session.rows("dispatch", now=now, limit=limit, **values)))
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
-        return self._single(lambda session: self._renew(session, held, now, lease_until))
+        """On the connection that listens, if all others are busy: a lease must not end because of somebody's wait."""
+
+        def work(connection: Connection) -> list[Renewed]:
+            return self._renew(PostgresSession(connection), held, now, lease_until)
+
+        with suppress(Busy):
+            return self.database.run(work, transaction=False, first=True, patience=0)
+        renewed = self._listener.run(work)
+        return self.database.run(work, transaction=False, first=True) if renewed is None else renewed
 
     def _renew(self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime) -> list[Renewed]:
         values = {"ids": [lease.run_id for lease in held], "tokens": [lease.token for lease in held]}
@@ -298,8 +320,8 @@ class PostgresStore(SqlStore):
     # Hints and housekeeping
 
     def watch(self) -> Watch:
-        self.database.fill(AT_ONCE)
-        return ListenWatch(self.database)
+        self.database.fill(min(AT_ONCE, self.database.size))
+        return ListenWatch(self._listener)
 
     def wake(self) -> None:
         self._notifier.send()
@@ -368,6 +390,11 @@ class PostgresStore(SqlStore):
     def close(self) -> None:
         self._notifier.close()
         self.database.close()
+
+
+def _besides_listening(connections: int) -> int:
+    """How many are left for everything but hints."""
+    return max(connections - 1, 1)
 
 
 def _spell(statement: Statement) -> Spelled | None:

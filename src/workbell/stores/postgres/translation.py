@@ -23,6 +23,10 @@ UNKNOWN = ("authentication failed", "does not exist", "pg_hba.conf", "permission
 REPEAT = "see who with `workbell doctor`, end it or repeat the call"
 
 
+class Busy(StoreUnavailable):
+    """All connections of this process were in use for as long as was waited."""
+
+
 class NotConnected(psycopg.OperationalError):
     """No connection could be opened."""
 
@@ -60,7 +64,10 @@ def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, idle: f
         case NotConnected():
             return _not_connected(line)
         case AllBusy():
-            return f": {line}; if they wait for a lock that another transaction holds, {REPEAT}"
+            return (
+                f": {line}; raise the setting `connections`, or if they wait for a lock that another transaction "
+                f"holds, {REPEAT}"
+            )
         case psycopg.errors.LockNotAvailable():
             return f": waited over {lock:g} s for a lock that another transaction holds; {REPEAT}"
         case psycopg.errors.QueryCanceled() if "statement timeout" in line:

@@ -336,6 +336,9 @@ class SqliteStore(SqlStore):
     def wake(self) -> None:
         """Nothing to send: watchers see the log file change."""
 
+    def limit_connections(self, count: int) -> None:
+        """A file has no server that they could be too many for."""
+
     def tidy(self) -> None:
         self.file.checkpoint()
 
