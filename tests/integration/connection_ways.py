@@ -13,12 +13,14 @@ from typing import Any
 import aiosqlite
 import psycopg
 import pytest
+from django.db import connection, connections, transaction
 from psycopg.rows import dict_row
 from sqlalchemy import create_engine, event
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 from sqlalchemy.pool import NullPool
 
+from tests.support.django_site import database, databases
 from workbell import Workbell
 
 
@@ -135,11 +137,44 @@ def alchemy_scoped_session(url: str) -> Iterator[Any]:
         session.remove()
 
 
+@contextmanager
+def django_atomic(url: str) -> Iterator[Any]:
+    """`django.db.connection` itself."""
+    with databases(default=database(url)), transaction.atomic():
+        yield connection
+
+
+@contextmanager
+def django_other(url: str) -> Iterator[Any]:
+    """Another than the default one, which notes its queries (DEBUG), within a savepoint."""
+    with databases(default=database("sqlite:///:memory:"), other=database(url)):
+        connections["other"].force_debug_cursor = True
+        with transaction.atomic(using="other"), transaction.atomic(using="other"):
+            yield connections["other"]
+
+
+@contextmanager
+def django_without_autocommit(url: str) -> Iterator[Any]:
+    with databases(default=database(url)):
+        transaction.set_autocommit(False)
+        yield connection
+        transaction.commit()
+
+
+@contextmanager
+def django_server_side(url: str) -> Iterator[Any]:
+    """With parameters bound by the server."""
+    with databases(default=database(url, server_side_binding=True)), transaction.atomic():
+        yield connection
+
+
 Way = Callable[[str], Any]
 ALCHEMY = [alchemy_begin, alchemy_connect, alchemy_explicit_begin, alchemy_session, alchemy_scoped_session]
+DJANGO = [django_atomic, django_other, django_without_autocommit]
 WAYS: list[tuple[str, Way]] = [
-    *(("sqlite", way) for way in (implicit_sqlite3, explicit_sqlite3, odd_sqlite3, *ALCHEMY)),
-    *(("postgres", way) for way in (plain_psycopg, odd_psycopg, autocommit_psycopg, *ALCHEMY)),
+    *(("sqlite", way) for way in (implicit_sqlite3, explicit_sqlite3, odd_sqlite3, *ALCHEMY, *DJANGO)),
+    *(("postgres", way) for way in (plain_psycopg, odd_psycopg, autocommit_psycopg, *ALCHEMY, *DJANGO)),
+    ("postgres", django_server_side),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Connections that belong to the caller: `connection=` for sqlite3, aiosqlite, psycopg and SQLAlchemy.
+"""Connections that belong to the caller: `connection=` for sqlite3, aiosqlite, psycopg, SQLAlchemy and Django.
 
 The statements of an enqueue run on the caller's connection, inside its transaction; we neither commit nor roll back.
 Before the first of them we make sure that the connection is open on the store's database, and that there is a
@@ -17,6 +17,8 @@ from uuid import UUID
 from workbell.errors import DuplicateRun, WrongConnection
 from workbell.model.event import Event
 from workbell.model.run import Added, NewRun, OnDuplicate
+from workbell.stores.django_callers import ASYNC, check_django, is_django, through_django
+from workbell.stores.is_a import is_a
 from workbell.stores.statements import Making, Statement
 
 Spelled = tuple[str, str, dict[str, Any]]
@@ -135,6 +137,17 @@ def _plain(row: Sequence[Any]) -> list[Any]:
     return [text_of(value) if isinstance(value, bytes | UUID) else value for value in row]
 
 
+def unwrap(connection: Any) -> tuple[Any, Rows | None]:
+    """The driver's connection behind a library's, and how statements go through that library; none: directly."""
+    outer = sqlalchemy_connection(connection)
+    if outer is not None:
+        return outer.connection.driver_connection, through_sqlalchemy(outer)
+    if is_django(connection):
+        check_django(connection)
+        return connection.connection, through_django(connection)
+    return connection, None
+
+
 # SQLAlchemy: through its own `exec_driver_sql`, so that its transaction begins, and its events and logs see it
 
 
@@ -194,14 +207,6 @@ def prepare_sqlite(connection: Any) -> None:
         cursor.close()
 
 
-def is_a(value: Any, package: str, name: str | None = None) -> bool:
-    """Whether a value's class comes from a package that need not be installed; also a subclass made elsewhere."""
-    return any(
-        f"{base.__module__}.".startswith(f"{package}.") and (name is None or base.__name__ == name)
-        for base in type(value).__mro__
-    )
-
-
 _SYNC = (("sqlite3", "Connection"), ("psycopg", "Connection"), ("sqlalchemy", None))
 _ASYNC = (("aiosqlite", None), ("psycopg", "AsyncConnection"), ("sqlalchemy.ext.asyncio", None))
 
@@ -212,6 +217,8 @@ def refuse_async(connection: Any) -> None:
 
 
 def refuse_sync(connection: Any) -> None:
+    if is_django(connection):
+        raise WrongConnection(ASYNC)
     if any(is_a(connection, *kind) for kind in _SYNC) and not is_a(connection, *_ASYNC[-1]):
         raise WrongConnection(f"connection=: {_name(connection)} is synchronous; use enqueue() or emit() with it.")
 

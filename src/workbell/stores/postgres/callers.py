@@ -1,4 +1,4 @@
-"""Callers' own PostgreSQL connections: psycopg, and SQLAlchemy over it; sync and async."""
+"""Callers' own PostgreSQL connections: psycopg, and SQLAlchemy and Django over it; sync and async."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from workbell.stores.callers import (
     AsyncCaller,
     Caller,
     async_sqlalchemy_connection,
-    is_a,
     not_usable,
     refuse_async,
     refuse_sync,
-    sqlalchemy_connection,
     through_async_sqlalchemy,
-    through_sqlalchemy,
+    unwrap,
 )
+from workbell.stores.is_a import is_a
 
 # Connections that were found to be on the store's database, so that each is asked only once.
 _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
@@ -28,10 +27,10 @@ _STORE_ID = "SELECT value FROM workbell_meta WHERE name = 'store_id'"
 
 def open_caller(connection: Any, store_id: str) -> Caller:
     refuse_async(connection)
-    outer = sqlalchemy_connection(connection)
-    raw = connection if outer is None else outer.connection.driver_connection
+    raw, through = unwrap(connection)
     if not is_a(raw, "psycopg", "Connection"):
-        raise not_usable(connection, raw, "a psycopg connection, or a SQLAlchemy one, to the store's database")
+        wanted = "a psycopg (3) connection, or one of SQLAlchemy or Django over it, to the store's database"
+        raise not_usable(connection, raw, wanted)
     _check_transaction(raw)
 
     def rows(sql: str, values: dict[str, Any]) -> list[Any]:
@@ -42,7 +41,7 @@ def open_caller(connection: Any, store_id: str) -> Caller:
         cursor = Cursor(raw, row_factory=tuple_row).execute(sql, values)
         return cursor.fetchall() if cursor.description else []
 
-    caller = Caller(rows if outer is None else through_sqlalchemy(outer))
+    caller = Caller(through or rows)
     if _known.get(raw) != store_id:
         there = caller.rows(_HAS_STORE, {})[0][0] is not None
         _check_store(caller.rows(_STORE_ID, {}) if there else None, store_id)

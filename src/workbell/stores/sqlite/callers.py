@@ -1,4 +1,4 @@
-"""Callers' own SQLite connections: sqlite3, aiosqlite, and SQLAlchemy over either."""
+"""Callers' own SQLite connections: sqlite3, aiosqlite, SQLAlchemy over either, and Django."""
 
 from __future__ import annotations
 
@@ -14,30 +14,28 @@ from workbell.stores.callers import (
     AsyncCaller,
     Caller,
     async_sqlalchemy_connection,
-    is_a,
     not_usable,
     refuse_async,
     refuse_sync,
-    sqlalchemy_connection,
     text_of,
     through_async_sqlalchemy,
-    through_sqlalchemy,
+    unwrap,
 )
+from workbell.stores.is_a import is_a
 
 
 def open_caller(connection: Any, path: Path) -> Caller:
     refuse_async(connection)
-    outer = sqlalchemy_connection(connection)
-    raw = connection if outer is None else outer.connection.driver_connection
+    raw, through = unwrap(connection)
     if not isinstance(raw, sqlite3.Connection):
-        raise not_usable(connection, raw, "a sqlite3 connection, or a SQLAlchemy one, to the store's file")
+        raise not_usable(connection, raw, "a sqlite3 connection, or one of SQLAlchemy or Django, to the store's file")
 
     def rows(sql: str, values: dict[str, Any]) -> list[Any]:
         cursor = raw.cursor()
         cursor.row_factory = None  # the caller's own may make anything of a row
         return cursor.execute(sql, values).fetchall()
 
-    caller = Caller(rows if outer is None else through_sqlalchemy(outer))
+    caller = Caller(through or rows)
     _check_file(caller.rows("PRAGMA database_list", {}), path)
     _check_begun(raw, getattr(raw, "autocommit", None))
     caller.rows(NO_CHECKPOINT, {})  # see sqlite/file.py: no commit may overlap a checkpoint
