@@ -19,8 +19,8 @@ SETTINGS = {
     "workers": "How many worker processes `workbell start` and `workbell worker` run. From 0 to 1,000; a start with "
     "0 schedules only.",
     "concurrency": "How many handlers run at once in one process. From 1 to 10,000.",
-    "connections": "How many connections to PostgreSQL each process may have, the listening one included; None: 3 for a "
-    "worker process, 5 for any other. From 2 to 1,000. A keeper always has one. See "
+    "connections": "How many connections to PostgreSQL each process may have, the listening one included; None: 3 for "
+    "a worker process, 5 for any other. From 2 to 1,000. A keeper always has one. See "
     "[How many connections](../how-to/tune.md#how-many-connections).",
     "lease": "How long a worker holds a run without renewing. From 0.5 to 86,400.",
     "sweep": "How often each process looks for leases that ran out. From 0.05 to 3,600.",

@@ -15,7 +15,7 @@ import pytest
 from tests.docs.pages import DOCS, ROOT, blocks, files, name_of, plain_environment, text_of
 from tests.support import warm
 
-RUNNABLE = [ROOT / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
+RUNNABLE = [ROOT / "README.md", DOCS / "tutorial.md", DOCS / "coming-from.md", *sorted((DOCS / "how-to").glob("*.md"))]
 SCRIPT = "test_page.py"
 AS_PROGRAM = ["tests.support.page", SCRIPT]
 AS_TESTS = ["pytest", "-q", "-p", "no:cacheprovider", "-p", "workbell.testing.plugin", SCRIPT]
