@@ -123,7 +123,8 @@ class Deadlines:
                     self._expire(key, now)
             if self._overdue or self._leaving:
                 self._look_after(now)
-            self._beside(now)
+            with contextlib.suppress(Exception):  # nothing may end this thread
+                self._beside(now)
 
     def _expire(self, key: int, now: float) -> None:
         with self._lock:

@@ -127,8 +127,8 @@ class ListenWatch:
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
-        self._seen = listener.hints
-        self._interrupted = False
+        self._interrupts = 0
+        self._seen = (listener.hints, self._interrupts)
         self._bell_out, self._bell = os.pipe()
         for end in (self._bell_out, self._bell):
             os.set_blocking(end, False)
@@ -160,16 +160,16 @@ class ListenWatch:
 
     def _is_new(self) -> bool:
         """Whether there was a hint, or an interrupt, since the last time."""
-        before, self._seen = self._seen, self._listener.hints
-        interrupted, self._interrupted = self._interrupted, False
-        return interrupted or before != self._seen
+        # Numbers that only grow, and not flags: one that is set while it is being taken down would be lost.
+        before, self._seen = self._seen, (self._listener.hints, self._interrupts)
+        return before != self._seen
 
     def ring(self) -> None:
         with contextlib.suppress(OSError):  # it is full, or closed
             os.write(self._bell, b".")
 
     def interrupt(self) -> None:
-        self._interrupted = True
+        self._interrupts += 1
         self.ring()
 
     def close(self) -> None:
