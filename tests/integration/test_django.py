@@ -12,6 +12,7 @@ from tests.support.django_site import database, databases, forget
 from workbell import Workbell, WrongConnection
 from workbell.client import Client
 from workbell.settings import Settings
+from workbell.stores.django_callers import through_django
 from workbell.stores.port import Store
 
 
@@ -62,6 +63,13 @@ def test_its_query_log_and_its_wrappers_see_the_statements(bell: Workbell) -> No
     with connection.execute_wrapper(note), transaction.atomic():
         enqueue(bell)
     assert any("INSERT INTO workbell_runs" in sql for sql in seen)
+
+
+def test_a_percent_sign_in_a_statement_is_one(sql_store_url: str) -> None:
+    """Django reads the statements of SQLite as a format, and ours have the names of SQLite."""
+    sql = "SELECT :word || '%'" if "sqlite" in sql_store_url else "SELECT %(word)s || '%%'"
+    assert through_django(connection)(sql, {"word": "100"}) == [("100%",)]
+    assert through_django(connection)("SELECT '%'", {}) == [("%",)]
 
 
 def test_autocommit_is_refused(bell: Workbell) -> None:

@@ -124,13 +124,17 @@ def test_without_a_listening_connection_a_renewal_is_first(store: PostgresStore)
     assert order == ["renew", "finish", "read", "read"]
 
 
-def test_a_hint_waits_for_no_connection(store: PostgresStore) -> None:
+def test_a_hint_waits_for_no_connection(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "WAIT", 60.0)
     watch = store.watch()
     watch.wait(0)
     while watch.wait(0):
         pass
     with all_busy(store):
-        store.wake()  # ends at once
+        waking = threading.Thread(target=store.wake)
+        waking.start()
+        waking.join(10)
+        assert not waking.is_alive()
         assert not watch.wait(0.05)
     assert watch.wait(10), "and is sent when there is one"
     watch.close()
