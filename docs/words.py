@@ -76,6 +76,7 @@ RUN = {
     "schedule": "The id of the schedule that made it.",
     "event": "The id of the event that made it.",
     "target": "The agent that is to run it, or `label:x`; no worker takes a run with a target.",
+    "parent": "The run whose handler made it.",
     "retry_of": "The finished run that this one repeats (`bell.retry`).",
     "rescheduled_from": "The failed run that this one follows (`auto_reschedule=`).",
     "persistent": "False: it ends if the process that enqueued it is restarted before it starts.",

@@ -26,7 +26,7 @@ from workbell.events.looking import Events
 from workbell.events.subscriptions import Subscriptions
 from workbell.events.telling import Telling
 from workbell.executions import Executing
-from workbell.handlers.current import current_run, depth_behind
+from workbell.handlers.current import current_run, depth_behind, traced
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
 from workbell.machine import process_name, program_name
@@ -173,6 +173,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
 
     def enqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
         """Write requests in one transaction, or in the caller's own: all of them, or none and the error."""
+        requests = _traced(requests)
         connection, new = _connection_of(requests), [request.new for request in requests]
         if connection is None:
             added = self.store.add(new)
@@ -184,6 +185,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
 
     async def aenqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
         """`enqueue_requests` for async code: an async connection is used on the event loop it belongs to."""
+        requests = _traced(requests)
         connection, new = _connection_of(requests), [request.new for request in requests]
         if connection is None:
             may_wait = any(one.run.key_text is not None or one.replace_tag for one in new)
@@ -276,6 +278,13 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
     def close(self) -> None:
         self.waiter.close()
         self._threads.shut_down()
+
+
+def _traced(requests: Sequence[Request]) -> Sequence[Request]:
+    """With the run whose handler makes them, if one does."""
+    if current_run.get() is None:
+        return requests
+    return [request._replace(new=traced(request.new)) for request in requests]
 
 
 def _connection_of(requests: Sequence[Request]) -> Any:

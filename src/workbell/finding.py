@@ -37,11 +37,11 @@ class Finding(ABC):
     def runs(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> list[Run]:
         """Runs by filter, newest first; `before` is the id of the last run of the page before.
 
-        `bell.runs(status="failed", since=yesterday, input={"customer.id": 42})`. By an event or a field of the payload
-        all runs are looked through that the other words leave; `page_of_runs` stops after a while.
+        `bell.runs(status="failed", since=yesterday, input={"customer.id": 42})`. By an event, a field of the payload or
+        `retried` all runs are looked through that the other words leave; `page_of_runs` stops after a while.
         """
         asked = self.filter_of(wanted, before, limit)
-        if not asked.fields and asked.event is None:
+        if not asked.fields and asked.event is None and asked.retried is None:
             return self.store.list_runs(asked)
         found: list[Run] = []
         while True:
@@ -78,7 +78,11 @@ class Finding(ABC):
         check_names(given)
         if not 1 <= limit <= PAGE:
             raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
-        for word, kind, value in (("before", "a run", before), ("event", "an event", given.get("event"))):
+        for word, kind, value in (
+            ("before", "a run", before),
+            ("event", "an event", given.get("event")),
+            ("retry_of", "a run", given.get("retry_of")),
+        ):
             if value is not None and not is_id(value):
                 raise InvalidOption(f"{word}: {value!r:.60} is no id of {kind}.")
         since, until = given.get("since"), given.get("until")
@@ -86,6 +90,9 @@ class Finding(ABC):
         whole = isinstance(user_id, int) and not isinstance(user_id, bool)
         if user_id is not None and not (whole and 0 <= user_id < 2**63):
             raise InvalidOption(f"user_id: {user_id!r:.60} is not a whole number from 0.")
+        retried = given.get("retried")
+        if not isinstance(retried, bool | None):
+            raise InvalidOption(f"retried: expected True or False, got {type(retried).__name__}.")
         fields = given.get("input")
         checked = Filter(
             self.tenant,
@@ -100,6 +107,8 @@ class Finding(ABC):
             until=None if until is None else aware("until", until),
             target=_name(given, "target"),
             event=given.get("event"),
+            retry_of=given.get("retry_of"),
+            retried=retried,
             fields=() if fields is None else read_fields(fields),
         )
         self.store.check()

@@ -9,6 +9,7 @@ from datetime import timedelta
 from workbell.booking import Booking
 from workbell.errors import EventNotFound, RunNotFinished
 from workbell.events.telling import Telling
+from workbell.handlers.current import traced
 from workbell.machine import process_name
 from workbell.model import state
 from workbell.model.event import Match, MatchOutcome, Rematch
@@ -80,6 +81,7 @@ class Steering(Reading):
             return None
         if run.event not in self.store.find_events([run.event]):
             raise EventNotFound(f"run {run.id}: its event {run.event} was removed, so it cannot be run again; emit it.")
+        new = traced(new)
         match = Match(run.event, trigger, MatchOutcome.STARTED, new.run.created_at, new.run.id)
         made = self.store.add_matched([Rematch(new, match, run.id)])
         if made:

@@ -74,7 +74,7 @@ def test_no_row_moves_under_the_pointer(site: Site) -> None:
     bell.enqueue("send", {"to": "second"})
     expect(page.get_by_role("button", name="Show 1 new")).to_be_visible()
     bell.cancel(first.id)  # it is no longer among those wanted, and stays where it is
-    expect(rows(page).nth(1)).to_contain_text("not in this list any more")
+    expect(rows(page).nth(1)).to_contain_text("canceled")
     expect(rows(page)).to_have_count(2)
     after = rows(page).nth(1).bounding_box()
     assert before == after
@@ -103,13 +103,87 @@ def test_many_are_canceled_and_retried(site: Site) -> None:
     assert made[0].id in [run.retry_of for run in bell.runs(job="send")]
     expect(page.get_by_text("4 match")).to_be_visible()
     page.get_by_role("button", name="Cancel all matching").click()
-    expect(page.get_by_role("dialog")).to_contain_text("2 that are scheduled or queued or running will be canceled.")
+    expect(page.get_by_role("dialog")).to_contain_text("2 scheduled, queued or running runs will be canceled.")
     check_accessible(page)
     with site.served.working():  # what cancels them is a run itself
         page.get_by_role("dialog").get_by_role("button", name="Cancel all matching").click()
         expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}$"))
         bell.wait(page.url.rpartition("/")[2], timeout=15)
     assert bell.get(made[1].id).status is Status.CANCELED
+
+
+def test_retry_all_matching_never_doubles(site: Site) -> None:
+    """However often it is pressed, the store has one retry of each run; the numbers of the page are the store's."""
+    bell = site.bell
+    old = [bell.enqueue("broken", {"order": number}, retry=1) for number in range(4)]
+    drain(bell)
+    bell.retry(old[0].id)
+    bell.pause(queue="slow")
+    page = site.open("/runs?job=broken&status=failed")
+    expect(page.get_by_text("4 match")).to_be_visible()
+    first = rows(page).filter(has=page.get_by_label(f"Choose run {old[0].id}"))
+    expect(first).to_contain_text("failed")
+    expect(first).to_contain_text("retried: queued")
+    meant = bell.count_runs(job="broken", status="failed", retried=False).count
+    assert meant == 3
+    page.get_by_role("button", name="Retry all matching").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text(
+        "3 failed runs will be started again as new runs. 1 run that was retried before is left"
+    )
+    dialog.get_by_role("button", name="Retry all matching").click()
+    expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}$"))
+    bulk = page.url.rpartition("/")[2]
+    with site.served.working():
+        assert bell.wait(bulk, timeout=15).result == {"matched": 3, "done": 3, "skipped": 0, "errors": []}
+    retries = {run.retry_of: run for run in bell.runs(job="broken", status="queued")}
+    assert sorted(retries) == sorted(run.id for run in old)
+    page.goto(f"{site.url}/runs?job=broken&status=failed")
+    page.get_by_role("button", name="Retry all matching").click()
+    expect(page.get_by_text("All 4 were retried before.")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_label("Choose all on this page").check()
+    expect(page.get_by_role("button", name="Retry 0")).to_be_disabled()
+    retry = retries[old[2].id]
+    bell.cancel(retry.id)
+    page.goto(f"{site.url}/runs/{old[2].id}")
+    notice = page.locator(".notice")
+    expect(notice).to_contain_text(f"Retried: run {retry.id[-8:]}")
+    expect(notice).to_contain_text("canceled")
+    page.get_by_role("button", name="Retry", exact=True).click()  # one that is asked for by hand
+    expect(page.get_by_role("dialog")).to_contain_text("It was retried before: that run is canceled.")
+    check_accessible(page)
+    page.get_by_role("dialog").get_by_role("button", name="Retry once more").click()
+    expect(page.get_by_text("This is the new run.")).to_be_visible()
+    newest = page.url.rpartition("/")[2]
+    assert [run.id for run in bell.runs(retry_of=old[2].id)] == [newest, retry.id]
+    page.goto(f"{site.url}/runs/{retry.id}")
+    page.get_by_role("link", name=f"bulk-action {bulk[-8:]}").click()
+    expect(page).to_have_url(re.compile(f"/runs/{bulk}$"))
+
+
+def test_rows_under_the_pointer_keep_their_status(site: Site) -> None:
+    """Also those that newer ones have pushed out of the newest fifty: each says what the store says."""
+    bell = site.bell
+    first, second = (bell.enqueue("send", {"to": to}, delay=3600) for to in ("first", "second"))
+    page = site.open("/runs")
+    expect(rows(page)).to_have_count(2)
+    job = rows(page).nth(1).locator(".run-job")
+    rows(page).nth(1).hover()
+    before = job.bounding_box()
+    bell.enqueue_many([("send", {"to": f"{number}@b.c"}) for number in range(60)])
+    expect(page.get_by_role("button", name="Show 50 new")).to_be_visible()
+    expect(rows(page).nth(1)).to_contain_text("scheduled")
+    bell.cancel(first.id)
+    expect(rows(page).nth(1)).to_contain_text("canceled")
+    expect(rows(page).nth(0)).to_contain_text("scheduled")
+    assert [bell.get(run.id).status for run in (first, second)] == [Status.CANCELED, Status.SCHEDULED]
+    assert job.bounding_box() == before
+    page.get_by_label(f"Choose run {second.id}").check()  # and can be acted on
+    page.get_by_role("button", name="Cancel 1").click()
+    page.get_by_role("button", name="Cancel them").click()
+    expect(page.get_by_text("1 run: canceled.")).to_be_visible()
+    assert bell.get(second.id).status is Status.CANCELED
 
 
 def test_pages_follow_a_cursor(site: Site) -> None:

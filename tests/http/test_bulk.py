@@ -10,7 +10,7 @@ import pytest
 
 from workbell import Status, Workbell
 from workbell.http.schemas.base import Page
-from workbell.http.schemas.runs import Counted, RunShown
+from workbell.http.schemas.runs import Counted, FoundRun, RunShown
 from workbell.settings import Settings
 from workbell.stores.memory import MemoryStore
 from workbell.testing import drain
@@ -71,12 +71,40 @@ async def test_a_bulk_action_is_a_run(bell: Workbell, http: httpx2.AsyncClient) 
     assert bell.get(run.id).status is Status.CANCELED
 
 
+async def test_a_run_says_what_became_of_its_retry(bell: Workbell, http: httpx2.AsyncClient) -> None:
+    first, second = (bell.cancel(bell.enqueue("send", {"to": to}).id) for to in "ab")
+    assert (await told(await http.get(f"/runs/{first.id}")))["retried_by"] is None
+    made = await told(await http.post(f"/runs/{first.id}/retry"), 201)
+    shown = await told(await http.get(f"/runs/{first.id}"))
+    FoundRun.model_validate(shown)
+    assert shown["retried_by"] == {"id": made["id"], "status": "queued"}
+    drain(bell)
+    assert (await told(await http.get(f"/runs/{first.id}")))["retried_by"]["status"] == "succeeded"
+    page = await told(await http.get("/runs", params={"status": "canceled"}))
+    Page[FoundRun].model_validate(page)
+    assert {run["id"]: bool(run["retried_by"]) for run in page["items"]} == {first.id: True, second.id: False}
+    for wanted, runs in (
+        ({"retried": "false", "status": "canceled"}, [second.id]),
+        ({"retried": "true"}, [first.id]),
+        ({"retry_of": first.id}, [made["id"]]),
+    ):
+        found = await told(await http.get("/runs", params=wanted))
+        assert [run["id"] for run in found["items"]] == runs
+        assert (await told(await http.get("/runs/count", params=wanted)))["count"] == len(runs)
+    assert (await http.get("/runs", params={"retry_of": "x"})).status_code == 422
+    bulk = await told(await http.post("/bulk", json={"action": "retry", "filter": {"status": ["canceled"]}}), 202)
+    drain(bell)
+    ended = await told(await http.get(f"/runs/{bulk['id']}"))
+    assert ended["result"] == {"matched": 1, "done": 1, "skipped": 0, "errors": []}
+
+
 @pytest.mark.parametrize(
     "body",
     [
         {"action": "cancel"},
         {"action": "remove", "filter": {}},
         {"action": "retry", "filter": {"status": ["queued"]}},
+        {"action": "retry", "filter": {"retried": True}},
         {"action": "retry", "filter": {"colour": "red"}},
         {"action": "retry", "filter": {"input": {"a": [1]}}},
         {"action": "retry", "filter": {"input": {"": 1}}},

@@ -64,6 +64,16 @@ def test_repeating_all_of_a_filter(folder: Folder, bell: Workbell) -> None:
     bell.pause(queue="default")
     drain(bell)
     assert [run.retry_of for run in bell.runs(status="queued")] == [failed[1]]
+    again = folder.call("runs", "retry", "--all", "--input", "to=a1")
+    assert again.out == "No run that was not retried before is like that: there is nothing to retry.\n"
+    assert [run["id"] for run in folder.ask("runs", "list", "--not-retried", "--status", "failed")] == [
+        failed[2],
+        failed[0],
+    ]
+    (new,) = folder.ask("runs", "list", "--retry-of", failed[1])
+    assert folder.ask("runs", "show", failed[1])["retried_by"] == {"id": new["id"], "status": "queued"}
+    shown = folder.call("runs", "show", failed[1]).out
+    assert f"{new['id']} (queued)" in next(line for line in shown.splitlines() if line.strip().startswith("retried by"))
     assert_refused(folder.call("runs", "retry", "--all", "--status", "queued"), 1, "a run that is queued has not ended")
 
 

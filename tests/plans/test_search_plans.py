@@ -30,7 +30,7 @@ MANY = 200_000 if os.environ.get("WORKBELL_SOAK") else 20_000
 SCAN = MANY // 20
 WAITING, FIRST = MANY // 5, MANY // 50
 FIELDS = [Field("customer.id", 42)]
-IDS, LANE, FAILED, CANCELED, TAG = "pkey", "lane", "failed", "canceled", "tag"
+IDS, LANE, FAILED, CANCELED, TAG, RETRY = "pkey", "lane", "failed", "canceled", "tag", "retry"
 # What is asked for, and the index of history that must lead to it.
 WANTED = {
     "all of a tenant": (Filter("t0"), LANE),
@@ -45,6 +45,9 @@ WANTED = {
     "failed": (Filter("t0", [Status.FAILED]), FAILED),
     "failed of a job": (Filter("t0", [Status.FAILED], job="j0"), FAILED),
     "fields of failed ones": (Filter("t0", [Status.FAILED], fields=FIELDS), FAILED),
+    "failed and not retried": (Filter("t0", [Status.FAILED], retried=False), FAILED),
+    "failed of a job and not retried": (Filter("t0", [Status.FAILED], job="j0", retried=False), FAILED),
+    "retries of a run": (Filter("t0", retry_of=first_id_at(after(9))), RETRY),
     "canceled": (Filter("t0", [Status.CANCELED]), CANCELED),
     "succeeded of a job": (Filter("t0", [Status.SUCCEEDED], job="j0"), LANE),
     "user": (Filter("t0", user_id=5), IDS),
@@ -191,7 +194,7 @@ def test_sqlite_goes_by_indexes(filled_file: SqliteStore, monkeypatch: pytest.Mo
     check_what_waits(store)
     for name, (wanted, index) in WANTED.items():
         told.clear()
-        if not wanted.fields:
+        if not wanted.fields and wanted.retried is None:
             store.list_runs(wanted)
         store.search_runs(wanted, scan=SCAN)
         store.count_runs(wanted, most=SCAN, scan=SCAN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -32,7 +32,7 @@ def act(client: Client, action: Action, runs: Sequence[Run], bulk: str) -> Acted
     """Do it to all of these, on behalf of the bulk action with this id."""
     if action is Action.CANCEL:
         return _cancel(client, runs, f"canceled by bulk action {bulk}")
-    return _retry(client, runs, bulk)
+    return _retry(client, runs)
 
 
 def _cancel(client: Client, runs: Sequence[Run], reason: str) -> Acted:
@@ -58,14 +58,30 @@ def _cancel(client: Client, runs: Sequence[Run], reason: str) -> Acted:
     return Acted(done, skipped, errors)
 
 
-def _retry(client: Client, runs: Sequence[Run], bulk: str) -> Acted:
-    """A run that an event made has a place in the ledger, which it is repeated in once; another has a key for that."""
+def not_retried(client: Client, runs: Sequence[Run], before: datetime) -> list[Run]:
+    """Those of which no retry was made before then."""
+    retries = client.store.find_retries([run.id for run in runs])
+    return [run for run in runs if run.id not in retries or retries[run.id].created_at >= before]
+
+
+def _retry(client: Client, runs: Sequence[Run]) -> Acted:
+    """Retry each run once, whoever else does so at the same time.
+
+    A run that an event made has a place in the ledger, which it is repeated in once; another has a key for that, which
+    is the same for every bulk action. What somebody retried by hand since this one began is left out.
+    """
     now = client.store.clock.now()
+    retries = client.store.find_retries([run.id for run in runs])
     done, skipped, errors, keyed = 0, 0, [], []
     for run in runs:
+        key = f"bulk:{run.id}"
+        retry = retries.get(run.id)
+        if retry is not None and retry.key != key and not _made_by_event(run):
+            skipped += 1
+            continue
         new = again(run, now, accepted_by=process_name(), retry_of=run.id)
-        if run.event is None or run.options.trigger is None:
-            named = msgspec.structs.replace(new.run, key_text=f"bulk:{bulk}:{run.id}")
+        if not _made_by_event(run):
+            named = msgspec.structs.replace(new.run, key_text=key)
             keyed.append(Request(msgspec.structs.replace(new, run=named, key_span=KEPT)))
             continue
         try:
@@ -82,3 +98,7 @@ def _retry(client: Client, runs: Sequence[Run], bulk: str) -> Acted:
     if keyed:
         client.enqueue_requests(keyed)  # those that an earlier attempt has made stand for these, by their keys
     return Acted(done + len(keyed), skipped, errors)
+
+
+def _made_by_event(run: Run) -> bool:
+    return run.event is not None and run.options.trigger is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbell.bulk.acts import Acted, act
+from workbell.bulk.acts import Acted, act, not_retried
 from workbell.bulk.order import Action, as_options, narrowed, read_action
 from workbell.bulk.tally import OLDEST, Tally, tally_from
 from workbell.handlers.context import Context, client_of
@@ -52,9 +52,14 @@ def _walk(ctx: Context, action: Action, words: dict[str, Any], dry_run: bool) ->
     while True:
         if ctx.canceled:
             raise Stopped
-        found, looked_to = client.store.search_runs(wanted._replace(before=tally.before, limit=PAGE))
+        page = wanted._replace(before=tally.before, limit=PAGE)
+        if action is Action.RETRY:
+            page = page._replace(retried=None)  # what an earlier attempt has retried is to be counted, too
+        found, looked_to = client.store.search_runs(page)
         # What Workbell does itself is meant only by its name: to end all runs must not silence their alerts.
         runs = [run for run in found if run.job not in BUILT_IN or run.job == wanted.job]
+        if action is Action.RETRY:
+            runs = not_retried(client, runs, ctx.run.created_at)
         acted = Acted(0, 0, []) if dry_run else act(client, action, runs, ctx.run.id)
         tally = tally.plus(len(runs), acted, looked_to or OLDEST)
         _tell(ctx, tally, total)

@@ -24,6 +24,9 @@ POSSIBLE = {Action.CANCEL: LIVE, Action.RETRY: FINAL}
 MEANT = {Action.CANCEL: LIVE, Action.RETRY: (Status.FAILED,)}
 
 
+LITERAL = ("job", "queue", "tag", "schedule", "user_id", "target", "event", "retry_of", "retried")
+
+
 def read_action(word: str) -> Action:
     try:
         return Action(word)
@@ -37,6 +40,13 @@ def narrowed(action: Action, wanted: Filter) -> Filter:
     if impossible:
         why = "has ended already" if action is Action.CANCEL else "has not ended; cancel it, or wait"
         raise InvalidOption(f"{action}: a run that is {impossible[0]} {why}. Leave this status out.")
+    if action is Action.RETRY:
+        if wanted.retried:
+            raise InvalidOption(
+                "retry: a run that was retried is not retried again with others. Leave retried out: failed retries are "
+                "runs of their own, and are meant; or retry one run by its id."
+            )
+        wanted = wanted._replace(retried=False)
     return wanted._replace(status=tuple(wanted.status) or MEANT[action])
 
 
@@ -48,7 +58,7 @@ def as_payload(action: Action, wanted: Filter, dry_run: bool) -> dict[str, Any]:
         "until": None if wanted.until is None else wanted.until.isoformat(),
         "input": dict(wanted.fields) or None,
     }
-    words |= {name: getattr(wanted, name) for name in ("job", "queue", "tag", "schedule", "user_id", "target", "event")}
+    words |= {name: getattr(wanted, name) for name in LITERAL}
     return {
         "action": action.value,
         "filter": {name: value for name, value in words.items() if value is not None},

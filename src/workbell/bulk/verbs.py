@@ -21,8 +21,9 @@ class Bulk(Steering):
         """Cancel or retry all runs of a filter that were made before now: a run of its own does it, with progress.
 
         `bell.bulk("retry", job="send", status="failed", since=yesterday)`. Without a status, `cancel` means all runs
-        that have not ended, and `retry` those that failed. The result has `matched`, `done`, `skipped` and the first
-        `errors`; with `dry_run` it is only counted what matches. It can be waited for, watched and canceled as any run.
+        that have not ended, and `retry` those that failed. `retry` leaves out what was retried before, however often it
+        is asked for. The result has `matched`, `done`, `skipped` and the first `errors`; with `dry_run` it is only
+        counted what matches. It can be waited for, watched and canceled as any run.
         Runs of Workbell's own jobs, such as webhooks and alerts, are meant only if their job is named.
         """
         asked = read_action(action)

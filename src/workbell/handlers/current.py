@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from workbell.model.run import Run
+import msgspec
+
+from workbell.model.request import with_parent
+from workbell.model.run import NewRun, Run
 
 current_run: ContextVar[Run | None] = ContextVar("workbell_run", default=None)
 
@@ -19,6 +22,12 @@ def on_behalf_of(run: Run) -> Iterator[None]:
         yield
     finally:
         current_run.reset(here)
+
+
+def traced(new: NewRun) -> NewRun:
+    """A request for a run, with the run whose handler makes it."""
+    here = current_run.get()
+    return new if here is None else msgspec.structs.replace(new, run=with_parent(new.run, here.id))
 
 
 def depth_behind(run: Run | None) -> int:

@@ -25,6 +25,8 @@ class RunFilter(BaseModel):
     user_id: int | None = Field(None, ge=0, lt=2**63)
     target: Name | None = None
     event: str | None = Field(None, max_length=40)
+    retry_of: str | None = Field(None, max_length=40, description="Made by a retry of the run with this id.")
+    retried: bool | None = Field(None, description="Whether a run was made by a retry of it.")
     since: When | None = Field(None, description="Made at this time or later.")
     until: When | None = Field(None, description="Made before this time.")
 

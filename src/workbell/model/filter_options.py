@@ -25,6 +25,10 @@ class FilterOptions(TypedDict, total=False):
     """For this agent, or this label of agents."""
     event: str | None
     """Made by the event with this id."""
+    retry_of: str | None
+    """Made by a retry of the run with this id."""
+    retried: bool | None
+    """Whether there is a run that was made by a retry of this one."""
     since: datetime | None
     """Made at this time or later, by the clock of whoever made them."""
     until: datetime | None

@@ -204,8 +204,16 @@ def _text_of(options: Options) -> str | None:
 def asked_once(new: NewRun, once: Once) -> NewRun:
     """The request for a run that an HTTP request under an Idempotency-Key makes: the run keeps the fingerprint."""
     options = msgspec.structs.replace(new.run.options, request=once.fingerprint)
-    run = msgspec.structs.replace(new.run, options_text=msgspec.json.encode(options).decode())
-    return msgspec.structs.replace(new, run=run, once=once)
+    return msgspec.structs.replace(new, run=_with_options(new.run, options), once=once)
+
+
+def with_parent(run: Run, parent: str | None) -> Run:
+    """The same run as one that the handler of another run makes, or as one that none does."""
+    return run if run.parent == parent else _with_options(run, msgspec.structs.replace(run.options, parent=parent))
+
+
+def _with_options(run: Run, options: Options) -> Run:
+    return msgspec.structs.replace(run, options_text=_text_of(options))
 
 
 def again(
@@ -216,10 +224,11 @@ def again(
     One that is not persistent belongs to the process that accepts it now; without one, to that of the earlier run.
     """
     chain = None if run.options.auto_reschedule is None else RESCHEDULES  # it begins anew
+    options = msgspec.structs.replace(run.options, request=None, parent=None, reschedules_left=chain)
     copy = msgspec.structs.replace(
         Run(new_id(), run.lane, Status.SCHEDULED if wait else Status.QUEUED, run.rank, now + wait, now, now),
         input_text=run.input_text,
-        options_text=_text_of(msgspec.structs.replace(run.options, request=None, reschedules_left=chain)),
+        options_text=_text_of(options),
         tag=run.tag,
         user_id=run.user_id,
         accepted_by=None if run.persistent else accepted_by or run.accepted_by,
@@ -237,4 +246,4 @@ def reschedule(run: Run, now: datetime) -> NewRun | None:
         return None
     new = again(run, now, wait=timedelta(seconds=options.auto_reschedule), rescheduled_from=run.id)
     left = msgspec.structs.replace(new.run.options, reschedules_left=options.reschedules_left - 1)
-    return NewRun(msgspec.structs.replace(new.run, options_text=_text_of(left)))
+    return NewRun(_with_options(new.run, left))

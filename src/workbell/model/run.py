@@ -68,6 +68,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     alerts: bool = False  # its schedule has a URL at which a failure is told
     pings: bool = False  # and one at which every end is
     request: str | None = None  # the fingerprint of the request that made it under an Idempotency-Key
+    parent: str | None = None  # the run whose handler made it
 
 
 NO_OPTIONS = Options()
@@ -154,6 +155,11 @@ class Run(msgspec.Struct, frozen=True, gc=False):
         return read_options(self.options_text)
 
     @property
+    def parent(self) -> str | None:
+        """The run whose handler enqueued it, or retried another run by it."""
+        return self.options.parent
+
+    @property
     def retry(self) -> Retry:
         return self.options.retry or DEFAULT
 
@@ -194,8 +200,8 @@ class Run(msgspec.Struct, frozen=True, gc=False):
 
 PUBLIC_FIELDS = (
     "id job status attempt failures losses scheduled_for started_at finished_at input result error error_type reason "
-    "queue priority tag key user_id tenant schedule event target retry_of rescheduled_from persistent expires_at "
-    "remove_at progress cancel_requested created_at updated_at"
+    "queue priority tag key user_id tenant schedule event target parent retry_of rescheduled_from persistent "
+    "expires_at remove_at progress cancel_requested created_at updated_at"
 ).split()
 
 

@@ -21,6 +21,11 @@ OF_LANES, AMONG_LANES = "{lanes}", "{among_lanes}"
 MANY = 1000  # lanes: rather asked for by what they have in common than by their ids
 # Ends that few runs have, so that they have an index of their own.
 RARE = (Status.FAILED, Status.CANCELED)
+# Two looks at an index for each run that is asked. Not EXISTS, of which PostgreSQL may make a join or a hash of all.
+RETRY = (
+    "coalesce((SELECT 1 FROM workbell_runs again WHERE again.retry_of = r.id LIMIT 1),"
+    " (SELECT 1 FROM workbell_history again WHERE again.retry_of = r.id LIMIT 1))"
+)
 
 
 class LaneChoice(NamedTuple):
@@ -91,6 +96,10 @@ def streams_of(
     values: dict[str, Any] = {}
     bounds, ways = list(_bounds(wanted, values)), list[Condition]()
     among, cheap = list[str](), list[str]()
+    if wanted.retry_of is not None:
+        values["retry_of"] = wanted.retry_of
+        text = "CAST(r.retry_of AS text) = CAST(:retry_of AS text)"
+        ways.append(Condition("r.retry_of = :retry_of", text))
     if wanted.tag is not None:
         values["tag"] = wanted.tag
         ways.append(Condition("r.tag = :tag", "(r.tag || '') = :tag"))
@@ -116,10 +125,13 @@ def streams_of(
     else:
         values["lanes"] = list(lanes.ids)
         ways.append(Condition(OF_LANES, AMONG_LANES))
-    for statuses in _statuses(wanted, LIVE):
+    # Only what has ended is retried.
+    for statuses in () if wanted.retried else _statuses(wanted, LIVE):
         # A literal from the enum, so that a partial index can serve. SQLite has that only for `=`, and would take the
         # one of scheduled runs too, to look each of them up.
         yield Stream("workbell_runs", "{live}", bounds, ways, [*among, *statuses], dear, values)
+    if wanted.retried is not None:
+        dear.append(f"{RETRY} IS {'NOT NULL' if wanted.retried else 'NULL'}")
     rare = [status for status in RARE if status in wanted.status]
     if Status.SUCCEEDED in wanted.status or not rare:
         for statuses in _statuses(wanted, FINAL):

@@ -83,7 +83,7 @@ def _live(stream: Stream, ask: Ask, _merge: Merge, probe: int, bounded: bool) ->
         return Chosen(stream, _newest(rows), _number(rows), stream.values)
     first = None
     if "r.status = 'running'" not in stream.cheap:  # of which there are few, and they have an index
-        newest = _newest(_from(stream), "r.id, r.lane, r.status, r.tag, r.schedule", str(FIRST))
+        newest = _newest(_from(stream), "r.id, r.lane, r.status, r.tag, r.schedule, r.retry_of", str(FIRST))
         first = _newest(f"FROM ({newest}) r {_where(conditions)}")
     return Chosen(stream, _sorted(rows), _number(rows), stream.values, first)
 

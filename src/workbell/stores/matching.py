@@ -7,11 +7,11 @@ from workbell.model.payload_fields import has_fields
 from workbell.model.run import Run
 from workbell.stores.port import Filter
 
-NAMES = ("tenant", "job", "queue", "tag", "schedule", "user_id", "target", "event")
+NAMES = ("tenant", "job", "queue", "tag", "schedule", "user_id", "target", "event", "retry_of")
 
 
 def matches(run: Run, wanted: Filter) -> bool:
-    """By all words of a filter but the fields of payloads."""
+    """By all that a run itself tells, but the fields of payloads: not whether it was retried."""
     return (
         all(getattr(wanted, name) in (None, getattr(run, name)) for name in NAMES)
         and wanted.lane_key in (None, run.lane.key)

@@ -24,6 +24,7 @@ from workbell.model.log_line import LogLine
 from workbell.model.notification import Notification
 from workbell.model.pause import Pause
 from workbell.model.payload_fields import Field
+from workbell.model.retry_run import RetryRun
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.run_page import Counted
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
@@ -112,6 +113,8 @@ class Filter(NamedTuple):
     until: datetime | None = None  # made before
     target: str | None = None
     event: str | None = None
+    retry_of: str | None = None  # made to repeat this run
+    retried: bool | None = None  # whether there is a run that was made to repeat it: not asked by `list_runs`
     fields: Sequence[Field] = ()  # of the payload: looked at by `search_runs` and `count_runs` only
 
 
@@ -243,8 +246,11 @@ class Store(ServiceStore, Protocol):
     # Reading runs
     def find_runs(self, ids: Iterable[str]) -> dict[str, Run]: ...
 
+    def find_retries(self, ids: Iterable[str]) -> dict[str, RetryRun]:
+        """The newest retry of each of these runs, if it has one that is still kept."""
+
     def list_runs(self, wanted: Filter) -> list[Run]:
-        """By all words of a filter but the fields of payloads."""
+        """By all words of a filter but the fields of payloads, and whether they were retried."""
 
     def search_runs(self, wanted: Filter, scan: int = SCAN) -> Found:
         """By all words of a filter, in bounded time: of what no index leads to, no more than `scan` runs are looked at.

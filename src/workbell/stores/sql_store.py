@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from workbell.errors import DuplicateRun, StoreUnavailable
 from workbell.model.clock import Clock
 from workbell.model.job import Job
 from workbell.model.limit import Limit
-from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
+from workbell.model.retry_run import RetryRun
+from workbell.model.run import FINAL, Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.state import MOVES, Keep, Move, Transition
 from workbell.stores import rows, sql_copy, sql_service_copy
 from workbell.stores.group_commit import GroupCommit
@@ -343,6 +344,18 @@ class SqlStore(
         # would be missed.
         found = self.query("find_live", ids=wanted) + self.query("find_finished", ids=wanted)
         return {run.id: run for run in found}
+
+    def find_retries(self, ids: Iterable[str]) -> dict[str, RetryRun]:
+        wanted = list(ids)
+        if not wanted:
+            return {}
+        # Live first, as above. The newest one counts, and its ids say which that is.
+        found = self.read(lambda session: [*session.rows("live_retries", ids=wanted)])
+        found += self.read(lambda session: [*session.rows("finished_retries", ids=wanted)])
+        return {
+            row[0]: RetryRun(row[1], Status(row[2]), row[3].astimezone(UTC), row[4])
+            for row in sorted(found, key=lambda row: (row[1], row[2] in FINAL))
+        }
 
     def look(self, work: Callable[[Session], T]) -> T:
         return self.read(work)

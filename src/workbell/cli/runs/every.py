@@ -64,7 +64,8 @@ def order(bell: Client, action: str, asked: Asked, as_json: bool) -> None:
         if as_json:
             print_json(None)
         else:
-            click.echo(f"No run is like that: there is nothing to {action}.")
+            left_out = " that was not retried before" if action == "retry" else ""
+            click.echo(f"No run{left_out} is like that: there is nothing to {action}.")
         return
     if not asked.yes:
         click.confirm(f"{action.capitalize()} {number} of tenant {bell.tenant}?", abort=True, err=True)

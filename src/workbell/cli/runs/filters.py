@@ -42,6 +42,8 @@ OPTIONS = (
     click.option("--schedule", metavar="NAME", help="Only those that this schedule made."),
     click.option("--target", metavar="NAME", help="Only for this agent, or label:x."),
     click.option("--event", metavar="ID", help="Only those that this event made."),
+    click.option("--retry-of", metavar="ID", help="Only those that a retry of this run made."),
+    click.option("--retried/--not-retried", default=None, help="Only those that were retried, or were not."),
     click.option("--since", type=INSTANT, metavar="TIME", help="Only made then or later: 2026-11-16T09:00:00Z."),
     click.option("--until", type=INSTANT, metavar="TIME", help="Only made before then."),
     click.option(
@@ -52,7 +54,7 @@ OPTIONS = (
         help="Only with this in the payload: customer.id=42; may be repeated.",
     ),
 )
-NAMES = ("status", "job", "queue", "tag", "schedule", "target", "event", "since", "until", "input")
+NAMES = tuple("status job queue tag schedule target event retry_of retried since until input".split())
 
 
 def filter_options(command: Command) -> Command:

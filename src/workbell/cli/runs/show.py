@@ -33,12 +33,16 @@ def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         attempts, why = bell.attempts(run.id), bell.why(run.id)
         logged = bell.logs(run.id, limit=1)
         event, trigger = _behind(bell, run)
+        retry = bell.store.find_retries([run.id]).get(run.id)
     if as_json:
         told = [msgspec.structs.asdict(one) | {"error_type": one.error_type} for one in attempts]
-        behind = {"trigger": run.options.trigger, "event_type": None if event is None else event.type}
+        behind: dict[str, Any] = {"trigger": run.options.trigger, "event_type": None if event is None else event.type}
+        behind["retried_by"] = None if retry is None else retry.as_dict()
         print_json(run.as_dict() | {"worker": run.worker, "why": why, "attempts": told} | behind)
         return
-    _show(run, attempts, why, [("event", _event_in_words(run, event)), ("trigger", trigger or "")])
+    retried = "" if retry is None else f"{retry.id} ({retry.status})"
+    more = [("retried by", retried), ("event", _event_in_words(run, event)), ("trigger", trigger or "")]
+    _show(run, attempts, why, more)
     if logged:
         click.echo(f"\nWhat it logged: workbell runs logs {short(run.id)}")
 
@@ -89,7 +93,8 @@ def _particulars(run: Run) -> Iterator[tuple[str, str]]:
     yield "user", f"{run.user_id}" if run.user_id else ""
     yield "target", run.target or ""
     yield "schedule", run.schedule or ""
-    yield "again after", run.retry_of or ""
+    yield "made by run", run.parent or ""
+    yield "retry of", run.retry_of or ""
     yield "follows", run.rescheduled_from or ""
     yield "expires", local(run.expires_at) if run.expires_at else ""
     yield "worker", run.worker or ""

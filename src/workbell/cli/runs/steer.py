@@ -43,7 +43,8 @@ def cancel(asked: Asked, reason: str, url: str | None, tenant: str | None, as_js
 
 @click.command(
     help="Run the job of an ended run again, with the same input: a new run.\n\n"
-    "With --all, of every run of a filter that has failed, or has the statuses that are named; a worker does it."
+    "With --all, of every run of a filter that has failed, or has the statuses that are named, and was not "
+    "retried before; a worker does it."
 )
 @one_or_all("Retry")
 @store_options

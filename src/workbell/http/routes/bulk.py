@@ -32,7 +32,8 @@ async def count(request: Request, wanted: Annotated[RunFilter, Query()]) -> Resp
 async def act(request: Request, asked: BulkBody) -> Response:
     """Cancel or retry all runs of a filter: a run does it, whose progress can be watched.
 
-    It acts on runs that were made before it. Its result has `matched`, `done`, `skipped` and the first `errors`.
+    It acts on runs that were made before it; `retry` leaves out those that were retried before. Its result has
+    `matched`, `done`, `skipped` and the first `errors`.
     """
     words = asked.filter.model_dump(exclude_none=True)
     call = call_of(request)

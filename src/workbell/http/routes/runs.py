@@ -14,6 +14,7 @@ from workbell.errors import InvalidOption, WaitTimeout
 from workbell.http.answers import Answer
 from workbell.http.call import Call, call_of
 from workbell.http.enqueueing import Order
+from workbell.http.found_runs import found_runs
 from workbell.http.remembering import KEPT, answer_once, fingerprint_of, key_at, key_of
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.run_filter import RunFilter, run_filter
@@ -22,6 +23,7 @@ from workbell.http.schemas.base import Limit, Page
 from workbell.http.schemas.runs import (
     Attempts,
     CancelBody,
+    FoundRun,
     LogLineShown,
     MadeRun,
     MadeRuns,
@@ -127,7 +129,7 @@ def _retry(asked: RetryBody) -> Retry:
     return Retry(**asked.model_dump())
 
 
-@routes.add("GET", "/runs", needs=Scope.READ, answers=Page[RunShown])
+@routes.add("GET", "/runs", needs=Scope.READ, answers=Page[FoundRun])
 async def list(  # noqa: A001
     request: Request,
     wanted: Annotated[RunFilter, Query()],
@@ -137,10 +139,11 @@ async def list(  # noqa: A001
     """List runs by filter, newest first."""
     call = call_of(request)
     page = await call.client.apage_of_runs(**run_filter(request, wanted), before=before, limit=limit)
-    return Answer({"items": [run.as_dict() for run in page.runs], "next": page.next})
+    items = await call.client.hop(found_runs, call.client, page.runs)
+    return Answer({"items": items, "next": page.next})
 
 
-@routes.add("GET", "/runs/{run_id}", needs=Scope.READ, answers=RunShown)
+@routes.add("GET", "/runs/{run_id}", needs=Scope.READ, answers=FoundRun)
 async def get(
     request: Request,
     run_id: str,
@@ -151,7 +154,7 @@ async def get(
     run = await call.client.aget(run_id)
     if wait and not run.status.final:
         run = await _wait(call, run, wait)
-    return Answer(run.as_dict())
+    return Answer((await call.client.hop(found_runs, call.client, [run]))[0])
 
 
 async def _wait(call: Call, run: Run, wait: float) -> Run:

@@ -26,5 +26,8 @@ class BulkBody(Asked):
     )
 
     action: Action
-    filter: BulkFilter = Field(description="Without a status, `cancel` means live runs, and `retry` failed ones.")
+    filter: BulkFilter = Field(
+        description="Without a status, `cancel` means live runs, and `retry` failed ones. "
+        "`retry` leaves out runs that were retried before."
+    )
     dry_run: bool = Field(False, description="Only count what matches.")

@@ -96,6 +96,7 @@ class RunShown(Shown):
     schedule: str | None
     event: str | None
     target: str | None
+    parent: str | None = Field(description="The run whose handler made it.")
     retry_of: str | None
     rescheduled_from: str | None
     persistent: bool
@@ -105,6 +106,19 @@ class RunShown(Shown):
     cancel_requested: bool = Field(description="A cancel was asked for, and its handler has not ended yet.")
     created_at: datetime
     updated_at: datetime
+
+
+class RetryShown(Shown):
+    """The newest run that was made by a retry."""
+
+    id: str = Field(examples=[RUN_ID])
+    status: Status
+
+
+class FoundRun(RunShown):
+    """A run that was looked for, with what became of its retry."""
+
+    retried_by: RetryShown | None
 
 
 class AttemptShown(Shown):

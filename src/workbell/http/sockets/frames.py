@@ -43,6 +43,8 @@ class Subscribe(
     user_id: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | None = None
     target: Name | None = None
     event: Name | None = None
+    retry_of: Name | None = None
+    retried: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
     input: dict[str, str | int | float | bool | None] | None = None

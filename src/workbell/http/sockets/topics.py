@@ -10,6 +10,7 @@ import msgspec
 
 from workbell.client import Client
 from workbell.errors import InvalidOption, RunNotFound
+from workbell.http.found_runs import found_runs
 from workbell.http.job_list import jobs_of, reloads_of
 from workbell.http.schedule_list import shown
 from workbell.http.sockets.frames import Subscribe, Topic, encode
@@ -25,7 +26,10 @@ LINES = 1000  # of a run's log, the newest
 PAGE = 1000
 EVENTS = 100
 
-RUN_WORDS = ("status", "job", "queue", "tag", "schedule", "user_id", "target", "event", "since", "until", "input")
+RUN_WORDS = (
+    *("status", "job", "queue", "tag", "schedule", "user_id", "target", "event", "since", "until", "input"),
+    *("retry_of", "retried"),
+)
 
 FILTERS = {
     Topic.RUNS: frozenset(RUN_WORDS),
@@ -73,7 +77,7 @@ def wanted_of(asked: Subscribe) -> dict[str, Any]:
 
 def read_runs(source: Source, asked: Subscribe, _before: Snapshot) -> Snapshot:
     found = source.client.page_of_runs(limit=asked.limit, **wanted_of(asked))
-    return Snapshot({run.id: encode(run.as_dict()) for run in found.runs})
+    return Snapshot({run["id"]: encode(run) for run in found_runs(source.client, found.runs)})
 
 
 def read_run(source: Source, asked: Subscribe, before: Snapshot) -> Snapshot:
@@ -93,7 +97,7 @@ def read_run(source: Source, asked: Subscribe, before: Snapshot) -> Snapshot:
         if before is NOTHING:
             raise
         return Snapshot({})
-    return Snapshot({run.id: encode(run.as_dict())}, dict(list(logs.items())[-LINES:]))
+    return Snapshot({run.id: encode(found_runs(client, [run])[0])}, dict(list(logs.items())[-LINES:]))
 
 
 def read_jobs(source: Source, _asked: Subscribe, _before: Snapshot) -> Snapshot:

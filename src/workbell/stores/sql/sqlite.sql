@@ -188,6 +188,12 @@ RETURNING id
 -- find_live: live runs by id
 SELECT {live} FROM workbell_runs r WHERE r.id IN (SELECT value FROM json_each(:ids))
 
+-- live_retries: which live runs repeat these
+SELECT retry_of, id, status, created_at, key FROM workbell_runs WHERE retry_of IN (SELECT value FROM json_each(:ids))
+
+-- finished_retries: which finished runs repeat these
+SELECT retry_of, id, status, created_at, key FROM workbell_history WHERE retry_of IN (SELECT value FROM json_each(:ids))
+
 -- find_finished: finished runs by id
 SELECT {finished} FROM workbell_history r WHERE r.id IN (SELECT value FROM json_each(:ids))
 

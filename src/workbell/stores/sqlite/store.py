@@ -79,6 +79,8 @@ TIME_COLUMNS = {
     "keyed_lanes": (1,),
     "limits": (1,),
     "ended_runs": (3, 4),
+    "live_retries": (3,),
+    "finished_retries": (3,),
     "pauses": (3,),
     "find_pause": (3,),
     "put_worker": (0,),

@@ -99,6 +99,37 @@ class SearchingContract:
             assert ids(store.search_runs(wanted).runs) == ids(runs), wanted
             assert store.count_runs(wanted) == Counted(len(runs), False), wanted
 
+    def test_runs_by_their_retries(self, store: Store) -> None:
+        """A retry is found from both sides: by the run that it repeats, and from that run (see `find_retries`)."""
+        first, second, third, waiting, foreign = add(store, *[request() for _ in range(4)], request(tenant="b"))
+        finish(store, first, second, third, foreign)
+        older, newer = add(store, request(retry_of=first.id), request(retry_of=first.id))
+        (other,) = add(store, request(retry_of=second.id, tag="t", key="k"))
+        add(store, request(retry_of=foreign.id, tenant="b"))
+        finish(store, older, other)
+        canceled = [Status.CANCELED]
+        for wanted, runs in (
+            (Filter("default", retry_of=first.id), [newer, older]),
+            (Filter("default", retry_of=first.id, status=canceled), [older]),
+            (Filter("default", retry_of=second.id, tag="t"), [other]),
+            (Filter("default", retry_of=second.id, tag="u"), []),
+            (Filter("default", retry_of=third.id), []),
+            (Filter("b", retry_of=first.id), []),
+            (Filter("default", retried=True), [second, first]),
+            (Filter("default", retried=True, status=canceled, before=second.id), [first]),
+            (Filter("default", retried=False, status=canceled), [other, older, third]),
+            (Filter("default", retried=False), [other, newer, older, waiting, third]),
+        ):
+            assert ids(store.search_runs(wanted).runs) == ids(runs), wanted
+            assert store.count_runs(wanted) == Counted(len(runs), False), wanted
+        found = store.find_retries([first.id, second.id, third.id])
+        assert {old: (retry.id, retry.status) for old, retry in found.items()} == {
+            first.id: (newer.id, Status.QUEUED),
+            second.id: (other.id, Status.CANCELED),
+        }
+        assert (found[second.id].created_at, found[second.id].key) == (other.created_at, "k")
+        assert store.find_retries([]) == {}
+
     def test_runs_by_fields_of_the_payload(self, store: Store) -> None:
         has = payloads(
             store,

@@ -13,9 +13,9 @@ const AT_ONCE = 6; // requests in the air
 export function BulkBar({ chosen, clear, words, rows }) {
   if (!useMay("operate")) return null;
   const picked = rows.filter((run) => chosen.has(run.id));
-  const known = picked.filter((run) => !run.gone); // of the others it is not known how they stand now
-  const live = known.filter((run) => LIVE.includes(run.status));
-  const ended = known.filter((run) => ENDED.includes(run.status));
+  const live = picked.filter((run) => LIVE.includes(run.status));
+  const ended = picked.filter((run) => ENDED.includes(run.status) && !run.retried_by);
+  const before = picked.filter((run) => run.retried_by).length;
   return html`
     <div class="bulk" role="group" aria-label="Actions on many runs">
       ${
@@ -26,7 +26,7 @@ export function BulkBar({ chosen, clear, words, rows }) {
                 ask=${{ title: `Cancel ${runsText(live.length)}?`, text: "What has not started will not; what runs is asked to stop.", action: "Cancel them" }}
                 run=${() => each(live, "cancel", clear)} />
               <${Action} label=${`Retry ${ended.length}`} disabled=${!ended.length}
-                ask=${{ title: `Run ${runsText(ended.length)} again?`, text: "Each becomes a new run with the same input.", action: "Run them again", calm: true }}
+                ask=${{ title: `Run ${runsText(ended.length)} again?`, text: `Each is started again as a new run with the same input.${leftOut(before)}`, action: "Run them again", calm: true }}
                 run=${() => each(ended, "retry", clear)} />
               <button type="button" class="small quiet" onClick=${clear}>Choose none</button>
             `
@@ -35,6 +35,8 @@ export function BulkBar({ chosen, clear, words, rows }) {
     </div>
   `;
 }
+
+const leftOut = (count) => (count ? ` ${runsText(count)} of those chosen ${count === 1 ? "was" : "were"} retried before, and ${count === 1 ? "is" : "are"} left out.` : "");
 
 const runsText = (count) => `${count.toLocaleString("en")} ${count === 1 ? "run" : "runs"}`;
 
@@ -79,22 +81,28 @@ function AllMatching({ words }) {
 // What an action can be done to, what it means where the filter names no status, and what comes of it.
 const ACTIONS = {
   cancel: { possible: LIVE, meant: LIVE, outcome: "will be canceled" },
-  retry: { possible: ENDED, meant: ["failed"], outcome: "will be run again, each as a new run" },
+  retry: { possible: ENDED, meant: ["failed"], outcome: "will be started again as new runs", more: { retried: false } },
 };
 
+const oneOf = (words) => words.join(", ").replace(/, ([^,]*)$/, " or $1");
+
+const count = (query) => api.get("/runs/count", query);
+
 function Bulk({ action, label, words }) {
-  const { possible, meant, outcome } = ACTIONS[action];
+  const { possible, meant, outcome, more = {} } = ACTIONS[action];
   const wanted = words.query.status;
   const status = wanted ? wanted.filter((name) => possible.includes(name)) : meant;
-  if (!status.length) return null;
+  if (!status.length || (more.retried === false && words.query.retried === "true")) return null;
   const ask = async () => {
-    const found = await api.get("/runs/count", { ...words.query, status });
-    if (!found.count) throw new Problem(`No run that matches is ${status.join(", ")}.`);
-    const text = `${countText(found)} that are ${status.join(" or ")} ${outcome}. A run of its own does it, which you can watch and cancel.`;
+    const [found, all] = await Promise.all([count({ ...words.query, status, ...more }), count({ ...words.query, status })]);
+    const before = all.count - found.count;
+    if (!found.count) throw new Problem(before > 0 ? `All ${countText(all)} were retried before.` : `No run that matches is ${oneOf(status)}.`);
+    const retried = before > 0 && !all.capped ? ` ${runsText(before)} that ${before === 1 ? "was" : "were"} retried before ${before === 1 ? "is" : "are"} left out.` : "";
+    const text = `${countText(found)} ${oneOf(status)} ${found.count === 1 ? "run" : "runs"} ${outcome}.${retried} A run of its own does it, which you can watch and cancel.`;
     return { title: `${label}?`, text, action: label, calm: action === "retry" };
   };
   const run = async () => {
-    const made = await api.post("/bulk", { action, filter: { ...words.topic, status } });
+    const made = await api.post("/bulk", { action, filter: { ...words.topic, status, ...more } });
     go(to(["runs", made.id]));
   };
   return html`<${Action} label=${label} ask=${ask} run=${run} look=${action === "cancel" ? "small danger" : "small"} />`;

@@ -53,7 +53,7 @@ function Listed({ endpoint, data, status, reload, open }) {
   ];
   return html`
     <${Settled} found=${data.items} empty=${html`<${Nothing} endpoint=${endpoint} status=${status} />`}>
-      ${(rows) => html`<${Table} caption="Deliveries" columns=${columns} rows=${rows} rowClass=${(one) => (one.gone ? "gone" : "")} />`}
+      ${(rows) => html`<${Table} caption="Deliveries" columns=${columns} rows=${rows} />`}
     <//>
     <${Pager} next=${data.next} />
   `;

@@ -8,7 +8,7 @@ const ENDED = new Set(["succeeded", "failed", "canceled"]);
 /** Sends the event once more. One that still waits for its next try is canceled first, lest it be sent twice. */
 export function Resend({ endpoint, delivery, done, look = "" }) {
   const ended = ENDED.has(delivery.status);
-  if (!delivery.event || !endpoint.enabled || delivery.gone || !(ended || delivery.status === "scheduled")) return null;
+  if (!delivery.event || !endpoint.enabled || !(ended || delivery.status === "scheduled")) return null;
   const run = async () => {
     if (!ended) await api.post(`/runs/${part(delivery.id)}/cancel`, { reason: "sent again by hand" });
     const { items } = await api.post(`/webhooks/${part(endpoint.id)}/replay`, { event: delivery.event });

@@ -31,5 +31,11 @@ function Retry({ run }) {
     go(to(["runs", made.id]));
     return "This is the new run.";
   };
-  return html`<${Action} label="Retry" title="A new run with the same input" run=${retry} />`;
+  const before = run.retried_by && {
+    title: "Retry this run once more?",
+    text: `It was retried before: that run is ${run.retried_by.status}. This makes another new run with the same input.`,
+    action: "Retry once more",
+    calm: true,
+  };
+  return html`<${Action} label="Retry" title="A new run with the same input" ask=${before} run=${retry} />`;
 }

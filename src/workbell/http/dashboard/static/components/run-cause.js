@@ -8,20 +8,18 @@ import { Facts, Section } from "./page.js";
 
 const BULK = "bulk-action"; // the job of Workbell's own that acts on many runs
 const RUN_ID = "[0-9a-f]{8}-[0-9a-f-]{27}";
-const MADE_BY_BULK = new RegExp(`^bulk:(${RUN_ID}):`);
 const ENDED_BY_BULK = new RegExp(`^canceled by bulk action (${RUN_ID})$`);
 
 export function RunCause({ run }) {
   const { data: event } = usePoll(run.event ? `/events/${part(run.event)}` : null, {}, 0);
-  const bulk = MADE_BY_BULK.exec(run.key ?? "")?.[1];
   const endedBy = ENDED_BY_BULK.exec(run.reason ?? "")?.[1];
   const facts = [
     ["Schedule", run.schedule && html`<${Link} to=${to(["schedules", run.schedule])}>${run.schedule}<//> <${Others} query=${{ schedule: run.schedule }} />`],
     ["Event", run.event && html`<${Link} to=${to(["events", run.event])}>${event?.type ?? run.event}<//> <${Others} query=${{ event: run.event }} />`],
     ["Behind the event", event?.cause && html`<${ToRun} id=${event.cause} />`],
+    ["Run", run.parent && html`<${Parent} id=${run.parent} />`],
     ["Retry of", run.retry_of && html`<${ToRun} id=${run.retry_of} />`],
     ["Follows after failure", run.rescheduled_from && html`<${ToRun} id=${run.rescheduled_from} />`],
-    ["Made by bulk action", bulk && html`<${ToRun} id=${bulk} />`],
     ["Canceled by bulk action", endedBy && html`<${ToRun} id=${endedBy} />`],
     ["Acts on", run.job === BULK && html`<${ActsOn} input=${run.input} />`],
   ].filter(([, value]) => value);
@@ -30,6 +28,12 @@ export function RunCause({ run }) {
       ${facts.length ? html`<${Facts} facts=${facts} />` : html`<p>A call: somebody, or a program, enqueued it.</p>`}
     <//>
   `;
+}
+
+/** The run whose handler made it, by its job. */
+function Parent({ id }) {
+  const { data } = usePoll(`/runs/${part(id)}`, {}, 0);
+  return html`<${Link} to=${to(["runs", id])}>${data?.job ?? "run"} <code>${id.slice(-8)}</code><//>`;
 }
 
 const ToRun = ({ id }) => html`<${Link} to=${to(["runs", id])}>run <code>${id.slice(-8)}</code><//>`;

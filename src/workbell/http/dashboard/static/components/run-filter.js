@@ -10,7 +10,7 @@ import { toast } from "./toasts.js";
 import { Typed } from "./typed.js";
 
 export const STATUSES = ["scheduled", "queued", "running", "succeeded", "failed", "canceled"];
-const NAMES = ["job", "queue", "tag", "schedule", "target", "event", "since", "until"];
+const NAMES = ["job", "queue", "tag", "schedule", "target", "event", "retry_of", "since", "until"];
 const OTHERS = ["queue", "tag", "schedule", "user_id", "target", "event"];
 const TIMES = ["since", "until"];
 const FIELD = "input.";
@@ -27,6 +27,10 @@ export function filterOf(query) {
   if (status.length) words.status = topic.status = status;
   for (const name of NAMES) {
     if (query.get(name)) words[name] = topic[name] = query.get(name);
+  }
+  if (["true", "false"].includes(query.get("retried"))) {
+    words.retried = query.get("retried");
+    topic.retried = words.retried === "true";
   }
   const user = query.get("user_id");
   if (user) {
@@ -65,7 +69,7 @@ export function RunFilter() {
   const set = (changes) => go(to(parts, { ...words, status: statuses, ...changes }));
   const toggle = (one) => set({ status: statuses.includes(one) ? statuses.filter((other) => other !== one) : [...statuses, one] });
   const fields = Object.keys(words).filter((name) => name.startsWith(FIELD));
-  const hidden = [...OTHERS, ...TIMES].some((name) => words[name]) || fields.length > 0;
+  const hidden = [...OTHERS, ...TIMES, "retried", "retry_of"].some((name) => words[name]) || fields.length > 0;
   const names = (jobs?.items ?? []).map((job) => job.name);
   return html`
     <form class="filter" role="search" aria-label="Filter of runs" onSubmit=${(event) => event.preventDefault()}>
@@ -83,6 +87,8 @@ export function RunFilter() {
         <summary>More filters</summary>
         <div class="filter-row">
           ${OTHERS.map((name) => html`<${Typed} key=${name} label=${name === "user_id" ? "User" : name} value=${words[name] ?? ""} onDone=${(text) => set({ [name]: text })} />`)}
+          <${Choice} label="Retried" value=${words.retried ?? ""} onChange=${(retried) => set({ retried })}
+            options=${[["", "either"], ["true", "retried"], ["false", "not retried"]]} />
           ${TIMES.map((name) => html`<${Typed} key=${name} label=${name} value=${words[name] ?? ""} placeholder="2026-11-16 09:00" onDone=${(text) => set({ [name]: withZone(text) })} />`)}
         </div>
       </details>

@@ -25,14 +25,20 @@ export function RunTable({ rows, chosen, choose, caption = "Runs" }) {
         onChange=${() => choose(all ? new Set() : new Set(rows.map((run) => run.id)))} />`,
       cell: (run) => html`<input type="checkbox" aria-label=${`Choose run ${run.id}`} checked=${chosen.has(run.id)} onChange=${() => toggle(run.id)} />`,
     },
-    { name: "Status", look: "run-status", cell: (run) => html`<${Status} of=${run.gone ? "gone" : stateOf(run)} says=${run.gone ? "not in this list any more" : undefined} />` },
+    { name: "Status", look: "run-status", cell: (run) => html`<${Status} of=${stateOf(run)} /><${Retried} run=${run} />` },
     { name: "Job", look: "run-job", cell: (run) => html`<${Link} to=${to(["runs", run.id])} class="strong">${run.job}<//>` },
     { name: "Input", look: "wide run-input", cell: (run) => (run.progress && run.status === "running" ? html`<${Progress} progress=${run.progress} />` : html`<${Inline} value=${run.error && run.status === "failed" ? firstLine(run.error) : run.input} />`) },
     { name: "Try", look: "number run-try", cell: (run) => (run.attempt > 1 ? `#${run.attempt}` : run.attempt || "") },
     { name: "Took", look: "number run-took", cell: (run) => html`<${Took} run=${run} />` },
     { name: "When", look: "when run-when", cell: (run) => html`<${When} run=${run} />` },
   ].filter(Boolean);
-  return html`<${Table} class="runs" caption=${caption} columns=${columns} rows=${rows} rowClass=${(run) => (run.gone ? "gone" : "")} />`;
+  return html`<${Table} class="runs" caption=${caption} columns=${columns} rows=${rows} />`;
+}
+
+/** What became of its retry. */
+function Retried({ run }) {
+  if (!run.retried_by) return null;
+  return html`<span class="retried faint">↻ retried: <${Link} to=${to(["runs", run.retried_by.id])}>${run.retried_by.status}<//></span>`;
 }
 
 const firstLine = (text) => text.trim().split("\n")[0];

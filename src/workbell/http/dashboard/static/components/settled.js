@@ -1,15 +1,17 @@
 // Rows that stay where they are while somebody points at them: what changes within a row shows, what is new waits.
-import { html, useRef, useState } from "../ui.js";
+import { html, useEffect, useRef, useState } from "../ui.js";
 
 const NOTHING = () => false;
+const PAUSE = 2000; // milliseconds between two looks at rows that are held and no longer told of
 const FIRST = "tbody :is(a, input, button)";
 
 /**
  * `{rows, waiting, show, hold}`: the rows to show, how many new ones wait, how to show them, and what the element around
  * the rows needs. While the pointer or the focus is in there, or `isHeld(row)` is true of one of the rows, no row comes,
- * goes or moves; one that is no longer among those wanted stays with `gone: true`.
+ * goes or moves. One that is no longer among those wanted stays as it was, with `gone: true`; with `lookUp`, an async
+ * function that knows the row as it is now (null: it is no more), it is kept current as long as `changes(row)`.
  */
-function useSettled(rows, isHeld, keyOf) {
+function useSettled(rows, isHeld, keyOf, lookUp, changes) {
   const frame = useRef(null);
   const [over, setOver] = useState(false);
   const [, redraw] = useState(0);
@@ -19,14 +21,22 @@ function useSettled(rows, isHeld, keyOf) {
   const focused = frame.current?.contains(document.activeElement) ?? false;
   const still = shown.current.length > 0 && (over || focused || shown.current.some(isHeld));
 
+  const late = useRef(new Map()); // rows that were looked up, by key
+
   let settled = rows;
   let waiting = 0;
   if (still) {
     const byKey = new Map(rows.map((row) => [keyOf(row), row]));
-    settled = shown.current.map((row) => byKey.get(keyOf(row)) ?? { ...row, gone: true });
+    settled = shown.current.map((row) => byKey.get(keyOf(row)) ?? { ...(late.current.get(keyOf(row)) ?? row), gone: true });
     const known = new Set(settled.map(keyOf));
     waiting = rows.reduce((count, row) => count + (known.has(keyOf(row)) ? 0 : 1), 0);
   }
+  if (!still) late.current.clear();
+  const old = lookUp ? settled.filter((row) => row.gone && changes(row)) : [];
+  useLookUp(old, keyOf, lookUp, (row) => {
+    late.current.set(keyOf(row), row);
+    look();
+  });
   shown.current = settled; // while it is rendered, not after: else a press of "show" could come in between
   const show = (event) => {
     shown.current = [];
@@ -44,12 +54,32 @@ function useSettled(rows, isHeld, keyOf) {
   return { rows: settled, waiting, show, hold };
 }
 
+/** Look these rows up, one after the other, again and again. */
+function useLookUp(rows, keyOf, lookUp, found) {
+  const now = useRef(null);
+  now.current = { rows, found };
+  const any = rows.length > 0;
+  useEffect(() => {
+    if (!any) return undefined;
+    let over = false;
+    const round = async () => {
+      for (const row of now.current.rows) {
+        const current = over ? null : await lookUp(row).catch(() => null); // it is asked for again
+        if (current && !over) now.current.found(current);
+      }
+      if (!over) setTimeout(round, PAUSE);
+    };
+    round();
+    return () => (over = true);
+  }, [any]);
+}
+
 /**
  * Rows that are held still: `children(rows)` shows them. Above them is a place that is as high without the button for
  * new rows as with it, lest it move them; `above(rows)` is put there too. `empty` is shown where there are no rows.
  */
-export function Settled({ found, isHeld = NOTHING, keyOf = (row) => row.id, above, empty = null, children }) {
-  const { rows, waiting, show, hold } = useSettled(found, isHeld, keyOf);
+export function Settled({ found, isHeld = NOTHING, keyOf = (row) => row.id, lookUp, changes, above, empty = null, children }) {
+  const { rows, waiting, show, hold } = useSettled(found, isHeld, keyOf, lookUp, changes);
   return html`
     <div ...${hold}>
       ${

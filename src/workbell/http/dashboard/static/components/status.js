@@ -32,7 +32,6 @@ const LOOKS = {
   removed: ["⊘", "off"],
   revoked: ["⊘", "off"],
   expired: ["⊘", "off"],
-  gone: ["⊘", "off"],
 };
 
 /** `<${Status} of="failed" />`; `says` is another text than the status itself. */

@@ -1,4 +1,5 @@
 // The list of runs: its filter is the address, its first page is live, and no row moves under the pointer.
+import { api, part } from "../api.js";
 import { BulkBar } from "../components/bulk-bar.js";
 import { filterOf, RunFilter } from "../components/run-filter.js";
 import { Empty, Loading, Page, Trouble } from "../components/page.js";
@@ -48,11 +49,13 @@ function Older({ words, before }) {
   return html`<${Listed} found=${data.items} words=${words} next=${data.next} />`;
 }
 
+const lookUp = (run) => api.get(`/runs/${part(run.id)}`);
+
 function Listed({ found, words, next }) {
   const [chosen, choose] = useState(new Set());
   const bar = (rows) => html`<${BulkBar} chosen=${chosen} clear=${() => choose(new Set())} words=${words} rows=${rows} />`;
   return html`
-    <${Settled} found=${found} isHeld=${(run) => chosen.has(run.id)} above=${bar} empty=${html`<${Nothing} any=${words.any} />`}>
+    <${Settled} found=${found} isHeld=${(run) => chosen.has(run.id)} lookUp=${lookUp} changes=${(run) => run.finished_at === null} above=${bar} empty=${html`<${Nothing} any=${words.any} />`}>
       ${(rows) => html`<${RunTable} rows=${rows} chosen=${chosen} choose=${choose} />`}
     <//>
     <${Pager} next=${next} />
