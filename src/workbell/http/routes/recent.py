@@ -34,7 +34,7 @@ async def runs(
     job: Annotated[Name | None, Query(description="Of this job only; otherwise of the first 200 by name.")] = None,
     limit: Few = 20,
 ) -> Response:
-    """Show the last finished runs of each job, and how long the last 200 took."""
+    """Show the last finished runs of each job, and how long those of the last 200 took that succeeded or failed."""
     client = call_of(request).client
     return Answer({"items": await client.hop(_recent, client, job, limit)})
 
@@ -47,7 +47,8 @@ def _recent(client: Client, job: str | None, limit: int) -> Sequence[dict[str, A
 
 
 def shown_job(job: str, ended: Sequence[EndedRun], limit: int) -> dict[str, Any]:
-    taken = sorted(run.duration for run in ended if run.status is Status.SUCCEEDED and run.duration is not None)
+    measured = [run for run in ended if run.status is not Status.CANCELED and run.duration is not None]
+    taken = sorted(run.duration or 0.0 for run in measured)
     return {
         "job": job,
         "runs": [
@@ -62,6 +63,8 @@ def shown_job(job: str, ended: Sequence[EndedRun], limit: int) -> dict[str, Any]
             for run in ended[:limit]
         ],
         "count": len(taken),
+        "failed": sum(run.status is Status.FAILED for run in measured),
+        "since": min((run.finished_at for run in measured), default=None),
         "p50": quantile(taken, 50),
         "p95": quantile(taken, 95),
         "longest": taken[-1] if taken else None,

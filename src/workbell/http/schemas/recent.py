@@ -24,11 +24,13 @@ class RecentRun(Shown):
 
 
 class RecentRuns(Shown):
-    """The last finished runs of a job, and how long those of the last 200 that succeeded took."""
+    """The last finished runs of a job, and how long those of the last 200 took that succeeded or failed."""
 
     job: str = Field(examples=["send"])
     runs: list[RecentRun] = Field(description="Newest first, by when they were made.")
-    count: int = Field(description="How many runs the next three are of.", examples=[200])
+    count: int = Field(description="How many runs the numbers below are of.", examples=[200])
+    failed: int = Field(description="How many of them failed.", examples=[3])
+    since: datetime | None = Field(description="When the first of them ended.", examples=[AT])
     p50: float | None = Field(description="Half of them took no more seconds than this.", examples=[0.4])
     p95: float | None = Field(description="Nineteen of twenty took no more seconds than this.", examples=[2.5])
     longest: float | None = Field(examples=[3.1])

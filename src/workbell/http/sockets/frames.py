@@ -111,7 +111,13 @@ def beginning(name: str) -> str:
     return f'{{"type":"changes","id":{encode(name)},'
 
 
-def body(items: list[str], removed: list[str] | None = None, logs: list[str] | None = None) -> str:
+SAME = "same"  # of a cursor that nothing is told of
+
+
+def body(
+    items: list[str], removed: list[str] | None = None, logs: list[str] | None = None, following: str | None = SAME
+) -> str:
     """The rest of a `changes`, from what was encoded before: once, for all that are told of it."""
     more = f',"logs":[{",".join(logs)}]' if logs else ""
+    more += f',"next":{encode(following)}' if following != SAME else ""
     return f'"items":[{",".join(items)}],"removed":{encode(removed or [])}{more}}}'

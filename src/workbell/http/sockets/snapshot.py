@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from workbell.http.sockets.frames import CHUNK, body
+from workbell.http.sockets.frames import CHUNK, SAME, body
 
 
 class Snapshot:
-    """Encoded items by their ids, and encoded lines of a log by their places. Never changed once it is made."""
+    """Encoded items by their ids, encoded lines of a log by their places, and the cursor of what comes behind them.
 
-    __slots__ = ("items", "logs")
+    Never changed once it is made.
+    """
 
-    def __init__(self, items: Mapping[str, str], logs: Mapping[tuple[int, int], str] | None = None) -> None:
+    __slots__ = ("items", "logs", "next")
+
+    def __init__(
+        self, items: Mapping[str, str], logs: Mapping[tuple[int, int], str] | None = None, following: str | None = None
+    ) -> None:
         self.items = items
         self.logs = logs or {}
+        self.next = following
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Snapshot) and self.items == other.items and self.logs == other.logs
+        return (
+            isinstance(other, Snapshot)
+            and self.items == other.items
+            and self.logs == other.logs
+            and self.next == other.next
+        )
 
     __hash__ = object.__hash__
 
@@ -30,12 +41,13 @@ def way(before: Snapshot, now: Snapshot) -> list[str]:
     removed = [name for name in before.items if name not in now.items]
     items = [text for name, text in now.items.items() if before.items.get(name) != text]
     logs = [text for place, text in now.logs.items() if place not in before.logs]
-    if not (removed or items or logs or before is NOTHING):
+    if not (removed or items or logs or before.next != now.next or before is NOTHING):
         return []
+    following = SAME if before.next == now.next else now.next
     parts = list(_chunks(items)) or [[]]
     lines = list(_chunks(logs))
     bodies = [body(part, removed if place == 0 else None) for place, part in enumerate(parts[:-1])]
-    last = body(parts[-1], removed if len(parts) == 1 else None, lines[0] if lines else None)
+    last = body(parts[-1], removed if len(parts) == 1 else None, lines[0] if lines else None, following)
     return [*bodies, last, *(body([], None, part) for part in lines[1:])]
 
 

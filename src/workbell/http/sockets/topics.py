@@ -77,7 +77,7 @@ def wanted_of(asked: Subscribe) -> dict[str, Any]:
 
 def read_runs(source: Source, asked: Subscribe, _before: Snapshot) -> Snapshot:
     found = source.client.page_of_runs(limit=asked.limit, **wanted_of(asked))
-    return Snapshot({run["id"]: encode(run) for run in found_runs(source.client, found.runs)})
+    return Snapshot({run["id"]: encode(run) for run in found_runs(source.client, found.runs)}, None, found.next)
 
 
 def read_run(source: Source, asked: Subscribe, before: Snapshot) -> Snapshot:

@@ -137,14 +137,15 @@ function ask(id, { topic, filter, begin: start }) {
 const say = (message) => socket?.readyState === WebSocket.OPEN && socket.send(stringify(message));
 
 /**
- * Follow a topic. `tell({rows, logs})` is called with a Map of rows by key, and the lines of a log, whenever something
- * changed; `fail(problem)` if the server refuses or cannot be reached. Returns how to leave. While the page is paused,
+ * Follow a topic. `tell({rows, logs, next})` is called with a Map of rows by key, the lines of a log, and the cursor of
+ * older rows, whenever something changed; `fail(problem)` if the server refuses or cannot be reached. Returns how to leave. While the page is paused,
  * the last rows stay.
  */
 function subscribe(topic, filter, keyOf, tell, fail = () => {}) {
   const id = String(++number);
   let rows = new Map();
   let logs = [];
+  let next = null;
   let fresh = false;
   subscriptions.set(id, {
     topic,
@@ -153,12 +154,13 @@ function subscribe(topic, filter, keyOf, tell, fail = () => {}) {
     begin: () => (fresh = true), // after a new connection the first changes are everything there is
     take(message) {
       rows = new Map(fresh ? [] : rows);
-      if (fresh) logs = [];
+      if (fresh) [logs, next] = [[], null];
       fresh = false;
       for (const key of message.removed ?? []) rows.delete(key);
       for (const item of message.items ?? []) rows.set(keyOf(item), item);
+      if ("next" in message) next = message.next;
       if (message.logs) logs = [...logs, ...message.logs].slice(-MOST_LINES);
-      tell({ rows, logs });
+      tell({ rows, logs, next });
     },
   });
   if (socket?.readyState === WebSocket.OPEN && state.get() === "live") ask(id, subscriptions.get(id));
@@ -170,21 +172,21 @@ function subscribe(topic, filter, keyOf, tell, fail = () => {}) {
 }
 
 /**
- * What a topic shows: `{rows: Map or null before the first, logs, problem}`. With a problem, the rows are the last that
+ * What a topic shows: `{rows: Map or null before the first, logs, next, problem}`. With a problem, the rows are the last that
  * were known. The filter is compared by its words.
  */
 export function useLive(topic, filter = {}, keyOf = (row) => row.id) {
   const words = stringify(filter);
-  const [seen, see] = useState({ rows: null, logs: [], problem: null, words });
+  const [seen, see] = useState({ rows: null, logs: [], next: null, problem: null, words });
   useEffect(() => {
-    see({ rows: null, logs: [], problem: null, words });
+    see({ rows: null, logs: [], next: null, problem: null, words });
     return subscribe(
       topic,
       parse(words),
       keyOf,
-      ({ rows, logs }) => see({ rows, logs, problem: null, words }),
+      ({ rows, logs, next }) => see({ rows, logs, next, problem: null, words }),
       (problem) => see((before) => ({ ...before, problem })),
     );
   }, [topic, words, tenant]);
-  return seen.words === words ? seen : { rows: null, logs: [], problem: null, words };
+  return seen.words === words ? seen : { rows: null, logs: [], next: null, problem: null, words };
 }

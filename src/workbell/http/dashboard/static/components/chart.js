@@ -18,16 +18,18 @@ const paler = (text) => text.replace(/^rgb\((.*)\)$/, "rgba($1, 0.14)");
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500].flatMap((step) => [step, step * 1000, step * 1_000_000]).sort((one, other) => one - other);
 
 /**
- * `at`: times as the API tells them; `series`: [{name, values, colour: "--good", fill}]. `summary` is the sentence.
+ * `at`: times as the API tells them; `series`: [{name, values, colour: "--good", fill}]. `summary` is the sentence. So many of the last steps are
+ * `open`, not over yet: they are in the table and the sentence, and not drawn, as each would look like a fall.
  * The chart is drawn anew only if what it is made of changes; new numbers are put into it.
  */
-export function Chart({ title, at, series, summary, height = 200 }) {
+export function Chart({ title, at, series, summary, open = 0, height = 200 }) {
   const frame = useRef(null);
   const plot = useRef(null);
   const choice = zone.use();
   const look = theme.use();
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
-  const data = [at.map((one) => new Date(one).getTime() / 1000), ...series.map((one) => one.values)];
+  const drawn = Math.max(1, at.length - open);
+  const data = [at.map((one) => new Date(one).getTime() / 1000), ...series.map((one) => one.values)].map((all) => all.slice(0, drawn));
   const shape = JSON.stringify([series.map((one) => one.name), choice, look, dark]);
 
   useEffect(() => {
@@ -58,7 +60,7 @@ export function Chart({ title, at, series, summary, height = 200 }) {
 
   return html`
     <figure class="chart">
-      <div ref=${frame} class="chart-frame" role="img" aria-label=${`${title}. ${summary}`}></div>
+      <div ref=${frame} class="chart-frame" role="img" data-drawn=${at[drawn - 1]} aria-label=${`${title}. ${summary}`}></div>
       <figcaption>
         <span class="chart-legend">${series.map((one) => html`<span key=${one.name}><i class="dot" style=${{ background: `var(${one.colour})` }}></i>${one.name}</span>`)}</span>
         <span class="faint">${summary}</span>
@@ -69,7 +71,7 @@ export function Chart({ title, at, series, summary, height = 200 }) {
           <table>
             <caption class="visually-hidden">${title}</caption>
             <thead><tr><th scope="col">time</th>${series.map((one) => html`<th key=${one.name} scope="col" class="number">${one.name}</th>`)}</tr></thead>
-            <tbody>${at.map((one, place) => html`<tr key=${one}><th scope="row">${timeText(one, choice)}</th>${series.map((line) => html`<td key=${line.name} class="number">${line.values[place]}</td>`)}</tr>`)}</tbody>
+            <tbody>${at.map((one, place) => html`<tr key=${one}><th scope="row">${timeText(one, choice)}${place >= drawn ? " (so far)" : ""}</th>${series.map((line) => html`<td key=${line.name} class="number">${line.values[place]}</td>`)}</tr>`)}</tbody>
           </table>
         </div>
       </details>

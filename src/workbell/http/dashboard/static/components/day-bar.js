@@ -1,27 +1,47 @@
-// The day of a schedule on a bar of 24 hours, by the clock of its own zone: its window, its runs of today, and now.
+// The day of a schedule on a bar of 24 hours, by the clock of its own zone: its window, what became of its ticks until
+// now (by the ledger: only what really was), and what is to come.
 import { part } from "../api.js";
 import { usePoll } from "../poll.js";
 import { useNow, wallClock } from "../times.js";
-import { html, useMemo } from "../ui.js";
+import { html, useEffect, useMemo } from "../ui.js";
 import { OUTSIDE } from "./schedule-words.js";
 
 const DAY = 86_400;
 const MOST = 1000; // marks on the bar
 const MANY = 60; // thinner marks
-const EARLIER = 3 * 3600; // where the day began is only known up to a change of the clocks
 
 export function DayBar({ schedule }) {
   const now = useNow();
   const here = wallClock(now, schedule.timezone);
   const date = here?.date ?? null;
-  const after = useMemo(() => here && new Date(now - (here.second + EARLIER) * 1000).toISOString(), [date]);
-  const { data } = usePoll(date && `/schedules/${part(schedule.name)}/preview`, { after, n: MOST }, 0);
+  const path = `/schedules/${part(schedule.name)}`;
+  // From where the ledger ends: what is due by then has its entry there.
+  const after = useMemo(() => new Date(Math.max(now, Date.parse(schedule.last_scheduled_at ?? 0))).toISOString(), [date, schedule.last_scheduled_at]);
+  const { data: preview } = usePoll(date && idle(schedule) === null ? `${path}/preview` : null, { after, n: MOST }, 0);
+  const { data: ledger, reload } = usePoll(date && `${path}/ticks`, { limit: MOST }, 0);
+  const stands = `${schedule.last_scheduled_at} ${schedule.last_fire_at} ${schedule.last_run_id}`;
+  useEffect(() => {
+    if (ledger) reload();
+  }, [stands]);
   if (!here) return html`<p class="faint">This browser does not know the zone ${schedule.timezone}, so it cannot draw its day.</p>`;
-  return html`<${Day} schedule=${schedule} here=${here} today=${data ? todayOf(data, date) : undefined} />`;
+  return html`<${Day} schedule=${schedule} here=${here} been=${ledger && beenOf(ledger.items, date, schedule.timezone)}
+    coming=${idle(schedule) === null ? preview && comingOf(preview, date) : []} />`;
 }
 
-/** The runs of a date, as {second, clock, note}; null, if there are too many. */
-function todayOf({ local, notes }, date) {
+/** Why nothing is to come; null, if something may be. */
+const idle = ({ enabled, paused }) => (paused ? "paused" : enabled ? null : "disabled");
+
+/** The entries of the ledger of a date, as {second, clock, fired, count}, oldest first; `more`: not all were read. */
+function beenOf(ticks, date, zone) {
+  const all = ticks.map((tick) => ({ ...wallClock(tick.due, zone), fired: tick.outcome === "fired", count: tick.count }));
+  const today = all.filter((one) => one.date === date).map((one) => ({ ...one, clock: clockOf(one.second) }));
+  return { ticks: today.reverse(), more: ticks.length === MOST && all.at(-1).date === date };
+}
+
+const clockOf = (second) => new Date(second * 1000).toISOString().slice(11, second % 60 ? 19 : 16);
+
+/** The ticks to come of a date, as {second, clock, note}; null, if there are too many. */
+function comingOf({ local, notes }, date) {
   if (local.length === MOST && local[MOST - 1].startsWith(date)) return null;
   const all = local.map((text, place) => ({ text, note: notes[place] })).filter((one) => one.text.startsWith(date));
   return all.map(({ text, note }) => {
@@ -39,32 +59,38 @@ function partsOf(window) {
   return from < until ? [[from, until]] : [[0, until], [from, DAY]].filter(([start, end]) => start < end);
 }
 
-function Day({ schedule, here, today }) {
+function Day({ schedule, here, been, coming }) {
   const open = partsOf(schedule.window);
   const inside = open.some(([start, end]) => start <= here.second && here.second < end);
-  const text = sayDay(schedule, here, today, inside);
-  const past = pathOf(today?.filter((one) => one.second <= here.second));
-  const coming = pathOf(today?.filter((one) => one.second > here.second));
+  const text = sayDay(schedule, here, been, coming, inside);
+  const dense = (been?.ticks.length ?? 0) + (coming?.length ?? 0) > MANY;
+  const list = [
+    ...(been?.ticks ?? []).map((one) => ({ key: `been ${one.clock}`, text: `${one.clock} ${one.fired ? "started" : "no run"}` })),
+    ...(coming ?? []).map((one) => ({ key: `coming ${one.clock} ${one.note}`, text: `${one.clock} to come${one.note ? ` (${one.note})` : ""}` })),
+  ];
   return html`
     <figure class="day">
-      <svg class="day-bar ${today?.length > MANY ? "day-dense" : ""}" viewBox="0 0 ${DAY} 40" preserveAspectRatio="none" role="img" aria-label=${text}>
+      <svg class="day-bar ${dense ? "day-dense" : ""}" viewBox="0 0 ${DAY} 40" preserveAspectRatio="none" role="img" aria-label=${text}>
         ${open.map(([start, end]) => html`<rect key=${start} class="day-open" x=${start} y="0" width=${end - start} height="40" />`)}
-        <path class="day-past" d=${past} />
-        <path class="day-coming" d=${coming} />
+        <path class="day-fired" d=${pathOf(been?.ticks.filter((one) => one.fired))} />
+        <path class="day-none" d=${pathOf(been?.ticks.filter((one) => !one.fired))} />
+        <path class="day-coming" d=${pathOf(coming ?? [])} />
         <path class="day-now" d="M${here.second} 0V40" />
       </svg>
       <div class="day-hours" aria-hidden="true">${[0, 6, 12, 18, 24].map((hour) => html`<span key=${hour}>${String(hour).padStart(2, "0")}:00</span>`)}</div>
       <figcaption>
         <span class="chart-legend" aria-hidden="true">
           <span><i class="day-key day-key-open"></i>runs may start</span>
-          <span><i class="day-key day-key-run"></i>a run</span>
+          <span><i class="day-key day-key-fired"></i>run started</span>
+          <span><i class="day-key day-key-none"></i>no run</span>
+          <span><i class="day-key day-key-coming"></i>to come</span>
           <span><i class="day-key day-key-now"></i>now</span>
         </span>
         <span>${text}</span>
       </figcaption>
-      ${today?.length > 0 && html`<details>
+      ${list.length > 0 && html`<details>
         <summary>As a list</summary>
-        <ul class="day-list">${today.map((one) => html`<li key=${`${one.clock} ${one.note}`}>${one.clock}${one.note ? ` (${one.note})` : ""}</li>`)}</ul>
+        <ul class="day-list">${list.map((one) => html`<li key=${one.key}>${one.text}</li>`)}</ul>
       </details>`}
     </figure>
   `;
@@ -72,7 +98,7 @@ function Day({ schedule, here, today }) {
 
 const pathOf = (runs = []) => runs.map((one) => `M${one.second} 8V32`).join("") || "M0 0";
 
-function sayDay(schedule, here, today, inside) {
+function sayDay(schedule, here, been, coming, inside) {
   const { window, outside, timezone } = schedule;
   const clock = new Date(here.second * 1000).toISOString().slice(11, 16);
   const over = window && window[0] > window[1] ? ", over midnight" : "";
@@ -80,11 +106,21 @@ function sayDay(schedule, here, today, inside) {
     ? `Runs may start from ${window[0]} to ${window[1]}${over} (${timezone}); a tick outside ${OUTSIDE[outside]}.`
     : `Runs may start at any time of the day (${timezone}).`;
   const second = `Now it is ${clock}${window ? (inside ? ", in the window" : ", outside the window") : ""}.`;
-  return `${first} ${second} ${today === undefined ? "" : sayRuns(today)}`.trim();
+  return `${first} ${second} ${been ? sayBeen(been) : ""} ${coming === undefined ? "" : sayComing(coming, schedule)}`.trim();
 }
 
-function sayRuns(today) {
-  if (today === null) return `More than ${MOST} runs fall on today, too many to draw.`;
-  if (!today.length) return "No run falls on today.";
-  return `${today.length} ${today.length === 1 ? "run falls" : "runs fall"} on today${today.length <= 6 ? `: ${today.map((one) => one.clock).join(", ")}` : ""}.`;
+function sayBeen({ ticks, more }) {
+  const fired = ticks.filter((one) => one.fired);
+  const left = ticks.filter((one) => !one.fired).reduce((sum, one) => sum + one.count, 0);
+  const least = more ? "at least " : "";
+  const started = fired.length ? `${least}${fired.length.toLocaleString("en")} ${fired.length === 1 ? "run was" : "runs were"} started today` : "No run was started today";
+  const clocks = fired.length && fired.length <= 6 ? `: ${fired.map((one) => one.clock).join(", ")}` : "";
+  return `${started}${clocks}${left ? `; ${left.toLocaleString("en")} ${left === 1 ? "tick" : "ticks"} made no run` : ""}.`.replace(/^at/, "At");
+}
+
+function sayComing(coming, schedule) {
+  if (coming === null) return `More than ${MOST.toLocaleString("en")} are to come today, too many to draw.`;
+  if (idle(schedule)) return `None is to come: the schedule is ${idle(schedule)}.`;
+  if (!coming.length) return "None is to come today.";
+  return `${coming.length.toLocaleString("en")} more ${coming.length === 1 ? "is" : "are"} to come${coming.length <= 6 ? `: ${coming.map((one) => one.clock).join(", ")}` : ""}.`;
 }

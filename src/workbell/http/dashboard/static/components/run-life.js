@@ -1,5 +1,5 @@
 // A slim bar over the whole life of a run: when it waited, when it ran, and how each attempt ended.
-import { spanText, useNow } from "../times.js";
+import { between, spanText, useNow } from "../times.js";
 import { html } from "../ui.js";
 import { lookOf } from "./status.js";
 
@@ -8,11 +8,16 @@ const SHOWN = 40; // attempts that get a piece of their own; those before them s
 export function LifeBar({ run, attempts }) {
   const now = useNow();
   const pieces = piecesOf(run, attempts, run.finished_at ? Date.parse(run.finished_at) : now);
-  const waited = sum(pieces, "waiting");
-  const ran = sum(pieces, "ran");
+  const [delayed, waited, ran] = ["delayed", "waiting", "ran"].map((kind) => sum(pieces, kind));
   const count = attempts.length;
-  const whole = waited + ran || 1;
-  const text = `Waited ${spanText(waited)}${count ? `, ran ${spanText(ran)} in ${count} ${count === 1 ? "attempt" : "attempts"}` : ""}.`;
+  const whole = delayed + waited + ran || 1;
+  // Of attempts before the last one it is not kept when they were due.
+  const parts = [
+    delayed > 0 && `delayed ${spanText(delayed)}`,
+    (waited > 0 || !delayed) && `waited ${spanText(waited)}${count <= 1 ? " in the queue" : ""}`,
+    count > 0 && `ran ${spanText(ran)} in ${count} ${count === 1 ? "attempt" : "attempts"}`,
+  ].filter(Boolean);
+  const text = `${parts.join(", ").replace(/^./, (letter) => letter.toUpperCase())}.`;
   return html`
     <div class="life" role="img" aria-label=${text}>
       ${pieces.map((one, place) => html`<span key=${place} class="life-${one.look}" title=${one.text} style=${{ flexGrow: (100 * one.seconds) / whole }}></span>`)}
@@ -22,6 +27,16 @@ export function LifeBar({ run, attempts }) {
 }
 
 const sum = (pieces, kind) => pieces.reduce((total, one) => total + (one.kind === kind ? one.seconds : 0), 0);
+
+/**
+ * When an attempt was due, if that is known and lies behind `before`: `scheduled_for` is about the newest attempt, which
+ * begins at `start`, or has yet to begin.
+ */
+export function dueOf(run, number, before, start) {
+  const newest = Math.max(1, run.status === "scheduled" ? run.attempt + 1 : run.attempt);
+  const due = run.scheduled_for;
+  return number === newest && between(before, due) > 0 && (start === null || between(due, start) >= 0) ? due : null;
+}
 
 /** `[{kind, look, seconds, text}]` from the moment it was made until `end`, in milliseconds. */
 function piecesOf(run, attempts, end) {
@@ -34,10 +49,13 @@ function piecesOf(run, attempts, end) {
   };
   for (const attempt of attempts) {
     if (!attempt.started_at) continue;
+    const due = dueOf(run, attempt.number, new Date(at).toISOString(), attempt.started_at);
+    if (due) add("delayed", "delayed", Date.parse(due), "delayed");
     add("waiting", "waiting", Date.parse(attempt.started_at), "waiting");
     const until = attempt.finished_at ? Date.parse(attempt.finished_at) : end;
     add("ran", lookOf(attempt.status), until, `attempt ${attempt.number}: ${attempt.status}`);
   }
+  if (run.status === "scheduled") add("delayed", "delayed", end, "delayed");
   add("waiting", "waiting", end, "waiting");
   return merged(pieces);
 }
@@ -46,5 +64,5 @@ function merged(pieces) {
   const early = pieces.slice(0, Math.max(0, pieces.length - 2 * SHOWN));
   if (!early.length) return pieces;
   const one = (kind, look, name) => ({ kind, look, seconds: sum(early, kind), text: `earlier ${name}, ${spanText(sum(early, kind))}` });
-  return [one("waiting", "waiting", "waiting"), one("ran", "off", "attempts"), ...pieces.slice(early.length)];
+  return [one("delayed", "delayed", "delays"), one("waiting", "waiting", "waiting"), one("ran", "off", "attempts"), ...pieces.slice(early.length)];
 }

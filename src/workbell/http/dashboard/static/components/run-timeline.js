@@ -3,7 +3,7 @@ import { between, spanText, Time, useNow } from "../times.js";
 import { html } from "../ui.js";
 import { Section } from "./page.js";
 import { Status } from "./status.js";
-import { LifeBar } from "./run-life.js";
+import { dueOf, LifeBar } from "./run-life.js";
 
 const SHOWN = 20; // attempts; of more, the latest
 
@@ -19,23 +19,30 @@ export function RunTimeline({ run, attempts }) {
 
 /** The steps as items of a list, oldest first. */
 function stepsOf(run, attempts, leftOut) {
-  const steps = [html`<${Step} key="made" at=${run.created_at} look="made">Made<//>`];
-  const firstStart = attempts[0]?.started_at ?? null;
-  // Once it was retried, `scheduled_for` is about the last attempt.
-  if (run.scheduled_for > run.created_at && run.attempt <= 1 && (firstStart === null || run.scheduled_for <= firstStart)) {
-    steps.push(html`<${Step} key="due" at=${run.scheduled_for} look="waiting">
-      ${run.status === "scheduled" ? html`Due <${Time} at=${run.scheduled_for} ago />` : "Due"}
-    <//>`);
-  }
+  const steps = [html`<${Step} key="made" at=${run.created_at} look="made">Created<//>`];
   if (leftOut > 0) steps.push(html`<${Pause} key="more">${leftOut.toLocaleString("en")} earlier attempts<//>`);
   let before = leftOut > 0 ? null : run.created_at;
   for (const attempt of attempts) {
-    const waited = between(before, attempt.started_at);
-    if (waited > 0) steps.push(html`<${Pause} key=${`wait ${attempt.number}`}>waited ${spanText(waited)}<//>`);
+    steps.push(...waitSteps(run, attempt.number, before, attempt.started_at));
     steps.push(html`<${Attempt} key=${attempt.number} attempt=${attempt} />`);
     before = attempt.finished_at;
   }
+  if (run.status === "scheduled" && !attempts.length) steps.push(...waitSteps(run, 1, before, null));
   steps.push(html`<${Last} key="last" run=${run} attempts=${attempts} />`);
+  return steps;
+}
+
+/** How long it was held back on purpose (a delay, a pause before a retry), and how long it then waited for a worker. */
+function waitSteps(run, number, before, start) {
+  const steps = [];
+  const due = dueOf(run, number, before, start);
+  const pause = (key, text) => html`<${Pause} key=${`${key} ${number}`}>${text}<//>`;
+  if (due) {
+    steps.push(pause("delay", `delayed ${spanText(between(before, due))}`));
+    steps.push(html`<${Step} key=${`due ${number}`} at=${due} look="waiting">${start ? "Due" : html`Due <${Time} at=${due} ago />`}<//>`);
+  }
+  const waited = between(due ?? before, start);
+  if (waited > 0) steps.push(pause("wait", due || number === 1 ? `waited ${spanText(waited)} in the queue` : `waited ${spanText(waited)}`));
   return steps;
 }
 

@@ -1,5 +1,4 @@
 // What runs at this moment, with its progress.
-import { useLive } from "../live.js";
 import { Link, to } from "../router.js";
 import { html } from "../ui.js";
 import { Empty, Loading, Trouble } from "./page.js";
@@ -9,17 +8,17 @@ import { Table } from "./table.js";
 
 const SHOWN = 10;
 
-export function RunningNow() {
-  const { rows, problem } = useLive("runs", { status: "running", limit: SHOWN });
+/** `running` as `useLive` tells it: the same runs that are counted above. */
+export function RunningNow({ running: { rows, problem } }) {
   if (!rows) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`;
-  if (!rows.size) return html`<${Empty}>Nothing runs at this moment.<//>`;
-  const oldest = [...rows.values()].sort((one, other) => (one.started_at < other.started_at ? -1 : 1));
+  if (!rows.size) return html`<${Empty}>Nothing is running.<//>`;
+  const oldest = [...rows.values()].sort((one, other) => (one.started_at < other.started_at ? -1 : 1)).slice(0, SHOWN);
   return html`
     <${Table} caption="Running now" rows=${oldest} columns=${[
       { name: "Job", cell: (run) => html`<${Link} class="strong" to=${to(["runs", run.id])}>${run.job}<//>` },
       { name: "Progress", look: "wide", cell: (run) => html`<${Progress} progress=${run.progress} />` },
       { name: "For", look: "number", cell: (run) => html`<${Took} run=${run} />` },
     ]} />
-    ${rows.size === SHOWN && html`<p><${Link} to=${to(["runs"], { status: "running" })}>All that run<//></p>`}
+    ${rows.size > SHOWN && html`<p><${Link} to=${to(["runs"], { status: "running" })}>All running<//></p>`}
   `;
 }

@@ -1,4 +1,5 @@
-// The last runs of a job as a row of bars: colour and shape for how each ended, height for how long it took.
+// The last runs of a job as a row of bars: colour and shape for how each ended, height for how long it took. One that
+// failed is always as high as can be: most fail at once, and would be the least to be seen.
 import { Link, to } from "../router.js";
 import { spanText, timeText } from "../times.js";
 import { zone } from "../preferences.js";
@@ -6,9 +7,9 @@ import { html } from "../ui.js";
 import { lookOf } from "./status.js";
 
 /** `runs` newest first, as GET /recent tells them; shown oldest first, as people read. Each bar leads to its run. */
-export function Strip({ runs }) {
+export function Strip({ runs, running }) {
   const bars = useBars(runs);
-  if (!runs.length) return html`<span class="faint">no runs yet</span>`;
+  if (!runs.length) return html`<${None} running=${running} />`;
   return html`<ol class="strip">
     ${bars.map(
       (bar) => html`<li key=${bar.id}><${Link} to=${to(["runs", bar.id])} class=${bar.look} title=${bar.text} aria-label=${bar.text}>${bar.shape}<//></li>`,
@@ -17,9 +18,9 @@ export function Strip({ runs }) {
 }
 
 /** The same within a row of a table: too narrow to be hit one by one, and too many to tab through, so one link to all. */
-export function StripLink({ job, runs }) {
+export function StripLink({ job, runs, running }) {
   const bars = useBars(runs);
-  if (!runs.length) return html`<span class="faint">no runs yet</span>`;
+  if (!runs.length) return html`<${None} running=${running} />`;
   const counts = new Map();
   for (const { status } of runs) counts.set(status, (counts.get(status) ?? 0) + 1);
   const text = `The last runs of ${job}: ${[...counts].map(([status, count]) => `${count} ${status}`).join(", ")}`;
@@ -28,11 +29,14 @@ export function StripLink({ job, runs }) {
   <//>`;
 }
 
+/** Nothing has finished: that may be because it still runs. */
+const None = ({ running }) => html`<span class="faint">${running ? `${running.toLocaleString("en")} running, ` : ""}none finished yet</span>`;
+
 function useBars(runs) {
   const choice = zone.use();
-  const longest = Math.max(...runs.map((run) => run.duration ?? 0), 0.001);
+  const longest = Math.max(...runs.filter((run) => run.status === "succeeded").map((run) => run.duration ?? 0), 0.001);
   return [...runs].reverse().map((run) => {
-    const share = Math.max(0.2, Math.sqrt((run.duration ?? 0) / longest));
+    const share = run.status === "failed" ? 1 : Math.min(1, Math.max(0.2, Math.sqrt((run.duration ?? 0) / longest)));
     return {
       id: run.id,
       look: `strip-bar strip-${lookOf(run.status)}`,

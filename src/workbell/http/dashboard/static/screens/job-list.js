@@ -4,6 +4,7 @@ import { JobMarks, Starts } from "../components/job-words.js";
 import { Empty, Loading, Page, Section, Trouble } from "../components/page.js";
 import { setQuery } from "../components/pager.js";
 import { FileProblem, useFileProblems } from "../components/reloads.js";
+import { useRunning } from "../components/running-jobs.js";
 import { StripLink } from "../components/strip.js";
 import { Table } from "../components/table.js";
 import { useLive } from "../live.js";
@@ -64,17 +65,28 @@ const fits = (job, text) =>
 function JobTable({ jobs }) {
   const { data: recent } = usePoll("/recent", { limit: 20 }, 4);
   const { data: upcoming } = usePoll("/upcoming", { limit: 100 }, 10);
+  const running = useRunning();
   const byJob = new Map((recent?.items ?? []).map((one) => [one.job, one]));
   const ticksOf = (job) => (upcoming?.items ?? []).filter((one) => one.job === job.name);
   const columns = [
     { name: "Job", look: "job-name", cell: (job) => html`<${Named} job=${job} />` },
     { name: "Queue", cell: (job) => job.queue },
     { name: "Starts", look: "job-starts", cell: (job) => html`<${Starts} job=${job} ticks=${ticksOf(job)} />` },
-    { name: "Last runs", cell: (job) => byJob.has(job.name) && html`<${StripLink} job=${job.name} runs=${byJob.get(job.name).runs} />` },
-    { name: "p50", look: "number", cell: (job) => spanText(byJob.get(job.name)?.p50) },
-    { name: "p95", look: "number", cell: (job) => spanText(byJob.get(job.name)?.p95) },
+    { name: "Last runs", cell: (job) => byJob.has(job.name) && html`<${StripLink} job=${job.name} runs=${byJob.get(job.name).runs} running=${running.get(job.name)} />` },
+    { name: "Running", look: "number", cell: (job) => running.has(job.name) && html`<${Link} to=${to(["runs"], { job: job.name, status: "running" })}>${running.get(job.name).toLocaleString("en")}<//>` },
+    { name: "Failed", look: "number", cell: (job) => html`<${FailedShare} recent=${byJob.get(job.name)} />` },
+    { name: "Median", look: "number", cell: (job) => spanText(byJob.get(job.name)?.p50) },
+    { name: "95 %", look: "number", cell: (job) => spanText(byJob.get(job.name)?.p95) },
   ];
   return html`<${Table} caption="Jobs" columns=${columns} rows=${jobs} keyOf=${(job) => job.name} />`;
+}
+
+/** Of the last runs, the same that the durations are of. */
+function FailedShare({ recent }) {
+  if (!recent?.count) return html`<span class="faint">–</span>`;
+  const share = Math.round((100 * recent.failed) / recent.count);
+  const text = recent.failed && !share ? "< 1 %" : `${share} %`;
+  return html`<span class=${recent.failed ? "bad" : ""} title=${`${recent.failed} of the last ${recent.count} runs`}>${text}</span>`;
 }
 
 function Named({ job }) {

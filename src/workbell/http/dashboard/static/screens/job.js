@@ -4,6 +4,7 @@ import { Action } from "../components/action.js";
 import { JobMarks, limitTexts, retryText, Starts } from "../components/job-words.js";
 import { Empty, Facts, Loading, Page, Section, Trouble } from "../components/page.js";
 import { FileProblem, useFileProblems } from "../components/reloads.js";
+import { useRunning } from "../components/running-jobs.js";
 import { RunNow } from "../components/run-now.js";
 import { RunTable } from "../components/run-table.js";
 import { Settled } from "../components/settled.js";
@@ -60,21 +61,30 @@ function HowItGoes({ name }) {
   const { data: recent, problem } = usePoll("/recent", { job: name, limit: 40 }, 3);
   const ends = tallies && (tallies.jobs[0] ?? { succeeded: 0, failed: 0, canceled: 0, retried: 0 });
   const last = recent?.items[0];
+  const running = useRunning({ job: name }).get(name);
   const count = (status, text) =>
     html`<${Link} class="figure" to=${to(["runs"], { job: name, status })}><b>${ends ? ends[status].toLocaleString("en") : "–"}</b><span>${text}</span><//>`;
-  const span = (word, text) => html`<div class="figure"><b>${spanText(last?.[word])}</b><span>${text}</span></div>`;
+  const measured = last?.count ?? 0;
+  const durations = [
+    ["Median", last?.p50, measured],
+    ["95 % finish within", last?.p95, measured],
+    ["Longest", last?.longest, measured],
+  ].map(([text, seconds, any]) => [text, any > 0 && spanText(seconds)]);
   return html`
     <div class="figures">
       ${count("succeeded", "succeeded in the last hour")}
       ${count("failed", "failed in the last hour")}
       ${count("canceled", "canceled in the last hour")}
-      <div class="figure"><b>${ends ? ends.retried.toLocaleString("en") : "–"}</b><span>tried again in the last hour</span></div>
-      ${span("p50", "half take no longer (p50)")}
-      ${span("p95", "19 of 20 take no longer (p95)")}
-      ${span("longest", last?.count ? `the longest of ${last.count}` : "the longest")}
+      <div class="figure"><b>${ends ? ends.retried.toLocaleString("en") : "–"}</b><span>attempts retried in the last hour</span></div>
     </div>
+    ${
+      measured > 0 &&
+      html`<${Section} title=${`Durations of the last ${measured === 1 ? "finished run" : `${measured} finished runs`}`}>
+        <${Facts} facts=${[...durations, ["Failed", `${last.failed} of ${measured}`], ["Since", html`<${Time} at=${last.since} />`]]} />
+      <//>`
+    }
     <${Section} title="Last runs" class="job-strip">
-      ${last ? html`<${Strip} runs=${last.runs} />` : html`<${Trouble} problem=${problem} />${!problem && html`<${Loading} />`}`}
+      ${last ? html`<${Strip} runs=${last.runs} running=${running} />` : html`<${Trouble} problem=${problem} />${!problem && html`<${Loading} />`}`}
     <//>
   `;
 }

@@ -6,17 +6,21 @@ import { FailingJobs } from "../components/failing-jobs.js";
 import { RunningNow } from "../components/running-now.js";
 import { NextTicks } from "../components/next-due.js";
 import { WorkerSummary } from "../components/worker-summary.js";
+import { useLive } from "../live.js";
 import { usePoll } from "../poll.js";
 import { Link, to, useLocation } from "../router.js";
 import { spanText } from "../times.js";
 import { html } from "../ui.js";
 
+const MOST_RUNNING = 200; // of more, the number of the queues is shown
 const SPANS = [["15", "15 min"], ["60", "1 hour"], ["1440", "1 day"], ["10080", "7 days"]];
 
 export function Overview() {
   const minutes = useLocation().query.get("minutes") ?? "60";
   const tallies = usePoll("/tallies", { minutes }, minutes === "15" ? 2 : 5);
-  const queues = usePoll("/queues");
+  const polled = usePoll("/queues");
+  const running = useLive("runs", { status: "running", limit: MOST_RUNNING });
+  const queues = { ...polled, data: polled.data && { items: withRunning(polled.data.items, running) } };
   const workers = usePoll("/workers");
   const spans = html`<div class="chips" role="group" aria-label="Span of time">
     ${SPANS.map(([value, text]) => html`<${Link} key=${value} class="button small chip" to=${to([], { minutes: value })}
@@ -28,7 +32,7 @@ export function Overview() {
       <${Figures} tallies=${tallies.data} queues=${queues.data} workers=${workers.data} />
       <${Section} title="What ended">${tallies.data ? html`<${Throughput} tallies=${tallies.data} />` : html`<${Waiting} of=${tallies} />`}<//>
       <div class="columns">
-        <${Section} title="Running now"><${RunningNow} /><//>
+        <${Section} title="Running now"><${RunningNow} running=${running} /><//>
         <${Section} title="Failing jobs">${tallies.data ? html`<${FailingJobs} jobs=${tallies.data.jobs} />` : html`<${Waiting} of=${tallies} />`}<//>
         <${Section} title="Queues">
           ${!queues.data && html`<${Waiting} of=${queues} />`}
@@ -40,6 +44,14 @@ export function Overview() {
       </div>
     <//>
   `;
+}
+
+/** The queues with the runs that are listed as running: one source for both, as two are never of the same moment. */
+function withRunning(queues, { rows, problem }) {
+  if (!rows || problem || rows.size === MOST_RUNNING) return queues;
+  const count = new Map();
+  for (const run of rows.values()) count.set(run.queue, (count.get(run.queue) ?? 0) + 1);
+  return queues.map((queue) => ({ ...queue, running: count.get(queue.name) ?? 0 }));
 }
 
 /** Nothing has come yet; if that will not change by itself soon, it is said once, above. */

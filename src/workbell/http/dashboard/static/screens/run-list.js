@@ -9,7 +9,8 @@ import { Settled } from "../components/settled.js";
 import { announce } from "../components/toasts.js";
 import { useLive } from "../live.js";
 import { usePoll } from "../poll.js";
-import { useLocation } from "../router.js";
+import { Link, to, useLocation, wordsOf } from "../router.js";
+import { Time } from "../times.js";
 import { html, useEffect, useState } from "../ui.js";
 
 const PAGE = 50;
@@ -30,14 +31,13 @@ export function RunList() {
 
 /** The first page, over the WebSocket. */
 function Newest({ words }) {
-  const { rows, problem } = useLive("runs", { ...words.topic, limit: PAGE });
+  const { rows, next, problem } = useLive("runs", { ...words.topic, limit: PAGE });
   const found = rows && [...rows.values()].sort(newestFirst);
   const known = found !== null;
   useEffect(() => {
     if (known) announce(`${found.length} runs are shown.`); // for this filter; not whenever one comes
   }, [known]);
   if (!known) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`;
-  const next = found.length === PAGE ? found[PAGE - 1].id : null;
   return html`<${Trouble} problem=${problem} /><${Listed} found=${found} words=${words} next=${next} />`;
 }
 
@@ -55,16 +55,26 @@ function Listed({ found, words, next }) {
   const [chosen, choose] = useState(new Set());
   const bar = (rows) => html`<${BulkBar} chosen=${chosen} clear=${() => choose(new Set())} words=${words} rows=${rows} />`;
   return html`
-    <${Settled} found=${found} isHeld=${(run) => chosen.has(run.id)} lookUp=${lookUp} changes=${(run) => run.finished_at === null} above=${bar} empty=${html`<${Nothing} any=${words.any} />`}>
+    <${Settled} found=${found} isHeld=${(run) => chosen.has(run.id)} lookUp=${lookUp} changes=${(run) => run.finished_at === null} above=${bar} empty=${html`<${Nothing} any=${words.any} next=${next} />`}>
       ${(rows) => html`<${RunTable} rows=${rows} chosen=${chosen} choose=${choose} />`}
     <//>
-    <${Pager} next=${next} />
+    ${found.length > 0 && html`<${Pager} next=${next} />`}
   `;
 }
 
 const COMMAND = 'workbell jobs run JOB --data \'{"name": "value"}\'';
 
-function Nothing({ any }) {
+/** When the run with this id was made: its first 48 bits are milliseconds. */
+const madeAt = (id) => new Date(parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toISOString();
+
+function Nothing({ any, next }) {
+  const { parts, query } = useLocation();
+  if (next) {
+    return html`<${Empty}>
+      No run matches so far. Looked back to <${Time} at=${madeAt(next)} />; there are older runs.<br />
+      <${Link} class="button" to=${to(parts, { ...wordsOf(query), before: next })}>Look further back<//>
+    <//>`;
+  }
   if (any) return html`<${Empty}>No run matches this filter.<//>`;
   return html`<${Empty} code=${COMMAND}>Nothing has run yet. Enqueue something:<//>`;
 }

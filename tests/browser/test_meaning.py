@@ -1,0 +1,227 @@
+"""What the pages say is so: numbers and words against the store, where a page could make people believe otherwise."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import Site, check_accessible
+from tests.support.scheduling import look
+from workbell import Run, Status, Workbell
+from workbell.model import state
+from workbell.model.tally import Tally
+from workbell.queues.in_store import InStoreQueue
+from workbell.queues.port import Claimant
+from workbell.stores.memory import MemoryStore
+from workbell.stores.port import Filter, Found
+
+DAY = timedelta(days=1)
+
+
+def start(bell: Workbell, at: datetime) -> list[Run]:
+    """Start what is due then, as a worker does."""
+    bell.store.dispatch(at, 100)
+    return InStoreQueue(bell.store).claim(Claimant("w1", DAY, lambda lane: True), 100, at)
+
+
+def end(bell: Workbell, run: Run, at: datetime, *, well: bool = True) -> None:
+    if well:
+        change = state.succeed(run, at, result="1", keep=DAY)
+    else:
+        change = state.fail(run, at, error="ValueError: no", reason="error", keep=DAY)
+    assert bell.store.apply([change]) == {run.id}
+
+
+def section(page: Page, title: str) -> Any:
+    return page.locator("section").filter(has=page.get_by_role("heading", name=title, exact=True))
+
+
+def test_a_search_that_stopped_says_how_far_it_looked(site: Site) -> None:
+    bell, store = site.bell, site.bell.store
+    assert isinstance(store, MemoryStore)
+    made = [bell.enqueue("send", {"to": f"{number}@b.c"}) for number in range(12)]
+
+    def bounded(wanted: Filter, scan: int = 5) -> Found:
+        return MemoryStore.search_runs(store, wanted, 5)
+
+    store.search_runs = bounded  # type: ignore[method-assign]
+    page = site.open("/runs?input.to=0@b.c")
+    expect(page.get_by_text("No run matches so far. Looked back to")).to_be_visible()
+    expect(page.get_by_text("No run matches this filter.")).to_have_count(0)
+    page.get_by_role("link", name="Look further back").click()
+    expect(page).to_have_url(re.compile(f"before={made[7].id}$"))
+    expect(page.get_by_text("No run matches so far. Looked back to")).to_be_visible()
+    check_accessible(page)
+    page.get_by_role("link", name="Look further back").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("tbody tr")).to_contain_text("0@b.c")
+    expect(page.get_by_text("That is all.")).to_be_visible()
+
+
+def test_a_page_that_is_cut_by_its_size_goes_on(site: Site) -> None:
+    """Of large runs fewer fit on a page than it could have: the others can be reached."""
+    big = "x" * 200_000
+    made = [site.bell.enqueue("send", {"to": f"{number} {big}"}, delay=3600) for number in range(30)]
+    page = site.open("/runs")
+    rows = page.locator("tbody tr")
+    expect(page.get_by_role("link", name="Older")).to_be_visible()
+    first = rows.count()
+    assert first < 30
+    page.get_by_role("link", name="Older").click()
+    expect(page.get_by_label(f"Choose run {made[0].id}")).to_be_visible()
+    assert first + rows.count() == 30
+
+
+def test_what_runs_is_one_number(site: Site) -> None:
+    """The figure, the queues and the list agree, also while one of their sources is late."""
+    bell = site.bell
+    bell.enqueue("send", {"to": "x"})
+    bell.enqueue("broken", {"order": 1})
+    late = {"on": True}
+
+    def stale(route: Route) -> None:
+        answer = route.fetch()
+        told = answer.json()
+        if late["on"]:
+            for queue in told["items"]:
+                queue["running"] = 3
+        route.fulfill(response=answer, body=json.dumps(told))
+
+    context = site.context()
+    context.route("**/api/v1/queues", stale)
+    try:
+        page = site.open("/")
+        running = page.locator(".figure").filter(has_text=re.compile("running$"))
+        expect(page.get_by_text("Nothing is running.")).to_be_visible()
+        expect(running.locator("b")).to_have_text("0")
+        queue = section(page, "Queues").locator("tbody tr").filter(has_text="slow").locator("td").nth(2)
+        expect(queue).to_have_text("0")
+        started = start(bell, bell.store.clock.now())
+        assert len(started) == bell.count_runs(status="running").count == 2
+        expect(running.locator("b")).to_have_text("2")
+        expect(section(page, "Running now").locator("tbody tr")).to_have_count(2)
+        expect(queue).to_have_text("1")
+    finally:
+        context.unroute_all(behavior="wait")
+
+
+def test_a_step_that_is_not_over_is_no_fall(site: Site) -> None:
+    now = datetime.now(UTC)
+    minute = now.replace(second=0, microsecond=0)
+    words = {"tenant": "default", "queue": "default", "job": "send", "status": "succeeded"}
+    counts = {0: 1, 1: 2, 2: 60, 3: 60}  # by minutes ago
+    site.bell.store.add_tallies(
+        [Tally(minute=minute - timedelta(minutes=ago), count=count, **words) for ago, count in counts.items()]
+    )
+    page = site.open("/")
+    chart = page.locator(".chart")
+    expect(chart).to_contain_text("123 succeeded")
+    page.get_by_text("As a table").click()
+    last = chart.locator("tbody tr").last
+    expect(last).to_contain_text("so far")
+    drawn = chart.locator(".chart-frame").get_attribute("data-drawn")
+    assert drawn is not None
+    # What is drawn ends with a step that is over: the newest one never is.
+    assert datetime.fromisoformat(drawn) < minute
+    expect(chart).to_contain_text("Not drawn yet, since")
+
+
+def test_a_delay_is_no_wait(site: Site) -> None:
+    bell = site.bell
+    run = bell.enqueue("send", {"to": "x"}, delay=3600)
+    (taken,) = start(bell, run.scheduled_for + timedelta(seconds=3))
+    end(bell, taken, run.scheduled_for + timedelta(seconds=8))
+    page = site.open(f"/runs/{run.id}")
+    expect(page.locator(".life-text")).to_have_text("Delayed 1 h, waited 3.0 s in the queue, ran 5.0 s in 1 attempt.")
+    steps = page.locator(".step-text").all_text_contents()
+    order = [
+        next(place for place, text in enumerate(steps) if word in text)
+        for word in ("Created", "delayed 1 h", "Due", "waited 3.0 s in the queue", "Attempt 1")
+    ]
+    assert order == sorted(order), steps
+    check_accessible(page)
+    now = bell.store.clock.now()
+    other = bell.enqueue("send", {"to": "x"})
+    (taken,) = start(bell, now + timedelta(seconds=5))
+    end(bell, taken, now + timedelta(seconds=6))
+    page.goto(f"{site.url}/runs/{other.id}")
+    expect(page.locator(".life-text")).to_contain_text("in the queue, ran")
+    expect(page.locator(".life-text")).not_to_contain_text("Delayed")
+
+
+def test_a_job_that_always_fails_is_seen(site: Site) -> None:
+    bell, now = site.bell, site.bell.store.clock.now()
+    for number in range(4):
+        bell.enqueue("broken", {"order": number})
+        bell.enqueue("send", {"to": f"{number}"})
+    for place, run in enumerate(start(bell, now)):
+        if run.job == "broken":
+            end(bell, run, now + timedelta(milliseconds=1), well=False)
+        else:
+            end(bell, run, now + timedelta(seconds=10 + place), well=True)
+    page = site.open("/jobs")
+    broken, send = (
+        page.locator("tbody tr", has=page.get_by_role("link", name=name, exact=True)) for name in ("broken", "send")
+    )
+    expect(broken.locator(".strip-bad")).to_have_count(4)
+    heights = [
+        one.bounding_box()["height"]
+        for one in (broken.locator(".strip-bad > span").first, send.locator(".strip-good > span").last)
+    ]
+    assert heights[0] >= heights[1], heights
+    failed = bell.count_runs(job="broken", status="failed").count
+    assert failed == bell.count_runs(job="broken").count == 4
+    expect(broken.locator("td[data-name=Failed]")).to_have_text("100 %")
+    expect(send.locator("td[data-name=Failed]")).to_have_text("0 %")
+    expect(broken.locator("td[data-name=Median]")).to_have_text("1 ms")
+    broken.get_by_role("link", name="broken", exact=True).click()
+    durations = section(page, "Durations of the last 4 finished runs")
+    expect(durations).to_contain_text("1 ms")
+    expect(page.locator(".figures").filter(has_text="last hour")).not_to_contain_text("Median")
+    check_accessible(page)
+
+
+def test_a_job_whose_first_run_runs_has_runs(site: Site) -> None:
+    bell = site.bell
+    bell.enqueue("send", {"to": "x"})
+    page = site.open("/jobs")
+    row = page.locator("tbody tr", has=page.get_by_role("link", name="send", exact=True))
+    expect(row).to_contain_text("none finished yet")
+    (run,) = start(bell, bell.store.clock.now())
+    expect(row).to_contain_text("1 running")
+    expect(page.get_by_text("no runs yet")).to_have_count(0)
+    page.goto(f"{site.url}/jobs/send")
+    expect(section(page, "Last runs")).to_contain_text("1 running, none finished yet")
+    assert bell.get(run.id).status is Status.RUNNING
+
+
+def test_today_has_the_runs_that_were(site: Site) -> None:
+    """By the ledger up to now, and by the schedule from now on."""
+    bell, now = site.bell, datetime.now(UTC)
+    east = 12 - now.hour  # by this zone it is about noon
+    zone = f"Etc/GMT{-east:+d}" if east else "Etc/GMT"
+    bell.schedules.put("often", job="send", payload={"to": "x"}, cron="*/10 * * * *", timezone=zone)
+    page = site.open("/schedules/often")
+    text = section(page, "Today").locator("figcaption")
+    expect(text).to_contain_text("No run was started today")
+    left = re.search(r"(\d+) more are to come", text.inner_text())
+    assert left is not None
+    first = bell.schedules.get("often").next_run_at
+    assert first is not None
+    for _ in range(3):
+        due = bell.schedules.get("often").next_run_at
+        assert due is not None
+        look(bell, due)
+    fired = [tick for tick in bell.schedules.ticks("often") if tick.outcome == "fired"]
+    made = bell.count_runs(schedule="often").count
+    assert made >= 1
+    expect(text).to_contain_text(f"{made} {'run was' if made == 1 else 'runs were'} started today")
+    skipped = sum(tick.count for tick in bell.schedules.ticks("often")) - len(fired)
+    if skipped:
+        expect(text).to_contain_text(f"{skipped} {'tick' if skipped == 1 else 'ticks'} made no run")
+    expect(text).to_contain_text(f"{int(left[1]) - 3} more are to come")
+    check_accessible(page)
