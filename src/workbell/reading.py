@@ -10,9 +10,11 @@ from workbell.finding import Finding
 from workbell.handlers.registry import Registry
 from workbell.model.capability import capability
 from workbell.model.ids import is_id
+from workbell.model.job import DELIVERY
 from workbell.model.limit import Limit, Use, limit_of_tenant, limits_on
 from workbell.model.run import Attempt, Run, Status, last_attempt
 from workbell.stores.port import Filter
+from workbell.webhooks.slowed import slowed
 from workbell.why import explain
 
 MOST_RUNNING = 10_000  # runs of a job in a queue that are counted
@@ -70,7 +72,16 @@ class Reading(Finding):
             agents=[one for one in self.store.list_agents(run.tenant) if run.target in one.targets]
             if run.target is not None
             else (),
+            brake=self._braked(run),
         )
+
+    def _braked(self, run: Run) -> str | None:
+        """Of a delivery, that its endpoint fails so often that it is only tried now and then."""
+        endpoint = self.store.find_endpoint(run.lane.key or "") if run.job == DELIVERY and is_id(run.lane.key) else None
+        found = None if endpoint is None else slowed(self.store, endpoint)
+        if endpoint is None or found is None:
+            return None
+        return f"Its endpoint {endpoint.shown_url} is {found.words}. It spends no attempt meanwhile. {found.remedy}"
 
     def _held_by(self, run: Run, now: datetime) -> list[tuple[Limit, Use]]:
         """The limits of a run's job that leave nothing."""

@@ -22,6 +22,7 @@ def explain(
     held: Sequence[tuple[Limit, Use]] = (),
     workers: Capability | None = None,
     agents: Sequence[Agent] = (),
+    brake: str | None = None,
 ) -> str:
     """A sentence or two about where a run stands."""
     match run.status:
@@ -31,6 +32,7 @@ def explain(
             return (
                 _stopped(run, now, pause, workers)
                 or _unserved(run, agents, now)
+                or brake
                 or _held_back(held, now)
                 or _queued(run, now, ahead, running, workers, agents)
             )

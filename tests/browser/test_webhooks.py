@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Site, check_accessible
 from tests.support.receiver import Receiver, receiving
+from tests.unit.makers import worker_of
 from workbell.model.run import Status
 from workbell.testing import drain
 
@@ -187,3 +188,43 @@ def test_who_may_only_read_sees_no_buttons(site: Site, receiver: Receiver) -> No
         expect(page.get_by_role("button", name=name)).to_have_count(0)
     expect(page.get_by_role("button", name="Open")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_a_slowed_endpoint_says_so(site: Site, receiver: Receiver) -> None:
+    """Since when, how many wait (as the store counts them), and a button that ends it once the receiver answers."""
+    bell, url = site.bell, f"http://127.0.0.1:{receiver.port}/hooks"
+    endpoint, _ = bell.webhooks.add(url, patterns="orders.*")
+    page = site.open(f"/webhooks/{endpoint.id}")
+    expect(page.get_by_role("button", name="Send a test ping")).to_be_visible()
+    expect(page.get_by_label("Why it is slowed")).to_have_count(0)
+    for _ in range(10):
+        bell.store.note_delivery(endpoint.id, False, bell.store.clock.now())
+    bell.pause(queue="webhooks")
+    for number in range(3):
+        bell.emit("orders.paid", {"id": number})
+    drain(bell)
+    bell.resume(queue="webhooks")
+    waiting = bell.count_runs(job="webhook-delivery", status=["queued", "scheduled"]).count
+    assert waiting == 3
+    band = page.get_by_label("Why it is slowed")
+    expect(band).to_contain_text("Slowed to one attempt a minute: 10 attempts in a row have failed since")
+    expect(band).to_contain_text("3 deliveries wait.")
+    expect(page.get_by_text("1 a minute while it fails (else no limit)")).to_be_visible()
+    check_accessible(page)
+    page.goto(f"{site.url}/webhooks")
+    expect(page.locator("tbody tr")).to_contain_text("slowed: 10 failed in a row")
+    expect(page.locator("tbody tr")).to_contain_text("one attempt a minute, 3 wait")
+    (run, *_) = bell.runs(job="webhook-delivery")
+    bell.store.put_worker(worker_of("webhook-delivery", queues=("webhooks",), now=bell.store.clock.now()))
+    page.goto(f"{site.url}/runs/{run.id}")
+    expect(page.locator(".why")).to_contain_text(f"Its endpoint {url} is slowed to one attempt a minute")
+    expect(page.locator(".why")).to_contain_text("3 deliveries wait")
+    page.goto(f"{site.url}/webhooks/{endpoint.id}")
+    band.get_by_role("button", name="Try now").click()
+    expect(page.get_by_role("dialog")).to_contain_text("queued")
+    assert bell.runs(job="webhook-delivery")[0].lane.key == f"ping:{endpoint.id}"  # which no brake holds up
+    with site.served.working():
+        expect(page.get_by_label("Why it is slowed")).to_have_count(0)
+        for delivery in bell.runs(job="webhook-delivery"):
+            assert bell.wait(delivery.id, timeout=30).status is Status.SUCCEEDED
+    assert bell.webhooks.health(endpoint.id).failures == 0

@@ -12,6 +12,7 @@ from workbell.model.endpoint import Endpoint
 from workbell.stores.port import Store
 from workbell.webhooks.clear import HOW
 from workbell.webhooks.describe import is_sealed
+from workbell.webhooks.slowed import slowed
 
 OVERDUE = timedelta(seconds=30)
 
@@ -35,7 +36,8 @@ def _waiting(store: Store, now: datetime) -> Iterator[Finding]:
 
 def _endpoints(store: Store, endpoints: Sequence[Endpoint], now: datetime) -> Iterator[Finding]:
     disabled = [endpoint for endpoint in endpoints if not endpoint.enabled]
-    yield Finding("ok", "webhooks", f"{len(endpoints):,} endpoints, {len(disabled):,} of them disabled")
+    count = "1 endpoint" if len(endpoints) == 1 else f"{len(endpoints):,} endpoints"
+    yield Finding("ok", "webhooks", f"{count}, {len(disabled):,} disabled")
     if find_spec("httpx2") is None:
         lacks = "httpx2 is not installed here, so nothing is sent from here; pip install 'workbell[webhooks]'."
         yield with_remedy("note", "webhooks", lacks)
@@ -47,6 +49,11 @@ def _endpoints(store: Store, endpoints: Sequence[Endpoint], now: datetime) -> It
     failing = set(store.failing_endpoints(1))
     for endpoint in [one for one in endpoints if one.enabled and one.id in failing][:MOST]:
         health = store.find_health(endpoint.id)
+        brake = slowed(store, endpoint, health)
+        if brake is not None:
+            text = f"{endpoint.id} ({endpoint.shown_url}): {brake.words}; {brake.remedy}"
+            yield with_remedy("risk", "slowed endpoint", text)
+            continue
         if health.failing_since is not None:  # it may have answered just now
             since = span(now - health.failing_since)
             row = f"{health.failures:,} attempts in a row" if health.failures > 1 else "the last attempt"

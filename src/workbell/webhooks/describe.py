@@ -13,6 +13,7 @@ from workbell.model.endpoint import Endpoint, Health
 from workbell.model.run import Run, Status
 from workbell.model.trigger import config_of
 from workbell.sealing import Sealer
+from workbell.webhooks.slowed import Slowed
 
 
 class NewEndpoint(NamedTuple):
@@ -43,7 +44,7 @@ def delivery_of(run: Run) -> Delivery:
     )
 
 
-def describe(endpoint: Endpoint, health: Health, sealer: Sealer) -> dict[str, Any]:
+def describe(endpoint: Endpoint, health: Health, brake: Slowed | None, sealer: Sealer) -> dict[str, Any]:
     """An endpoint as it is stored, and how it goes, ready for JSON."""
     return {
         "id": endpoint.id,
@@ -64,6 +65,7 @@ def describe(endpoint: Endpoint, health: Health, sealer: Sealer) -> dict[str, An
         "failing_since": health.failing_since,
         "last_success_at": health.last_success_at,
         "last_failure_at": health.last_failure_at,
+        "slowed": None if brake is None else brake.as_dict(),
         "tenant": endpoint.tenant,
         "created_at": endpoint.created_at,
         "updated_at": endpoint.updated_at,

@@ -40,6 +40,7 @@ from workbell.webhooks.endpoints import (
 )
 from workbell.webhooks.schedule_urls import seal_schedules
 from workbell.webhooks.signature import check_secret, new_secret
+from workbell.webhooks.slowed import slowed
 
 if TYPE_CHECKING:
     from workbell.client import Client
@@ -214,15 +215,20 @@ class Webhooks:
 
     def describe(self, endpoint_id: str) -> dict[str, Any]:
         """An endpoint and how it goes, ready for JSON; without its secrets and the values of its headers."""
-        return describe(self._stored(endpoint_id), self._client.store.find_health(endpoint_id), self._sealer)
+        return self._described(self._stored(endpoint_id), self._sealer)
+
+    def _described(self, endpoint: Endpoint, sealer: Sealer) -> dict[str, Any]:
+        store = self._client.store
+        health = store.find_health(endpoint.id)
+        return describe(endpoint, health, slowed(store, endpoint, health), sealer)
 
     async def adescribe(self, endpoint_id: str) -> dict[str, Any]:
         return await self._client.hop(self.describe, endpoint_id)
 
     def describe_all(self) -> Sequence[dict[str, Any]]:
         """All endpoints as `describe` tells them, oldest first."""
-        store, sealer = self._client.store, self._sealer
-        return [describe(endpoint, store.find_health(endpoint.id), sealer) for endpoint in self._list_stored()]
+        sealer = self._sealer
+        return [self._described(endpoint, sealer) for endpoint in self._list_stored()]
 
     async def adescribe_all(self) -> Sequence[dict[str, Any]]:
         return await self._client.hop(self.describe_all)

@@ -58,6 +58,7 @@ def test_what_is_left_open_has_a_default(scene: Scene) -> None:
         "failing_since": None,
         "last_success_at": None,
         "last_failure_at": None,
+        "slowed": None,
         "tenant": "default",
         "created_at": now,
         "updated_at": now,

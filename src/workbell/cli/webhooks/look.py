@@ -100,6 +100,7 @@ def _facts(endpoint: Endpoint, health: Health, told: dict[str, Any], now: dateti
         ("patterns", " ".join(endpoint.patterns)),
         ("state", "enabled" if endpoint.enabled else off),
         ("deliveries", how_it_goes(health, now)[0]),
+        ("slowed", _slowed(endpoint, told["slowed"])),
         ("headers", f"{headers} (their values are not shown)" if headers else ""),
         ("secret", _secrets(endpoint, bool(told["sealed"]), now)),
         ("retry", retry_in_words(RETRY if endpoint.retry is None else endpoint.retry)),
@@ -109,6 +110,13 @@ def _facts(endpoint: Endpoint, health: Health, told: dict[str, Any], now: dateti
         ("changed", local(endpoint.updated_at)),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _slowed(endpoint: Endpoint, told: dict[str, Any] | None) -> str:
+    if told is None:
+        return ""
+    waiting = f"{told['waiting']:,}{' or more' if told['capped'] else ''} wait"
+    return f"to one attempt a minute; {waiting}; `workbell webhooks test {short(endpoint.id)}` tries now"
 
 
 def _secrets(endpoint: Endpoint, sealed: bool, now: datetime) -> str:

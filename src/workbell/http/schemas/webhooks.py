@@ -72,6 +72,14 @@ class SecretShown(Shown):
     valid_until: datetime | None
 
 
+class SlowedShown(Shown):
+    """An endpoint that is only tried once a minute."""
+
+    since: datetime = Field(description="When the first attempt of the row failed.")
+    waiting: int = Field(description="Deliveries that have not started, counted up to 10,000.", examples=[1163])
+    capped: bool = Field(description="There are more, and they were not counted.")
+
+
 class EndpointShown(Shown):
     """One receiver, and how deliveries to it go."""
 
@@ -93,6 +101,9 @@ class EndpointShown(Shown):
     failing_since: datetime | None
     last_success_at: datetime | None
     last_failure_at: datetime | None
+    slowed: SlowedShown | None = Field(
+        description="Ten or more attempts in a row have failed: it gets one a minute, until one succeeds."
+    )
     tenant: str
     created_at: datetime
     updated_at: datetime

@@ -17,10 +17,6 @@ export const pathOf = (endpoint) => `/webhooks/${part(endpoint.id)}`;
 
 export function EndpointActions({ endpoint, reload }) {
   if (!useMay("operate")) return null;
-  const ping = async () => {
-    const delivery = await api.post(`${pathOf(endpoint)}/test`);
-    setQuery(["webhooks", endpoint.id], { delivery: delivery.id }, { replace: true });
-  };
   const remove = async () => {
     await api.remove(pathOf(endpoint));
     go(to(["webhooks"]));
@@ -32,13 +28,22 @@ export function EndpointActions({ endpoint, reload }) {
     action: "Delete",
   };
   return html`
-    ${endpoint.enabled && html`<${Action} label="Send a test ping" run=${ping} />`}
+    ${endpoint.enabled && html`<${TryNow} endpoint=${endpoint} label="Send a test ping" />`}
     <${EditEndpoint} endpoint=${endpoint} done=${reload} />
     <${Rotate} endpoint=${endpoint} done=${reload} />
     ${endpoint.enabled && html`<${Replay} endpoint=${endpoint} since=${endpoint.failing_since} done=${reload} />`}
     ${endpoint.enabled && html`<${Disable} endpoint=${endpoint} reload=${reload} />`}
     <${Action} label="Delete" look="danger" ask=${ask} run=${remove} />
   `;
+}
+
+/** A test ping, which no brake holds up. */
+export function TryNow({ endpoint, label = "Try now" }) {
+  const ping = async () => {
+    const delivery = await api.post(`${pathOf(endpoint)}/test`);
+    setQuery(["webhooks", endpoint.id], { delivery: delivery.id }, { replace: true });
+  };
+  return html`<${Action} label=${label} look=${label === "Try now" ? "primary" : ""} run=${ping} />`;
 }
 
 export function Enable({ endpoint, reload, look = "" }) {

@@ -2,6 +2,7 @@
 import { Time } from "../times.js";
 import { html } from "../ui.js";
 import { Status } from "./status.js";
+import { countText } from "./value.js";
 
 export function EndpointState({ endpoint }) {
   if (endpoint.enabled) return html`<${Status} of="enabled" />`;
@@ -14,8 +15,9 @@ export function EndpointState({ endpoint }) {
 /** In a word or two. */
 export function HealthStatus({ endpoint }) {
   const failures = endpoint.failures_in_a_row;
+  if (endpoint.slowed) return html`<${Status} of="failed" says=${`slowed: ${failures.toLocaleString("en")} failed in a row`} />`;
   if (failures) return html`<${Status} of="warning" says=${`${failures} failed in a row`} />`;
-  return endpoint.last_success_at ? html`<${Status} of="ok" says="well" />` : html`<span class="faint">nothing delivered yet</span>`;
+  return endpoint.last_success_at ? html`<${Status} of="ok" says="healthy" />` : html`<span class="faint">nothing delivered yet</span>`;
 }
 
 /** The same, with since when. */
@@ -24,6 +26,7 @@ export function Health({ endpoint }) {
   return html`<div>
     <${HealthStatus} endpoint=${endpoint} />
     ${since && html`<p class="faint">since <${Time} at=${since} /></p>`}
+    ${endpoint.slowed && html`<p class="faint">one attempt a minute, ${countText({ count: endpoint.slowed.waiting, capped: endpoint.slowed.capped })} wait</p>`}
     ${success && html`<p class="faint">last success <${Time} at=${success} ago /></p>`}
   </div>`;
 }

@@ -1,10 +1,11 @@
 // One endpoint: what is sent there and how it goes, what can be done with it, and every delivery.
 import { Deliveries } from "../components/deliveries.js";
-import { Enable, EndpointActions } from "../components/endpoint-actions.js";
+import { Enable, EndpointActions, TryNow } from "../components/endpoint-actions.js";
 import { HealthStatus } from "../components/endpoint-health.js";
 import { Replay } from "../components/endpoint-replay.js";
 import { Facts, Loading, Page, Section, Trouble } from "../components/page.js";
 import { Status } from "../components/status.js";
+import { countText } from "../components/value.js";
 import { part } from "../api.js";
 import { usePoll } from "../poll.js";
 import { Link, to } from "../router.js";
@@ -20,8 +21,9 @@ export function EndpointPage({ id }) {
     <${Page} title=${endpoint.url} lead=${lead} actions=${actions}>
       <${Trouble} problem=${problem} />
       ${!endpoint.enabled && html`<${WhyDisabled} endpoint=${endpoint} reload=${reload} />`}
+      ${endpoint.slowed && html`<${WhySlowed} endpoint=${endpoint} />`}
       <div class="columns">
-        <${Section} title="Facts"><${Facts} facts=${factsOf(endpoint)} /><//>
+        <${Section} title="Details"><${Facts} facts=${factsOf(endpoint)} /><//>
         <${Section} title="Health">
           <${Facts} facts=${healthOf(endpoint)} />
           <h3>Secrets</h3>
@@ -45,12 +47,23 @@ function WhyDisabled({ endpoint, reload }) {
   </section>`;
 }
 
+/** The brake: why so little is sent, how much waits, and how it ends. */
+function WhySlowed({ endpoint }) {
+  const { since, waiting, capped } = endpoint.slowed;
+  const wait = waiting === 1 ? "1 delivery waits" : `${countText({ count: waiting, capped })} deliveries wait`;
+  return html`<section class="trouble why-slowed" aria-label="Why it is slowed">
+    <p><strong>Slowed to one attempt a minute: ${endpoint.failures_in_a_row.toLocaleString("en")} attempts in a row have failed since <${Time} at=${since} />. ${wait}.</strong></p>
+    <p>What waits spends no attempt. As soon as one attempt succeeds, all of it is sent. A test ping is sent at once, and ends this if it is answered.</p>
+    <div class="actions"><${TryNow} endpoint=${endpoint} /></div>
+  </section>`;
+}
+
 const factsOf = (endpoint) => [
   ["State", html`<${Status} of=${endpoint.enabled ? "enabled" : "disabled"} />`],
   ["Patterns", html`<code class="patterns">${endpoint.patterns.join(" ")}</code>`],
   ["Headers", endpoint.header_names === null ? "sealed with a key that is not known here" : endpoint.header_names.join(", ") || "none of its own"],
-  ["Rate", endpoint.rate ?? "no limit"],
-  ["At once", endpoint.concurrency ?? "5 (as by default)"],
+  ["Rate", endpoint.slowed ? `1 a minute while it fails (else ${endpoint.rate ?? "no limit"})` : (endpoint.rate ?? "no limit")],
+  ["At once", endpoint.slowed ? `1 while it fails (else ${endpoint.concurrency ?? 5})` : (endpoint.concurrency ?? "5 (as by default)")],
   ["Time for one try", endpoint.timeout === null ? "15 s (as by default)" : spanText(endpoint.timeout)],
   ["Tries", endpoint.retry_config?.max_attempts ?? "10 over three and a half days (as by default)"],
   ["Made", html`<${Time} at=${endpoint.created_at} />`],
