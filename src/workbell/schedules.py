@@ -14,6 +14,7 @@ from workbell.handlers.job_function import JobFunction
 from workbell.machine import timezone_name
 from workbell.model.alert import URLS, shown_url
 from workbell.model.clock import aware
+from workbell.model.ids import is_id
 from workbell.model.schedule import Schedule, ScheduleChange, Tick
 from workbell.scheduling import steer
 from workbell.scheduling.declare import ScheduleSettings, TickSettings, declare
@@ -187,9 +188,13 @@ class Schedules:
     # Look
 
     def get(self, name: str) -> Schedule:
-        """A schedule by its name."""
-        self._client.store.check()
+        """A schedule by its name, or by its id, which is what its runs know of it."""
+        store = self._client.store
+        store.check()
         found = self._find([name]).get(name)
+        if found is None and is_id(name):
+            known = store.find_schedule(name)
+            found = known if known is not None and known.tenant == self._client.tenant else None
         if found is None:
             raise ScheduleNotFound(f"There is no schedule {name!r}; bell.schedules.list() shows those there are.")
         return found

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -124,7 +125,7 @@ class Site:
         """A browser that is signed in with these scopes."""
         made = self.bell.tokens.create("browser", scopes=scopes, tenant=tenant, kind=TokenKind.SESSION, user_id=7)
         context = self._chrome.context(f"{scopes} {tenant}", **options)
-        context.add_cookies([{"name": COOKIE, "value": made.text, "url": self.url}])
+        context.add_cookies([{"name": f"{COOKIE}_{urlsplit(self.url).port}", "value": made.text, "url": self.url}])
         return context
 
     def open(self, path: str = "/", **options: Any) -> Page:

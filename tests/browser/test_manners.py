@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -13,8 +14,10 @@ from fastapi import FastAPI
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Chrome, Site, check_accessible, make_bell
+from tests.support.served import served
 from tests.support.waiting import until
 from workbell.client import Client
+from workbell.http.pages.login import login_url
 from workbell.http.service import COOKIE
 from workbell.model.access import EVERY_TENANT, TokenKind
 
@@ -129,7 +132,7 @@ def test_it_works_below_a_prefix(chrome: Chrome, tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
         text = bell.tokens.create("b", scopes=["admin"], tenant=EVERY_TENANT, kind=TokenKind.SESSION).text
         context = chrome.browser.new_context()
-        context.add_cookies([{"name": COOKIE, "value": text, "url": f"{url}/ops/jobs/"}])
+        context.add_cookies([{"name": f"{COOKIE}_{urlsplit(url).port}", "value": text, "url": f"{url}/ops/jobs/"}])
         page = context.new_page()
         page.goto(f"{url}/ops/jobs/")
         page.get_by_role("link", name="Runs", exact=True).click()
@@ -147,13 +150,54 @@ def test_it_works_below_a_prefix(chrome: Chrome, tmp_path: Path) -> None:
         bell.store.close()
 
 
+def test_two_services_on_one_machine_do_not_sign_each_other_out(site: Site, chrome: Chrome, tmp_path: Path) -> None:
+    """Cookies know no ports: who signs in to the second is still signed in to the first."""
+    other = make_bell(tmp_path / "other")
+    try:
+        with served(other) as second:
+            assert second.url != site.url
+            context = chrome.browser.new_context()
+            page = context.new_page()
+            for bell, url in ((site.bell, site.url), (other, second.url)):
+                page.goto(login_url(bell, url))
+                expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+            for url in (site.url, second.url):
+                page.goto(f"{url}/runs")
+                expect(page.get_by_text("Nothing has run yet")).to_be_visible()
+            page.get_by_text("Account").click()
+            page.get_by_role("button", name="Sign out").click()
+            expect(page.get_by_text("You are not signed in.")).to_be_visible()
+            page.goto(f"{site.url}/runs")
+            expect(page.get_by_text("Nothing has run yet")).to_be_visible()
+            context.close()
+    finally:
+        Client.close(other)
+        other.store.close()
+
+
+def test_an_unknown_address_is_a_page(site: Site) -> None:
+    page = site.open("/nowhere/at/all?x=1")
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
+    check_accessible(page)
+    page.get_by_role("main").get_by_role("link", name="Overview").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    html = {"Accept": "text/html,*/*"}
+    stranger = httpx2.get(f"{site.url}/nowhere", headers=html)
+    assert (stranger.status_code, stranger.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "There is no such page" in stranger.text
+    for path, headers in (("/nowhere", {}), ("/api/v1/nowhere", html), ("/api/nowhere", html)):
+        answer = httpx2.get(f"{site.url}{path}", headers=headers)
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+    assert httpx2.get(f"{site.url}/api/v1/bulk", headers=html).status_code == 405
+
+
 @pytest.mark.parametrize("path", ["/", "/runs", "/runs/x/y", "/tokens"])
 def test_nothing_inline_is_needed(site: Site, path: str) -> None:
     """What the policy forbids, the page does not try."""
     page = site.context()
     del page
     text = site.bell.tokens.create("b", scopes=["admin"], tenant=EVERY_TENANT, kind=TokenKind.SESSION).text
-    answer = httpx2.get(f"{site.url}{path}", cookies={COOKIE: text})
+    answer = httpx2.get(f"{site.url}{path}", cookies={f"{COOKIE}_{urlsplit(site.url).port}": text})
     assert answer.status_code == 200
     policy = answer.headers["content-security-policy"]
     assert "unsafe" not in policy

@@ -11,13 +11,14 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Site, check_accessible
 from tests.support.scheduling import look
-from workbell import Run, Status, Workbell
+from workbell import Context, Run, Status, Workbell
 from workbell.model import state
 from workbell.model.tally import Tally
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
 from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Filter, Found
+from workbell.testing import drain
 
 DAY = timedelta(days=1)
 
@@ -225,3 +226,57 @@ def test_today_has_the_runs_that_were(site: Site) -> None:
         expect(text).to_contain_text(f"{skipped} {'tick' if skipped == 1 else 'ticks'} made no run")
     expect(text).to_contain_text(f"{int(left[1]) - 3} more are to come")
     check_accessible(page)
+
+
+def test_who_started_a_run(site: Site) -> None:
+    """A schedule and the run that enqueued it by their names; of nothing recorded, that nothing is."""
+    bell = site.bell
+
+    @bell.job
+    def fan(ctx: Context) -> None:
+        bell.enqueue("send", {"to": "child"}, delay=3600)
+
+    parent = bell.enqueue("fan")
+    bell.schedules.put("nightly", job="send", payload={"to": "x"}, cron="0 3 * * *")
+    due = bell.schedules.get("nightly").next_run_at
+    assert due is not None
+    look(bell, due)
+    drain(bell)
+    (child,) = bell.runs(job="send", status="scheduled")
+    (scheduled,) = bell.runs(schedule="nightly")
+    page = site.open(f"/runs/{child.id}")
+    expect(section(page, "Started by").get_by_role("link", name=f"fan {parent.id[-8:]}")).to_have_attribute(
+        "href", f"/runs/{parent.id}"
+    )
+    page.goto(f"{site.url}/runs/{scheduled.id}")
+    expect(section(page, "Started by").get_by_role("link", name="nightly")).to_have_attribute(
+        "href", "/schedules/nightly"
+    )
+    expect(section(page, "Started by")).not_to_contain_text(scheduled.schedule or "")
+    bell.schedules.delete("nightly")
+    page.reload()
+    expect(section(page, "Started by")).to_contain_text("one that was deleted")
+    page.goto(f"{site.url}/runs/{parent.id}")
+    expect(section(page, "Started by")).to_contain_text("Code or a person enqueued it")
+
+
+def test_columns_are_not_crushed(site: Site) -> None:
+    """A row of the audit log, of the schedules and of the endpoints is a few lines high, not a column of letters."""
+    bell = site.bell
+    detail = {"job": "synchronise_inventory", "reason": "asked for by somebody"}
+    bell.audit.add("runs.cancel", "01a1e513-1570-71c6-9d19-3ac9ee5f066c", actor="somebody", detail=detail)
+    name = "synchronise_inventory"
+    bell.schedules.put(name, job="send", payload={"to": "x"}, cron="*/2 * * * *", description="x" * 40)
+    endpoint, _ = bell.webhooks.add("https://hooks.example.com/a/long/path/of/its/own", patterns="orders.*")
+    bell.store.note_delivery(endpoint.id, True, bell.store.clock.now())
+    for path in ("/audit", "/schedules", "/webhooks"):
+        page = site.open(path, viewport={"width": 1440, "height": 900})
+        row = page.locator("tbody tr").first
+        expect(row).to_be_visible()
+        box = row.bounding_box()
+        assert box is not None
+        assert box["height"] < 100, (path, box)
+    link = site.open("/schedules", viewport={"width": 1440, "height": 900}).get_by_role("link", name=name, exact=True)
+    box = link.bounding_box()
+    assert box is not None
+    assert box["height"] < 30, "its name is one line"

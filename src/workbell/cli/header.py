@@ -35,10 +35,11 @@ def show_header(console: Console, bell: Workbell, project: Project, door: str | 
     if not files and not in_code:
         facts.append(("jobs", "none yet: `workbell init` writes a first one, jobs/hello.py"))
     facts.append(("slots", str(project.settings.concurrency)))
-    if door is not None:
-        facts.append(("open", door))
     console.print(f"[bold]Workbell {__version__}[/bold]")
     print_facts(console, facts)
+    if door is not None:
+        # One line, however narrow the terminal: a break in it, and blanks, would be part of what a click opens.
+        console.print(Text.assemble(("  open  ", "dim"), door), soft_wrap=True)
     _show_problems(console, bell)
     _show_next(console, bell)
     console.print("  Ctrl-C stops it.\n", style="dim")

@@ -11,12 +11,13 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from workbell.errors import WorkbellError
 from workbell.http import problems
 from workbell.http.gate import Gate
-from workbell.http.pages.front import PAGE_ROUTES
+from workbell.http.pages.front import PAGE_ROUTES, unknown, wants_page
 from workbell.http.routes.all import ROUTES
 from workbell.http.routes.health import PLAIN_ROUTES
 from workbell.http.routes.sockets import SOCKET_ROUTES
@@ -63,12 +64,19 @@ def make_app(service: Service) -> FastAPI:
     app.add_exception_handler(WorkbellError, problems.on_workbell_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid)
     app.add_exception_handler(pydantic.ValidationError, problems.on_invalid)
-    app.add_exception_handler(HTTPException, problems.on_http)
+    app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(ClientDisconnect, problems.on_gone)
     app.add_exception_handler(Exception, problems.on_crash)
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
     app.add_middleware(Gate, service=service)
     return app
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    """A page for a browser that asks for an address that there is not, a problem for everybody else."""
+    if isinstance(error, HTTPException) and error.status_code == 404 and wants_page(request):
+        return await unknown(request)
+    return await problems.on_http(request, error)
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:

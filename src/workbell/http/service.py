@@ -36,6 +36,15 @@ T = TypeVar("T")
 AuthHook = Callable[[HTTPConnection], Access | Awaitable[Access | None] | None]
 
 COOKIE = "workbell_session"
+
+
+def cookie_name(connection: HTTPConnection) -> str:
+    """The cookie of a session here. Cookies know no ports, so its name has it: else two services on one machine would
+    take each other's sessions away."""
+    port = connection.headers.get("host", "").rpartition(":")[2]
+    return f"{COOKIE}_{port}" if port.isascii() and port.isdigit() else COOKIE
+
+
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 MOST_CLIENTS = 10_000
 FAILURES = 10.0  # a second, of one address, that may come without a valid token; and 50 at once
@@ -126,7 +135,7 @@ class Service:
                 return access
         text = _bearer(headers.get("authorization"))
         if text is None:
-            text = connection.cookies.get(COOKIE) if "cookie" in headers else None
+            text = connection.cookies.get(cookie_name(connection)) if "cookie" in headers else None
             if text is not None or self._for_all:
                 self.check_origin(connection)  # a browser sends these by itself, whoever's page asks for it
         if text is None and self._for_all:

@@ -34,6 +34,7 @@ def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         logged = bell.logs(run.id, limit=1)
         event, trigger = _behind(bell, run)
         retry = bell.store.find_retries([run.id]).get(run.id)
+        schedule = None if run.schedule is None else bell.store.find_schedule(run.schedule)
     if as_json:
         told = [msgspec.structs.asdict(one) | {"error_type": one.error_type} for one in attempts]
         behind: dict[str, Any] = {"trigger": run.options.trigger, "event_type": None if event is None else event.type}
@@ -41,7 +42,8 @@ def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         print_json(run.as_dict() | {"worker": run.worker, "why": why, "attempts": told} | behind)
         return
     retried = "" if retry is None else f"{retry.id} ({retry.status})"
-    more = [("retried by", retried), ("event", _event_in_words(run, event)), ("trigger", trigger or "")]
+    more = [("schedule", (run.schedule or "") if schedule is None else schedule.name)]
+    more += [("retried by", retried), ("event", _event_in_words(run, event)), ("trigger", trigger or "")]
     _show(run, attempts, why, more)
     if logged:
         click.echo(f"\nWhat it logged: workbell runs logs {short(run.id)}")
@@ -92,7 +94,6 @@ def _particulars(run: Run) -> Iterator[tuple[str, str]]:
     yield "key", run.key or ""
     yield "user", f"{run.user_id}" if run.user_id else ""
     yield "target", run.target or ""
-    yield "schedule", run.schedule or ""
     yield "made by run", run.parent or ""
     yield "retry of", run.retry_of or ""
     yield "follows", run.rescheduled_from or ""

@@ -32,7 +32,7 @@ SCREENS = (
 )
 
 
-def shell(request: Request) -> Response:
+def shell(request: Request, status: int = 200) -> Response:
     """The page, wherever the service is mounted."""
     root = escape(request.scope.get("root_path", ""))
     known = assets()
@@ -52,7 +52,7 @@ def shell(request: Request) -> Response:
         "<noscript><p>The dashboard needs JavaScript. The command line shows the same: <code>workbell --help</code>."
         "</p></noscript></body></html>"
     )
-    return HTMLResponse(text, headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
+    return HTMLResponse(text, status, headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
 
 
 def _screen(request: Request) -> str:

@@ -16,6 +16,7 @@ from workbell.http.pages.login import log_in, log_in_with
 from workbell.http.pages.page import page, style
 from workbell.http.pages.reference import reference
 from workbell.http.problems import status_of
+from workbell.http.routing import PREFIX
 from workbell.http.service import service_of
 from workbell.version import __version__
 
@@ -38,6 +39,27 @@ async def front(request: Request) -> Response:
             return door(request, NOBODY)
         return door(request, str(error), status_of(error))
     return shell(request)
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a browser asks for a page, and not a program for an answer of the API."""
+    path: str = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    return (
+        request.method == "GET"
+        and "text/html" in request.headers.get("accept", "")
+        and not path.startswith((f"{PREFIX}/", "/api/", "/static/"))
+    )
+
+
+async def unknown(request: Request) -> Response:
+    """The page for an address that there is not: with the dashboard around it for who is signed in."""
+    try:
+        await service_of(request).access_of(request)
+    except (Unauthorized, Forbidden, TooMany):
+        root = escape(request.scope.get("root_path", ""))
+        body = f'<h1>There is no such page</h1><p>Nothing is at this address. <a href="{root}/">Workbell</a></p>'
+        return page(request, "Workbell: there is no such page", body, 404)
+    return shell(request, 404)
 
 
 async def sign_in(request: Request) -> Response:

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from workbell.access.tokens import made_with
 from workbell.client import Client
 from workbell.errors import Unauthorized
-from workbell.http.service import COOKIE, Service
+from workbell.http.service import Service, cookie_name
 from workbell.model.access import EVERY_TENANT, Scope, Token, TokenKind
 
 GOOD_FOR = timedelta(hours=24)  # a URL that nobody has opened
@@ -78,7 +78,7 @@ async def _begin(service: Service, request: Request, token: Token) -> Response:
     root = request.scope.get("root_path", "")
     answer = RedirectResponse(_back_to(request), status_code=303)
     answer.set_cookie(
-        COOKIE,
+        cookie_name(request),
         session.text,
         max_age=int(expires.total_seconds()),
         path=f"{root}/",
@@ -98,11 +98,11 @@ def _back_to(request: Request) -> str:
 
 async def log_out(service: Service, request: Request) -> Response:
     """End the session of this browser."""
-    text = request.cookies.get(COOKIE)
+    text = request.cookies.get(cookie_name(request))
     token = None if text is None else await service.verified.acheck(text)
     if token is not None:
         await service.client.tokens.arevoke(token.id, tenant=token.tenant)
     root = request.scope.get("root_path", "")
     answer = Response(status_code=204)
-    answer.delete_cookie(COOKIE, path=f"{root}/")
+    answer.delete_cookie(cookie_name(request), path=f"{root}/")
     return answer

@@ -53,7 +53,7 @@ const isOpen = (screen, session) => (screen.needs ? session.may.includes(screen.
 
 function Screen({ screen, parts }) {
   const session = useSession();
-  if (!screen) return html`<${Page} title="There is no such page"><p><${Link} to=${to([])}>Overview<//></p><//>`;
+  if (!screen) return html`<${Page} title="There is no such page"><p>Nothing is at this address. <${Link} to=${to([])}>Overview<//></p><//>`;
   if (isOpen(screen, session)) return html`<${Opened} screen=${screen} parts=${parts} />`;
   return html`<${Page} title=${screen.name}>
     <p>This needs a token with the scope <code>${screen.needs}</code>; yours has ${session.may.join(", ") || "none"}.</p>

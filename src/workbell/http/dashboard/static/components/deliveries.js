@@ -71,6 +71,6 @@ function EventOf({ id, known }) {
 }
 
 function Answered({ delivery }) {
-  if (delivery.status_code) return html`${delivery.status_code} <span class="faint">in ${spanText(delivery.duration_ms / 1000)}</span>`;
+  if (delivery.status_code) return html`<span class="nowrap">${delivery.status_code} <span class="faint">in ${spanText(delivery.duration_ms / 1000)}</span></span>`;
   return delivery.error ? html`<span class="faint delivery-error">${delivery.error}</span>` : "";
 }

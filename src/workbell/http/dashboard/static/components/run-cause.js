@@ -14,7 +14,7 @@ export function RunCause({ run }) {
   const { data: event } = usePoll(run.event ? `/events/${part(run.event)}` : null, {}, 0);
   const endedBy = ENDED_BY_BULK.exec(run.reason ?? "")?.[1];
   const facts = [
-    ["Schedule", run.schedule && html`<${Link} to=${to(["schedules", run.schedule])}>${run.schedule}<//> <${Others} query=${{ schedule: run.schedule }} />`],
+    ["Schedule", run.schedule && html`<${BySchedule} id=${run.schedule} />`],
     ["Event", run.event && html`<${Link} to=${to(["events", run.event])}>${event?.type ?? run.event}<//> <${Others} query=${{ event: run.event }} />`],
     ["Behind the event", event?.cause && html`<${ToRun} id=${event.cause} />`],
     ["Run", run.parent && html`<${Parent} id=${run.parent} />`],
@@ -24,10 +24,17 @@ export function RunCause({ run }) {
     ["Acts on", run.job === BULK && html`<${ActsOn} input=${run.input} />`],
   ].filter(([, value]) => value);
   return html`
-    <${Section} title="What made it">
-      ${facts.length ? html`<${Facts} facts=${facts} />` : html`<p>A call: somebody, or a program, enqueued it.</p>`}
+    <${Section} title="Started by">
+      ${facts.length ? html`<${Facts} facts=${facts} />` : html`<p>Code or a person enqueued it; no run, schedule or event is recorded.</p>`}
     <//>
   `;
+}
+
+/** The schedule that made it, by its name; of one that was deleted, only its runs are left. */
+function BySchedule({ id }) {
+  const { data, problem } = usePoll(`/schedules/${part(id)}`, {}, 0);
+  const name = data ? html`<${Link} to=${to(["schedules", data.name])}>${data.name}<//>` : problem?.status === 404 ? "one that was deleted" : "…";
+  return html`${name} <${Others} query=${{ schedule: id }} />`;
 }
 
 /** The run whose handler made it, by its job. */

@@ -24,10 +24,10 @@ export function Audit() {
         { name: "When", look: "when", cell: (entry) => html`<${Time} at=${entry.at} />` },
         { name: "Who", cell: (entry) => html`<strong>${entry.actor}</strong>` },
         { name: "Did", cell: (entry) => html`<code>${entry.action}</code>` },
-        { name: "To what", look: "wide", cell: (entry) => entry.subject },
+        { name: "To what", look: "audit-subject", cell: (entry) => entry.subject },
         all && { name: "Tenant", cell: (entry) => entry.tenant },
         { name: "From", cell: (entry) => entry.address ?? "–" },
-        { name: "More", look: "wide", cell: (entry) => html`<${Inline} value=${entry.detail} />` },
+        { name: "Details", look: "wide", cell: (entry) => entry.detail && html`<${Inline} value=${entry.detail} />` },
       ].filter(Boolean)} />`}
       <${Pager} next=${data?.next} />
     <//>
