@@ -81,7 +81,7 @@ def main() -> None:
         page.set_default_timeout(DEADLINE)
         page.goto(url)
         page.get_by_role("link", name="15 min").click()
-        expect(page.locator(".figure").filter(has_text="failed in this span")).not_to_contain_text(re.compile("^0"))
+        expect(page.locator(".figure").filter(has_text="failed (last")).not_to_contain_text(re.compile("^0"))
         expect(page.locator(".progress-note").filter(has_text="page").first).to_be_visible()
         take(page, "overview")
         open_screen(page, "Runs")

@@ -45,7 +45,8 @@ def explain(
         case Status.SUCCEEDED:
             return f"It succeeded {_ago(run, now)}."
         case Status.FAILED:
-            return f"It failed {_ago(run, now)} ({run.reason}) after {run.attempt} attempts: {_first_line(run.error)}"
+            count = "1 attempt" if run.attempt == 1 else f"{run.attempt} attempts"
+            return f"It failed {_ago(run, now)} ({run.reason}) after {count}: {_first_line(run.error)}"
         case Status.CANCELED:
             return f"It was canceled {_ago(run, now)}: {run.reason}."
 

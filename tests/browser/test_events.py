@@ -60,7 +60,7 @@ def test_a_fact_is_told_and_seen(site: Site) -> None:
     expect(rows.first).to_contain_text("orders.placed")  # no row moves under the pointer
     page.get_by_role("button", name="Show 1 new").click()
     expect(rows.first).to_contain_text("job.failed")
-    expect(rows.first.get_by_title("Told by Workbell itself")).to_be_visible()
+    expect(rows.first.get_by_title("Emitted by Workbell itself")).to_be_visible()
     check_accessible(page)
     page.get_by_role("button", name="without Workbell's own").click()
     expect(rows).to_have_count(1)

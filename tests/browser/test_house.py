@@ -13,7 +13,7 @@ from tests.browser.test_hostile import visit
 
 def test_notifications_are_told_and_read(site: Site) -> None:
     page = site.open("/notifications")
-    expect(page.get_by_text("Nobody has told you anything yet")).to_be_visible()
+    expect(page.get_by_text("There are no notifications yet")).to_be_visible()
     site.bell.notify(7, {"text": "Your report is ready.", "id": 2**60 + 1})
     row = page.locator("tbody tr")
     expect(row).to_contain_text("Your report is ready.")
@@ -22,13 +22,13 @@ def test_notifications_are_told_and_read(site: Site) -> None:
     row.get_by_role("button", name="Read").click()
     expect(row.locator(".status")).to_have_text(re.compile("^✓read$"))
     assert site.bell.notifications.list(7, unread=True) == []
-    page.get_by_role("button", name="Tell somebody").click()
+    page.get_by_role("button", name="Send notification").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_role("button", name="Tell").click()
+    dialog.get_by_role("button", name="Send", exact=True).click()
     expect(dialog).to_contain_text("The number of a person")
     dialog.get_by_label("Everybody of this tenant").check()
     check_accessible(page)
-    dialog.get_by_role("button", name="Tell").click()
+    dialog.get_by_role("button", name="Send", exact=True).click()
     expect(page.locator("tbody tr").first).to_contain_text("everybody")
     assert next(one.data for one in site.bell.notifications.list(7)) == {"text": "Hello"}
 
@@ -39,7 +39,7 @@ def test_a_token_is_made_and_revoked(site: Site) -> None:
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("grafana")
     check_accessible(page)
-    dialog.get_by_role("button", name="Make it").click()
+    dialog.get_by_role("button", name="Create token").click()
     text = dialog.get_by_role("region", name="Token").inner_text().strip()
     assert text.startswith("wb_")
     assert ask(site, text) == 200

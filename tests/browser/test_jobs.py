@@ -88,7 +88,7 @@ def test_run_now(site: Site) -> None:
 
     page = site.open("/jobs/ship")
     expect(page.get_by_text("2 at once for each to")).to_be_visible()
-    retry = "3 tries: 1 s after the first failure, then 2 times as long each time, at most 1 min"
+    retry = "3 attempts: 1 s after the first failure, then 2 times as long each time, at most 1 min"
     expect(page.get_by_text(retry)).to_be_visible()
     page.get_by_role("button", name="Run now").click()
     dialog = page.get_by_role("dialog")

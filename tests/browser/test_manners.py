@@ -34,7 +34,7 @@ def test_pause_really_pauses(site: Site) -> None:
     site.bell.enqueue("send", {"to": "x"})
     page.wait_for_timeout(3000)  # longer than it waits between two questions when it is live
     assert site.requests == []
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     expect(page.locator(".figure").filter(has_text="queued")).to_contain_text("1")
 
 
@@ -93,7 +93,7 @@ def test_keys_zone_and_theme(site: Site) -> None:
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("to the filter")
     check_accessible(page)
-    dialog.get_by_label("Single keys do something").uncheck()
+    dialog.get_by_label("Keyboard shortcuts are on").uncheck()
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     page.keyboard.press("g")

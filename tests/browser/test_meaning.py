@@ -280,3 +280,14 @@ def test_columns_are_not_crushed(site: Site) -> None:
     box = link.bounding_box()
     assert box is not None
     assert box["height"] < 30, "its name is one line"
+
+
+def test_a_chart_tells_the_numbers_that_are_pointed_at(site: Site) -> None:
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    words = {"tenant": "default", "queue": "default", "job": "send", "status": "succeeded"}
+    site.bell.store.add_tallies([Tally(minute=now - timedelta(minutes=ago), count=7, **words) for ago in range(59)])
+    page = site.open("/")
+    plot = page.locator(".chart .u-over")
+    expect(plot).to_be_visible()
+    plot.hover()
+    expect(page.locator(".chart-pointed")).to_contain_text("7 succeeded, 0 retried, 0 failed")

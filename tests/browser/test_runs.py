@@ -98,8 +98,8 @@ def test_many_are_canceled_and_retried(site: Site) -> None:
     assert [bell.get(run.id).status for run in made] == [Status.CANCELED, Status.SCHEDULED, Status.CANCELED]
     page.get_by_label(f"Choose run {made[0].id}").check()
     page.get_by_role("button", name="Retry 1").click()
-    page.get_by_role("button", name="Run them again").click()
-    expect(page.get_by_text("1 run: made again.")).to_be_visible()
+    page.get_by_role("button", name="Retry them").click()
+    expect(page.get_by_text("1 run: started again.")).to_be_visible()
     assert made[0].id in [run.retry_of for run in bell.runs(job="send")]
     expect(page.get_by_text("4 match")).to_be_visible()
     page.get_by_role("button", name="Cancel all matching").click()
@@ -147,8 +147,8 @@ def test_retry_all_matching_never_doubles(site: Site) -> None:
     retry = retries[old[2].id]
     bell.cancel(retry.id)
     page.goto(f"{site.url}/runs/{old[2].id}")
-    notice = page.locator(".notice")
-    expect(notice).to_contain_text(f"Retried: run {retry.id[-8:]}")
+    notice = page.locator(".run-retried")
+    expect(notice).to_contain_text(f"run {retry.id[-8:]}")
     expect(notice).to_contain_text("canceled")
     page.get_by_role("button", name="Retry", exact=True).click()  # one that is asked for by hand
     expect(page.get_by_role("dialog")).to_contain_text("It was retried before: that run is canceled.")

@@ -49,12 +49,12 @@ def test_the_first_schedule_and_the_list(site: Site) -> None:
     check_accessible(page)
 
     page.get_by_label("Job", exact=True).select_option("send")
-    make = page.get_by_role("button", name="Make the schedule")
+    make = page.get_by_role("button", name="Create schedule")
     make.click()
     expect(page.get_by_text("What is it called?")).to_be_visible()
     page.get_by_label("Name", exact=True).fill("new")  # which the address of the form must not be taken for
     page.get_by_label("to *").fill("a@b.c")
-    page.get_by_label("While an earlier run lives").select_option("allow")
+    page.get_by_label("If the previous run is still going").select_option("allow")
     make.click()
     expect(page).to_have_url(f"{site.url}/schedules/new")
     made = site.bell.schedules.get("new")
@@ -96,7 +96,7 @@ def test_one_schedule(site: Site) -> None:
     )
     page = site.open("/schedules/half%20%3Cb%3Eyearly%3C%2Fb%3E")
     expect(page.get_by_role("heading", level=1)).to_have_text("half <b>yearly</b>")
-    ticks = page.get_by_role("table", name="Next ticks").locator("tbody tr")
+    ticks = page.get_by_role("table", name="Next runs").locator("tbody tr")
     expect(ticks).to_have_count(5)
     assert ticks.locator(".clock-note").count() >= 4, "it is summer in July, and winter in January"
     expect(ticks.nth(1)).to_contain_text("from here on UTC+0")
@@ -106,7 +106,7 @@ def test_one_schedule(site: Site) -> None:
     expect(page.get_by_text("a tick outside waits until the window opens")).to_be_visible()
     expect(page.get_by_text("up to 30 s after the tick")).to_be_visible()
     expect(page.get_by_text("by hand: the dashboard")).to_be_visible()
-    expect(page.get_by_text("No tick has been due yet.")).to_be_visible()
+    expect(page.get_by_text("Nothing has been due yet.")).to_be_visible()
 
     page.get_by_role("button", name="Pause").last.click()
     expect(page.get_by_text("While it is paused, none of these makes a run.")).to_be_visible()
@@ -118,7 +118,7 @@ def test_one_schedule(site: Site) -> None:
     next_run = bell.schedules.get("half <b>yearly</b>").next_run_at
     assert next_run is not None
     look(bell, next_run + timedelta(days=400))
-    ledger = page.get_by_role("table", name="What became of its ticks")
+    ledger = page.get_by_role("table", name="History")
     expect(ledger.get_by_text("coalesced")).to_be_visible()
     run = bell.schedules.get("half <b>yearly</b>").last_run_id
     expect(ledger.get_by_role("link", name="The run of the tick").first).to_have_attribute("href", f"/runs/{run}")
@@ -203,7 +203,7 @@ def test_who_may_only_look(site: Site) -> None:
     site.bell.schedules.put_all([declared], source="code:shop")
     page = site.open("/schedules/nightly", scopes=("read",))
     expect(page.get_by_text("in the code of shop")).to_be_visible()
-    expect(page.get_by_role("table", name="Next ticks")).to_be_visible()
+    expect(page.get_by_role("table", name="Next runs")).to_be_visible()
     expect(page.locator("main").get_by_role("button", name="Copy")).to_have_count(1)
     expect(page.locator("main").get_by_role("button")).to_have_count(1)
     expect(page.get_by_role("link", name="Edit")).to_have_count(0)

@@ -88,7 +88,7 @@ def test_from_an_endpoint_to_its_deliveries(site: Site, receiver: Receiver) -> N
     site.bell.emit("orders.failed")
     drain(site.bell)
     failed = page.locator("tbody tr").filter(has_text="orders.failed")
-    expect(failed).to_contain_text("to be tried again")
+    expect(failed).to_contain_text("to be retried")
     expect(page.get_by_text("1 failed in a row")).to_be_visible()
     failed.get_by_role("button", name="Open").click()
     expect(page.get_by_role("region", name="Answer to try 1")).to_have_text(HOSTILE)
@@ -109,7 +109,7 @@ def test_from_an_endpoint_to_its_deliveries(site: Site, receiver: Receiver) -> N
     assert (again.event, again.status) == (event.id, Status.QUEUED)
 
     page.get_by_role("button", name="Send a test ping").click()
-    expect(page.get_by_text("It was not tried yet")).to_be_visible()
+    expect(page.get_by_text("There was no attempt yet")).to_be_visible()
     drain(site.bell)
     expect(page.get_by_role("region", name="Answer to try 1")).to_contain_text("thank you")
 

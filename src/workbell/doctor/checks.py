@@ -101,7 +101,8 @@ def _pauses(store: Store, lanes: list[Counts]) -> Iterator[Finding]:
         if queued:
             whose = f", tenant {pause.tenant}" if pause.tenant != "default" else ""
             since = f"paused for {span(store.clock.now() - pause.since)}"
-            text = f"{pause}{whose}: {queued:,} queued runs wait, {since}; `{pause.remedy}` lets them go on."
+            wait = "1 queued run waits" if queued == 1 else f"{queued:,} queued runs wait"
+            text = f"{pause}{whose}: {wait}, {since}; `{pause.remedy}` lets them go on."
             yield with_remedy("note", "paused", text)
 
 

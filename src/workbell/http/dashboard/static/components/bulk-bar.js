@@ -23,10 +23,10 @@ export function BulkBar({ chosen, clear, words, rows }) {
           ? html`
               <strong>${picked.length} chosen</strong>
               <${Action} label=${`Cancel ${live.length}`} disabled=${!live.length} look="danger"
-                ask=${{ title: `Cancel ${runsText(live.length)}?`, text: "What has not started will not; what runs is asked to stop.", action: "Cancel them" }}
+                ask=${{ title: `Cancel ${runsText(live.length)}?`, text: "What has not started will not; what runs is asked to stop.", action: "Cancel them", keep: "Keep them" }}
                 run=${() => each(live, "cancel", clear)} />
               <${Action} label=${`Retry ${ended.length}`} disabled=${!ended.length}
-                ask=${{ title: `Run ${runsText(ended.length)} again?`, text: `Each is started again as a new run with the same input.${leftOut(before)}`, action: "Run them again", calm: true }}
+                ask=${{ title: `Retry ${runsText(ended.length)}?`, text: `Each is started again as a new run with the same input.${leftOut(before)}`, action: "Retry them", calm: true }}
                 run=${() => each(ended, "retry", clear)} />
               <button type="button" class="small quiet" onClick=${clear}>Choose none</button>
             `
@@ -57,7 +57,7 @@ async function each(runs, verb, clear) {
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   clear();
   if (refused) throw new Error(`${done} of ${runs.length} done. ${refused.message}`);
-  return `${runsText(done)}: ${verb === "cancel" ? "canceled" : "made again"}.`;
+  return `${runsText(done)}: ${verb === "cancel" ? "canceled" : "started again"}.`;
 }
 
 /** All that match, also those on other pages: a run of its own does it, and can be watched. */
@@ -99,7 +99,7 @@ function Bulk({ action, label, words }) {
     if (!found.count) throw new Problem(before > 0 ? `All ${countText(all)} were retried before.` : `No run that matches is ${oneOf(status)}.`);
     const retried = before > 0 && !all.capped ? ` ${runsText(before)} that ${before === 1 ? "was" : "were"} retried before ${before === 1 ? "is" : "are"} left out.` : "";
     const text = `${countText(found)} ${oneOf(status)} ${found.count === 1 ? "run" : "runs"} ${outcome}.${retried} A run of its own does it, which you can watch and cancel.`;
-    return { title: `${label}?`, text, action: label, calm: action === "retry" };
+    return { title: `${label}?`, text, action: label, calm: action === "retry", keep: action === "cancel" ? "Keep them" : undefined };
   };
   const run = async () => {
     const made = await api.post("/bulk", { action, filter: { ...words.topic, status, ...more } });

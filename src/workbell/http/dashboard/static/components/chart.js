@@ -15,7 +15,17 @@ function colour(name) {
 }
 
 const paler = (text) => text.replace(/^rgb\((.*)\)$/, "rgba($1, 0.14)");
+// Labels of the axis by the space between two; the day stands below the first of each day.
+const TICKS = [[86_400, "{D} {MMM}", null], [3600, "{HH}:{mm}", "\n{D} {MMM}"], [60, "{HH}:{mm}", "\n{D} {MMM}"], [1, "{HH}:{mm}:{ss}", null]].map(
+  ([step, text, day]) => [step, text, null, null, day, null, null, null, 1],
+);
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500].flatMap((step) => [step, step * 1000, step * 1_000_000]).sort((one, other) => one - other);
+
+/** The numbers of a step, for who points at it. */
+function numbersAt({ at, series, choice }, place) {
+  if (place === null || place === undefined || !at[place]) return "";
+  return `${timeText(at[place], choice)}: ${series.map((one) => `${one.values[place].toLocaleString("en")} ${one.name}`).join(", ")}`;
+}
 
 /**
  * `at`: times as the API tells them; `series`: [{name, values, colour: "--good", fill}]. `summary` is the sentence. So many of the last steps are
@@ -25,7 +35,10 @@ const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500].flatMap((step) => [step, step
 export function Chart({ title, at, series, summary, open = 0, height = 200 }) {
   const frame = useRef(null);
   const plot = useRef(null);
+  const pointed = useRef(null);
+  const latest = useRef(null);
   const choice = zone.use();
+  latest.current = { at, series, choice };
   const look = theme.use();
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
   const drawn = Math.max(1, at.length - open);
@@ -40,9 +53,10 @@ export function Chart({ title, at, series, summary, open = 0, height = 200 }) {
         height,
         legend: { show: false },
         cursor: { drag: { x: false, y: false } },
+        hooks: { setCursor: [({ cursor }) => (pointed.current.textContent = numbersAt(latest.current, cursor.idx))] },
         tzDate: (seconds) => (choice === "utc" ? uPlot.tzDate(new Date(seconds * 1000), "UTC") : new Date(seconds * 1000)),
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(high ?? 0, 1) * 1.1] } },
-        axes: [{ ...axis, values: [[3600, "{HH}:{mm}"], [60, "{HH}:{mm}"], [1, "{HH}:{mm}:{ss}"]].map(([step, text]) => [step, text, null, null, null, null, null, null, 1]) }, { ...axis, size: 52, incrs: WHOLE }],
+        axes: [{ ...axis, values: TICKS }, { ...axis, size: 52, incrs: WHOLE }],
         series: [{}, ...series.map((one) => ({ label: one.name, stroke: colour(one.colour), width: 2, fill: one.fill ? paler(colour(one.colour)) : undefined, points: { show: false } }))],
       },
       data,
@@ -63,6 +77,7 @@ export function Chart({ title, at, series, summary, open = 0, height = 200 }) {
       <div ref=${frame} class="chart-frame" role="img" data-drawn=${at[drawn - 1]} aria-label=${`${title}. ${summary}`}></div>
       <figcaption>
         <span class="chart-legend">${series.map((one) => html`<span key=${one.name}><i class="dot" style=${{ background: `var(${one.colour})` }}></i>${one.name}</span>`)}</span>
+        <strong ref=${pointed} class="chart-pointed" aria-hidden="true"></strong>
         <span class="faint">${summary}</span>
       </figcaption>
       <details>

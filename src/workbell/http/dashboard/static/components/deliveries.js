@@ -14,7 +14,7 @@ import { Pager, setQuery } from "./pager.js";
 import { Settled } from "./settled.js";
 import { Table } from "./table.js";
 
-const STATUSES = [["", "every status"], ["succeeded", "delivered"], ["scheduled", "to be tried again"], "queued", "running", "failed", "canceled"];
+const STATUSES = [["", "every status"], ["succeeded", "delivered"], ["scheduled", "to be retried"], "queued", "running", "failed", "canceled"];
 
 export function Deliveries({ endpoint }) {
   const { query } = useLocation();
@@ -39,9 +39,9 @@ function Listed({ endpoint, data, status, reload, open }) {
     { name: "Status", cell: (one) => html`<${DeliveryStatus} delivery=${one} />` },
     { name: "Event", look: "wide", cell: (one) => html`<${EventOf} id=${one.event} known=${events.get(one.event)} />` },
     { name: "Answer", cell: (one) => html`<${Answered} delivery=${one} />` },
-    { name: "Tries", look: "number", cell: (one) => one.attempts },
-    { name: "Made", look: "when", cell: (one) => html`<${Time} at=${one.created_at} />` },
-    { name: "Next try", look: "when", cell: (one) => one.next_attempt_at && html`<${Time} at=${one.next_attempt_at} />` },
+    { name: "Attempts", look: "number", cell: (one) => one.attempts },
+    { name: "Created", look: "when", cell: (one) => html`<${Time} at=${one.created_at} />` },
+    { name: "Next attempt", look: "when", cell: (one) => one.next_attempt_at && html`<${Time} at=${one.next_attempt_at} />` },
     {
       name: "Actions",
       hidden: true,
@@ -62,7 +62,7 @@ function Listed({ endpoint, data, status, reload, open }) {
 function Nothing({ endpoint, status }) {
   if (status) return html`<${Empty}>No delivery has this status.<//>`;
   const type = endpoint.patterns[0].replace(/\*+/g, "placed");
-  return html`<${Empty} code=${`workbell events emit ${type} '{"id": 7}'`}>Nothing was sent yet. Tell something that it hears of:<//>`;
+  return html`<${Empty} code=${`workbell events emit ${type} '{"id": 7}'`}>Nothing was sent yet. Emit an event that it is sent:<//>`;
 }
 
 function EventOf({ id, known }) {

@@ -2,7 +2,7 @@
 import { html } from "../ui.js";
 import { Status } from "./status.js";
 
-const SAID = { succeeded: "delivered", scheduled: "to be tried again" };
+const SAID = { succeeded: "delivered", scheduled: "to be retried" };
 
 /** In the words of deliveries: one that has failed a try, and will be tried again, is scheduled. */
 export function DeliveryStatus({ delivery }) {

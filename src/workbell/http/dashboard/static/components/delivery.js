@@ -25,7 +25,7 @@ export function DeliveryDialog({ id, endpoint, close, done }) {
         run && tries
           ? html`
               <${Facts} facts=${factsOf(run)} />
-              ${tries.items.length === 0 && html`<p class="faint">It was not tried yet; a worker does that.</p>`}
+              ${tries.items.length === 0 && html`<p class="faint">There was no attempt yet; a worker makes it.</p>`}
               <ol class="tries">${[...tries.items].reverse().map((one) => html`<${Try} key=${one.number} one=${one} />`)}</ol>
               <div class="dialog-foot">
                 <${Resend} endpoint=${endpoint} delivery=${run} done=${again} look="primary" />
@@ -42,7 +42,7 @@ const factsOf = (run) => [
   ["Status", html`<${DeliveryStatus} delivery=${{ status: run.status, attempts: run.attempt }} />`],
   ["Event", run.event && html`<${Link} to=${to(["events", run.event])}>${run.event}<//>`],
   ["Run", html`<${Link} to=${to(["runs", run.id])}>${run.id}<//>`],
-  ["Made", html`<${Time} at=${run.created_at} />`],
+  ["Created", html`<${Time} at=${run.created_at} />`],
   ["Next try", run.status === "scheduled" && html`<${Time} at=${run.scheduled_for} />`],
   ["Why canceled", run.status === "canceled" && run.reason],
 ];
@@ -51,7 +51,7 @@ function Try({ one }) {
   const answer = one.result ?? {};
   const took = answer.duration_ms ? answer.duration_ms / 1000 : between(one.started_at, one.finished_at);
   return html`<li>
-    <h3>Try ${one.number} <${Status} of=${one.status} says=${one.status === "succeeded" ? "delivered" : undefined} /></h3>
+    <h3>Attempt ${one.number} <${Status} of=${one.status} says=${one.status === "succeeded" ? "delivered" : undefined} /></h3>
     <p class="faint"><${Time} at=${one.started_at} />${one.finished_at && html`, took ${spanText(took)}`}${one.worker && html`, by <code>${one.worker}</code>`}</p>
     ${one.error && html`<p class="wrong">${one.error}</p>`}
     ${answer.status_code && !one.error && html`<p>It answered <strong>${answer.status_code}</strong>.</p>`}

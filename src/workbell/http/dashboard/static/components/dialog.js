@@ -70,7 +70,7 @@ function Question({ asked, end }) {
             <input value=${typed} onInput=${(event) => type(event.target.value)} autocomplete="off" /></label>`
         }
         <div class="dialog-foot">
-          <button type="button" onClick=${() => end(false)}>${asked.keep ?? "No, leave it"}</button>
+          <button type="button" onClick=${() => end(false)}>${asked.keep ?? "Cancel"}</button>
           <button type="submit" class=${asked.calm ? "primary" : "danger"} disabled=${!ready}>${asked.action}</button>
         </div>
       </form>

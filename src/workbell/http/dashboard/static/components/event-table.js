@@ -27,7 +27,7 @@ function EventType({ event }) {
 }
 
 /** That Workbell itself told it. */
-export const SystemMark = () => html`<span class="mark" title="Told by Workbell itself">system</span>`;
+export const SystemMark = () => html`<span class="mark" title="Emitted by Workbell itself">system</span>`;
 
 function Matched({ event, count }) {
   if (!event.fanned_out_at) return html`<span class="faint" title="It was not held against the triggers and endpoints yet">not yet</span>`;

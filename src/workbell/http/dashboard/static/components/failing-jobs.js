@@ -9,12 +9,12 @@ const SHOWN = 8;
 /** `jobs` as GET /tallies tells them. */
 export function FailingJobs({ jobs }) {
   const failing = jobs.filter((job) => job.failed || job.retried).slice(0, SHOWN);
-  if (!failing.length) return html`<${Empty}>Nothing failed in this span.<//>`;
+  if (!failing.length) return html`<${Empty}>Nothing failed in this time.<//>`;
   const share = (job) => Math.round((100 * job.failed) / Math.max(1, job.succeeded + job.failed));
   return html`<${Table} caption="Failing jobs" rows=${failing} keyOf=${(job) => job.job} columns=${[
     { name: "Job", cell: (job) => html`<${Link} class="strong" to=${to(["jobs", job.job])}>${job.job}<//>` },
     { name: "Failed", look: "number", cell: (job) => html`<${Link} to=${to(["runs"], { job: job.job, status: "failed" })}>${job.failed.toLocaleString("en")}<//>` },
     { name: "Share", look: "number", cell: (job) => `${share(job)} %` },
-    { name: "Tried again", look: "number", cell: (job) => job.retried.toLocaleString("en") },
+    { name: "Retried", look: "number", cell: (job) => job.retried.toLocaleString("en") },
   ]} />`;
 }

@@ -31,8 +31,8 @@ const USUAL = { attempts: 3, delay: 1, factor: 2, cap: 60 }; // of a job that sa
 /** "4 tries: 1 s after the first failure, then 2 times as long each time, at most 1 min." */
 export function retryText(said) {
   const retry = said ?? USUAL;
-  if (retry.attempts === 1) return "one try only";
-  const tries = `${retry.attempts.toLocaleString("en")} tries`;
+  if (retry.attempts === 1) return "one attempt only";
+  const tries = `${retry.attempts.toLocaleString("en")} attempts`;
   if (!retry.delay) return `${tries}, at once after each failure`;
   if (retry.factor === 1) return `${tries}, ${settingText(retry.delay)} apart`;
   return `${tries}: ${settingText(retry.delay)} after the first failure, then ${retry.factor} times as long each time, at most ${settingText(retry.cap)}`;

@@ -20,7 +20,7 @@ export function LimitTable({ queue, reload }) {
     { name: "Job", cell: (job) => html`<${Link} class="strong" to=${to(["jobs", job.name])}>${job.name}<//>` },
     { name: "At once", cell: (job) => limit(job.concurrency, job.concurrency_key) },
     { name: "Rate", cell: (job) => limit(job.rate, job.rate_key) },
-    { name: "State", cell: (job) => html`<${Status} of=${here.has(job.name) || job.paused ? "paused" : "ok"} says=${here.has(job.name) ? "paused here" : job.paused ? "paused" : "open"} />` },
+    { name: "State", cell: (job) => html`<${Status} of=${here.has(job.name) || job.paused ? "paused" : "ok"} says=${here.has(job.name) ? "paused here" : job.paused ? "paused" : "running"} />` },
     { name: "Actions", hidden: true, look: "number", cell: (job) => html`<${PauseHere} queue=${queue} job=${job.name} paused=${here.has(job.name)} reload=${reload} />` },
   ]} />`;
 }

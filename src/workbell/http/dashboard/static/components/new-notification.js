@@ -26,17 +26,17 @@ export function NewNotification({ close, reload }) {
     if (Object.keys(found).length) return toFirstWrong(event.target);
     const body = everybody ? { everybody, data } : { user_id: parse(user), data };
     await api.post("/notifications", body);
-    toast("It is told.");
+    toast("Sent.");
     close();
     return reload();
   });
   return html`
-    <${Dialog} title="Tell somebody" onClose=${close}>
+    <${Dialog} title="Send notification" onClose=${close}>
       <form class="form" onSubmit=${send} noValidate>
         <${Check} label="Everybody of this tenant" checked=${everybody} onChange=${setEverybody} />
-        ${!everybody && html`<${Field} label="Person" value=${user} onChange=${setUser} wrong=${wrong.user} inputmode="numeric" hint="The user id of their token." />`}
+        ${!everybody && html`<${Field} label="User id" value=${user} onChange=${setUser} wrong=${wrong.user} inputmode="numeric" hint="The user id of their token." />`}
         <${Area} label="What" value=${text} onChange=${setText} wrong=${wrong.text} hint="JSON; a field “text” is shown first." rows=${4} />
-        <${SubmitFoot} label="Tell" busy=${busy} problem=${problem} />
+        <${SubmitFoot} label="Send" busy=${busy} problem=${problem} />
       </form>
     <//>
   `;

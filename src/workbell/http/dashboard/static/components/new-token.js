@@ -48,9 +48,9 @@ export function NewToken({ close, reload }) {
           ${SCOPES.map(([scope, label]) => html`<${Check} key=${scope} label=${label} checked=${scopes.includes(scope)} onChange=${toggle(scope)} />`)}
         </fieldset>
         <${Choice} label="It ends" value=${expires} onChange=${setExpires} options=${ENDS} />
-        <${Field} label="Person" value=${user} onChange=${setUser} wrong=${wrong} hint="Whose notifications it may read; may be empty." inputmode="numeric" />
+        <${Field} label="User id" value=${user} onChange=${setUser} wrong=${wrong} hint="Whose notifications it may read; may be empty." inputmode="numeric" />
         ${everything && html`<${Check} label="For every tenant" checked=${every} onChange=${setEvery} />`}
-        <${SubmitFoot} label="Make it" busy=${busy} problem=${problem} />
+        <${SubmitFoot} label="Create token" busy=${busy} problem=${problem} />
       </form>
     <//>
   `;

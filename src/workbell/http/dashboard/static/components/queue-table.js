@@ -15,7 +15,7 @@ export function QueueTable({ queues, reload }) {
     { name: "State", cell: (queue) => html`<${QueueState} queue=${queue} />` },
     { name: "Running", look: "number", cell: (queue) => link(queue, "running") },
     { name: "Queued", look: "number", cell: (queue) => link(queue, "queued") },
-    reload && { name: "For later", look: "number", cell: (queue) => link(queue, "scheduled") },
+    reload && { name: "Scheduled", look: "number", cell: (queue) => link(queue, "scheduled") },
     { name: "Oldest wait", look: "number", cell: (queue) => (queue.oldest_wait_seconds ? spanText(queue.oldest_wait_seconds) : "–") },
     reload && { name: "Actions", hidden: true, look: "number", cell: (queue) => html`<${PauseQueue} queue=${queue} reload=${reload} />` },
   ].filter(Boolean)} />`;
@@ -24,7 +24,7 @@ export function QueueTable({ queues, reload }) {
 export function QueueState({ queue }) {
   if (queue.paused) return html`<${Status} of="paused" />`;
   if (queue.paused_jobs.length) return html`<${Status} of="paused" says=${`${queue.paused_jobs.length} of its jobs paused`} />`;
-  return html`<${Status} of="ok" says="open" />`;
+  return html`<${Status} of="ok" says="running" />`;
 }
 
 export function PauseQueue({ queue, reload }) {
@@ -33,7 +33,7 @@ export function PauseQueue({ queue, reload }) {
     const resume = async () => {
       await api.post(`${path}/resume`);
       await reload();
-      return `The queue ${queue.name} goes on.`;
+      return `The queue ${queue.name} is resumed.`;
     };
     return html`<${Action} label="Resume" look="small" run=${resume} />`;
   }
@@ -42,6 +42,6 @@ export function PauseQueue({ queue, reload }) {
     await reload();
     return `The queue ${queue.name} is paused; what runs goes on.`;
   };
-  const ask = { title: `Pause the queue ${queue.name}?`, text: "Nothing of it is started until it is resumed, on no machine. What runs goes on.", action: "Pause it", keep: "Leave it open" };
+  const ask = { title: `Pause the queue ${queue.name}?`, text: "Nothing of it is started until it is resumed, on no machine. Runs that have started go on.", action: "Pause it", keep: "Keep it running" };
   return html`<${Action} label="Pause" look="small" run=${pause} ask=${ask} />`;
 }

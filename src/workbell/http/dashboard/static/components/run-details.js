@@ -18,7 +18,7 @@ export function RunDetails({ run }) {
         ["User", other("user_id", run.user_id ? String(run.user_id) : null)],
         ["Target", other("target")],
         ["Tenant", (everything || run.tenant !== "default") && run.tenant],
-        ["Made", html`<${Time} at=${run.created_at} />`],
+        ["Created", html`<${Time} at=${run.created_at} />`],
         ["Due", html`<${Time} at=${run.scheduled_for} />`],
         ["Expires", run.expires_at && html`<${Time} at=${run.expires_at} />`],
         ["Kept until", run.remove_at && html`<${Time} at=${run.remove_at} />`],

@@ -27,8 +27,8 @@ export function RunTable({ rows, chosen, choose, caption = "Runs" }) {
     },
     { name: "Status", look: "run-status", cell: (run) => html`<${Status} of=${stateOf(run)} /><${Retried} run=${run} />` },
     { name: "Job", look: "run-job", cell: (run) => html`<${Link} to=${to(["runs", run.id])} class="strong">${run.job}<//>` },
-    { name: "Input", look: "wide run-input", cell: (run) => (run.progress && run.status === "running" ? html`<${Progress} progress=${run.progress} />` : html`<${Inline} value=${run.error && run.status === "failed" ? firstLine(run.error) : run.input} />`) },
-    { name: "Try", look: "number run-try", cell: (run) => (run.attempt > 1 ? `#${run.attempt}` : run.attempt || "") },
+    { name: "Input or error", look: "wide run-input", cell: (run) => (run.progress && run.status === "running" ? html`<${Progress} progress=${run.progress} />` : html`<${Inline} value=${run.error && run.status === "failed" ? firstLine(run.error) : run.input} />`) },
+    { name: "Attempt", look: "number run-try", cell: (run) => run.attempt || "" },
     { name: "Took", look: "number run-took", cell: (run) => html`<${Took} run=${run} />` },
     { name: "When", look: "when run-when", cell: (run) => html`<${When} run=${run} />` },
   ].filter(Boolean);

@@ -69,7 +69,7 @@ function Last({ run, attempts }) {
   const reason = run.reason ? html`<span class="faint"> (${run.reason})</span>` : null;
   if (run.finished_at) {
     return html`<${Step} at=${run.finished_at} look="end">
-      <${Status} of=${run.status} /> ${spanText(between(run.created_at, run.finished_at))} after it was made${reason}
+      <${Status} of=${run.status} /> ${spanText(between(run.created_at, run.finished_at))} after it was created${reason}
     <//>`;
   }
   if (run.status === "running") return null;

@@ -57,9 +57,9 @@ export function ScheduleForm({ schedule = null, jobs, save, cancel, children }) 
           <div class="form"><${PayloadField} schema=${schema} state=${payload} change=${setPayload} wrong=${wrong.payload} /></div>
         <//>
       </div>
-      <${Section} title="Each tick"><${Manners} ...${shared} /><//>
+      <${Section} title="Rules"><${Manners} ...${shared} /><//>
       ${children}
-      <${SubmitFoot} label=${schedule ? "Save" : "Make the schedule"} busy=${busy} problem=${problem} close=${cancel} />
+      <${SubmitFoot} label=${schedule ? "Save" : "Create schedule"} busy=${busy} problem=${problem} close=${cancel} />
     </form>
   `;
 }
@@ -92,7 +92,7 @@ function When({ form, set, wrong, choice }) {
 function Manners({ form, set, wrong }) {
   return html`
     <div class="form-columns">
-      <${Choice} label="While an earlier run lives" value=${form.overlap} onChange=${set("overlap")} options=${Object.entries(OVERLAP)} />
+      <${Choice} label="If the previous run is still going" value=${form.overlap} onChange=${set("overlap")} options=${Object.entries(OVERLAP)} />
       <${Choice} label="After an outage" value=${form.catch_up} onChange=${set("catch_up")} options=${Object.entries(CATCH_UP)} />
       ${form.catch_up === "all" && html`<${Field} label="At the most" value=${form.catch_up_cap} onChange=${set("catch_up_cap")} wrong=${wrong.catch_up_cap} inputmode="numeric" hint="runs, the newest ticks first" />`}
       <${Field} label="Spread over" value=${form.jitter} onChange=${set("jitter")} wrong=${wrong.jitter} hint="such as 30s: runs start up to that long after the tick" />

@@ -2,8 +2,8 @@
 
 /** A tick while an earlier run of the schedule lives. */
 export const OVERLAP = {
-  skip: "skip the tick",
-  queue_one: "let one tick wait until it has ended",
+  skip: "skip this one",
+  queue_one: "let one wait until it has ended",
   allow: "start all the same",
   cancel_previous: "cancel the earlier run, then start",
 };

@@ -38,12 +38,12 @@ export function Shortcuts() {
   }, [on]);
   if (!open) return null;
   return html`
-    <${Dialog} title="Keyboard" onClose=${() => shown.set(false)}>
-      <${Check} label="Single keys do something" checked=${on} onChange=${(yes) => shortcuts.set(yes ? "on" : "off")} />
+    <${Dialog} title="Keyboard shortcuts" onClose=${() => shown.set(false)}>
+      <${Check} label="Keyboard shortcuts are on" checked=${on} onChange=${(yes) => shortcuts.set(yes ? "on" : "off")} />
       <dl class="keys">
         ${SCREENS.map((one) => html`<div key=${one.path}><dt><kbd>g</kbd> <kbd>${one.key}</kbd></dt><dd>${one.name}</dd></div>`)}
         <div><dt><kbd>/</kbd></dt><dd>to the filter</dd></div>
-        <div><dt><kbd>p</kbd></dt><dd>pause, and go on</dd></div>
+        <div><dt><kbd>p</kbd></dt><dd>pause and resume</dd></div>
         <div><dt><kbd>?</kbd></dt><dd>this list</dd></div>
       </dl>
     <//>

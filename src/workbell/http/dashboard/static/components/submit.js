@@ -32,7 +32,7 @@ export function SubmitFoot({ label, busy, problem, close, look = "primary" }) {
   return html`
     <${Trouble} problem=${problem} />
     <div class="dialog-foot">
-      ${close && html`<button type="button" onClick=${close}>No, leave it</button>`}
+      ${close && html`<button type="button" onClick=${close}>Cancel</button>`}
       <button type="submit" class=${look} aria-disabled=${busy} aria-busy=${busy}>${label}</button>
     </div>
   `;

@@ -22,5 +22,5 @@ export function Throughput({ tallies, height }) {
   const open = tallies.items.filter((step) => (new Date(tallies.until) - new Date(step.at)) / 1000 < tallies.step + LATE);
   const soFar = LINES.map(([name]) => `${open.reduce((sum, step) => sum + step[name], 0).toLocaleString("en")} ${name}`).join(", ");
   const more = ` Not drawn yet, since ${timeText(open[0]?.at, choice)}: ${soFar}.`;
-  return html`<${Chart} title="Attempts that ended" at=${tallies.items.map((step) => step.at)} series=${series} summary=${summary + (open.length ? more : "")} open=${open.length} height=${height} />`;
+  return html`<${Chart} title="Finished attempts" at=${tallies.items.map((step) => step.at)} series=${series} summary=${summary + (open.length ? more : "")} open=${open.length} height=${height} />`;
 }

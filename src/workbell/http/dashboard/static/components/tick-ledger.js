@@ -19,9 +19,9 @@ export function TickLedger({ schedule }) {
     if (data && !before) reload();
   }, [stands]);
   if (!data) return problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`;
-  if (!data.items.length) return html`<${Empty}>${before ? "There is no older tick." : "No tick has been due yet."}<//>`;
+  if (!data.items.length) return html`<${Empty}>${before ? "There is nothing older." : "Nothing has been due yet."}<//>`;
   return html`
-    <${Table} caption="What became of its ticks" columns=${COLUMNS} rows=${data.items} keyOf=${(tick) => tick.due} />
+    <${Table} caption="History" columns=${COLUMNS} rows=${data.items} keyOf=${(tick) => tick.due} />
     <${Pager} next=${data.next} />
   `;
 }

@@ -31,7 +31,7 @@ function Liveness() {
   return html`
     <span class="liveness liveness-${now}"><i class="dot" aria-hidden="true"></i><span role="status">${SAID[now]}</span></span>
     <button type="button" class="small" aria-pressed=${stopped} onClick=${() => paused.set(!stopped)}>
-      ${stopped ? "Go on" : "Pause"}
+      ${stopped ? "Resume" : "Pause"}
     </button>
   `;
 }
@@ -50,7 +50,7 @@ function Theme() {
   const choice = theme.use();
   return html`<label class="compact"><span class="visually-hidden">Theme</span>
     <select value=${choice} onChange=${(event) => theme.set(event.target.value)}>
-      ${["system", "light", "dark"].map((one) => html`<option key=${one} value=${one} selected=${one === choice}>${one}</option>`)}
+      ${["system", "light", "dark"].map((one) => html`<option key=${one} value=${one} selected=${one === choice}>${one === "system" ? "system theme" : one}</option>`)}
     </select>
   </label>`;
 }
@@ -69,7 +69,7 @@ function Tenant() {
   const known = names.includes(current) || !current ? names : [current, ...names];
   return html`<label class="compact"><span class="visually-hidden">Tenant</span>
     <select value=${current} onChange=${(event) => go(to(parts.slice(0, 1), { tenant: event.target.value }))}>
-      <option value="" selected=${!current}>own tenant</option>
+      <option value="" selected=${!current}>default tenant</option>
       ${known.map((one) => html`<option key=${one} value=${one} selected=${one === current}>${one}</option>`)}
     </select>
   </label>`;

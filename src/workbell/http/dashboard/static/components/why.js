@@ -2,6 +2,7 @@
 import { part } from "../api.js";
 import { usePoll } from "../poll.js";
 import { html, useEffect, useRef } from "../ui.js";
+import { inWords } from "./in-words.js";
 import { Trouble } from "./page.js";
 import { lookOf } from "./status.js";
 
@@ -33,9 +34,4 @@ export function Why({ run }) {
       ${problem && problem.status !== 404 && html`<${Trouble} problem=${problem} />`}
     </section>
   `;
-}
-
-/** What stands between backticks is a command. */
-function inWords(text) {
-  return text.split("`").map((piece, place) => (place % 2 ? html`<code>${piece}</code>` : piece));
 }

@@ -1,4 +1,5 @@
 // The doctor: what is fine, what to note, and what is at risk, with what to do about it.
+import { inWords } from "../components/in-words.js";
 import { Loading, Page, Trouble } from "../components/page.js";
 import { Status } from "../components/status.js";
 import { usePoll } from "../poll.js";
@@ -7,7 +8,7 @@ import { Time } from "../times.js";
 import { html } from "../ui.js";
 
 const WORST_FIRST = ["problem", "warning", "ok"];
-const SAID = { problem: "at risk", warning: "to note", ok: "fine" };
+const SAID = { problem: "at risk", warning: "warning", ok: "healthy" };
 
 export function Doctor() {
   const everything = useSession().tenant === "*";
@@ -30,7 +31,7 @@ function Group({ state, items }) {
       ${items.map((one) => html`
         <li key=${`${one.name} ${one.says}`} class="card finding">
           <${Status} of=${state} says=${SAID[state]} />
-          <div><h2>${one.name}</h2><p>${one.says}</p>${one.remedy && html`<p><strong>To do:</strong> ${one.remedy}</p>`}</div>
+          <div><h2>${one.name}</h2><p>${inWords(one.says)}</p>${one.remedy && html`<p><strong>To do:</strong> ${inWords(one.remedy)}</p>`}</div>
         </li>
       `)}
     </ul>

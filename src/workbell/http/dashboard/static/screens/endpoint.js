@@ -64,9 +64,9 @@ const factsOf = (endpoint) => [
   ["Headers", endpoint.header_names === null ? "sealed with a key that is not known here" : endpoint.header_names.join(", ") || "none of its own"],
   ["Rate", endpoint.slowed ? `1 a minute while it fails (else ${endpoint.rate ?? "no limit"})` : (endpoint.rate ?? "no limit")],
   ["At once", endpoint.slowed ? `1 while it fails (else ${endpoint.concurrency ?? 5})` : (endpoint.concurrency ?? "5 (as by default)")],
-  ["Time for one try", endpoint.timeout === null ? "15 s (as by default)" : spanText(endpoint.timeout)],
-  ["Tries", endpoint.retry_config?.max_attempts ?? "10 over three and a half days (as by default)"],
-  ["Made", html`<${Time} at=${endpoint.created_at} />`],
+  ["Time for one attempt", endpoint.timeout === null ? "15 s (as by default)" : spanText(endpoint.timeout)],
+  ["Attempts", endpoint.retry_config?.max_attempts ?? "10 over three and a half days (as by default)"],
+  ["Created", html`<${Time} at=${endpoint.created_at} />`],
   ["Changed", html`<${Time} at=${endpoint.updated_at} />`],
 ];
 

@@ -18,7 +18,7 @@ export function EventPage({ id }) {
   return html`
     <${Page} title=${event.type} heading=${heading} lead=${html`<${Link} to=${to(["events"])}>Events<//> · <code>${event.id}</code>`} actions=${actions}>
       <${Trouble} problem=${problem} />
-      <${Section} title="Facts">
+      <${Section} title="Details">
         <${Facts} facts=${factsOf(event)} />
         ${event.fanned_out_at === null && html`<p class="notice">It was not held against the triggers and endpoints yet; a worker does that.</p>`}
       <//>
@@ -34,9 +34,9 @@ const factsOf = (event) => [
   ["Source", event.source],
   ["Subject", event.subject],
   ["Key", event.key],
-  [event.system ? "About run" : "Told by run", event.cause && html`<${Link} to=${to(["runs", event.cause])}>${event.cause}<//>`],
+  [event.system ? "About run" : "Emitted by", event.cause && html`<${Link} to=${to(["runs", event.cause])}>${event.cause}<//>`],
   ["Depth", `${event.depth} ${event.depth === 1 ? "event" : "events"} behind it`],
   ["Tenant", event.tenant],
   ["Stored", html`<${Time} at=${event.created_at} />`],
-  ["Handed on", event.fanned_out_at && html`<${Time} at=${event.fanned_out_at} />`],
+  ["Delivered to triggers", event.fanned_out_at && html`<${Time} at=${event.fanned_out_at} />`],
 ];

@@ -19,7 +19,7 @@ export function Events({ parts }) {
   if (parts.length) return html`<${EventPage} id=${parts[0]} />`;
   const current = VIEWS.find((one) => one.view === (query.get("view") ?? "")) ?? VIEWS[0];
   return html`
-    <${Page} title="Events" lead="Facts that were told, and what they set off." actions=${html`<${SendEvent} />`}>
+    <${Page} title="Events" lead="Everything emitted, and what it started." actions=${html`<${SendEvent} />`}>
       <nav class="tabs" aria-label="Views of events">
         ${VIEWS.map(
           (one) => html`<${Link} key=${one.view} to=${to(["events"], { view: one.view })} aria-current=${one === current ? "page" : undefined}>${one.name}<//>`,

@@ -101,7 +101,7 @@ function Made({ job }) {
     ["Starts", html`<${Starts} job=${job} ticks=${ticks} />`],
     ["Next", ticks.length > 0 && html`<${Time} at=${ticks[0].due} />`],
     ["When it fails", retryText(job.retry)],
-    ["Time limit", job.timeout === null ? "none" : `${spanText(job.timeout)} for each try`],
+    ["Time limit", job.timeout === null ? "none" : `${spanText(job.timeout)} for each attempt`],
     ["Limits", limits.length ? html`<ul>${limits.map((text) => html`<li key=${text}>${text}</li>`)}</ul>` : "none"],
     ["Alert URL", job.alert_url && html`<code>${job.alert_url}</code>`],
     ["Ping URL", job.ping_url && html`<code>${job.ping_url}</code>`],

@@ -26,14 +26,14 @@ export function Notifications() {
   const may = useMay("operate");
   const actions = html`
     <${Link} class="button" to=${to(["notifications"], { unread: unread ? "" : "true" })} aria-current=${unread ? "true" : undefined}>${unread ? "Show all" : "Only unread"}<//>
-    ${may && html`<button type="button" onClick=${() => tell(true)}>Tell somebody</button>`}
+    ${may && html`<button type="button" onClick=${() => tell(true)}>Send notification</button>`}
   `;
   return html`
-    <${Page} title="Notifications" lead="What you were told; others see their own." actions=${actions}>
+    <${Page} title="Notifications" lead="Your notifications; others see their own." actions=${actions}>
       ${nobody && html`<${Empty} code="workbell tokens create --user 7">Your token belongs to no person, so nobody can tell you anything. One that does:<//>`}
       <${Trouble} problem=${problem} />
       ${!nobody && !data && !problem && html`<${Loading} />`}
-      ${data?.items.length === 0 && html`<${Empty} code=${CODE}>${unread ? "You have read everything." : "Nobody has told you anything yet. From your code:"}<//>`}
+      ${data?.items.length === 0 && html`<${Empty} code=${CODE}>${unread ? "You have read everything." : "There are no notifications yet. From your code:"}<//>`}
       ${data?.items.length > 0 && html`<${Told} items=${data.items} reload=${reload} />`}
       <${Pager} next=${data?.next} />
       ${telling && html`<${NewNotification} close=${() => tell(false)} reload=${reload} />`}

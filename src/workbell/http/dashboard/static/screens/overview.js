@@ -29,8 +29,8 @@ export function Overview() {
   return html`
     <${Page} title="Overview" actions=${spans}>
       <${Trouble} problem=${tallies.problem ?? queues.problem ?? workers.problem} />
-      <${Figures} tallies=${tallies.data} queues=${queues.data} workers=${workers.data} />
-      <${Section} title="What ended">${tallies.data ? html`<${Throughput} tallies=${tallies.data} />` : html`<${Waiting} of=${tallies} />`}<//>
+      <${Figures} minutes=${minutes} tallies=${tallies.data} queues=${queues.data} workers=${workers.data} />
+      <${Section} title="Finished runs">${tallies.data ? html`<${Throughput} tallies=${tallies.data} />` : html`<${Waiting} of=${tallies} />`}<//>
       <div class="columns">
         <${Section} title="Running now"><${RunningNow} running=${running} /><//>
         <${Section} title="Failing jobs">${tallies.data ? html`<${FailingJobs} jobs=${tallies.data.jobs} />` : html`<${Waiting} of=${tallies} />`}<//>
@@ -39,7 +39,7 @@ export function Overview() {
           ${queues.data?.items.length === 0 && html`<${Empty}>Nothing waits, and no job names a queue.<//>`}
           ${queues.data?.items.length > 0 && html`<${QueueTable} queues=${queues.data.items} />`}
         <//>
-        <${Section} title="Next ticks"><${NextTicks} /><//>
+        <${Section} title="Next runs"><${NextTicks} /><//>
         <${Section} title="Workers">${workers.data ? html`<${WorkerSummary} workers=${workers.data.items} />` : html`<${Waiting} of=${workers} />`}<//>
       </div>
     <//>
@@ -57,7 +57,7 @@ function withRunning(queues, { rows, problem }) {
 /** Nothing has come yet; if that will not change by itself soon, it is said once, above. */
 const Waiting = ({ of }) => (of.problem ? html`<p class="faint">Not known.</p>` : html`<${Loading} />`);
 
-function Figures({ tallies, queues, workers }) {
+function Figures({ minutes, tallies, queues, workers }) {
   const sum = (name) => queues?.items.reduce((total, queue) => total + queue[name], 0);
   const failed = tallies?.items.reduce((total, step) => total + step.failed, 0);
   const oldest = queues && Math.max(0, ...queues.items.map((queue) => queue.oldest_wait_seconds));
@@ -66,10 +66,10 @@ function Figures({ tallies, queues, workers }) {
     <div class="figures">
       <${Figure} name="running" value=${sum("running")} address=${to(["runs"], { status: "running" })} />
       <${Figure} name="queued" value=${sum("queued")} address=${to(["runs"], { status: "queued" })} />
-      <${Figure} name="scheduled for later" value=${sum("scheduled")} address=${to(["runs"], { status: "scheduled" })} />
+      <${Figure} name="scheduled" value=${sum("scheduled")} address=${to(["runs"], { status: "scheduled" })} />
       <${Figure} name="oldest wait" value=${oldest === null || oldest === undefined ? undefined : oldest ? spanText(oldest) : "none"} address=${to(["queues"])} />
-      <${Figure} name="failed in this span" value=${failed} address=${to(["runs"], { status: "failed" })} bad=${failed > 0} />
-      <${Figure} name="workers alive" value=${alive?.length} address=${to(["workers"])} bad=${alive?.length === 0} />
+      <${Figure} name=${`failed (last ${SPANS.find(([value]) => value === minutes)?.[1] ?? `${minutes} min`})`} value=${failed} address=${to(["runs"], { status: "failed" })} bad=${failed > 0} />
+      <${Figure} name=${alive?.length === 1 ? "worker" : "workers"} value=${alive?.length} address=${to(["workers"])} bad=${alive?.length === 0} />
     </div>
   `;
 }

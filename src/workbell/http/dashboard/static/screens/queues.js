@@ -43,11 +43,11 @@ function Queue({ name }) {
           ["Jobs paused here", queue.paused_jobs.map((one) => one.job).join(", ")],
           ["Running", html`<${Link} to=${to(["runs"], { queue: name, status: "running" })}>${queue.running.toLocaleString("en")}<//>`],
           ["Queued", html`<${Link} to=${to(["runs"], { queue: name, status: "queued" })}>${queue.queued.toLocaleString("en")}<//>`],
-          ["For later", html`<${Link} to=${to(["runs"], { queue: name, status: "scheduled" })}>${queue.scheduled.toLocaleString("en")}<//>`],
+          ["Scheduled", html`<${Link} to=${to(["runs"], { queue: name, status: "scheduled" })}>${queue.scheduled.toLocaleString("en")}<//>`],
           ["Oldest wait", queue.oldest_wait_seconds ? spanText(queue.oldest_wait_seconds) : "none"],
         ]} />
       <//>
-      <${Section} title="What ended in the last hour">
+      <${Section} title="Finished in the last hour">
         ${tallies.data ? html`<${Throughput} tallies=${tallies.data} height=${160} />` : html`<${Trouble} problem=${tallies.problem} />${!tallies.problem && html`<${Loading} />`}`}
       <//>
       <${Section} title="Jobs and their limits"><${LimitTable} queue=${queue} reload=${reload} /><//>

@@ -43,7 +43,7 @@ function Shown({ run, logs, gone, problem }) {
       ${gone && html`<p class="notice" role="alert">This run was removed. What you see is the last that was known of it.</p>`}
       ${run.status === "running" && run.progress && html`<div class="run-progress"><${Progress} progress=${run.progress} /></div>`}
       ${!gone && html`<${Why} run=${run} />`}
-      ${run.retried_by && html`<p class="notice">Retried: <${Link} to=${to(["runs", run.retried_by.id])}>run <code>${run.retried_by.id.slice(-SHORT)}</code><//> <${Status} of=${run.retried_by.status} /></p>`}
+      ${run.retried_by && html`<p class="run-retried">↻ Retried: <${Link} to=${to(["runs", run.retried_by.id])}>run <code>${run.retried_by.id.slice(-SHORT)}</code><//> <${Status} of=${run.retried_by.status} /></p>`}
       <div class="run-columns">
         <div>
           <${RunTimeline} run=${run} attempts=${attempts} />

@@ -47,7 +47,7 @@ function Actions({ schedule, path, reload }) {
     go(to(["schedules"]));
     return `${name} is deleted.`;
   };
-  const gone = "Its ticks end, and its ledger goes with it. Its runs stay.";
+  const gone = "It starts nothing more, and its history goes with it. Its runs stay.";
   const ask = isDeclared(schedule)
     ? { title: `Delete ${name}?`, text: `${gone} ${declaredText(schedule)}`, action: "Delete" }
     : { title: `Delete ${name}?`, text: gone, action: "Delete", word: name };
@@ -55,7 +55,7 @@ function Actions({ schedule, path, reload }) {
     <${Action} label="Run now" look="primary" run=${runNow} title="With its payload and settings; its ticks go on as before" />
     ${
       schedule.paused
-        ? html`<${Action} key="resume" label="Resume" run=${steer("resume", `${name} goes on from its next tick.`)} />`
+        ? html`<${Action} key="resume" label="Resume" run=${steer("resume", `${name} is resumed: it goes on with its next run.`)} />`
         : html`<${Action} key="pause" label="Pause" run=${steer("pause", `${name} is paused.`)} />`
     }
     ${may && html`<${Link} class="button" to=${to(["schedules", name], { edit: 1 })}>Edit<//>`}
@@ -70,14 +70,14 @@ function Shown({ schedule, path }) {
     ${schedule.last_error && html`<p class="trouble">${schedule.last_error}</p>`}
     <div class="columns">
       <${Section} title="When"><${Facts} facts=${whenFacts(schedule)} /><//>
-      <${Section} title="Next 5 ticks"><${Upcoming} schedule=${schedule} path=${path} /><//>
+      <${Section} title="Next 5 runs"><${Upcoming} schedule=${schedule} path=${path} /><//>
     </div>
     <${Section} title="Today"><${DayBar} key=${schedule.updated_at} schedule=${schedule} /><//>
     <div class="columns">
-      <${Section} title="Each tick"><${Facts} facts=${tickFacts(schedule)} /><//>
+      <${Section} title="Rules"><${Facts} facts=${tickFacts(schedule)} /><//>
       <${Section} title="Input of every run"><${Json} value=${schedule.payload} name="Input of every run" /><//>
     </div>
-    <${Section} title="What became of its ticks" actions=${runs}><${TickLedger} schedule=${schedule} /><//>
+    <${Section} title="History" actions=${runs}><${TickLedger} schedule=${schedule} /><//>
   `;
 }
 
@@ -103,22 +103,22 @@ const whenFacts = (schedule) => [
   ["Runs made", schedule.run_count.toLocaleString("en")],
   ["Failures", schedule.failure_count.toLocaleString("en")],
   ["Declared", sourceText(schedule)],
-  ["Wanted by", schedule.created_by],
+  ["Created by", schedule.created_by],
   ["Description", schedule.description],
   ["Changed", html`<${Time} at=${schedule.updated_at} />`],
 ];
 
 const tickFacts = (schedule) => [
   ["Job", html`<${Link} to=${to(["jobs", schedule.job])}>${schedule.job}<//>`],
-  ["While an earlier run lives", OVERLAP[schedule.overlap]],
+  ["If the previous run is still going", OVERLAP[schedule.overlap]],
   ["After an outage", `${CATCH_UP[schedule.catch_up]}${schedule.catch_up === "all" ? `, up to ${schedule.catch_up_cap}` : ""}`],
   ["A tick outside the window", schedule.window && OUTSIDE[schedule.outside]],
   ["Start", schedule.jitter ? `up to ${spanText(schedule.jitter)} after the tick` : "at the tick"],
   ["Queue", schedule.queue ?? "the job's own"],
   ["Priority", schedule.priority === null ? "the job's own" : String(schedule.priority)],
   ["Timeout", schedule.timeout === null ? "the job's own" : spanText(schedule.timeout)],
-  ["Tries", schedule.retry ? `${schedule.retry.attempts}, first wait ${spanText(schedule.retry.delay)}` : "as the job says"],
+  ["Attempts", schedule.retry ? `${schedule.retry.attempts}, first wait ${spanText(schedule.retry.delay)}` : "as the job says"],
   ["Agent", schedule.target],
-  ["Failures are told to", schedule.alert_url],
-  ["Ends are told to", schedule.ping_url],
+  ["Failures are sent to", schedule.alert_url],
+  ["Every end is sent to", schedule.ping_url],
 ];

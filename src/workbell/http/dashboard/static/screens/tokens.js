@@ -21,11 +21,11 @@ export function Tokens() {
   const [making, make] = useState(false);
   const may = useMay("admin");
   const actions = html`
-    <${Link} class="button" to=${to(["tokens"], { all: ended ? "" : "true" })}>${ended ? "Only valid ones" : "Also ended ones"}<//>
+    <${Link} class="button" to=${to(["tokens"], { all: ended ? "" : "true" })}>${ended ? "Hide expired" : "Show expired"}<//>
     ${may && html`<button type="button" class="primary" onClick=${() => make(true)}>New token</button>`}
   `;
   return html`
-    <${Page} title="Tokens" lead="Who may call the API. Texts are never shown again; only their digests are stored." actions=${actions}>
+    <${Page} title="Tokens" lead="Who may call the API. A token is shown once, when created." actions=${actions}>
       <${Trouble} problem=${problem} />
       ${!data && !problem && html`<${Loading} />`}
       ${data?.items.length === 0 && html`<${Empty} code="workbell tokens create --scope read">There is no token. The command line makes one, too:<//>`}
@@ -40,11 +40,11 @@ const stateOf = (token) => (token.revoked_at ? "revoked" : token.valid ? "valid"
 
 function TokenTable({ tokens, reload }) {
   return html`<${Table} caption="Tokens" rows=${tokens} columns=${[
-    { name: "Name", look: "wide", cell: (token) => html`<div><strong>${token.name || "no name"}</strong> ${token.kind !== "api" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code></div>` },
+    { name: "Name", look: "wide", cell: (token) => html`<div><strong>${token.name || "no name"}</strong> ${token.kind !== "api" && token.name !== "browser session" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code></div>` },
     { name: "State", cell: (token) => html`<${Status} of=${stateOf(token)} />` },
     { name: "Scopes", cell: (token) => token.scopes.join(", ") || "none" },
     { name: "Tenant", cell: (token) => (token.tenant === "*" ? "all" : token.tenant) },
-    { name: "Person", look: "number", cell: (token) => (token.user_id === null ? "–" : String(token.user_id)) },
+    { name: "User id", look: "number", cell: (token) => (token.user_id === null ? "–" : token.user_id === 0 ? "0 (system)" : String(token.user_id)) },
     { name: "Last used", look: "when", cell: (token) => html`<${Time} at=${token.last_used_at} />` },
     { name: "Ends", look: "when", cell: (token) => (token.expires_at ? html`<${Time} at=${token.expires_at} />` : "never") },
     { name: "Actions", hidden: true, look: "number", cell: (token) => stateOf(token) === "valid" && html`<${Revoke} token=${token} reload=${reload} />` },

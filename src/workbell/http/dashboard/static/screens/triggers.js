@@ -35,7 +35,7 @@ const columnsOf = (last, reload, may) =>
     { name: "Hears", cell: (one) => html`<${Link} to=${to(["events"], { type: one.event_pattern })}><code>${one.event_pattern}</code><//>` },
     { name: "Starts", cell: (one) => html`<${Link} to=${to(["jobs", one.processor_name])}>${one.processor_name}<//>` },
     { name: "State", cell: (one) => html`<${Status} of=${one.enabled ? "enabled" : "disabled"} />` },
-    { name: "Made", look: "when", cell: (one) => (one.source === "api" ? "by hand" : html`<span>in code <code class="inline">${one.source.replace(/^code:/, "")}</code></span>`) },
+    { name: "Created", look: "when", cell: (one) => (one.source === "api" ? "by hand" : html`<span>in code <code class="inline">${one.source.replace(/^code:/, "")}</code></span>`) },
     { name: "Last", look: "when", cell: (one) => html`<${Last} execution=${last.get(one.id)} />` },
     may && { name: "Actions", hidden: true, cell: (one) => html`<${Actions} trigger=${one} reload=${reload} />` },
   ].filter(Boolean);
