@@ -175,6 +175,15 @@ def test_two_services_on_one_machine_do_not_sign_each_other_out(site: Site, chro
         other.store.close()
 
 
+def test_a_refused_connection_says_why(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not that no server is there; as soon as there is room, the page is live by itself."""
+    with monkeypatch.context() as full:
+        full.setattr(type(site.served.service.hub), "_refusal", lambda _hub, _who: "You have 20 connections open.")
+        page = site.open("/runs")
+        expect(page.get_by_role("alert")).to_contain_text("You have 20 connections open.")
+    expect(page.get_by_text("Nothing has run yet")).to_be_visible()
+
+
 def test_an_unknown_address_is_a_page(site: Site) -> None:
     page = site.open("/nowhere/at/all?x=1")
     expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")

@@ -156,7 +156,9 @@ async def test_the_last_runs_of_each_job(api: Api) -> None:
     assert run["duration"] == taken.total_seconds()
     assert found["send"]["count"] == 3, "the canceled one never ran, and the fourth is another tenant's"
     assert 0 <= found["send"]["p50"] <= found["send"]["p95"] <= found["send"]["longest"]
-    assert found["rest"] == {"job": "rest", "runs": [], "count": 0, "p50": None, "p95": None, "longest": None}
+    assert found["rest"] == {"job": "rest", "runs": [], "count": 0, "failed": 0, "since": None} | dict.fromkeys(
+        ("p50", "p95", "longest")
+    )
     [only] = (await api.reader.ask("GET", "/recent?job=send"))["items"]
     assert (only["job"], len(only["runs"])) == ("send", 4)
 
@@ -168,7 +170,7 @@ def test_quantiles_are_values_that_were_measured() -> None:
     assert (quantile([1.0, 2.0], 50), quantile([1.0, 2.0], 95), quantile([1.0, 2.0, 3.0], 50)) == (1, 2, 2)
 
 
-def test_only_what_succeeded_is_measured() -> None:
+def test_what_succeeded_or_failed_is_measured() -> None:
     seconds = {Status.SUCCEEDED: (3, 1, 2), Status.FAILED: (90,), Status.CANCELED: (80,)}
     ended = [
         EndedRun("id", status, 1, NOW, NOW + timedelta(seconds=taken))
@@ -176,7 +178,8 @@ def test_only_what_succeeded_is_measured() -> None:
         for taken in seconds[status]
     ]
     told = shown_job("send", ended, 2)
-    assert (told["count"], told["p50"], told["p95"], told["longest"], len(told["runs"])) == (3, 2.0, 3.0, 3.0, 2)
+    assert (told["count"], told["failed"], told["since"], len(told["runs"])) == (4, 1, NOW + timedelta(seconds=1), 2)
+    assert (told["p50"], told["p95"], told["longest"]) == (2.0, 90.0, 90.0)
 
 
 # The next ticks

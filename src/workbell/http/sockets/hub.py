@@ -53,7 +53,8 @@ class Hub:
 
     async def serve(self, wire: Wire, access: Access, client: Client) -> None:
         """A client that was let in, until it goes."""
-        who = (client.tenant, access.token or access.actor if access.user_id is None else access.user_id)
+        # By session where that is no person: all who sign in with a printed URL are user 0.
+        who = (client.tenant, access.user_id or access.token or access.actor)
         refusal = self._refusal(who)
         if refusal is not None:  # a browser is told of it only once it is connected
             await wire.say(frames.refused("TooMany", refusal))

@@ -28,6 +28,7 @@ let attempt = 0;
 let timer = null;
 let number = 0;
 let opening = 0;
+let refusal = null; // why the server did not want the last connection
 let heard = 0; // when the server last said something
 
 function follow() {
@@ -88,7 +89,7 @@ function lose() {
 function again(problem) {
   if (!isAwake.get()) return;
   state.set("connecting");
-  const told = problem ?? (attempt + 1 >= PATIENCE ? new Problem(BROKEN) : null);
+  const told = problem ?? refusal ?? (attempt + 1 >= PATIENCE ? new Problem(BROKEN) : null);
   if (told) for (const subscription of subscriptions.values()) subscription.fail(told);
   const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempt++) * (0.75 + Math.random() / 2);
   timer = setTimeout(() => {
@@ -119,10 +120,12 @@ function hear(message) {
   heard = Date.now();
   if (message.type === "connected") {
     attempt = 0;
+    refusal = null;
     state.set("live");
     for (const [id, subscription] of subscriptions) ask(id, subscription);
     return;
   }
+  if (message.type === "error" && message.id === undefined) refusal = new Problem(message.message, 0, message.code); // of the connection itself
   const subscription = subscriptions.get(message.id);
   if (!subscription) return;
   if (message.type === "changes") subscription.take(message);
