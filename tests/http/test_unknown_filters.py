@@ -32,7 +32,7 @@ async def test_every_route_that_reads_refuses_what_it_does_not_know(api: Api) ->
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("/runs?statsu=failed", "did you mean status=? The parameters are before, event, job, limit, queue, schedule,"),
+        ("/runs?statsu=failed", "did you mean status=? The parameters are before, event, job, limit, queue, retried,"),
         ("/runs/count?Status=failed", "did you mean status=?"),
         ("/executions?event_id=x", "did you mean event=?"),
         ("/executions?trigger_id=x", "did you mean trigger=?"),

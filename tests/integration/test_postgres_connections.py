@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.support.databases import Databases
 from tests.support.interrupts import every_point
 from tests.support.waiting import until
 from workbell.model import state
@@ -27,9 +28,10 @@ OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'workbell
 
 
 @pytest.fixture
-def store(postgres_url: str) -> Iterator[PostgresStore]:
+def store(postgres_url: str, databases: Databases) -> Iterator[PostgresStore]:
     """As a worker has it: two connections, and one that listens."""
     store = PostgresStore(postgres_url, connections=3)
+    databases.lend(postgres_url, store)  # one that an earlier test has left open would count beside those of the store
     store.check()
     yield store
     store.close()
