@@ -209,6 +209,7 @@ def test_today_has_the_runs_that_were(site: Site) -> None:
     page = site.open("/schedules/often")
     text = section(page, "Today").locator("figcaption")
     expect(text).to_contain_text("No run was started today")
+    expect(text).to_contain_text("more are to come")  # which is asked for beside the ledger
     left = re.search(r"(\d+) more are to come", text.inner_text())
     assert left is not None
     first = bell.schedules.get("often").next_run_at
