@@ -17,7 +17,7 @@ from workbell.model.schedule import Schedule, ScheduleChange, ScheduleKind
 from workbell.scheduling.steer import begin
 from workbell.stores.port import Store
 
-MANY = 100_000 if os.environ.get("WORKBELL_SOAK") == "1" else 5_000
+MANY = 100_000 if os.environ.get("WORKBELL_SOAK") == "1" else 2_000
 PAGE = 1000
 NEXT = DECLARED + timedelta(seconds=30)
 

@@ -15,6 +15,7 @@ from tests.support.event_triggers import add_fifty
 from tests.support.processes import Site, kill
 from tests.support.waiting import until
 from workbell import Workbell
+from workbell.model.run import FINAL
 
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
 # Some are rolled back: 1,000 events are there in the end, 10,000 in the long version.
@@ -38,6 +39,7 @@ def test_one_run_for_each_match(tmp_path: Path, sql_store_url: str) -> None:
 
         until(done, "every event to be emitted, and everybody to die who was to", LIMIT - 20)
         until(lambda: not bell.store.waiting_events(1), "every event to be fanned out", 60)
+        until(lambda: bell.runs(status=FINAL, limit=1), "an engine to work something off", 60)
         kill(crew)
 
         recorded = site.events()
