@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 # More of them than cores: much of a test of processes is waiting for one.
-PYTEST := $(BIN)/python -m pytest --numprocesses 4 --dist worksteal
+PYTEST := $(BIN)/python -m pytest --numprocesses 5 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help run test quick check format soak bench clean

@@ -30,8 +30,8 @@ if TYPE_CHECKING:  # loaded where it is used: by two of the test processes, and 
 
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
 SHARES = 2  # tests, so that two processes can share the work
-RIGHT, WRONG = (4, 2) if not SOAK else (150, 45)  # requests of an operation, each sent by three callers
-FEWEST = 1_600 if not SOAK else 50_000
+RIGHT, WRONG = (3, 1) if not SOAK else (150, 45)  # requests of an operation, each sent by three callers
+FEWEST = 1_000 if not SOAK else 50_000
 ROLES = ("none", "read", "enqueue", "operate", "admin", "root", "agent")
 HOST = "http://localhost"
 

@@ -207,7 +207,7 @@ def check_runs(ledger: Sequence[Tick], made: Sequence[NewRun]) -> None:
     assert all(tick.reason for tick in ledger if tick.outcome is not TickOutcome.FIRED)
 
 
-@settings(max_examples=1000 if SOAK else 50)
+@settings(max_examples=1000 if SOAK else 30)
 @given(
     st.sampled_from(EXPRESSIONS), st.sampled_from(ZONES), st.sampled_from(WINDOWS), st.sampled_from(["defer", "skip"])
 )

@@ -260,7 +260,7 @@ def test_sqlite_behaves_as_memory_does(tmp_path: Path, sqlite_files: SqliteFiles
             for file in tmp_path.glob(f"{path.name}*"):
                 file.unlink()
 
-    exercise(fresh, 30)
+    exercise(fresh, 25)
 
 
 @pytest.mark.timeout(0 if SOAK else 120)
@@ -275,4 +275,4 @@ def test_postgres_behaves_as_memory_does(databases: Databases) -> None:
             store.close()
             databases.give_back(url)
 
-    exercise(fresh, 25)
+    exercise(fresh, 20)
