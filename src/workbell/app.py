@@ -33,7 +33,7 @@ from workbell.queues.in_store import FRESH, InStoreQueue
 from workbell.settings import Settings, find_file, load, warn_of_misspelt
 from workbell.stores.port import Pair, Store
 from workbell.webhooks.alerts import alert_job
-from workbell.webhooks.clear import stored_in_clear
+from workbell.webhooks.clear_secrets import stored_in_clear
 from workbell.webhooks.delivery import delivery_job
 
 if TYPE_CHECKING:

@@ -14,7 +14,11 @@ import msgspec
 import pytest
 
 from tests.support.command_line import Answer
+from workbell import Workbell
 from workbell.cli import main
+from workbell.client import Client
+from workbell.settings import Settings
+from workbell.stores.port import Store
 
 
 class Folder:
@@ -65,3 +69,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     level = logging.getLogger("workbell").level
     yield Folder(tmp_path, monkeypatch, capsys)
     logging.getLogger("workbell").setLevel(level)
+
+
+@pytest.fixture
+def bell(sql_store: Store) -> Iterator[Workbell]:
+    """A store of each SQL engine with the job `send`."""
+    made = Workbell(store=sql_store, settings=Settings())
+
+    @made.job
+    def send(to: str) -> None: ...
+
+    yield made
+    Client.close(made)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -11,22 +10,8 @@ from sqlalchemy import text
 
 from tests.integration.connection_ways import Way, aenqueue, each_async_way, each_way, enqueue
 from workbell import DuplicateRun, InvalidOption, Status, Workbell
-from workbell.client import Client
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
-from workbell.settings import Settings
-from workbell.stores.port import Store
-
-
-@pytest.fixture
-def bell(sql_store: Store) -> Iterator[Workbell]:
-    made = Workbell(store=sql_store, settings=Settings())
-
-    @made.job
-    def send(to: str) -> None: ...
-
-    yield made
-    Client.close(made)
 
 
 class Oops(Exception):

@@ -10,21 +10,7 @@ from django.db import DatabaseError, connection, connections, transaction
 
 from tests.support.django_site import database, databases, forget
 from workbell import Workbell, WrongConnection
-from workbell.client import Client
-from workbell.settings import Settings
 from workbell.stores.django_callers import through_django
-from workbell.stores.port import Store
-
-
-@pytest.fixture
-def bell(sql_store: Store) -> Iterator[Workbell]:
-    made = Workbell(store=sql_store, settings=Settings())
-
-    @made.job
-    def send(to: str) -> None: ...
-
-    yield made
-    Client.close(made)
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +21,7 @@ from tests.integration.connection_ways import (
 )
 from workbell import Workbell, WrongConnection
 from workbell.app import open_store
-from workbell.client import Client
 from workbell.settings import Settings
-from workbell.stores.port import Store
-
-
-@pytest.fixture
-def bell(sql_store: Store) -> Iterator[Workbell]:
-    made = Workbell(store=sql_store, settings=Settings())
-
-    @made.job
-    def send(to: str) -> None: ...
-
-    yield made
-    Client.close(made)
 
 
 def refused(bell: Workbell, connection: Any) -> str:

@@ -22,7 +22,7 @@ SOON = 1.0  # seconds after which a heartbeat that did not get through is tried 
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What the server says of a run."""
+    """A lease in the answer to a heartbeat: whether the agent still holds it, and whether a cancel was asked for."""
 
     id: str
     token: int

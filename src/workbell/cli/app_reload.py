@@ -37,7 +37,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Reloaded(msgspec.Struct, frozen=True):
-    """What the process was told by the code that it ran before."""
+    """State handed over the exec: which files changed, and the listening socket."""
 
     files: list[str]
     door: int | None = None  # the descriptor of the socket of the API
@@ -73,7 +73,7 @@ class AppReload:
         if self._door is None and door is not None:
             self._door = door.dup()
 
-    # What has changed
+    # Changed files
 
     def begin(self, bell: Workbell, lines: RunLines) -> None:
         """Look after the modules that are loaded now."""

@@ -89,7 +89,7 @@ def store_url(project: Project) -> str:
 
 
 def _named_app() -> str | None:
-    """What `--app` said, of a command with `store_options`."""
+    """The value of `--app`, for a command with `store_options`."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(NAMED_APP)
 

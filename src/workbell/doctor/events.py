@@ -10,7 +10,7 @@ from workbell.doctor.finding import MOST, Finding, with_remedy
 from workbell.doctor.spans import span
 from workbell.model.endpoint import Endpoint
 from workbell.stores.port import Store
-from workbell.webhooks.clear import HOW
+from workbell.webhooks.clear_secrets import HOW
 from workbell.webhooks.describe import is_sealed
 from workbell.webhooks.slowed import slowed
 

@@ -1,7 +1,7 @@
 """Around every request: the limit of its body, the headers of its answer, its line in the log, its count.
 
 This is the part of the edge that also holds where `bell.asgi()` is mounted in another server. Deadlines and bounds on
-connections (`edge.py`, `protocol.py`) are of our own server alone.
+connections (`connection_limits.py`, `connection_deadlines.py`) are of our own server alone.
 
 Plain ASGI and not the framework's middleware, which would cost as much as a whole route does.
 """

@@ -1,4 +1,4 @@
-"""The edge of the server: what strangers send is bounded in bytes, in time and in connections (G5)."""
+"""Bounds of the server for strangers: what they send is bounded in bytes, in time and in connections."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.http.conftest import Api
 from tests.support.served import DEADLINE, Served, served
 from tests.support.waiting import until
 from workbell import Workbell
-from workbell.http import edge, protocol, server
+from workbell.http import connection_deadlines, connection_limits, server
+from workbell.http.connection_deadlines import EdgeProtocol
 from workbell.http.gate import OPEN_LIMIT
-from workbell.http.protocol import EdgeProtocol
 from workbell.settings import Settings
 
 PAIR = b"POST /api/v1/agents/pair HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -155,10 +155,10 @@ def test_who_has_a_token_sends_as_much_as_the_setting_says(site: Served, token: 
 
 def test_headers_have_a_deadline_however_they_drip(site: Served) -> None:
     silent, half = Caller(site), Caller(site, HALF_HEADERS)
-    after(site, protocol.HEADERS - 0.1)
+    after(site, connection_deadlines.HEADERS - 0.1)
     half.say(b"a")
     assert not half.protocol.transport.is_closing()
-    after(site, protocol.HEADERS)
+    after(site, connection_deadlines.HEADERS)
     assert silent.is_closed
     assert half.is_closed
 
@@ -166,41 +166,41 @@ def test_headers_have_a_deadline_however_they_drip(site: Served) -> None:
 def test_the_headers_of_a_later_request_have_a_deadline_too(site: Served) -> None:
     caller = Caller(site, HEALTH)
     assert caller.status() == 200
-    after(site, protocol.HEADERS)  # idle: that is uvicorn's affair, which closes it after five seconds
+    after(site, connection_deadlines.HEADERS)  # idle: that is uvicorn's affair, which closes it after five seconds
     assert not caller.protocol.transport.is_closing()
     caller.say(HALF_HEADERS)
-    after(site, protocol.HEADERS)
+    after(site, connection_deadlines.HEADERS)
     assert caller.is_closed
 
 
 def test_the_body_of_a_stranger_has_a_deadline_however_it_drips(site: Served) -> None:
     caller = Caller(site, PAIR + b"Content-Length: 1000\r\n\r\n{")
     site.call(site.server.check, 1000.0)
-    for second in range(1, int(protocol.BODY)):
+    for second in range(1, int(connection_deadlines.BODY)):
         caller.say(b"a" * 50)
         site.call(site.server.check, 1000.0 + second)
     assert not caller.protocol.transport.is_closing()
-    site.call(site.server.check, 1000.0 + protocol.BODY)
+    site.call(site.server.check, 1000.0 + connection_deadlines.BODY)
     assert caller.is_closed
 
 
 def test_the_rest_of_a_body_that_was_refused_has_a_deadline(site: Served) -> None:
     caller = Caller(site, PAIR + b"Content-Length: 100000\r\n\r\n{")
     assert caller.status() == 413
-    after(site, protocol.BODY)
+    after(site, connection_deadlines.BODY)
     assert caller.is_closed
 
 
 def test_a_slow_upload_with_a_token_may_take_as_long_as_it_needs(site: Served, token: bytes) -> None:
     """137 bytes a second are enough; who sends less than that is cut."""
     parts = 20
-    caller = Caller(site, upload(token, protocol.BODY_LEAST * parts))
+    caller = Caller(site, upload(token, connection_deadlines.BODY_LEAST * parts))
     until(lambda: caller.protocol.is_known, "the token to be checked")
     for number in range(parts - 1):
-        after_that = 1000.0 + number * (protocol.BODY_WINDOW + 1)
+        after_that = 1000.0 + number * (connection_deadlines.BODY_WINDOW + 1)
         site.call(site.server.check, after_that)
-        caller.say(b"a" * protocol.BODY_LEAST)
-    caller.socket.sendall(b"a" * protocol.BODY_LEAST)
+        caller.say(b"a" * connection_deadlines.BODY_LEAST)
+    caller.socket.sendall(b"a" * connection_deadlines.BODY_LEAST)
     assert caller.status() == 201
 
 
@@ -209,8 +209,8 @@ def test_a_stalled_upload_with_a_token_is_cut(site: Served, token: bytes) -> Non
     until(lambda: caller.protocol.is_known, "the token to be checked")
     until(lambda: not caller.protocol.flow.read_paused, "the body to be read")
     site.call(site.server.check, 1000.0)
-    caller.say(b"a" * (protocol.BODY_LEAST - 1))
-    site.call(site.server.check, 1000.0 + protocol.BODY_WINDOW)
+    caller.say(b"a" * (connection_deadlines.BODY_LEAST - 1))
+    site.call(site.server.check, 1000.0 + connection_deadlines.BODY_WINDOW)
     assert caller.is_closed
 
 
@@ -221,7 +221,7 @@ def test_a_client_that_does_not_take_its_answer_is_cut(site: Served) -> None:
     until(lambda: caller.protocol.flow.write_paused, "the answer to be stuck")
     site.call(site.server.check, 1000.0)
     assert not transport.is_closing()
-    site.call(site.server.check, 1000.0 + protocol.TAKE)
+    site.call(site.server.check, 1000.0 + connection_deadlines.TAKE)
     assert transport.is_closing()
 
 
@@ -242,7 +242,7 @@ def test_a_request_that_is_being_answered_has_no_deadline(site: Served, token: b
 def test_one_address_has_so_many_strangers_and_new_ones_are_served(
     site: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(edge, "STRANGERS_OF_ADDRESS", 3)
+    monkeypatch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 3)
     with caplog.at_level(logging.WARNING, "workbell.http"):
         waiting = [Caller(site, HALF_HEADERS) for _ in range(3)]
         served_too = []
@@ -257,7 +257,7 @@ def test_one_address_has_so_many_strangers_and_new_ones_are_served(
 
 def test_who_has_shown_a_token_is_no_stranger(site: Served, token: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many people behind one address, or a proxy: they are not held against each other."""
-    monkeypatch.setattr(edge, "STRANGERS_OF_ADDRESS", 2)
+    monkeypatch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 2)
     ask = asking(token, "/jobs")
     people = []
     for _ in range(6):

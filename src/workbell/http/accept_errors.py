@@ -10,7 +10,7 @@ import errno
 import logging
 from typing import Any
 
-from workbell.logs.seldom import Seldom
+from workbell.logs.rate_limit import Seldom
 
 log = logging.getLogger("workbell.http")
 

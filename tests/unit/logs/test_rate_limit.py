@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from workbell.logs.seldom import Seldom
+from workbell.logs.rate_limit import Seldom
 
 
 def test_the_first_is_logged_at_once_and_the_next_minute_is_counted(caplog: pytest.LogCaptureFixture) -> None:

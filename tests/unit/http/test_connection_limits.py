@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbell.http import edge
-from workbell.http.edge import Edge, home_of
+from workbell.http import connection_limits
+from workbell.http.connection_limits import Edge, home_of
 
 KINDS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["waiting", "known", "answered"])), max_size=60)
 
@@ -44,8 +44,8 @@ class Someone:
 @given(KINDS)
 def test_the_bounds_hold_and_only_strangers_who_wait_are_cut(kinds: list[tuple[str, str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(edge, "STRANGERS_OF_ADDRESS", 5)
-        patch.setattr(edge, "STRANGERS", 8)
+        patch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 5)
+        patch.setattr(connection_limits, "STRANGERS", 8)
         bounds = Edge(most=12)
         everybody = []
         for home, kind in kinds:
@@ -62,7 +62,7 @@ def test_the_bounds_hold_and_only_strangers_who_wait_are_cut(kinds: list[tuple[s
 
 
 def test_the_one_that_waits_longest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edge, "STRANGERS_OF_ADDRESS", 3)
+    monkeypatch.setattr(connection_limits, "STRANGERS_OF_ADDRESS", 3)
     bounds = Edge(most=100)
     busy, first, second, third = (Someone(bounds, "a", kind) for kind in ("answered", "waiting", "waiting", "waiting"))
     assert [one.end for one in (busy, first, second, third)] == ["", "cut", "", ""]
@@ -90,4 +90,4 @@ def test_descriptors_are_left_for_the_process_itself(
     import resource
 
     monkeypatch.setattr(resource, "getrlimit", lambda _kind: (files, files))
-    assert edge.most_connections() == connections
+    assert connection_limits.most_connections() == connections

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from workbell.errors import ServiceUnavailable
 from workbell.http.call import KNOWN
-from workbell.http.edge import Edge, home_of
+from workbell.http.connection_limits import Edge, home_of
 from workbell.http.problems import of_error
 
 HEADERS = 10.0  # seconds for the headers of a request, from their first byte on, or from the connection

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from uvicorn.server import ServerState
 
-from workbell.logs.seldom import Seldom
+from workbell.logs.rate_limit import Seldom
 
 log = logging.getLogger("workbell.http")
 
