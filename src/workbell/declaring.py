@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, get_type_hints, overload
 
 from workbell.client import Client
 from workbell.errors import InvalidOption, JobsError
@@ -15,6 +15,7 @@ from workbell.model.job import QUEUE
 from workbell.model.limit import Limits
 from workbell.model.request import EnqueueOptions
 from workbell.model.retry import Retry
+from workbell.model.run_settings import SETTINGS, RunSettings
 from workbell.model.spelling import list_options
 from workbell.schedules import Declaration
 from workbell.scheduling.declare import NAMES as SCHEDULE_NAMES
@@ -24,7 +25,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class HandlerOptions(TypedDict, total=False):
+class JobSettings(TickSettings, RunSettings, total=False):
+    """What `@bell.job` takes besides its own: when the job runs by itself, and what is said about all its runs."""
+
+
+class HandlerOptions(RunSettings, total=False):
     """What can be said about a job that events start; the words of `job`."""
 
     queue: str | None
@@ -70,7 +75,7 @@ class Declaring(Client):
         cpu_limit: float | None = None,
         alert_url: str | None = None,
         ping_url: str | None = None,
-        **ticks: Unpack[TickSettings],
+        **more: Unpack[JobSettings],
     ) -> JobDecorator: ...
 
     def job(
@@ -92,7 +97,7 @@ class Declaring(Client):
         cpu_limit: float | None = None,
         alert_url: str | None = None,
         ping_url: str | None = None,
-        **ticks: Unpack[TickSettings],
+        **more: Unpack[JobSettings],
     ) -> Any:
         """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=5, timeout=30)`.
 
@@ -100,6 +105,9 @@ class Declaring(Client):
 
         With `cron=`, `every=` or `at=` it also gets a schedule of its own name, whose settings may follow:
         `@bell.job(cron="0 3 * * *", timezone="Europe/Paris", overlap="allow")`.
+
+        `priority`, `tag`, `replace_tag`, `user_id`, `target`, `persistent`, `auto_reschedule`, `remove_delay` and
+        `expires` are for all its runs, whoever makes them, unless a trigger, a schedule or the run says otherwise.
 
         `concurrency=5` lets no more than five of its runs run at once, over all machines, and `rate="100/m"` no more
         than a hundred start in any minute; with `concurrency_key="customer"` or `rate_key="customer"` that is counted
@@ -112,6 +120,7 @@ class Declaring(Client):
         """
 
         def declare(target: Callable[..., Any]) -> JobFunction[Any, Any]:
+            of_runs, ticks = _parted(more)
             _check_words(_name_of(target, name), ticks)
             job = self._make(
                 target,
@@ -122,7 +131,8 @@ class Declaring(Client):
                 description=description,
                 limits=Limits(concurrency, concurrency_key, rate, rate_key),
                 isolation=(isolate, memory_limit, cpu_limit),
-                ticks=ticks or None,
+                ticks=cast(TickSettings, ticks) or None,
+                run_settings=of_runs,
                 alert_url=alert_url,
                 ping_url=ping_url,
             )
@@ -203,21 +213,29 @@ class Declaring(Client):
 
 def _settled(options: HandlerOptions, name: str | None) -> dict[str, Any]:
     """The options of a handler as those of its job."""
-    unknown = sorted(set(options) - set(HandlerOptions.__annotations__))
+    words = get_type_hints(HandlerOptions)
+    unknown = sorted(set(options) - set(words))
     if unknown:
-        known = [*HandlerOptions.__annotations__, *([] if name is None else ["name"])]
+        known = [*words, *([] if name is None else ["name"])]
         raise InvalidOption(f"An event's handler: there is no option {unknown[0]!r}; {list_options(unknown[0], known)}")
-    words = ("retry", "timeout", "description", "alert_url", "ping_url")
-    plain = {word: value for word, value in options.items() if word in words}
+    own = ("retry", "timeout", "description", "alert_url", "ping_url")
+    plain = {word: value for word, value in options.items() if word in own}
     return plain | {
         "job": name,
+        "run_settings": _parted(options)[0],
         "queue": options.get("queue") or QUEUE,
         "limits": Limits(options.get("concurrency"), None, options.get("rate")),
         "isolation": (options.get("isolate"), options.get("memory_limit"), options.get("cpu_limit")),
     }
 
 
-JOB_WORDS = frozenset(
+def _parted(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is said about all runs, and the rest."""
+    of_runs = {word: value for word, value in given.items() if word in SETTINGS}
+    return of_runs, {word: value for word, value in given.items() if word not in SETTINGS}
+
+
+JOB_WORDS = frozenset(SETTINGS) | frozenset(
     "name queue retry timeout description concurrency concurrency_key rate rate_key isolate memory_limit cpu_limit "
     "alert_url ping_url".split()
 )

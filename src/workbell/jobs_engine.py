@@ -193,6 +193,7 @@ class JobsEngine:
             isolation=file.isolation,
             alert_url=file.alert_url,
             ping_url=file.ping_url,
+            run_settings=file.run_settings,
         )
         if file.on:
             hear_events(job)
@@ -202,7 +203,7 @@ class JobsEngine:
         job = self._client.registry.find(file.name)
         assert job is not None
         settings: dict[str, Any] = {"cron": file.schedule, "payload": file.payload, "enabled": file.enabled}
-        settings |= {"priority": file.priority, "description": file.description.partition("\n")[0]}
+        settings["description"] = file.description.partition("\n")[0]
         optional = ("timezone", "window", "outside", "overlap", "catch_up", "jitter")
         settings |= {name: getattr(file, name) for name in optional if getattr(file, name) is not None}
         return Declaration(file.name, job, settings)  # type: ignore[arg-type]  # its keys come from a file

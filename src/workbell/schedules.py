@@ -110,7 +110,7 @@ class Schedules:
 
     def _declare(self, declaration: Declaration, source: str, now: datetime, old: Schedule | None) -> Schedule:
         settings = self._with_urls(declaration, old)
-        job, _queue, payload, _limits = self._client.resolve(
+        job, payload, terms = self._client.resolve(
             declaration.job, settings.get("payload"), cast(ScheduleSettings, settings).get("target")
         )
         zone = settings.get("timezone") or self._client.timezone or (old.timezone if old else None) or timezone_name()
@@ -132,6 +132,7 @@ class Schedules:
             source=source,
             now=now,
             old=old,
+            of_job=terms.defaults,
         )
 
     def _with_urls(self, declaration: Declaration, old: Schedule | None) -> ScheduleSettings | TickSettings:

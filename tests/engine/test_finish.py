@@ -10,7 +10,7 @@ import pytest
 from tests.support.bench import Bench
 from workbell import Retry, Run, Status, StoreError, StoreUnavailable
 from workbell.engine import consume as consume_module
-from workbell.model.request import RESCHEDULES
+from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Transition
 
 

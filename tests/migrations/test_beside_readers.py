@@ -40,7 +40,7 @@ def store(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 @contextmanager
 def reader(url: str) -> Iterator[psycopg.Connection]:
     with psycopg.connect(url, application_name="nightly dump") as connection:
-        for table in ("runs", "history", "workers"):
+        for table in ("runs", "history", "jobs"):
             connection.execute(f"SELECT count(*) FROM workbell_{table}")
         yield connection
 
@@ -79,7 +79,7 @@ def test_it_gives_up_and_names_who_is_in_the_way(
             store.migrate()
         told, pid = str(caught.value), connection.info.backend_pid
         assert f"pid {pid} (nightly dump, idle in transaction, open for " in told
-        assert "SELECT count(*) FROM workbell_workers" in told
+        assert "SELECT count(*) FROM workbell_jobs" in told
         assert told.endswith("`SELECT pg_terminate_backend(pid)`; then repeat `workbell migrate`.")
         (warned,) = [record.getMessage() for record in caplog.records if record.name == "workbell.store"]
         assert f"migrating waits for another transaction to end: pid {pid} (nightly dump" in warned

@@ -17,12 +17,14 @@ RELEASED = {
     "postgres/0004_events": "4f8bed8cbcc3c412f537016666fc1320ec668fd0576dbbc863ab1afbadbbf896",
     "postgres/0005_service": "a0b2ff8bddc2a0551706689bcb84d4c094de9db0e3ecc00297dcbfc82b72cea7",
     "postgres/0006_dashboard": "51324a9e5724463afd225c594f81fa3c53da8a8d205271915f5de229ba28bebb",
+    "postgres/0007_run_options": "1fdf000134eef7cae6f8cbaea0a9613ebdbb8c63ac0396c9c70ef2530e3a8166",
     "sqlite/0001_first": "538ffb7280c4e5406532139d1e28076a70daf96fc69ed9fbbddc4bd9cf5b9742",
     "sqlite/0002_schedules": "5df8c985432deb9a10c8074573d139723ffd5adab2ea66ba102dee63260eac67",
     "sqlite/0003_workers": "7173cffeb7df04f06e6207db9d5331ce9ff40c3ffe62911f94a85a29f5b1774a",
     "sqlite/0004_events": "82cb5dfe8333ae6b1278a9eea0718fb16f60ffb5678d6084a57e9751476fbdf7",
     "sqlite/0005_service": "923d8bb8f48d7e9bf3d9416951061bbab097932a8877b0678ca5cf84969de9e9",
     "sqlite/0006_dashboard": "5c4fd1bcd9a6e3f1fc25439f6e9f0fcc450d03cf400b90484cae7c76bd6a8f22",
+    "sqlite/0007_run_options": "132629b95d27b901e96d701558ef437edc4fc8ef8bfcfa5d24bc297ea3dbb290",
 }
 
 

@@ -41,6 +41,7 @@ from workbell.machine import process_name, process_start
 from workbell.model import state
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
+from workbell.model.run_defaults import Maker
 from workbell.model.state import Move
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.message import Message
@@ -123,9 +124,11 @@ class Engine:
         recover = Recover(store, self._booking, self._announce, settings.sweep, self._tell.lost, settings.lease_span)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
         self._materialise = Materialise(
-            store, client.registry, self._announce, settings.poll, self._tell.skipped, telling
+            store, client.registry, self._announce, settings.poll, self._tell.skipped, telling, self._maker
         )
-        self._match = MatchEvents(store, client.registry, client.subscriptions, self._announce, settings.poll)
+        self._match = MatchEvents(
+            store, client.registry, client.subscriptions, self._announce, settings.poll, self._maker
+        )
         renew = Renew(store, settings.lease_span, self._works, self._hands.stop_work, alone=role.give_up is None)
         prune = Prune(store, PRUNE)
         self._consume_duty = Duty("consume", self._consume.step, clock)
@@ -235,6 +238,9 @@ class Engine:
     def _announce(self) -> None:
         self._consume_duty.wake()
         self._store.wake()
+
+    def _maker(self) -> Maker:
+        return self._client.maker
 
     def _tidy(self, _now: datetime) -> float:
         self._store.tidy()

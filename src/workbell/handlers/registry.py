@@ -77,6 +77,7 @@ class Registry:
                 processor=job.processor,
                 alert_url=job.alert_url,
                 ping_url=job.ping_url,
+                options=job.defaults,
                 created_at=now,
                 updated_at=now,
             )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from workbell.errors import JobsError, WorkbellError
 from workbell.model.alert import repr_without_urls, without_urls
-from workbell.model.limit import Limits
+from workbell.model.limit import NO_LIMITS, Limits
 from workbell.model.retry import Retry
+from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 
 QUEUE = "default"
 TENANT = "default"
@@ -20,6 +21,18 @@ ALERT = "webhook-alert"  # tells of the end of a run at the URL of its job or sc
 BULK = "bulk-action"  # cancels or repeats all runs of a filter
 BUILT_IN = frozenset({DELIVERY, ALERT, BULK})  # Workbell's own jobs, whether or not they can be run here
 EVERYWHERE = frozenset({BULK})  # of these, those that every worker takes, whichever queues it serves
+
+
+class Terms(NamedTuple):
+    """What a job says about its new runs, whoever makes them."""
+
+    queue: str = QUEUE
+    limits: Limits = NO_LIMITS
+    defaults: RunDefaults = NO_DEFAULTS
+    retry: Retry | None = None  # looked up again when a run has failed
+
+
+UNKNOWN = Terms()  # of a job that nobody has declared yet
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +57,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     processor: bool = False  # whether its handler takes an event, so that a trigger can start it
     alert_url: str | None = None  # where a run that failed for good is told
     ping_url: str | None = None  # where every end of a run is told, as a sign of life
+    options: RunDefaults = NO_DEFAULTS  # of its runs; their queue, retries and timeout stand above
+
+    @property
+    def terms(self) -> Terms:
+        return Terms(self.queue or QUEUE, self.limits, self.options, self.retry)
 
     @property
     def limits(self) -> Limits:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypedDict
+from functools import lru_cache
+from typing import Any, NamedTuple, TypedDict, cast
 
 import msgspec
 
@@ -15,10 +16,10 @@ from workbell.model.job import name
 from workbell.model.keys import KeyScope, read_scope, stored_key
 from workbell.model.retry import Retry, read_retry
 from workbell.model.run import NO_OPTIONS, Lane, NewRun, OnDuplicate, Options, Run, Status
+from workbell.model.run_defaults import NO_DEFAULTS, RUN_WORDS, Maker, RunDefaults
+from workbell.model.run_settings import read_flag, read_priority, read_user
 from workbell.model.spelling import list_options
-
-PRIORITIES = range(-100, 101)
-RESCHEDULES = 10
+from workbell.model.users import UserId, user_number, user_text
 
 
 class EnqueueOptions(TypedDict, total=False):
@@ -46,8 +47,8 @@ class EnqueueOptions(TypedDict, total=False):
     """From -100 to 100; higher first."""
     queue: str
     tenant: str
-    user_id: int
-    """Whom the run belongs to; 0 is the system."""
+    user_id: UserId
+    """Whom the run belongs to: a number or a text; 0 is the system."""
     target: str
     """Which agent is to run it."""
     retry: Retry | int | Mapping[str, Any]
@@ -92,25 +93,23 @@ def make_request(
     tenant: str,
     queue: str,
     now: datetime,
-    accepted_by: str,
+    maker: Maker,
+    defaults: RunDefaults = NO_DEFAULTS,
     lane_key: str | None = None,
     depth: int = 0,
 ) -> NewRun:
-    """A new run as the options ask for it; raises InvalidOption for the first one that cannot be used."""
+    """A new run as the options ask for it; raises InvalidOption for the first one that cannot be used.
+
+    `defaults` are the job's; retries and timeouts of a job are not among them, and count when the run is executed.
+    """
     check_names(options)
+    if options.get("replace_tag") and options.get("tag", defaults.tag) is None:
+        raise InvalidOption("replace_tag: there is no tag; give one with tag=.")
     due = _due(options, now)
-    expires = options.get("expires")
-    expires_at = None
-    if expires is not None:
-        expires_at = aware("expires", expires) if isinstance(expires, datetime) else now + span("expires", expires)
-        if expires_at <= due:
-            raise InvalidOption("expires: the run would expire before it is due; choose a later time.")
-    priority = options.get("priority", 0)
-    if isinstance(priority, bool) or not isinstance(priority, int) or priority not in PRIORITIES:
-        raise InvalidOption(f"priority: {priority!r} is not a whole number from -100 to 100.")
-    user_id = options.get("user_id", 0)
-    if isinstance(user_id, bool) or not isinstance(user_id, int) or not 0 <= user_id < 2**63:
-        raise InvalidOption(f"user_id: {user_id!r} is not a whole number from 0.")
+    expires_at = _expiry(options, defaults, due, now)
+    if defaults != NO_DEFAULTS:
+        options = _filled_in(options, defaults)
+    priority, user_id = read_priority(options.get("priority", 0)), read_user(options.get("user_id", 0))
     lane = Lane(
         name("tenant", options.get("tenant", tenant), InvalidOption),
         name("queue", options.get("queue", queue), InvalidOption),
@@ -119,9 +118,8 @@ def make_request(
         lane_key,
     )
     tag, key = _name(options, "tag"), _name(options, "key")
-    replace_tag, persistent = _flag(options, "replace_tag", False), _flag(options, "persistent", True)
-    if replace_tag and tag is None:
-        raise InvalidOption("replace_tag: there is no tag; give one with tag=.")
+    replace_tag = read_flag("replace_tag", options.get("replace_tag", False)) and tag is not None
+    persistent = read_flag("persistent", options.get("persistent", True))
     if key is None and not options.keys().isdisjoint(ABOUT_KEYS):
         raise InvalidOption(f"{', '.join(ABOUT_KEYS)}: there is no key; give one with key=.")
     run = Run(
@@ -133,11 +131,11 @@ def make_request(
         now,
         now,
         input_text=input_text,
-        options_text=_options_text(options, depth),
+        options_text=_options_text(options, depth, maker.reschedules, user_text(user_id)),
         tag=tag,
         key_text=None if key is None else stored_key(key, read_scope(options.get("key_scope", KeyScope.JOB)), job),
-        user_id=user_id,
-        accepted_by=None if persistent else accepted_by,
+        user_number=user_number(user_id),
+        accepted_by=None if persistent else maker.process,
         expires_at=expires_at,
     )
     return NewRun(
@@ -158,16 +156,26 @@ def _due(options: EnqueueOptions, now: datetime) -> datetime:
     return now
 
 
+def _expiry(options: EnqueueOptions, defaults: RunDefaults, due: datetime, now: datetime) -> datetime | None:
+    """Said of the run itself it counts from now, said of the job from when the run is due."""
+    expires = options.get("expires")
+    if expires is None:
+        return None if defaults.expires is None or "expires" in options else due + timedelta(seconds=defaults.expires)
+    expires_at = aware("expires", expires) if isinstance(expires, datetime) else now + span("expires", expires)
+    if expires_at <= due:
+        raise InvalidOption("expires: the run would expire before it is due; choose a later time.")
+    return expires_at
+
+
+def _filled_in(options: EnqueueOptions, defaults: RunDefaults) -> EnqueueOptions:
+    """The options, with the job's where the run itself says nothing."""
+    said = {word: value for word in RUN_WORDS if (value := getattr(defaults, word)) is not None}
+    return cast(EnqueueOptions, said | options)
+
+
 def _name(options: EnqueueOptions, option: str) -> str | None:
     value = options.get(option)
     return None if value is None else name(option, value, InvalidOption)
-
-
-def _flag(options: EnqueueOptions, option: str, default: bool) -> bool:
-    value = options.get(option, default)
-    if not isinstance(value, bool):
-        raise InvalidOption(f"{option}: expected True or False, got {type(value).__name__}.")
-    return value
 
 
 def _on_duplicate(options: EnqueueOptions) -> OnDuplicate:
@@ -178,17 +186,69 @@ def _on_duplicate(options: EnqueueOptions) -> OnDuplicate:
         raise InvalidOption(f"on_duplicate: {value!r} is none of return, reject, replace.") from None
 
 
-def _options_text(options: EnqueueOptions, depth: int) -> str | None:
+def _options_text(options: EnqueueOptions, depth: int, reschedules: int, user: str | None) -> str | None:
     reschedule = seconds("auto_reschedule", options["auto_reschedule"]) if "auto_reschedule" in options else None
     kept = Options(
         retry=read_retry(options["retry"]) if options.get("retry") is not None else None,
         timeout=time_limit("timeout", options["timeout"]) if "timeout" in options else None,
         auto_reschedule=reschedule,
-        reschedules_left=None if reschedule is None else RESCHEDULES,
+        reschedules_left=None if reschedule is None else reschedules,
         remove_delay=seconds("remove_delay", options["remove_delay"]) if "remove_delay" in options else None,
         depth=depth,
+        user=user,
     )
     return None if kept == NO_OPTIONS else msgspec.json.encode(kept).decode()
+
+
+def made_by_rule(
+    lane: Lane,
+    said: RunDefaults,
+    options: Options,
+    *,
+    due: datetime,
+    now: datetime,
+    maker: Maker,
+    input_text: str | None,
+    schedule: str | None = None,
+    event: str | None = None,
+) -> NewRun:
+    """A new run of a schedule or a trigger, with what was said about its runs. `options` is what `options_of` made."""
+    run = Run(
+        new_id(),
+        lane,
+        Status.SCHEDULED if due > now else Status.QUEUED,
+        -(said.priority or 0),
+        due,
+        now,
+        now,
+        input_text=input_text,
+        options_text=encoded(options),
+        tag=said.tag,
+        user_number=user_number(said.user_id or 0),
+        schedule=schedule,
+        event=event,
+        accepted_by=maker.process if said.persistent is False else None,
+        expires_at=None if said.expires is None else due + timedelta(seconds=said.expires),
+    )
+    return NewRun(run, replace_tag=bool(said.replace_tag) and said.tag is not None)
+
+
+def options_of(said: RunDefaults, maker: Maker, **own: Any) -> Options:
+    """The settings that are kept with each run: those that were said of all, and a run's own."""
+    return Options(
+        retry=said.retry,
+        timeout=said.timeout,
+        auto_reschedule=said.auto_reschedule,
+        reschedules_left=None if said.auto_reschedule is None else maker.reschedules,
+        remove_delay=said.remove_delay,
+        user=user_text(said.user_id),
+        **own,
+    )
+
+
+@lru_cache(maxsize=4096)  # there are few schedules and triggers, and many runs
+def encoded(options: Options) -> str | None:
+    return None if options == NO_OPTIONS else msgspec.json.encode(options).decode()
 
 
 def again(run: Run, now: datetime, *, wait: timedelta = timedelta(0), **links: str) -> NewRun:
@@ -198,7 +258,7 @@ def again(run: Run, now: datetime, *, wait: timedelta = timedelta(0), **links: s
         input_text=run.input_text,
         options_text=run.options_text,
         tag=run.tag,
-        user_id=run.user_id,
+        user_number=run.user_number,
         schedule=run.schedule,
         event=run.event,
         **links,

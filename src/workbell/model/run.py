@@ -12,6 +12,7 @@ from workbell.model.ids import lane_id
 from workbell.model.keys import shown_key
 from workbell.model.payload import decode
 from workbell.model.retry import DEFAULT, Retry
+from workbell.model.users import UserId, shown_user
 
 # The structs below hold nothing that could refer back to them: gc=False spares the garbage collector a look.
 
@@ -66,6 +67,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     quiet: bool = False  # made by an event of Workbell's own: nothing is told of it
     alerts: bool = False  # its schedule has a URL at which a failure is told
     pings: bool = False  # and one at which every end is
+    user: str | None = None  # whom it belongs to, if that is a text
 
 
 NO_OPTIONS = Options()
@@ -97,7 +99,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     options_text: str | None = None
     tag: str | None = None
     key_text: str | None = None  # the key as it is stored, with its scope: see model/keys.py
-    user_id: int = 0
+    user_number: int = 0  # that stands for the user: see model/users.py
     schedule: str | None = None
     event: str | None = None
     retry_of: str | None = None
@@ -132,6 +134,11 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     def key(self) -> str | None:
         """The key that it was enqueued with."""
         return None if self.key_text is None else shown_key(self.key_text)
+
+    @property
+    def user_id(self) -> UserId:
+        """Whom it belongs to; 0 is the system."""
+        return self.user_number if self.user_number >= 0 else shown_user(self.user_number, self.options.user)
 
     @property
     def priority(self) -> int:

@@ -12,8 +12,8 @@ from workbell.model.alert import URLS, repr_without_urls, shown_url, without_url
 from workbell.model.event import Event
 from workbell.model.job import TENANT
 from workbell.model.payload import decode
-from workbell.model.retry import Retry
 from workbell.model.run import NewRun
+from workbell.model.run_defaults import RUN_WORDS, RunDefaults
 
 
 class ScheduleKind(StrEnum):
@@ -61,15 +61,10 @@ class FireStatus(StrEnum):
     SCHEDULER_FAILED = "scheduler_failed"
 
 
-class ScheduleOptions(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Settings of a schedule that nothing searches by; kept together as JSON."""
+class ScheduleOptions(RunDefaults, frozen=True, omit_defaults=True, gc=False):
+    """Settings of a schedule that nothing searches by, with those of its runs; kept together as JSON, side by side."""
 
     payload: str | None = None
-    queue: str | None = None
-    priority: int = 0
-    retry: Retry | None = None
-    timeout: float | None = None
-    target: str | None = None
     window: tuple[str, str] | None = None
     outside: Outside = Outside.DEFER
     overlap: Overlap = Overlap.SKIP
@@ -163,8 +158,9 @@ PUBLIC_FIELDS = (
     "last_scheduled_at created_at updated_at"
 ).split()
 OPTION_FIELDS = (
-    "queue priority retry timeout target window outside overlap catch_up catch_up_cap jitter description created_by"
-).split()
+    *RUN_WORDS,
+    *"window outside overlap catch_up catch_up_cap jitter description created_by".split(),
+)
 
 
 class Tick(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -31,6 +31,7 @@ from workbell.model.state import Transition
 from workbell.model.tally import Tally
 from workbell.model.tenant import Tenant
 from workbell.model.trigger import Trigger
+from workbell.model.users import UserId
 from workbell.model.worker import Worker
 from workbell.stores.service_port import Head as Head
 from workbell.stores.service_port import ServiceStore
@@ -104,7 +105,7 @@ class Filter(NamedTuple):
     queue: str | None = None
     tag: str | None = None
     schedule: str | None = None
-    user_id: int | None = None
+    user_id: UserId | None = None
     before: str | None = None
     limit: int = 100
     lane_key: str | None = None  # of the value of the job's key, or of one endpoint

@@ -95,7 +95,7 @@ def test_a_value_that_cannot_be_used(
         ({"timout": 3}, r"job work: there is no option 'timout'; did you mean timeout=\?"),
         ({"concurency": 3}, r"did you mean concurrency=\? The options are .*concurrency, .*isolate, .*name, .*rate"),
         ({"color": "red"}, r"job work: there is no option 'color'; the options are alert_url, anchor, at"),
-        ({"priority": 5}, r"job work: priority is about the runs of a schedule.*options\(priority=…\)\.enqueue"),
+        ({"priority": 500}, "job work: priority: 500 is not a whole number from -100 to 100"),
         ({"overlap": "allow"}, "job work: overlap is about the runs of a schedule, and this job has none; give cron="),
         ({"cron": "* * * * *", "every": 5}, "schedule work: cron and every both say when; give exactly one"),
         ({"cron": "* * * * *", "every": 5, "color": 1}, "job work: there is no option 'color'"),

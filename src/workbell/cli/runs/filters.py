@@ -40,6 +40,7 @@ OPTIONS = (
     click.option("--queue", metavar="NAME", help="Only of this queue."),
     click.option("--tag", metavar="TEXT", help="Only with this tag."),
     click.option("--schedule", metavar="NAME", help="Only those that this schedule made."),
+    click.option("--user-id", metavar="USER", help="Only those of this user."),
     click.option("--target", metavar="NAME", help="Only for this agent, or label:x."),
     click.option("--event", metavar="ID", help="Only those that this event made."),
     click.option("--since", type=INSTANT, metavar="TIME", help="Only made then or later: 2026-11-16T09:00:00Z."),
@@ -52,7 +53,7 @@ OPTIONS = (
         help="Only with this in the payload: customer.id=42; may be repeated.",
     ),
 )
-NAMES = ("status", "job", "queue", "tag", "schedule", "target", "event", "since", "until", "input")
+NAMES = ("status", "job", "queue", "tag", "schedule", "user_id", "target", "event", "since", "until", "input")
 
 
 def filter_options(command: Command) -> Command:

@@ -27,7 +27,7 @@ from workbell.model.access import EVERY_TENANT, Scope, Token
     help="What it allows; may be repeated. Otherwise: read; with --user-id: this person's notifications alone.",
 )
 @click.option("--expires", type=WHEN, metavar="WHEN", help="In 30d, in 12h; or at 2026-12-31T00:00:00Z.")
-@click.option("--user-id", type=click.IntRange(0), metavar="NUMBER", help="Whose notifications it may read.")
+@click.option("--user-id", metavar="USER", help="Whose notifications it may read.")
 @every_tenant_option("For all tenants, also those to come.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the token, and nothing else.")
 @url_option
@@ -37,7 +37,7 @@ def create(
     name: str,
     scopes: tuple[str, ...],
     expires: datetime | timedelta | None,
-    user_id: int | None,
+    user_id: str | None,
     every_tenant: bool,
     quiet: bool,
     url: str | None,

@@ -9,10 +9,11 @@ from pydantic import Field
 
 from workbell.handlers.job_files.reloads import ReloadOutcome
 from workbell.http.schemas.base import AT, Shown
+from workbell.http.schemas.run_settings import RunSettingsShown
 from workbell.http.schemas.runs import RetryBody
 
 
-class JobShown(Shown):
+class JobShown(RunSettingsShown):
     """What can be run: its defaults and limits, and the form of its input where its code is known here."""
 
     name: str = Field(examples=["send"])
@@ -22,7 +23,6 @@ class JobShown(Shown):
     description: str
     queue: str
     retry: RetryBody | None
-    timeout: float | None
     concurrency: int | None
     concurrency_key: str | None
     rate: str | None
