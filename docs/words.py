@@ -23,6 +23,8 @@ SETTINGS = {
     "sweep": "How often each process looks for leases that ran out. From 0.05 to 3,600.",
     "poll": "How often a worker looks for work if no hint reaches it. From 0.005 to 60.",
     "grace": "How long a stopping worker waits for its handlers. From 0 to 86,400.",
+    "reschedules": "How many new runs `auto_reschedule` makes, one after another, before a chain ends.",
+    "clean_every": "How often [history is cleaned](../how-to/operate.md#what-is-removed-and-when), in seconds.",
     "keep_succeeded": "How long succeeded runs stay in history.",
     "keep_other": "How long failed and canceled runs stay in history.",
     "keep_events": "How long events are kept, with what they matched.",

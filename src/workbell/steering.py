@@ -9,6 +9,7 @@ from datetime import timedelta
 from workbell.booking import Booking
 from workbell.errors import EventNotFound, RunNotFinished
 from workbell.events.telling import Telling
+from workbell.machine import process_name
 from workbell.model import state
 from workbell.model.event import Match, MatchOutcome, Rematch
 from workbell.model.payload import clean_text
@@ -69,7 +70,7 @@ class Steering(Reading):
         run = self.get(run_id)
         if not run.status.final:
             raise RunNotFinished(f"run {run_id} is {run.status}; cancel it, or wait until it has ended.")
-        new = again(run, self.store.clock.now(), retry_of=run.id)
+        new = again(run, self.store.clock.now(), process_name(), retry_of=run.id)
         return self.retry_matched(run, new) or self.enqueue_requests([Request(new)])[0]
 
     def retry_matched(self, run: Run, new: NewRun) -> Run | None:

@@ -10,6 +10,7 @@ import pytest
 from tests.support.bench import Bench
 from workbell import Retry, Run, Status, StoreError, StoreUnavailable
 from workbell.engine import consume as consume_module
+from workbell.machine import process_name
 from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Transition
 
@@ -220,9 +221,25 @@ class TestReschedules:
             bench.clock.advance(60)
             chain.append(new.id)
         (last,) = bench.work()
-        assert (last.id, last.status) == (chain[-1], Status.FAILED)
+        assert (last.id, last.status, last.reason) == (chain[-1], Status.FAILED, "error; the last run of its chain")
         assert bench.bell.runs(status=["scheduled", "queued", "running"]) == []
         assert len(set(chain)) == RESCHEDULES + 1 == len(bench.bell.runs())
+
+    def test_how_long_it_gets_can_be_set(self, bench: Bench) -> None:
+        bench.bell.reschedules = 1
+        bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60)
+        for _ in range(3):
+            bench.work()
+            bench.clock.advance(60)
+        assert [run.reason for run in bench.bell.runs()] == ["error; the last run of its chain", "error"]
+
+    def test_what_belongs_to_a_process_goes_on_belonging_to_it(self, bench: Bench) -> None:
+        """B9."""
+        first = bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60, persistent=False)
+        bench.work()
+        (new,) = bench.bell.runs(status="scheduled")
+        assert (new.persistent, new.accepted_by) == (False, first.accepted_by)
+        assert bench.bell.retry(first.id).accepted_by == process_name()
 
     def test_success_ends_the_chain(self, bench: Bench) -> None:
         bench.bell.enqueue("work", auto_reschedule=60)
@@ -245,13 +262,13 @@ class TestPrune:
         good, bad = bench.bell.enqueue("work"), bench.bell.enqueue("work", {"fail": True})
         bench.work()
         bench.clock.advance(days=7, seconds=-1)
-        assert bench.prune.step(bench.clock.now()) == 60
+        assert not bench.prune()
         assert len(bench.bell.runs()) == 2
         bench.clock.advance(1)
-        bench.prune.step(bench.clock.now())
+        bench.prune()
         assert [run.id for run in bench.bell.runs()] == [bad.id]
         bench.clock.advance(days=23)
-        bench.prune.step(bench.clock.now())
+        bench.prune()
         assert bench.bell.runs() == []
         assert bench.store.list_attempts(good.id) == []
 
@@ -264,22 +281,22 @@ class TestPrune:
         assert run.remove_at == run.finished_at + timedelta(seconds=delay)
         if delay:
             bench.clock.advance(delay - 1)
-            bench.prune.step(bench.clock.now())
+            bench.prune()
             assert len(bench.bell.runs()) == 1
             bench.clock.advance(1)
-        bench.prune.step(bench.clock.now())
+        bench.prune()
         assert bench.bell.runs() == []
 
     def test_live_runs_are_never_removed(self, bench: Bench) -> None:
         bench.bell.enqueue("work", delay=timedelta(days=400), remove_delay=0)
         bench.clock.advance(days=399)
-        bench.prune.step(bench.clock.now())
+        bench.prune()
         assert len(bench.bell.runs()) == 1
 
     def test_a_full_batch_is_followed_soon(self, bench: Bench) -> None:
         bench.bell.enqueue_many([bench.bell.request("work", remove_delay=0) for _ in range(1200)])
         while bench.work():
             pass
-        assert bench.prune.step(bench.clock.now()) < 1
-        assert bench.prune.step(bench.clock.now()) == 60
+        assert bench.prune()
+        assert not bench.prune()
         assert bench.bell.runs() == []

@@ -258,6 +258,27 @@ class TestRunning:
         assert completed.duration_ms >= 0
         assert "error" not in completed.as_dict()
 
+    async def test_listeners_hear_of_the_end_of_a_chain(self, bell: Workbell, project: ProjectFolder) -> None:
+        """B8: of the last run alone, and not of the failures before."""
+        project.job("bad.py", "raise ValueError('no')", "retry = 1\nauto_reschedule = 0\n")
+        heard: list[LifecycleEvent] = []
+        ended = threading.Event()
+        bell.reschedules = 2
+
+        def hear(event: LifecycleEvent) -> None:
+            heard.append(event)
+            ended.set()
+
+        stop = bell.listen("run.*", hear)
+        async with bell.running():
+            first = await bell.aenqueue("bad")
+            assert await asyncio.to_thread(ended.wait, 30)
+        stop()
+        (event,) = heard
+        assert (event.type, event.reason) == ("run.chain_ended", "error; the last run of its chain")
+        assert event.run_id != first.id
+        assert len(bell.runs(job="bad")) == 3
+
     async def test_a_pattern_that_matches_nothing_is_refused(self, bell: Workbell) -> None:
         with pytest.raises(InvalidOption, match=r"'jobs\.done' matches none of job\.started"):
             bell.listen("jobs.done", print)

@@ -175,7 +175,7 @@ def test_again_is_a_new_run_with_the_same_work_and_a_link() -> None:
     old = run_in(
         Status.FAILED, input_text='{"to":"a"}', tag="t", key="k", user_number=3, rank=-5, attempt=3, failures=3
     )
-    new = again(old, SOON, retry_of=old.id).run
+    new = again(old, SOON, "host/1/2", retry_of=old.id).run
     assert new.id != old.id
     assert (new.status, new.retry_of, new.scheduled_for) == (Status.QUEUED, old.id, SOON)
     assert (new.input, new.tag, new.user_id, new.priority, new.lane) == ({"to": "a"}, "t", 3, 5, old.lane)

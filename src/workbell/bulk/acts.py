@@ -62,7 +62,7 @@ def _retry(client: Client, runs: Sequence[Run], bulk: str) -> Acted:
     now = client.store.clock.now()
     done, skipped, errors, keyed = 0, 0, [], []
     for run in runs:
-        new = again(run, now, retry_of=run.id)
+        new = again(run, now, client.maker.process, retry_of=run.id)
         if run.event is None or run.options.trigger is None:
             named = msgspec.structs.replace(new.run, key_text=f"bulk:{bulk}:{run.id}")
             keyed.append(Request(msgspec.structs.replace(new, run=named, key_span=KEPT)))

@@ -11,6 +11,7 @@ from random import Random
 
 from workbell.booking import Booking
 from workbell.client import Client
+from workbell.engine.clean import Clean
 from workbell.engine.consume import Consume, limits, serves
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.expire import Expire
@@ -25,7 +26,6 @@ from workbell.engine.match import MatchEvents
 from workbell.engine.materialise import Materialise
 from workbell.engine.missing import Missing
 from workbell.engine.outcome import HANDED_BACK, Outcome
-from workbell.engine.prune import Prune
 from workbell.engine.recover import Recover
 from workbell.engine.register import Register
 from workbell.engine.renew import Renew
@@ -52,7 +52,6 @@ from workbell.stores.measuring import follow_time
 FLUSH = 10.0  # for the last outcomes to be written
 STUBBORN = 1.0  # for a cancelled handler to give up
 TIDY = 10.0
-PRUNE = 60.0
 DECLARE = 60.0
 
 
@@ -130,7 +129,7 @@ class Engine:
             store, client.registry, client.subscriptions, self._announce, settings.poll, self._maker
         )
         renew = Renew(store, settings.lease_span, self._works, self._hands.stop_work, alone=role.give_up is None)
-        prune = Prune(store, PRUNE)
+        clean = Clean(store, self._booking, client.tenant, self.worker, settings.clean_every, settings.lease_span)
         self._consume_duty = Duty("consume", self._consume.step, clock)
         self._dispatch_duty = Duty("dispatch", self._dispatch.step, clock)
         self._materialise_duty = Duty("materialise", self._materialise.step, clock)
@@ -148,7 +147,7 @@ class Engine:
         self._duties.append(tallies_duty)
         if role.schedules:
             self._duties += [
-                Duty("prune", prune.step, clock),
+                Duty("clean", clean.step, clock),
                 Duty("unserved", Unserved(store).step, clock),
                 Duty("missing", Missing(store, self._tell.missing).step, clock),
                 Duty("declare", self._declare, clock),

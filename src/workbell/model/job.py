@@ -19,7 +19,8 @@ NAME_LIMIT = 200
 DELIVERY = "webhook-delivery"  # sends an event to an endpoint
 ALERT = "webhook-alert"  # tells of the end of a run at the URL of its job or schedule
 BULK = "bulk-action"  # cancels or repeats all runs of a filter
-BUILT_IN = frozenset({DELIVERY, ALERT, BULK})  # Workbell's own jobs, whether or not they can be run here
+CLEAN = "clean-history"  # removes what is kept no longer; done by schedulers, and never by a worker
+BUILT_IN = frozenset({DELIVERY, ALERT, BULK, CLEAN})  # Workbell's own jobs, whether or not they can be run here
 EVERYWHERE = frozenset({BULK})  # of these, those that every worker takes, whichever queues it serves
 
 

@@ -251,8 +251,11 @@ def encoded(options: Options) -> str | None:
     return None if options == NO_OPTIONS else msgspec.json.encode(options).decode()
 
 
-def again(run: Run, now: datetime, *, wait: timedelta = timedelta(0), **links: str) -> NewRun:
-    """A new run with the same job, input and settings as an earlier one, linked to it."""
+def again(run: Run, now: datetime, process: str | None, *, wait: timedelta = timedelta(0), **links: str) -> NewRun:
+    """A new run with the same job, input and settings as an earlier one, linked to it.
+
+    One that is not persistent belongs to this process.
+    """
     copy = msgspec.structs.replace(
         Run(new_id(), run.lane, Status.SCHEDULED if wait else Status.QUEUED, run.rank, now + wait, now, now),
         input_text=run.input_text,
@@ -261,6 +264,7 @@ def again(run: Run, now: datetime, *, wait: timedelta = timedelta(0), **links: s
         user_number=run.user_number,
         schedule=run.schedule,
         event=run.event,
+        accepted_by=None if run.persistent else process,
         **links,
     )
     return NewRun(copy)
@@ -271,7 +275,8 @@ def reschedule(run: Run, now: datetime) -> NewRun | None:
     options = run.options
     if options.auto_reschedule is None or not options.reschedules_left:
         return None
-    new = again(run, now, wait=timedelta(seconds=options.auto_reschedule), rescheduled_from=run.id)
+    wait = timedelta(seconds=options.auto_reschedule)
+    new = again(run, now, run.accepted_by, wait=wait, rescheduled_from=run.id)
     left = msgspec.structs.replace(options, reschedules_left=options.reschedules_left - 1)
     text = msgspec.json.encode(left).decode()
     return NewRun(msgspec.structs.replace(new.run, options_text=text))

@@ -155,6 +155,12 @@ class Run(msgspec.Struct, frozen=True, gc=False):
         return NO_OPTIONS if self.options_text is None else _options.decode(self.options_text)
 
     @property
+    def ends_chain(self) -> bool:
+        """Whether its chain is as long as it gets: no run follows if it fails, although it asked for that."""
+        options = NO_OPTIONS if self.options_text is None else self.options
+        return options.auto_reschedule is not None and not options.reschedules_left
+
+    @property
     def retry(self) -> Retry:
         return self.options.retry or DEFAULT
 

@@ -7,6 +7,7 @@ transactions can be built. Verbs are synchronous; async callers come in on threa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
@@ -232,8 +233,10 @@ class Store(ServiceStore, Protocol):
     def request_cancel(self, run_id: str, reason: str) -> bool:
         """Ask for the end of a running run; its worker learns of it when it renews."""
 
-    def delete_finished(self, now: datetime, limit: int) -> int:
+    def delete_finished(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
         """Remove finished runs (with attempts and logs), ticks, keys and events whose time is over; how many went.
+
+        How many there were of each kind is added to `kinds`.
 
         A run that still holds a key stays until the key's time is over, and counts once when it is put off.
         """
