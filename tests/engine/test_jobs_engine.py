@@ -13,6 +13,7 @@ import pytest
 from tests.support.project_folder import ProjectFolder
 from tests.support.waiting import until
 from workbell import InvalidOption, Retry, Workbell
+from workbell.errors import JobsError
 from workbell.notices.lifecycle import LifecycleEvent
 from workbell.settings import load
 from workbell.testing import drain
@@ -65,6 +66,23 @@ class TestLoading:
         assert "ValueError: no" in (failed.error or "")
         assert failed.ended_at >= failed.started_at
 
+    def test_load_loads_the_good_ones_and_names_the_bad(self, bell: Workbell, project: ProjectFolder) -> None:
+        """A4, A9: with file, line and reason of each; a reload and a start say it and go on (A10)."""
+        project.job("good.py", "return 1")
+        project.write("jobs/bad.py", 'schedule = "61 * * * *"\ndef run(ctx): ...\n')
+        project.write("jobs/worse.py", "def run(:\n")
+        with pytest.raises(JobsError) as caught:
+            bell.engine.load()
+        told = str(caught.value)
+        assert "jobs/bad.py:1: cron" in told
+        assert "minute" in told
+        assert "jobs/worse.py:1: it cannot be read as Python" in told
+        bell.enqueue("good")
+        assert [run.result for run in drain(bell)] == [1]
+        assert bell.schedules.get("good").enabled
+        bell.engine.start()
+        assert len(bell.engine.problems) == 2
+
     def test_no_folder_is_no_error(self, bell: Workbell) -> None:
         assert bell.engine.load().loaded == []
         assert (bell.engine.list(), list(bell.engine.problems)) == ([], [])
@@ -75,7 +93,7 @@ class TestLoading:
             return "of the app"
 
         project.job("report.py")
-        bell.engine.load()
+        bell.engine.reload()
         (problem,) = bell.engine.problems
         assert "'report' is declared by" in problem.message
         assert bell.registry.find("report") is report
@@ -142,7 +160,7 @@ class TestReloading:
         bell.engine.load()
         project.write("jobs/hello.py", "def run(:\n")
         with make_bell(store_url, project) as later:
-            later.engine.load()
+            later.engine.reload()
             assert later.schedules.get("hello").enabled
 
     def test_a_pause_outlives_a_reload(self, bell: Workbell, project: ProjectFolder) -> None:

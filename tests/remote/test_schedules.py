@@ -65,7 +65,9 @@ def test_what_is_put_is_what_the_workbell_would_have_put(scene: Scene, ask: str,
     made = getattr(scene, ask)("schedules.put", f"remote-{ask}", **given)
     there = scene.bell.schedules.get(f"remote-{ask}")
     assert scene.shown(made) == scene.shown(there)
-    local = scene.bell.schedules.put(f"local-{ask}", **given)
+    assert there.options.created_by  # by the name of the token, if nobody says otherwise
+    by = {"created_by": there.options.created_by}
+    local = scene.bell.schedules.put(f"local-{ask}", **(by | given))
     assert there.options == local.options
     for word in ("kind", "timezone", "enabled"):
         assert getattr(there, word) == getattr(local, word)

@@ -12,6 +12,7 @@ from workbell.model.alert import URLS, repr_without_urls, shown_url, without_url
 from workbell.model.event import Event
 from workbell.model.job import TENANT
 from workbell.model.payload import decode
+from workbell.model.retry import policy_of
 from workbell.model.run import NewRun
 from workbell.model.run_defaults import RUN_WORDS, RunDefaults
 
@@ -149,6 +150,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The schedule in the words of the public API, ready for JSON."""
         own = {name: getattr(self, name) for name in PUBLIC_FIELDS}
         settings = {name: getattr(self.options, name) for name in OPTION_FIELDS}
+        policy = None if self.options.retry is None else policy_of(self.options.retry)
+        settings["retry_policy"] = None if policy is None else msgspec.structs.asdict(policy)
         return own | settings | {name: shown_url(getattr(self.options, name)) for name in URLS}
 
 

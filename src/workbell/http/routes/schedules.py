@@ -91,7 +91,7 @@ def _put(call: Call, name: str, asked: ScheduleBody) -> Schedule:
         settings["retry"] = retry.model_dump()
     declaration = Declaration(name, asked.job, settings)  # type: ignore[arg-type]  # its keys come from the schema
     accept = lambda old: check_match(call.request, etag(old))  # noqa: E731
-    return call.client.schedules.put_all([declaration], source="api", accept=accept)[0]
+    return call.client.schedules.put_all([declaration], source="api", accept=accept, created_by=call.access.actor)[0]
 
 
 @routes.add("DELETE", "/schedules/{name}", needs=Scope.OPERATE, status=204, parameters=[IF_MATCH])

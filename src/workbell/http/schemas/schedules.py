@@ -92,6 +92,9 @@ class ScheduleShown(RunSettingsShown):
     created_at: datetime
     updated_at: datetime
     retry: dict[str, Any] | None
+    retry_policy: RetryPolicy | None = Field(
+        description="The same in the words of scheduling services, if they can say it."
+    )
     window: list[str] | None
     outside: Outside
     overlap: Overlap
