@@ -72,7 +72,7 @@ from workbell.files import Storage, StoredFile
 from workbell.finding import Finding
 from workbell.handlers.job_function import Enqueuer, JobFunction
 from workbell.jobs_engine import JobRun, JobsEngine, RegisteredJob
-from workbell.model import request
+from workbell.model import request, run_settings
 from workbell.model.access import Token
 from workbell.model.agent import Agent
 from workbell.model.audit import AuditEntry
@@ -275,6 +275,12 @@ def _settings_of_a_schedule() -> Iterator[str]:
     yield _table(["Setting", "Type", "What it does"], _rows_of(declare, "TickSettings"))
     yield "And how its runs differ from other runs of the job:"
     yield _table(["Setting", "Type", "What it does"], _rows_of(declare, "ScheduleSettings"))
+    yield (
+        "The following also go with `@bell.job(…)`, `@bell.on(…)`, `@bell.processor(…)`, `bell.triggers.add(…)` and "
+        "job files. "
+        "What is said nearest to a run counts: on the run itself, then its schedule or trigger, then its job."
+    )
+    yield _table(["Setting", "Type", "What it does"], _rows_of(run_settings, "RunSettings"))
 
 
 def _rows_of(module: ModuleType, name: str) -> list[list[str]]:

@@ -109,6 +109,7 @@ class Workbell(Declaring):
             Registry(Resources.from_settings(self.settings)),
             tenant=tenant or self.settings.tenant,
             keep=self.settings.keep,
+            reschedules=self.settings.reschedules,
             timezone=self.settings.timezone,
             event_source=source_of(self.settings.project) if self.settings.project else None,
         )
@@ -128,9 +129,9 @@ class Workbell(Declaring):
     def listen(self, pattern: str, listener: Callable[[LifecycleEvent], None]) -> Callable[[], None]:
         """Hear of what happens in this process: `bell.listen("job.failed", tell)`, or `job.*` for all about jobs.
 
-        There are `job.started`, `job.completed`, `job.failed`, `run.canceled`, `schedule.skipped` and `worker.lost`, by
-        the patterns that events have. The answer ends the listening. A listener is called on a thread of the engine and
-        must be quick; what it raises is logged and never touches the run.
+        There are `job.started`, `job.completed`, `job.failed`, `run.canceled`, `run.chain_ended`, `schedule.skipped`
+        and `worker.lost`, by the patterns that events have. The answer ends the listening. A listener is called on a
+        thread of the engine and must be quick; what it raises is logged and never touches the run.
         """
         return listen(self.bus, pattern, listener, self.engine.describe, leave_out=QUIET)
 

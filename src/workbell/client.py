@@ -31,11 +31,12 @@ from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
 from workbell.machine import process_name, program_name
 from workbell.model.access import EVERY_TENANT
-from workbell.model.job import BUILT_IN, QUEUE, TENANT, name
-from workbell.model.limit import NO_LIMITS, Limits, key_of
+from workbell.model.job import BUILT_IN, TENANT, UNKNOWN, Terms, name
+from workbell.model.limit import NO_LIMITS, key_of
 from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, Request, make_request, plain_request
 from workbell.model.run import Added, Lane, OnDuplicate, Run
+from workbell.model.run_defaults import NO_DEFAULTS, RESCHEDULES, Maker
 from workbell.model.state import Keep
 from workbell.notices.message import Message
 from workbell.notifications import Notifications, Notifying, unposted
@@ -57,10 +58,8 @@ class Resolved(NamedTuple):
     """A job, and the input of a run of it."""
 
     job: str
-    queue: str
-    priority: int
     input_text: str
-    limits: Limits
+    terms: Terms
 
 
 class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
@@ -80,6 +79,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         verified: Verified | None = None,
         threads: Threads | None = None,
         booking: Booking | None = None,
+        reschedules: int = RESCHEDULES,
     ) -> None:
         self.store = store
         self.registry = registry
@@ -87,6 +87,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         if tenant == EVERY_TENANT:
             raise InvalidOption("tenant: `*` stands for all tenants, and none can be called so; choose another name.")
         self.keep = keep
+        self.reschedules = reschedules  # how long a chain of `auto_reschedule` gets
         self.nudge: Callable[[], None] = nothing
         self._ready = False
         self._threads = threads or Threads()
@@ -115,14 +116,16 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
     ) -> Request:
         """Check a request and complete it, without writing anything."""
         self.store.check(joining=options.get("connection") is not None)
-        job_name, queue, priority, text, limits = self.resolve(job, payload, options.get("target"))
+        job_name, text, terms = self.resolve(job, payload, options.get("target"))
         now = self.store.clock.now()
-        key = None if limits is NO_LIMITS else key_of(limits, text)
+        key = None if terms.limits is NO_LIMITS else key_of(terms.limits, text)
         depth = depth_behind(current_run.get())
-        if options.get("replace_tag") or options.get("on_duplicate") == OnDuplicate.REPLACE:
+        defaults = terms.defaults
+        replaces = options.get("replace_tag", defaults.replace_tag)
+        if replaces or options.get("on_duplicate") == OnDuplicate.REPLACE:
             self.telling.look()  # whether anybody hears of the runs that are replaced
-        if not options and not depth:
-            return Request(plain_request(Lane(self.tenant, queue, job_name, None, key), text, now, priority))
+        if not options and not depth and defaults is NO_DEFAULTS:
+            return Request(plain_request(Lane(self.tenant, terms.queue, job_name, None, key), text, now))
         if has_old_time(self.store):
             self.by_and_by(lambda: measure_old_time(self.store))  # for the next one: nobody waits for that
         new = make_request(
@@ -130,14 +133,19 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
             text,
             options,
             tenant=self.tenant,
-            queue=queue,
-            priority=priority,
+            queue=terms.queue,
             now=now,
-            accepted_by=process_name(),
+            maker=self.maker,
+            defaults=defaults,
             lane_key=key,
             depth=depth,
         )
         return Request(new, options.get("connection"))
+
+    @property
+    def maker(self) -> Maker:
+        """This process, as the maker of runs."""
+        return Maker(process_name(), self.reschedules)
 
     def resolve(
         self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None, target: str | None = None
@@ -148,7 +156,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         """
         payload = {} if payload is None else payload
         if isinstance(job, JobFunction):
-            return Resolved(job.name, job.queue, job.priority, job.signature.encode(payload), job.limits)
+            return Resolved(job.name, job.signature.encode(payload), job.terms)
         name("job", job)
         if not isinstance(payload, dict):
             raise InvalidPayload(f"job {job}: the payload must be a dict of arguments, got {type(payload).__name__}.")
@@ -158,10 +166,10 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
             )
         known = self.registry.find(job)
         if known is not None:
-            return Resolved(known.name, known.queue, known.priority, known.signature.encode(payload), known.limits)
+            return Resolved(known.name, known.signature.encode(payload), known.terms)
         stored = self.store.find_job(self.tenant, job)
         if stored is None and target is not None:
-            return Resolved(job, QUEUE, 0, encode(f"job {job}: the payload", payload), NO_LIMITS)
+            return Resolved(job, encode(f"job {job}: the payload", payload), UNKNOWN)
         if stored is None:
             names = sorted(known.name for known in self.registry)
             raise UnknownJob(
@@ -169,7 +177,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
                 + (f"known here: {', '.join(names[:10])}." if names else "declare it with @bell.job.")
             )
         text = encode(f"job {job}: the payload", payload)
-        return Resolved(stored.name, stored.queue or QUEUE, stored.priority, text, stored.limits)
+        return Resolved(stored.name, text, stored.terms)
 
     def enqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
         """Write requests in one transaction, or in the caller's own: all of them, or none and the error."""
@@ -243,6 +251,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
             verified=self.verified,
             threads=self._threads,
             booking=self.booking,
+            reschedules=self.reschedules,
         )
         other.nudge = lambda: self.nudge()
         other.telling = self.telling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, get_type_hints, overload
 
 from workbell.client import Client
 from workbell.errors import InvalidOption, JobsError
@@ -16,6 +16,7 @@ from workbell.model.job import QUEUE
 from workbell.model.limit import Limits
 from workbell.model.request import EnqueueOptions
 from workbell.model.retry import Retry
+from workbell.model.run_settings import SETTINGS, RunSettings
 from workbell.model.spelling import list_options
 from workbell.schedules import Declaration
 from workbell.scheduling.declare import NAMES as SCHEDULE_NAMES
@@ -25,12 +26,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class HandlerOptions(TypedDict, total=False):
+class JobSettings(TickSettings, RunSettings, total=False):
+    """What `@bell.job` takes besides its own: when the job runs by itself, and what is said about all its runs."""
+
+
+class HandlerOptions(RunSettings, total=False):
     """What can be said about a job that events start; the words of `job`."""
 
     queue: str | None
-    priority: int
-    """Of its runs, from -100 to 100; higher first."""
     retry: Retry | int | Mapping[str, Any] | None
     timeout: float | None
     description: str | None
@@ -61,7 +64,6 @@ class Declaring(Client):
         *,
         name: str | None = None,
         queue: str = "default",
-        priority: int = 0,
         retry: Retry | int | Mapping[str, Any] | None = None,
         timeout: float | None = None,
         description: str | None = None,
@@ -74,7 +76,7 @@ class Declaring(Client):
         cpu_limit: float | None = None,
         alert_url: str | None = None,
         ping_url: str | None = None,
-        **ticks: Unpack[TickSettings],
+        **more: Unpack[JobSettings],
     ) -> JobDecorator: ...
 
     def job(
@@ -84,7 +86,6 @@ class Declaring(Client):
         *,
         name: str | None = None,
         queue: str = "default",
-        priority: int = 0,
         retry: Retry | int | Mapping[str, Any] | None = None,
         timeout: float | None = None,
         description: str | None = None,
@@ -97,15 +98,17 @@ class Declaring(Client):
         cpu_limit: float | None = None,
         alert_url: str | None = None,
         ping_url: str | None = None,
-        **ticks: Unpack[TickSettings],
+        **more: Unpack[JobSettings],
     ) -> Any:
         """Make a function a job: `@bell.job` or `@bell.job(queue="mail", retry=5, timeout=30)`.
 
-        `priority` (-100 to 100, higher first) is that of its runs, unless one is enqueued with another.
         `retry` is a number of attempts, a `Retry`, or a dict in the words of schedules.
 
         With `cron=`, `every=` or `at=` it also gets a schedule of its own name, whose settings may follow:
         `@bell.job(cron="0 3 * * *", timezone="Europe/Paris", overlap="allow")`.
+
+        `priority`, `tag`, `replace_tag`, `user_id`, `target`, `persistent`, `auto_reschedule`, `remove_delay` and
+        `expires` are for all its runs, whoever makes them, unless a trigger, a schedule or the run says otherwise.
 
         `concurrency=5` lets no more than five of its runs run at once, over all machines, and `rate="100/m"` no more
         than a hundred start in any minute; with `concurrency_key="customer"` or `rate_key="customer"` that is counted
@@ -118,18 +121,19 @@ class Declaring(Client):
         """
 
         def declare(target: Callable[..., Any]) -> JobFunction[Any, Any]:
+            of_runs, ticks = _parted(more)
             _check_words(_name_of(target, name), ticks)
             job = self._make(
                 target,
                 job=name,
                 queue=queue,
-                priority=priority,
                 retry=retry,
                 timeout=timeout,
                 description=description,
                 limits=Limits(concurrency, concurrency_key, rate, rate_key),
                 isolation=(isolate, memory_limit, cpu_limit),
-                ticks=ticks or None,
+                ticks=cast(TickSettings, ticks) or None,
+                run_settings=of_runs,
                 alert_url=alert_url,
                 ping_url=ping_url,
             )
@@ -214,24 +218,32 @@ class Declaring(Client):
 
 def _settled(options: HandlerOptions, name: str | None) -> dict[str, Any]:
     """The options of a handler as those of its job."""
-    unknown = sorted(set(options) - set(HandlerOptions.__annotations__))
+    words = get_type_hints(HandlerOptions)
+    unknown = sorted(set(options) - set(words))
     if unknown:
-        known = [*HandlerOptions.__annotations__, *([] if name is None else ["name"])]
+        known = [*words, *([] if name is None else ["name"])]
         raise InvalidOption(f"An event's handler: there is no option {unknown[0]!r}; {list_options(unknown[0], known)}")
-    words = ("priority", "retry", "timeout", "description", "alert_url", "ping_url")
-    plain = {word: value for word, value in options.items() if word in words}
+    own = ("retry", "timeout", "description", "alert_url", "ping_url")
+    plain = {word: value for word, value in options.items() if word in own}
     return plain | {
         "job": name,
+        "run_settings": _parted(options)[0],
         "queue": options.get("queue") or QUEUE,
         "limits": Limits(options.get("concurrency"), None, options.get("rate")),
         "isolation": (options.get("isolate"), options.get("memory_limit"), options.get("cpu_limit")),
     }
 
 
+def _parted(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is said about all runs, and the rest."""
+    of_runs = {word: value for word, value in given.items() if word in SETTINGS}
+    return of_runs, {word: value for word, value in given.items() if word not in SETTINGS}
+
+
 WHEN = ("cron", "every", "at")
-JOB_WORDS = frozenset(
-    "name queue priority retry timeout description concurrency concurrency_key rate rate_key isolate memory_limit "
-    "cpu_limit alert_url ping_url".split()
+JOB_WORDS = frozenset(SETTINGS) | frozenset(
+    "name queue retry timeout description concurrency concurrency_key rate rate_key isolate memory_limit cpu_limit "
+    "alert_url ping_url".split()
 )
 
 

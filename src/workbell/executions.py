@@ -18,7 +18,6 @@ from workbell.triggers import Triggers
 T = TypeVar("T")
 
 PAGE = 1000
-MOST_LOOKED_THROUGH = 10_000
 
 
 class Executing(ABC):
@@ -49,8 +48,7 @@ class Executing(ABC):
     ) -> list[Execution]:
         """What events started, newest first: of a trigger (by name or id), of an event, or of all.
 
-        `before` is the id of the last one of the page before; `status` is pending, running, completed or failed. The
-        last 10,000 are looked through.
+        `before` is the id of the last one of the page before; `status` is pending, running, completed or failed.
         """
         if not 1 <= limit <= PAGE:
             raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
@@ -109,7 +107,7 @@ class Executing(ABC):
     def _of_event(self, event: str, trigger: str | None, before: str | None) -> Iterator[Run]:
         found: list[Run] = []
         after: str | None = None
-        while len(found) < MOST_LOOKED_THROUGH:
+        while True:
             page = self.store.matches_of_event(event, after=after, limit=PAGE)
             ids = [match.run for match in page if match.run is not None and trigger in (None, match.subscriber)]
             found += self._own(ids)
@@ -121,7 +119,7 @@ class Executing(ABC):
     def _of_trigger(self, trigger: str, before: str | None) -> Iterator[Run]:
         """In the order of their events, which is that of the ledger."""
         last = None if before is None else self.get(before).event
-        for _ in range(0, MOST_LOOKED_THROUGH, PAGE):
+        while True:
             page = self.store.matches_of_subscriber(trigger, before=last, limit=PAGE)
             yield from self._own([match.run for match in page if match.run is not None])
             if len(page) < PAGE:
@@ -129,7 +127,7 @@ class Executing(ABC):
             last = page[-1].event
 
     def _of_all(self, wanted: frozenset[Status], before: str | None) -> Iterator[Run]:
-        for _ in range(0, MOST_LOOKED_THROUGH, PAGE):
+        while True:
             page = self.store.list_runs(
                 Filter(self.tenant, [] if len(wanted) == len(STATUSES) else sorted(wanted), before=before, limit=PAGE)
             )

@@ -14,6 +14,7 @@ from workbell.model.job import name
 from workbell.model.payload_fields import read_fields
 from workbell.model.run import Run, Status
 from workbell.model.run_page import Counted, RunPage
+from workbell.model.run_settings import read_user
 from workbell.schedules import Schedules
 from workbell.stores.port import Filter, Store
 
@@ -87,9 +88,6 @@ class Finding(ABC):
                 raise InvalidOption(f"{word}: {value!r:.60} is no id of {kind}.")
         since, until = given.get("since"), given.get("until")
         user_id = given.get("user_id")
-        whole = isinstance(user_id, int) and not isinstance(user_id, bool)
-        if user_id is not None and not (whole and 0 <= user_id < 2**63):
-            raise InvalidOption(f"user_id: {user_id!r:.60} is not a whole number from 0.")
         retried = given.get("retried")
         if not isinstance(retried, bool | None):
             raise InvalidOption(f"retried: expected True or False, got {type(retried).__name__}.")
@@ -100,7 +98,7 @@ class Finding(ABC):
             job=_name(given, "job"),
             queue=_name(given, "queue"),
             tag=_name(given, "tag"),
-            user_id=user_id,
+            user_id=None if user_id is None else read_user(user_id),
             before=before,
             limit=limit,
             since=None if since is None else aware("since", since),

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbell.client import Client
+from workbell.errors import JobsError
 from workbell.events.declared import DeclaredTriggers, Wanted
+from workbell.handlers.app_database import check_apart
 from workbell.handlers.event_handler import hear_events
 from workbell.handlers.job_files import DEFAULT_RETRY, Change, JobFile, JobFiles, Problem, Reloads, Watch
 from workbell.handlers.job_function import JobFunction
@@ -74,8 +76,9 @@ class JobsEngine:
 
     def start(self) -> None:
         """Before the engine runs: the job files of a project, and the schedules and triggers that its code declares."""
+        check_apart(self._settings.database, self._client.store)
         if self._settings.project is not None or self._files is not None:
-            self.load()
+            self.reload()
         if not self.keeps_schedules:
             return
         names = self.put_code_schedules()
@@ -84,11 +87,21 @@ class JobsEngine:
         self.put_triggers()
 
     def load(self) -> Change:
-        """Load every job file. A file with a problem is left out, and its problem is logged and kept in `problems`."""
-        return self.reload()
+        """Load every job file. If some cannot be, the others are, and then JobsError says what is wrong with each.
+
+        It declares their schedules; ticks make runs while `bell.run()` or `bell.running()` does.
+        """
+        change = self.reload()
+        if self.problems:
+            listed = "".join(f"\n  {problem}" for problem in self.problems)
+            raise JobsError(f"Of the job files, these cannot be loaded; all others are:{listed}")
+        return change
 
     def reload(self) -> Change:
-        """Look at the job files again; a broken one keeps its last good version, and runs that are going go on."""
+        """Look at the job files again; a broken one keeps its last good version, and runs that are going go on.
+
+        What is wrong is logged and kept in `problems`, and stops nothing: `bell.run()` and `workbell dev` go on.
+        """
         with self._lock:
             if self._files is None:
                 settings = self._settings
@@ -187,7 +200,6 @@ class JobsEngine:
             file.function,
             job=file.name,
             queue=file.queue,
-            priority=file.priority,
             retry=file.retry or DEFAULT_RETRY,
             timeout=file.timeout,
             limits=file.limits,
@@ -196,6 +208,7 @@ class JobsEngine:
             isolation=file.isolation,
             alert_url=file.alert_url,
             ping_url=file.ping_url,
+            run_settings=file.run_settings,
         )
         if file.on:
             hear_events(job)

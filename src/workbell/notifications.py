@@ -15,6 +15,8 @@ from workbell.errors import InvalidOption
 from workbell.model.ids import is_id, new_id
 from workbell.model.notification import Notification
 from workbell.model.payload import encode
+from workbell.model.run_settings import read_user
+from workbell.model.users import UserId
 from workbell.notices.message import Broadcast, Message, SendToUser
 from workbell.stores.port import Store
 
@@ -36,11 +38,11 @@ class Notifying(ABC):
     @abstractmethod
     def hop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]: ...
 
-    def notify(self, user_id: int, data: Any) -> Notification:
+    def notify(self, user_id: UserId, data: Any) -> Notification:
         """Tell one person something: it reaches the connections that they have, and is there to be read later."""
-        return self._tell(_person(user_id), encode("notify: its data", data))
+        return self._tell(read_user(user_id), encode("notify: its data", data))
 
-    async def anotify(self, user_id: int, data: Any) -> Notification:
+    async def anotify(self, user_id: UserId, data: Any) -> Notification:
         return await self.hop(self.notify, user_id, data)
 
     def broadcast(self, data: Any) -> Notification:
@@ -50,7 +52,7 @@ class Notifying(ABC):
     async def abroadcast(self, data: Any) -> Notification:
         return await self.hop(self.broadcast, data)
 
-    def _tell(self, user_id: int | None, text: str) -> Notification:
+    def _tell(self, user_id: UserId | None, text: str) -> Notification:
         self.store.check()
         new = Notification(new_id(), self.tenant, user_id, text, self.store.clock.now())
         self.store.add_notifications([new])
@@ -78,22 +80,24 @@ class Notifications:
     def __init__(self, client: Reader) -> None:
         self._client = client
 
-    def list(self, user_id: int, *, unread: bool = False, before: str | None = None, limit: int = 100) -> Listed:
+    def list(self, user_id: UserId, *, unread: bool = False, before: str | None = None, limit: int = 100) -> Listed:
         """A person's own and everybody's, newest first; `before` is the id of the last one of the page before."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= PAGE:
             raise InvalidOption(f"limit: {limit!r} is not from 1 to {PAGE:,}.")
         if before is not None and not is_id(before):
             raise InvalidOption(f"before: {before!r:.60} is not the id of a notification.")
-        person, store = _person(user_id), self._client.store
+        person, store = read_user(user_id), self._client.store
         store.check()
         return store.list_notifications(self._client.tenant, person, unread=unread, before=before, limit=limit)
 
-    async def alist(self, user_id: int, *, unread: bool = False, before: str | None = None, limit: int = 100) -> Listed:
+    async def alist(
+        self, user_id: UserId, *, unread: bool = False, before: str | None = None, limit: int = 100
+    ) -> Listed:
         return await self._client.hop(lambda: self.list(user_id, unread=unread, before=before, limit=limit))
 
-    def mark_read(self, user_id: int, ids: Sequence[str] | None = None) -> int:
+    def mark_read(self, user_id: UserId, ids: Sequence[str] | None = None) -> int:
         """Note that a person has read these, or all that there are; how many of them were unread."""
-        person, store = _person(user_id), self._client.store
+        person, store = read_user(user_id), self._client.store
         if ids is not None:
             if isinstance(ids, str) or any(not isinstance(one, str) for one in ids):
                 raise InvalidOption("ids: give a list of the ids of notifications, or nothing for all of them.")
@@ -103,7 +107,7 @@ class Notifications:
         store.check()
         return store.mark_read(self._client.tenant, person, ids, store.clock.now())
 
-    async def amark_read(self, user_id: int, ids: Sequence[str] | None = None) -> int:
+    async def amark_read(self, user_id: UserId, ids: Sequence[str] | None = None) -> int:
         return await self._client.hop(self.mark_read, user_id, ids)
 
 
@@ -124,9 +128,3 @@ def notification_of(message: Message) -> Notification | None:
 
 def unposted(_message: Message) -> None:
     """Of a client that is not told where people are: who holds their connections looks into the store."""
-
-
-def _person(user_id: object) -> int:
-    if isinstance(user_id, bool) or not isinstance(user_id, int) or not 0 <= user_id < 2**63:
-        raise InvalidOption(f"user_id: {user_id!r:.60} is not a whole number from 0.")
-    return user_id

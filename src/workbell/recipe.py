@@ -72,5 +72,5 @@ def load_jobs(bell: Workbell, folder: str, *, schedules: bool = True, tells: boo
     bell.engine.keeps_schedules = schedules
     bell.engine.tells_problems = tells
     if bell.settings.project is None and (Path(folder) / bell.settings.jobs).is_dir():
-        bell.engine.load()  # where there is no workbell.toml, the folder of jobs says enough
+        bell.engine.reload()  # where there is no workbell.toml, the folder of jobs says enough
     bell.engine.start()

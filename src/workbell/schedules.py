@@ -65,11 +65,13 @@ class Schedules:
         source: str,
         accept: Callable[[Schedule | None], None] | None = None,
         since: datetime | None = None,
+        created_by: str = "",
     ) -> list[Schedule]:
         """Put many schedules of one source; nothing is written if one of them cannot be used.
 
         `accept` is shown each as it was, and raises if it must not be replaced: the write is guarded by what it saw.
-        With `since`, a new one has its ticks from that time on, which is past.
+        With `since`, a new one has its ticks from that time on, which is past. `created_by` is for new ones that do not
+        say it themselves.
         """
         self._client.store.check()
         names = [declaration.name for declaration in declarations]
@@ -82,7 +84,8 @@ class Schedules:
                     accept(old)
                 if old is None:
                     begin = since or now
-                    changes.append(steer.begin(self._declare(declaration, source, begin, None), begin))
+                    made = self._declare(declaration, source, begin, None, created_by)
+                    changes.append(steer.begin(made, begin))
                 else:
                     changes.append(steer.redefine(old, self._declare(declaration, source, now, old), now))
             return changes
@@ -110,8 +113,13 @@ class Schedules:
             self._write([schedule.name for schedule in gone], decide)
         return gone
 
-    def _declare(self, declaration: Declaration, source: str, now: datetime, old: Schedule | None) -> Schedule:
+    def _declare(
+        self, declaration: Declaration, source: str, now: datetime, old: Schedule | None, created_by: str = ""
+    ) -> Schedule:
         settings = self._with_urls(declaration, old)
+        if cast(ScheduleSettings, settings).get("created_by") is None:  # who wanted it stays, whoever changes it
+            maker = created_by if old is None else old.options.created_by
+            settings = cast(ScheduleSettings, settings | {"created_by": maker})
         resolved = self._client.resolve(
             declaration.job, settings.get("payload"), cast(ScheduleSettings, settings).get("target")
         )
@@ -134,6 +142,7 @@ class Schedules:
             source=source,
             now=now,
             old=old,
+            of_job=resolved.terms.defaults,
         )
 
     @property

@@ -17,6 +17,7 @@ from msgspec.structs import asdict
 from workbell.errors import SettingsError
 from workbell.logs.handler import FORMATS
 from workbell.logs.secrets import without_secrets
+from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.spelling import list_options
 from workbell.model.state import Keep
 from workbell.trust import files as trust
@@ -50,6 +51,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sweep: float = 5.0
     poll: float = 1.0
     grace: float = 25.0
+    reschedules: int = RESCHEDULES
+    clean_every: float = 3600.0
     keep_succeeded: float = 7 * 86400.0
     keep_other: float = 30 * 86400.0
     keep_events: float = 30 * 86400.0
@@ -219,6 +222,7 @@ def _check(settings: Settings, sources: Mapping[str, str]) -> None:
 
     bounds: dict[str, tuple[float, float]] = {"workers": (0, 1000), "concurrency": (1, 10_000), "lease": (0.5, 86400)}
     bounds |= {"connections": (2, 1000)}
+    bounds |= {"reschedules": (0, 1000), "clean_every": (1, 86400 * 30)}
     bounds |= {"sweep": (0.05, 3600), "poll": (0.005, 60)}
     bounds |= {"grace": (0, 86400), "keep_succeeded": (0, 1e10), "keep_other": (0, 1e10), "keep_events": (0, 1e10)}
     bounds |= {"keep_audit": (0, 1e10), "webhook_disable_after": (60, 1e10)}

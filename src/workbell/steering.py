@@ -10,12 +10,12 @@ from workbell.booking import Booking
 from workbell.errors import EventNotFound, RunNotFinished
 from workbell.events.telling import Telling
 from workbell.handlers.current import traced
-from workbell.machine import process_name
 from workbell.model import state
 from workbell.model.event import Match, MatchOutcome, Rematch
 from workbell.model.payload import clean_text
 from workbell.model.request import Request, again
 from workbell.model.run import PENDING, NewRun, Run, Status
+from workbell.model.run_defaults import Maker
 from workbell.model.state import CANCELED, Keep
 from workbell.reading import Reading
 from workbell.waiting import Waiter
@@ -29,6 +29,10 @@ class Steering(Reading):
     telling: Telling
     nudge: Callable[[], None]
     booking: Booking
+
+    @property
+    @abstractmethod
+    def maker(self) -> Maker: ...
 
     @abstractmethod
     def enqueue_requests(self, requests: Sequence[Request]) -> list[Run]: ...
@@ -71,7 +75,7 @@ class Steering(Reading):
         run = self.get(run_id)
         if not run.status.final:
             raise RunNotFinished(f"run {run_id} is {run.status}; cancel it, or wait until it has ended.")
-        new = again(run, self.store.clock.now(), accepted_by=process_name(), retry_of=run.id)
+        new = again(run, self.store.clock.now(), self.maker, retry_of=run.id)
         return self.retry_matched(run, new) or self.enqueue_requests([Request(new)])[0]
 
     def retry_matched(self, run: Run, new: NewRun) -> Run | None:

@@ -6,7 +6,8 @@ A trigger is checked as a whole before anything is written: what cannot be used 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Unpack, cast, get_type_hints
 
 import msgspec
 
@@ -25,7 +26,9 @@ from workbell.model.job import DELIVERY
 from workbell.model.job import name as checked_name
 from workbell.model.payload import clean_text
 from workbell.model.retry import Retry
-from workbell.model.trigger import RetryConfig, Trigger, retry_from
+from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
+from workbell.model.run_settings import RunSettings, check_tag, read_settings
+from workbell.model.trigger import OPTION_FIELDS, RetryConfig, Trigger, retry_from
 from workbell.patterns import check_pattern
 
 if TYPE_CHECKING:
@@ -38,8 +41,18 @@ DESCRIPTION_LIMIT = 2000
 Processor = str | JobFunction[Any, Any]
 
 
-class TriggerChanges(TypedDict, total=False):
-    """What `update` can change; `retry` and `retry_config` are two ways to say one thing."""
+class TriggerSettings(RunSettings, total=False):
+    """What can be said about the runs of a trigger, besides their retries."""
+
+    queue: str | None
+    timeout: float | timedelta | None
+
+
+class TriggerChanges(TriggerSettings, total=False):
+    """What `update` can change; `retry` and `retry_config` are two ways to say one thing.
+
+    None takes away what was said about the runs; then what the job says counts.
+    """
 
     name: str
     pattern: str
@@ -66,22 +79,26 @@ class Triggers:
         enabled: bool = True,
         retry: Retry | RetryConfig | None = None,
         retry_config: RetryConfig | None = None,
+        **settings: Unpack[TriggerSettings],
     ) -> Trigger:
         """Start a job on every event that matches: `bell.triggers.add("mails", pattern="posts.*", processor="mail")`.
 
         The processor is a job that takes an event, made with `@bell.processor` or `@bell.on`, here or in another
         process. `retry_config` are the words `max_attempts`, `initial_delay_ms`, `backoff_multiplier`, `max_delay_ms`.
+        The settings are for every run that it makes, such as `tag=`, `user_id=` or `priority=`, before the job's.
         """
         store = self._client.store
         given = TriggerChanges(
             name=name, pattern=pattern, processor=processor, description=description, enabled=enabled
         )
+        given.update(cast(TriggerChanges, settings))
         if retry is not None:
             given["retry"] = retry
         if retry_config is not None:
             given["retry_config"] = retry_config
         store.check()
         fields = self._checked(given)
+        fields["options"] = self._options(NO_DEFAULTS, given, fields["job"])
         now = store.clock.now()
         made = Trigger(
             id=new_id(), tenant=self._client.tenant, created_at=now, updated_at=now, source=BY_HAND, **fields
@@ -100,6 +117,7 @@ class Triggers:
         enabled: bool = True,
         retry: Retry | RetryConfig | None = None,
         retry_config: RetryConfig | None = None,
+        **settings: Unpack[TriggerSettings],
     ) -> Trigger:
         return await self._client.hop(
             lambda: self.add(
@@ -110,6 +128,7 @@ class Triggers:
                 enabled=enabled,
                 retry=retry,
                 retry_config=retry_config,
+                **settings,
             )
         )
 
@@ -157,6 +176,8 @@ class Triggers:
                     "change it there, or add another."
                 )
             fields = self._checked(changes)
+            if any(word in changes for word in OPTION_FIELDS):
+                fields["options"] = self._options(old.options, changes, fields.get("job", old.job))
             new = msgspec.structs.replace(old, **fields)
             if new == old:
                 return old
@@ -203,11 +224,10 @@ class Triggers:
 
     def _checked(self, given: TriggerChanges) -> dict[str, Any]:
         """The fields of a trigger that were given, each fit to be stored."""
-        strange = set(given) - set(TriggerChanges.__annotations__)
+        known = get_type_hints(TriggerChanges)
+        strange = set(given) - set(known)
         if strange:
-            raise InvalidOption(
-                f"trigger: there is no {sorted(strange)[0]!r}; it has {', '.join(TriggerChanges.__annotations__)}."
-            )
+            raise InvalidOption(f"trigger: there is no {sorted(strange)[0]!r}; it has {', '.join(known)}.")
         fields: dict[str, Any] = {}
         if "name" in given:
             fields["name"] = checked_name("trigger", given["name"], InvalidOption)
@@ -227,6 +247,16 @@ class Triggers:
             if word in given:
                 fields["retry"] = retry_from(given[word])
         return fields
+
+    def _options(self, old: RunDefaults, given: TriggerChanges, job: str) -> RunDefaults:
+        """What is said about the runs, with the changes that were given; None takes a word back."""
+        words = [word for word in OPTION_FIELDS if word in given]
+        said = read_settings({word: given.get(word) for word in words})
+        new = msgspec.structs.replace(old, **(dict.fromkeys(words) | said))
+        client = self._client
+        known = client.registry.find(job) or client.store.find_job(client.tenant, job)
+        check_tag(new, NO_DEFAULTS if known is None else known.terms.defaults)
+        return new
 
     def _processor(self, given: Processor) -> str:
         """The name of a job that takes an event: one of this process, or one that another has told the store of."""

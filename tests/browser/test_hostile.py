@@ -61,7 +61,7 @@ def fill(bell: Workbell, folder: Path) -> list[str]:
     Agents(bell, Settings().lease_span).pairing("<b>agent")
     (folder / "jobs").mkdir(exist_ok=True)
     (folder / "jobs" / "<img src=x>.py").write_text(f"{CORPUS[0]}\n")
-    bell.engine.load()
+    bell.engine.reload()
     drain(bell)
     bell.pause(queue=f"q{NAMES[1]}"[:190])
     return [*paths, f"/events/{event.id}"]

@@ -52,7 +52,7 @@ def test_the_list_shows_how_jobs_go_and_which_files_are_broken(site: Site, tmp_p
     bell.pause(job="broken")
     expect(rows["broken"]).to_contain_text("paused")
 
-    engine.load()
+    engine.reload()
     engine.put_triggers()
     expect(rows["nightly"]).to_contain_text("Counts what was sold.")
     expect(rows["heard"]).to_contain_text("on orders.*")

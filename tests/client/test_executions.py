@@ -71,6 +71,19 @@ def fan_out(bell: Workbell) -> None:
     assert matcher.fan_out_waiting(bell.store.clock.now())
 
 
+def test_old_ones_are_found_behind_many_other_runs(bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C5: the list has no end but that of history."""
+    monkeypatch.setattr("workbell.executions.PAGE", 2)
+    event = bell.emit("posts.created")
+    drain(bell)
+
+    @bell.job
+    def other() -> None: ...
+
+    bell.enqueue_many([("other", {})] * 30)
+    assert {each.event_id for each in bell.executions(limit=2)} == {event.id}
+
+
 def test_pages(bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbell.executions.PAGE", 2)
     events = [bell.emit("posts.created") for _ in range(5)]

@@ -87,7 +87,7 @@ def test_runs_go_on_until_there_are_enough(bell: Workbell, send: Any, monkeypatc
         ({"before": "x"}, "before: 'x' is no id of a run"),
         ({"event": "x"}, "event: 'x' is no id of an event"),
         ({"since": datetime.now(UTC).replace(tzinfo=None)}, "since: .* has no time zone"),
-        ({"user_id": -1}, "user_id: -1 is not a whole number from 0"),
+        ({"user_id": -1}, "user_id: -1 is neither a whole number from 0"),
         ({"job": "a\x00"}, "job 'a.x00': use 1 to 200 printable"),
         ({"colour": "red"}, "Unknown word 'colour' in a filter; the words are status, job"),
     ],

@@ -11,7 +11,7 @@ from tests.docs.pages import DOCS, table_rows, text_of
 from workbell.errors import EndpointRefused
 from workbell.model.execution import Execution, ExecutionStatus, Invocation, InvocationStatus
 from workbell.model.system_events import SYSTEM_TYPES, WEBHOOK_DISABLED, WEBHOOK_PING
-from workbell.model.trigger import DEFAULT_RETRY, Trigger, config_of
+from workbell.model.trigger import DEFAULT_RETRY, OPTION_FIELDS, Trigger, config_of
 from workbell.notices.lifecycle import LifecycleEvent
 from workbell.outgoing.permit import check_url
 from workbell.patterns import check_type, matches
@@ -45,7 +45,9 @@ def test_a_trigger_and_its_retries_are_as_the_page_says() -> None:
         | dict.fromkeys(("created_at", "updated_at"), "2026-11-16T00:00:00Z"),
         Trigger,
     )
-    assert set(trigger.as_dict()) - set(shown.values()) == {"source", "tenant"}
+    options = next(words(row[1]) for row in rows if row[0] == "`options`")
+    assert set(options) == set(OPTION_FIELDS)
+    assert set(trigger.as_dict()) - {*shown.values(), *options} == {"source", "tenant"}
     retry = next(row[2] for row in rows if row[0] == "`retry`")
     found = {word: float(number.replace(",", "")) for word, number in re.findall(r"`(\w+)` \(([\d,]+)\)", retry)}
     assert found == config_of(DEFAULT_RETRY)

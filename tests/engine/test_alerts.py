@@ -79,7 +79,7 @@ class TestEnds:
         """Of a job that has no URLs itself."""
         schedule = bench.bell.schedules.put("often", job="plain", every=60, ping_url=PINGS)
         now = bench.clock.now()
-        new = request_for(schedule, "default", now, now)
+        new = request_for(schedule, now, now, bench.bell.maker)
         bench.store.add([new])
         (work,) = bench.claim()
         bench.finish.put(work, Returned(None))

@@ -20,6 +20,7 @@ from workbell import Cancel, Context, Retry, Run, Snooze, Status, Workbell
 from workbell.engine.execute import call_async, call_plain
 from workbell.engine.outcome import HANDED_BACK, Outcome, Raised, Returned
 from workbell.engine.work import Work
+from workbell.errors import SettingsError
 from workbell.model import state
 from workbell.settings import Settings
 from workbell.testing import drain, inline
@@ -342,6 +343,18 @@ class TestResources:
             with inline(bell):
                 run = it.enqueue()
         assert "the store's own file" in (run.error or "")
+
+    @pytest.mark.anyio
+    async def test_it_is_refused_before_anything_runs(self, tmp_path: Path) -> None:
+        url = f"sqlite:///{tmp_path}/workbell.db"
+        refused = pytest.raises(SettingsError, match="the store's own file, which handlers must not lock")
+        with Workbell(settings=Settings(url=url, database=url)) as bell, refused:
+            async with bell.running():
+                pass
+        url = f"sqlite:///{tmp_path}/app.db"  # the default of `database`, which nobody may have meant
+        with Workbell(settings=Settings(url=url, database=url)) as bell:
+            async with bell.running():
+                pass
 
     def test_postgres(self, postgres_url: str, tmp_path: Path) -> None:
         """There, it may be the store's own database."""

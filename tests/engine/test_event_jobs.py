@@ -158,7 +158,7 @@ class TestFiles:
     def test_not_in_the_place_of_a_job_of_workbell(self, bell: Workbell, project: ProjectFolder) -> None:
         """C8: a file of that name would get all deliveries, and seem to make them."""
         project.write("jobs/webhook-delivery.py", 'schedule = "0 3 * * *"\ndef run(ctx):\n    pass\n')
-        bell.engine.load()
+        bell.engine.reload()
         (problem,) = bell.engine.problems
         assert "rename the file" in problem.message
         found = bell.registry.find("webhook-delivery")

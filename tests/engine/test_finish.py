@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from tests.support.bench import Bench
-from workbell import Retry, Run, Status, StoreError, StoreUnavailable, steering
+from workbell import Retry, Run, Status, StoreError, StoreUnavailable, client
 from workbell.engine import consume as consume_module
-from workbell.model.request import RESCHEDULES
+from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Transition
 
 
@@ -220,7 +220,7 @@ class TestReschedules:
             bench.clock.advance(60)
             chain.append(new.id)
         (last,) = bench.work()
-        assert (last.id, last.status) == (chain[-1], Status.FAILED)
+        assert (last.id, last.status, last.reason) == (chain[-1], Status.FAILED, "error; the last run of its chain")
         assert bench.bell.runs(status=["scheduled", "queued", "running"]) == []
         assert len(set(chain)) == RESCHEDULES + 1 == len(bench.bell.runs())
 
@@ -239,7 +239,7 @@ class TestReschedules:
         """B9: and belongs to the process that was asked for it."""
         first = bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60, persistent=False)
         bench.work()
-        monkeypatch.setattr(steering, "process_name", lambda: "another/1/2")
+        monkeypatch.setattr(client, "process_name", lambda: "another/1/2")
         (follow,) = bench.bell.runs(status="scheduled")
         bench.bell.cancel(follow.id)
         again = bench.bell.retry(follow.id)
@@ -247,6 +247,14 @@ class TestReschedules:
         assert (again.accepted_by, again.options.reschedules_left) == ("another/1/2", RESCHEDULES)
         plain = bench.bell.retry(bench.bell.cancel(bench.bell.enqueue("work", delay=60).id).id)
         assert (plain.persistent, plain.options_text) == (True, None)
+
+    def test_how_long_it_gets_can_be_set(self, bench: Bench) -> None:
+        bench.bell.reschedules = 1
+        bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60)
+        for _ in range(3):
+            bench.work()
+            bench.clock.advance(60)
+        assert [run.reason for run in bench.bell.runs()] == ["error; the last run of its chain", "error"]
 
     def test_success_ends_the_chain(self, bench: Bench) -> None:
         bench.bell.enqueue("work", auto_reschedule=60)
@@ -269,13 +277,13 @@ class TestPrune:
         good, bad = bench.bell.enqueue("work"), bench.bell.enqueue("work", {"fail": True})
         bench.work()
         bench.clock.advance(days=7, seconds=-1)
-        assert bench.prune.step(bench.clock.now()) == 60
+        assert not bench.prune()
         assert len(bench.bell.runs()) == 2
         bench.clock.advance(1)
-        bench.prune.step(bench.clock.now())
+        bench.prune()
         assert [run.id for run in bench.bell.runs()] == [bad.id]
         bench.clock.advance(days=23)
-        bench.prune.step(bench.clock.now())
+        bench.prune()
         assert bench.bell.runs() == []
         assert bench.store.list_attempts(good.id) == []
 
@@ -288,22 +296,22 @@ class TestPrune:
         assert run.remove_at == run.finished_at + timedelta(seconds=delay)
         if delay:
             bench.clock.advance(delay - 1)
-            bench.prune.step(bench.clock.now())
+            bench.prune()
             assert len(bench.bell.runs()) == 1
             bench.clock.advance(1)
-        bench.prune.step(bench.clock.now())
+        bench.prune()
         assert bench.bell.runs() == []
 
     def test_live_runs_are_never_removed(self, bench: Bench) -> None:
         bench.bell.enqueue("work", delay=timedelta(days=400), remove_delay=0)
         bench.clock.advance(days=399)
-        bench.prune.step(bench.clock.now())
+        bench.prune()
         assert len(bench.bell.runs()) == 1
 
     def test_a_full_batch_is_followed_soon(self, bench: Bench) -> None:
         bench.bell.enqueue_many([bench.bell.request("work", remove_delay=0) for _ in range(1200)])
         while bench.work():
             pass
-        assert bench.prune.step(bench.clock.now()) < 1
-        assert bench.prune.step(bench.clock.now()) == 60
+        assert bench.prune()
+        assert not bench.prune()
         assert bench.bell.runs() == []

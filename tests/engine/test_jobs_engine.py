@@ -13,6 +13,7 @@ import pytest
 from tests.support.project_folder import ProjectFolder
 from tests.support.waiting import until
 from workbell import InvalidOption, Retry, Workbell
+from workbell.errors import JobsError
 from workbell.notices.lifecycle import LifecycleEvent
 from workbell.settings import load
 from workbell.testing import drain
@@ -65,6 +66,23 @@ class TestLoading:
         assert "ValueError: no" in (failed.error or "")
         assert failed.ended_at >= failed.started_at
 
+    def test_load_loads_the_good_ones_and_names_the_bad(self, bell: Workbell, project: ProjectFolder) -> None:
+        """A4, A9: with file, line and reason of each; a reload and a start say it and go on (A10)."""
+        project.job("good.py", "return 1")
+        project.write("jobs/bad.py", 'schedule = "61 * * * *"\ndef run(ctx): ...\n')
+        project.write("jobs/worse.py", "def run(:\n")
+        with pytest.raises(JobsError) as caught:
+            bell.engine.load()
+        told = str(caught.value)
+        assert "jobs/bad.py:1: cron" in told
+        assert "minute" in told
+        assert "jobs/worse.py:1: it cannot be read as Python" in told
+        bell.enqueue("good")
+        assert [run.result for run in drain(bell)] == [1]
+        assert bell.schedules.get("good").enabled
+        bell.engine.start()
+        assert len(bell.engine.problems) == 2
+
     def test_no_folder_is_no_error(self, bell: Workbell) -> None:
         assert bell.engine.load().loaded == []
         assert (bell.engine.list(), list(bell.engine.problems)) == ([], [])
@@ -75,7 +93,7 @@ class TestLoading:
             return "of the app"
 
         project.job("report.py")
-        bell.engine.load()
+        bell.engine.reload()
         (problem,) = bell.engine.problems
         assert "'report' is declared by" in problem.message
         assert bell.registry.find("report") is report
@@ -142,7 +160,7 @@ class TestReloading:
         bell.engine.load()
         project.write("jobs/hello.py", "def run(:\n")
         with make_bell(store_url, project) as later:
-            later.engine.load()
+            later.engine.reload()
             assert later.schedules.get("hello").enabled
 
     def test_a_pause_outlives_a_reload(self, bell: Workbell, project: ProjectFolder) -> None:
@@ -257,6 +275,27 @@ class TestRunning:
         assert completed.duration_ms is not None
         assert completed.duration_ms >= 0
         assert "error" not in completed.as_dict()
+
+    async def test_listeners_hear_of_the_end_of_a_chain(self, bell: Workbell, project: ProjectFolder) -> None:
+        """B8: of the last run alone, and not of the failures before."""
+        project.job("bad.py", "raise ValueError('no')", "retry = 1\nauto_reschedule = 0\n")
+        heard: list[LifecycleEvent] = []
+        ended = threading.Event()
+        bell.reschedules = 2
+
+        def hear(event: LifecycleEvent) -> None:
+            heard.append(event)
+            ended.set()
+
+        stop = bell.listen("run.*", hear)
+        async with bell.running():
+            first = await bell.aenqueue("bad")
+            assert await asyncio.to_thread(ended.wait, 30)
+        stop()
+        (event,) = heard
+        assert (event.type, event.reason) == ("run.chain_ended", "error; the last run of its chain")
+        assert event.run_id != first.id
+        assert len(bell.runs(job="bad")) == 3
 
     async def test_a_pattern_that_matches_nothing_is_refused(self, bell: Workbell) -> None:
         with pytest.raises(InvalidOption, match=r"'jobs\.done' matches none of job\.started"):

@@ -100,6 +100,23 @@ class TestSubscribed:
         live_through_it(bench)
         assert types(bench.store) == ["job.failed"]
 
+    def test_the_end_of_a_chain(self, bench: Bench) -> None:
+        """B8: with the last failure, and once."""
+        subscribe(bench.store, "run.chain_ended")
+        bench.telling.look()
+        bench.bell.reschedules = 1
+        bench.bell.enqueue("work", {"how": "fail"}, auto_reschedule=60)
+        for _ in range(4):
+            while bench.work():
+                pass
+            bench.clock.advance(60)
+        (event,) = stored(bench.store)
+        last = bench.bell.runs()[0]
+        assert (event.type, event.subject) == ("run.chain_ended", last.id)
+        told = event.data
+        assert (told["run_id"], told["reason"]) == (last.id, "error; the last run of its chain")
+        assert "ValueError: no" in told["error"]
+
     def test_a_disabled_trigger_counts(self, bench: Bench) -> None:
         subscribe(bench.store, "job.completed", enabled=False)
         bench.telling.look()

@@ -23,7 +23,7 @@ from workbell.model.event import DEPTH_LIMIT, SYSTEM_SOURCE, Event, FannedOut, M
 from workbell.model.ids import new_id
 from workbell.model.job import DELIVERY
 from workbell.model.retry import Retry
-from workbell.model.trigger import Trigger
+from workbell.model.trigger import DEFAULT_RETRY, Trigger
 from workbell.stores.port import Store
 
 DAY = timedelta(days=1)
@@ -82,7 +82,7 @@ class TestRuns:
         assert {match.subscriber: match.run for match in ledger(bell, event)} == {key: runs[key].id for key in runs}
         run = runs[one.id]
         assert (run.job, run.status, run.event, run.input_text) == ("work", Status.QUEUED, event.id, None)
-        assert (run.retry.attempts, runs[other.id].options.retry) == (7, None)
+        assert (run.retry.attempts, runs[other.id].options.retry) == (7, DEFAULT_RETRY)
         assert (run.created_at, run.scheduled_for) == (bell.store.clock.now(), bell.store.clock.now())
         assert bell.store.find_events([event.id])[event.id].fanned_out_at == bell.store.clock.now()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from datetime import timedelta
 
 import msgspec
@@ -11,11 +12,11 @@ import pytest
 
 from tests.support.waiting import until
 from workbell import Workbell, __version__
-from workbell.engine.prune import Prune
+from workbell.engine.clean import remove
 from workbell.engine.register import Register
 from workbell.machine import process_name
 from workbell.model.clock import ManualClock
-from workbell.model.job import BUILT_IN
+from workbell.model.job import BUILT_IN, CLEAN
 from workbell.model.worker import BEAT, LOST_AFTER, Worker
 from workbell.settings import Settings
 from workbell.stores.memory import MemoryStore
@@ -36,7 +37,7 @@ def register(bell: Workbell) -> Register:
 
 def served(*own: str) -> tuple[str, ...]:
     """By name, with what every worker has."""
-    return tuple(sorted({*own, *BUILT_IN}))
+    return tuple(sorted({*own, *BUILT_IN} - {CLEAN}))
 
 
 def only(bell: Workbell) -> Worker:
@@ -101,13 +102,14 @@ def test_lost_workers_are_removed_after_a_day(bell: Workbell, register: Register
     register.step(clock.now())
     other = msgspec.structs.replace(only(bell), id="other/1/1", seen_at=clock.now() + timedelta(hours=2))
     bell.store.put_worker(other)
-    prune = Prune(bell.store, 60)
+    removed: Counter[str] = Counter()
     clock.advance(24 * 3600)
-    prune.step(clock.now())
+    remove(bell.store, clock.now(), removed)
     assert len(bell.store.list_workers()) == 2
     clock.advance(1)
-    prune.step(clock.now())
+    remove(bell.store, clock.now(), removed)
     assert only(bell) == other
+    assert removed["workers"] == 1
 
 
 @pytest.mark.anyio

@@ -14,10 +14,11 @@ from tests.support.event_scheduling import emit, found, look, scheduler
 from tests.support.event_triggers import add_fifty, type_of
 from workbell.engine.match import MatchEvents
 from workbell.errors import StoreError
-from workbell.events.fan_out import fan_out
+from workbell.events.fan_out import Place, fan_out
 from workbell.events.subscriptions import Subscriptions
 from workbell.model.event import Event, FannedOut
 from workbell.model.run import Lane
+from workbell.model.run_defaults import NO_DEFAULTS, Maker
 from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Store
 from workbell.stores.postgres import store as postgres_module
@@ -26,6 +27,7 @@ from workbell.stores.sqlite import store as sqlite_module
 
 QUERIES = {"sqlite": sqlite_module.QUERIES, "postgres": postgres_module.QUERIES}
 LANE = Lane("default", "default", "hear")
+PLACE, MAKER = Place(LANE, NO_DEFAULTS), Maker("host/1/0")
 
 
 class Killed(BaseException):
@@ -121,4 +123,6 @@ class TestLedger:
 
 
 def _decided(store: Store, event: Event) -> FannedOut:
-    return fan_out(event, Subscriptions(lambda: store).current().match(event), store.clock.now(), lambda _: (LANE, 0))
+    return fan_out(
+        event, Subscriptions(lambda: store).current().match(event), store.clock.now(), lambda _: PLACE, MAKER
+    )

@@ -339,7 +339,7 @@ async def test_what_became_of_saved_files(api: Api, tmp_path: Path) -> None:
     project.write("jobs/broken.py", "schedule = '@daily'\ndef run(:\n")
     own = api.caller("read", tenant=api.bell.tenant)
     try:
-        await asyncio.to_thread(engine.load)
+        await asyncio.to_thread(engine.reload)
         [broken] = (await own.ask("GET", "/reloads"))["items"]
         assert (broken["path"], broken["outcome"], broken["line"], broken["jobs"]) == (
             "jobs/broken.py",

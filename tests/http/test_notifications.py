@@ -46,7 +46,7 @@ class Scene:
         self.ada = self.person([], 7)
         self.bob = self.person(["read"], 8)
 
-    def person(self, scopes: list[str], user_id: int | None, **more: Any) -> Person:
+    def person(self, scopes: list[str], user_id: int | str | None, **more: Any) -> Person:
         return Person(self._http, self.bell.tokens.create(scopes=scopes, user_id=user_id, **more).text)
 
 
@@ -74,6 +74,16 @@ async def test_telling_and_reading(scene: Scene) -> None:
     assert await scene.ada.listed("?unread=true") == []
     assert await scene.bob.listed("?unread=true") == ["tea"]
     assert await scene.bob.ask("POST", "/read", 200, {"all": True}) == {"read": 1}
+
+
+async def test_a_person_with_a_text_for_an_id(scene: Scene) -> None:
+    user = "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"
+    eve = scene.person([], user)
+    told = await scene.operator.ask("POST", "", 201, {"user_id": user, "data": 1})
+    assert told["user_id"] == user
+    assert (await eve.listed(), await scene.ada.listed()) == ([1], [])
+    told = await scene.operator.ask("POST", "", 201, {"user_id": "7", "data": 2})
+    assert (told["user_id"], await scene.ada.listed()) == (7, [2])
 
 
 async def test_pages(scene: Scene) -> None:

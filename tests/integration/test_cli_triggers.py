@@ -91,6 +91,24 @@ def test_what_cannot_be_added(options: list[str], code: int, words: str, project
     assert project.ask("triggers", "list") == []
 
 
+SAID = ("--queue q --priority 0 --timeout 9 --target a1 --tag t --replace-tag --user-id ada --no-persistent").split()
+SAID += "--auto-reschedule 10m --remove-delay 60 --expires 1h".split()
+OPTIONS = {"queue": "q", "priority": 0, "timeout": 9.0, "target": "a1", "tag": "t", "replace_tag": True}
+OPTIONS |= {"user_id": "ada", "persistent": False, "auto_reschedule": 600.0, "remove_delay": 60.0, "expires": 3600.0}
+
+
+def test_what_is_said_about_its_runs(project: Folder) -> None:
+    """B1: each option, said, changed and taken back."""
+    told = project.ask(*ADD, *SAID)
+    assert {word: told[word] for word in OPTIONS} == OPTIONS
+    told = project.ask("triggers", "update", "mails", "--tag", "u", "--job-default", "user_id")
+    assert {word: told[word] for word in OPTIONS} == OPTIONS | {"tag": "u", "user_id": None}
+    answer = project.call("triggers", "update", "mails", "--tag", "u", "--job-default", "tag")
+    assert (answer.code, "--job-default tag and --tag say two things" in answer.error) == (2, True)
+    told = project.ask("schedules", "add", "often", "--job", "elsewhere", "--every", "60", *SAID)
+    assert {word: told[word] for word in OPTIONS} == OPTIONS
+
+
 def test_a_name_is_taken_once(project: Folder) -> None:
     project.ask(*ADD)
     assert_refused(project.call(*ADD), 1, "'mails'")

@@ -223,6 +223,18 @@ async def test_from_an_isolated_handler_it_comes_once(server: Served, person: in
     assert [one.data for one in bell.notifications.list(person)] == [LAST, "from inside"]
 
 
+async def test_a_person_with_a_text_for_an_id(server: Served, person: int) -> None:
+    bell = server.bell.for_tenant(f"text-{person}")
+    told = bell.notify("ada", 1).id
+    bell.notify("bob", 2)
+    async with server.client("ada", tenant=bell.tenant) as talk:
+        assert await unread(talk, 1) == [told]
+        bell.notify("bob", 3)
+        new = bell.notify("ada", 4)
+        (item,) = (await talk.hear_of("a"))["items"]
+        assert (item["id"], item["user_id"]) == (new.id, "ada")
+
+
 async def test_what_was_missed_is_there_and_can_be_marked_as_read(server: Served, person: int) -> None:
     bell = server.bell.for_tenant(f"missed-{person}")
     told = [bell.notify(person, number).id for number in range(3)]

@@ -17,6 +17,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from workbell.model.run import NewRun
+from workbell.model.run_defaults import Maker
 from workbell.model.schedule import (
     CatchUp,
     Overlap,
@@ -114,7 +115,7 @@ def is_usable(*definition: Any) -> bool:
 
 
 def make_run(of: Schedule, due: datetime, now: datetime) -> NewRun:
-    return request_for(of, "default", due, now)
+    return request_for(of, due, now, Maker("host/1/0"))
 
 
 @given(timings, st.sampled_from(ZONES), options, steps)

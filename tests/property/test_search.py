@@ -51,7 +51,7 @@ def paths_of(payload: Any, above: str = "") -> list[tuple[str, Any]]:
 def check(subject: Store, given_payloads: list[Any], extra: list[Any], data: st.DataObject) -> None:
     oracle, tenant = MemoryStore(), new_id()
     new = [
-        request(tenant=tenant, input_text=msgspec.json.encode(payload).decode(), user_id=place % 2)
+        request(tenant=tenant, input_text=msgspec.json.encode(payload).decode(), user_number=place % 2)
         for place, payload in enumerate(given_payloads)
     ]
     for store in (oracle, subject):

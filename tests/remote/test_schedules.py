@@ -26,6 +26,13 @@ SETTINGS: list[dict[str, Any]] = [
         "retry": Retry(attempts=2, give_up_on=["x.Y"]),
         "timeout": timedelta(seconds=90),
         "target": "label:gpu",
+        "tag": "nightly",
+        "replace_tag": True,
+        "user_id": "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
+        "persistent": False,
+        "auto_reschedule": timedelta(minutes=10),
+        "remove_delay": 60,
+        "expires": timedelta(hours=1),
         "description": "All of it.",
         "created_by": "ada",
         "enabled": False,
@@ -58,7 +65,9 @@ def test_what_is_put_is_what_the_workbell_would_have_put(scene: Scene, ask: str,
     made = getattr(scene, ask)("schedules.put", f"remote-{ask}", **given)
     there = scene.bell.schedules.get(f"remote-{ask}")
     assert scene.shown(made) == scene.shown(there)
-    local = scene.bell.schedules.put(f"local-{ask}", **given)
+    assert there.options.created_by  # by the name of the token, if nobody says otherwise
+    by = {"created_by": there.options.created_by}
+    local = scene.bell.schedules.put(f"local-{ask}", **(by | given))
     assert there.options == local.options
     for word in ("kind", "timezone", "enabled"):
         assert getattr(there, word) == getattr(local, word)

@@ -19,6 +19,7 @@ EXCEPTIONS = {
     "hop_apart": "the same",
     "make_ready": "there is no store to be made ready",
     "filter_of": "for the store",
+    "maker": "for the store",
     "by_and_by": "there are no threads of the store's",
     "cancel_pending": "for the run that acts on many",
     "retry_matched": "for the run that acts on many",
@@ -43,7 +44,7 @@ LEFT_OUT = {
     "notifications.mark_read": {"user_id"},
 }
 ROOMS = "schedules triggers events webhooks notifications tokens tenants audit agents".split()
-NO_ROOMS = {"store", "registry", "keep", "waiter", "subscriptions", "telling", "booking", "verified"}
+NO_ROOMS = {"store", "registry", "keep", "waiter", "subscriptions", "telling", "booking", "verified", "reschedules"}
 # Verbs of an application that holds the jobs, works or serves, and not of who only asks for things.
 OWN = set(dir(Workbell)) - set(dir(Local))
 

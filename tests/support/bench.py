@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 from random import Random
 
 from workbell import Context, Run, Workbell
 from workbell.booking import Booking
+from workbell.engine.clean import remove
 from workbell.engine.consume import Consume, serves
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.execute import call_async, call_plain
 from workbell.engine.finish import Finish
 from workbell.engine.outcome import Outcome
-from workbell.engine.prune import Prune
 from workbell.engine.recover import Recover
 from workbell.engine.renew import Renew
 from workbell.engine.work import Work
@@ -60,7 +61,10 @@ class Bench:
         self.dispatch = Dispatch(self.store, self._announce, 1)
         self.recover = Recover(self.store, self.booking, self._announce, 5, lease=LEASE)
         self.renew = Renew(self.store, LEASE, lambda: list(self.consume.held.values()), self.stopped.append)
-        self.prune = Prune(self.store, 60)
+
+    def prune(self) -> bool:
+        """Remove a batch of what is kept no longer; whether there may be more."""
+        return remove(self.store, self.clock.now(), Counter())
 
     def _announce(self) -> None:
         self.announced += 1

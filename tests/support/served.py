@@ -59,13 +59,13 @@ class Served:
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(DEADLINE)
 
-    def ticket(self, user_id: int | None = None, *, tenant: str | None = None, **options: Any) -> str:
+    def ticket(self, user_id: int | str | None = None, *, tenant: str | None = None, **options: Any) -> str:
         """A ticket that has no token behind it."""
         options = {"scopes": ["read"], "expires": DEADLINE} | options
         return self.bell.tokens.create(user_id=user_id, tenant=tenant, kind=TokenKind.TICKET, **options).text
 
     @asynccontextmanager
-    async def client(self, user_id: int | None = None, **options: Any) -> AsyncIterator[Talk]:
+    async def client(self, user_id: int | str | None = None, **options: Any) -> AsyncIterator[Talk]:
         """One that is connected, and has been told so."""
         async with self.open(self.ticket(user_id, **options)) as talk:
             assert await talk.hear() == {"type": "connected"}

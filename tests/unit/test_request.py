@@ -9,16 +9,17 @@ import pytest
 
 from tests.unit.makers import NOW, run_in
 from workbell.errors import InvalidOption
-from workbell.model.request import NAMES, RESCHEDULES, again, make_request, plain_request, reschedule
+from workbell.model.request import NAMES, again, make_request, plain_request, reschedule
 from workbell.model.retry import Retry
 from workbell.model.run import Lane, NewRun, OnDuplicate, Status
+from workbell.model.run_defaults import RESCHEDULES, Maker
 
 SOON = NOW + timedelta(seconds=60)
 
 
 def request(**options: Any) -> NewRun:
     return make_request(
-        "send", "{}", options, tenant="acme", queue="mail", now=NOW, accepted_by="host/1/2"  # type: ignore[arg-type]
+        "send", "{}", options, tenant="acme", queue="mail", now=NOW, maker=Maker("host/1/2")  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -105,10 +106,11 @@ def test_every_other_option_finds_its_place() -> None:
         ({"priority": 1.0}, "priority: 1.0 is not"),
         ({"priority": True}, "priority: True is not"),
         ({"priority": "high"}, "priority: 'high' is not"),
-        ({"user_id": -1}, "user_id: -1 is not a whole number from 0"),
-        ({"user_id": 2**63}, "user_id: 9223372036854775808 is not"),
-        ({"user_id": "7"}, "user_id: '7' is not"),
-        ({"user_id": False}, "user_id: False is not"),
+        ({"user_id": -1}, "user_id: -1 is neither a whole number from 0 nor a text"),
+        ({"user_id": 2**63}, "user_id: 9223372036854775808 is neither"),
+        ({"user_id": "-7"}, "user_id: '-7' is neither"),
+        ({"user_id": " "}, "user_id ' ': use 1 to 200"),
+        ({"user_id": False}, "user_id: False is neither"),
         ({"key": ""}, "key '': use 1 to 200 printable characters"),
         ({"key": "x" * 201}, "key 'x"),
         ({"key": "a\x00"}, "key 'a"),
@@ -170,8 +172,10 @@ def test_every_option_is_covered_above() -> None:
 
 
 def test_again_is_a_new_run_with_the_same_work_and_a_link() -> None:
-    old = run_in(Status.FAILED, input_text='{"to":"a"}', tag="t", key="k", user_id=3, rank=-5, attempt=3, failures=3)
-    new = again(old, SOON, retry_of=old.id).run
+    old = run_in(
+        Status.FAILED, input_text='{"to":"a"}', tag="t", key="k", user_number=3, rank=-5, attempt=3, failures=3
+    )
+    new = again(old, SOON, "host/1/2", retry_of=old.id).run
     assert new.id != old.id
     assert (new.status, new.retry_of, new.scheduled_for) == (Status.QUEUED, old.id, SOON)
     assert (new.input, new.tag, new.user_id, new.priority, new.lane) == ({"to": "a"}, "t", 3, 5, old.lane)

@@ -10,6 +10,8 @@ from workbell.errors import InvalidOption
 from workbell.model.access import EVERY_TENANT, REDEEMED, Scope, TokenKind, scopes_of
 from workbell.model.clock import aware, span
 from workbell.model.job import name as usable_name
+from workbell.model.run_settings import read_user
+from workbell.model.users import UserId
 
 Expires = float | timedelta | datetime
 
@@ -22,7 +24,7 @@ def checked_tenant(tenant: str) -> str:
     return EVERY_TENANT if tenant == EVERY_TENANT else usable_name("tenant", tenant, InvalidOption)
 
 
-def checked_scopes(words: Iterable[str], user_id: int | None, kind: TokenKind) -> tuple[Scope, ...]:
+def checked_scopes(words: Iterable[str], user_id: UserId | None, kind: TokenKind) -> tuple[Scope, ...]:
     """One that is redeemed may carry none; any other without scopes is for the notifications of one person."""
     if isinstance(words, str):
         raise InvalidOption(f'scopes: give a list, such as ["{words[:20]}"].')
@@ -37,12 +39,8 @@ def checked_scopes(words: Iterable[str], user_id: int | None, kind: TokenKind) -
     return scopes
 
 
-def checked_user(user_id: int | None) -> int | None:
-    if user_id is None:
-        return None
-    if isinstance(user_id, bool) or not isinstance(user_id, int) or not 0 <= user_id < 2**63:
-        raise InvalidOption(f"user_id: {user_id!r} is not a whole number from 0.")
-    return user_id
+def checked_user(user_id: UserId | None) -> UserId | None:
+    return None if user_id is None else read_user(user_id)
 
 
 def end_of(expires: Expires | None, now: datetime) -> datetime | None:

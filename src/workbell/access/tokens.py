@@ -15,6 +15,7 @@ from workbell.model.access import EVERY_TENANT, REDEEMED, Token, TokenKind
 from workbell.model.ids import is_id, new_id
 from workbell.model.job import NAME_LIMIT
 from workbell.model.payload import clean_text
+from workbell.model.users import UserId
 
 if TYPE_CHECKING:
     from workbell.client import Client
@@ -41,7 +42,7 @@ class Tokens:
         *,
         scopes: Iterable[str] = ("read",),
         tenant: str | None = None,
-        user_id: int | None = None,
+        user_id: UserId | None = None,
         expires: Expires | None = None,
         kind: TokenKind = TokenKind.API,
         agent: str | None = None,
@@ -77,7 +78,7 @@ class Tokens:
         *,
         scopes: Iterable[str] = ("read",),
         tenant: str | None = None,
-        user_id: int | None = None,
+        user_id: UserId | None = None,
         expires: Expires | None = None,
         kind: TokenKind = TokenKind.API,
         agent: str | None = None,

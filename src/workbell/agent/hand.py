@@ -12,7 +12,9 @@ import msgspec
 
 from workbell.engine.work import Work
 from workbell.model.log_line import LogLine
+from workbell.model.request import encoded
 from workbell.model.run import Lane, Options, Run, Status
+from workbell.model.users import UserId, user_number, user_text
 from workbell.stores.port import Held
 
 LINES = 200  # of a log in one post
@@ -35,14 +37,14 @@ class Handed(msgspec.Struct, frozen=True):
     target: str | None = None
     priority: int = 0
     tag: str | None = None
-    user_id: int = 0
+    user_id: UserId = 0
     schedule: str | None = None
     event: str | None = None
 
 
 def run_of(handed: Handed, worker: str, now: datetime) -> Run:
     """The run as handlers know it."""
-    options = Options(timeout=handed.timeout)
+    options = Options(timeout=handed.timeout, user=user_text(handed.user_id))
     return Run(
         handed.id,
         Lane(handed.tenant, handed.queue, handed.job, handed.target),
@@ -56,9 +58,9 @@ def run_of(handed: Handed, worker: str, now: datetime) -> Run:
         worker=worker,
         started_at=now,
         input_text=msgspec.json.encode(handed.input).decode(),
-        options_text=None if handed.timeout is None else msgspec.json.encode(options).decode(),
+        options_text=encoded(options),
         tag=handed.tag,
-        user_id=handed.user_id,
+        user_number=user_number(handed.user_id),
         schedule=handed.schedule,
         event=handed.event,
     )

@@ -10,7 +10,6 @@ import msgspec
 
 from workbell.bulk.order import Action
 from workbell.errors import StoreError, WorkbellError
-from workbell.machine import process_name
 from workbell.model.request import Request, again
 from workbell.model.run import PENDING, Run, Status
 
@@ -79,7 +78,7 @@ def _retry(client: Client, runs: Sequence[Run]) -> Acted:
         if retry is not None and retry.key != key and not _made_by_event(run):
             skipped += 1
             continue
-        new = again(run, now, accepted_by=process_name(), retry_of=run.id)
+        new = again(run, now, client.maker, retry_of=run.id)
         if not _made_by_event(run):
             named = msgspec.structs.replace(new.run, key_text=key)
             keyed.append(Request(msgspec.structs.replace(new, run=named, key_span=KEPT)))

@@ -9,7 +9,9 @@ import click
 import msgspec
 
 from workbell.errors import InvalidOption, JobsError
+from workbell.model.run_settings import read_user
 from workbell.model.size import read_size
+from workbell.model.users import UserId
 from workbell.timing.instants import read_instant
 from workbell.timing.interval import read_span
 
@@ -100,4 +102,17 @@ class When(Kind):
         return found
 
 
+class User(Kind):
+    """The id of a user: a number, or a text such as a UUID."""
+
+    name = "user"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> UserId:
+        try:
+            return read_user(value)
+        except InvalidOption as error:
+            self.fail(str(error), param, ctx)
+
+
 INSTANT, SPAN, WINDOW, JSON, SIZE, WHEN = Instant(), Span(), TimesOfDay(), JsonObject(), Size(), When()
+USER = User()

@@ -11,6 +11,7 @@ from random import Random
 
 from workbell.booking import Booking
 from workbell.client import Client
+from workbell.engine.clean import Clean
 from workbell.engine.consume import Consume, limits, serves
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.expire import Expire
@@ -25,7 +26,6 @@ from workbell.engine.match import MatchEvents
 from workbell.engine.materialise import Materialise
 from workbell.engine.missing import Missing
 from workbell.engine.outcome import HANDED_BACK, Outcome
-from workbell.engine.prune import Prune
 from workbell.engine.recover import Recover
 from workbell.engine.register import Register
 from workbell.engine.renew import Renew
@@ -41,6 +41,7 @@ from workbell.machine import process_name, process_start
 from workbell.model import state
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
+from workbell.model.run_defaults import Maker
 from workbell.model.state import Move
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.message import Message
@@ -51,7 +52,6 @@ from workbell.stores.measuring import follow_time
 FLUSH = 10.0  # for the last outcomes to be written
 STUBBORN = 1.0  # for a cancelled handler to give up
 TIDY = 10.0
-PRUNE = 60.0
 DECLARE = 60.0
 
 
@@ -123,11 +123,13 @@ class Engine:
         recover = Recover(store, self._booking, self._announce, settings.sweep, self._tell.lost, settings.lease_span)
         self._dispatch = Dispatch(store, self._announce, settings.poll)
         self._materialise = Materialise(
-            store, client.registry, self._announce, settings.poll, self._tell.skipped, telling
+            store, client.registry, self._announce, settings.poll, self._tell.skipped, telling, self._maker
         )
-        self._match = MatchEvents(store, client.registry, client.subscriptions, self._announce, settings.poll)
+        self._match = MatchEvents(
+            store, client.registry, client.subscriptions, self._announce, settings.poll, self._maker
+        )
         renew = Renew(store, settings.lease_span, self._works, self._hands.stop_work, alone=role.give_up is None)
-        prune = Prune(store, PRUNE)
+        clean = Clean(store, self._booking, client.tenant, self.worker, settings.clean_every, settings.lease_span)
         self._consume_duty = Duty("consume", self._consume.step, clock)
         self._dispatch_duty = Duty("dispatch", self._dispatch.step, clock)
         self._materialise_duty = Duty("materialise", self._materialise.step, clock)
@@ -145,7 +147,7 @@ class Engine:
         self._duties.append(tallies_duty)
         if role.schedules:
             self._duties += [
-                Duty("prune", prune.step, clock),
+                Duty("clean", clean.step, clock),
                 Duty("unserved", Unserved(store).step, clock),
                 Duty("missing", Missing(store, self._tell.missing).step, clock),
                 Duty("declare", self._declare, clock),
@@ -235,6 +237,9 @@ class Engine:
     def _announce(self) -> None:
         self._consume_duty.wake()
         self._store.wake()
+
+    def _maker(self) -> Maker:
+        return self._client.maker
 
     def _tidy(self, _now: datetime) -> float:
         self._store.tidy()

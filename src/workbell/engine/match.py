@@ -12,15 +12,14 @@ from datetime import datetime, timedelta
 
 from workbell.engine.look import Look
 from workbell.engine.passed_over import PassedOver
+from workbell.engine.terms import find_terms, this_process
 from workbell.errors import StoreError, StoreUnavailable
-from workbell.events.fan_out import delivery_lane, fan_out
+from workbell.events.fan_out import Place, delivery_place, fan_out, place_for
 from workbell.events.subscriptions import Subscriber, Subscriptions
 from workbell.handlers.registry import Registry
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import FannedOut, MatchOutcome
-from workbell.model.job import QUEUE
-from workbell.model.limit import NO_LIMITS, Limits, key_of
-from workbell.model.run import Lane
+from workbell.model.run_defaults import Maker
 from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.events")
@@ -38,11 +37,13 @@ class MatchEvents:
         subscriptions: Subscriptions,
         announce: Callable[[], None],
         poll: float,
+        maker: Callable[[], Maker] = this_process,
     ) -> None:
         self._store = store
         self._registry = registry
         self._subscriptions = subscriptions
         self._announce = announce
+        self._maker = maker
         self._look = Look(poll, GAP)
         self.hint = self._look.hint  # an event may have been emitted
         self._told: set[str] = set()  # events that were refused, and of which that was said
@@ -69,15 +70,16 @@ class MatchEvents:
         if not waiting:
             return False
         subscriptions = self._subscriptions.current()  # after the events: see there
-        lanes: dict[str, tuple[Lane, int]] = {}
+        places: dict[str, Place] = {}
+        maker = self._maker()
 
-        def lane_of(subscriber: Subscriber) -> tuple[Lane, int]:
-            if subscriber.id not in lanes:
-                lanes[subscriber.id] = self._lane_of(subscriber)
-            return lanes[subscriber.id]
+        def place_of(subscriber: Subscriber) -> Place:
+            if subscriber.id not in places:
+                places[subscriber.id] = self._place_of(subscriber)
+            return places[subscriber.id]
 
         taken: set[str] = set()
-        for part in _in_parts(fan_out(event, subscriptions.match(event), now, lane_of) for event in waiting):
+        for part in _in_parts(fan_out(event, subscriptions.match(event), now, place_of, maker) for event in waiting):
             mine = self._write(part, now)
             taken |= mine
             written = [one for one in part if one.event_id in mine]
@@ -110,19 +112,10 @@ class MatchEvents:
                 self._told.add(one.event_id)
         return taken
 
-    def _lane_of(self, subscriber: Subscriber) -> tuple[Lane, int]:
+    def _place_of(self, subscriber: Subscriber) -> Place:
         if isinstance(subscriber, Endpoint):
-            return delivery_lane(subscriber), 0
-        queue, limits, priority = self._known(subscriber.tenant, subscriber.job)
-        key = None if limits is NO_LIMITS else key_of(limits, None)
-        return Lane(subscriber.tenant, queue, subscriber.job, None, key), priority
-
-    def _known(self, tenant: str, job: str) -> tuple[str, Limits, int]:
-        known = self._registry.find(job)
-        if known is not None:
-            return known.queue, known.limits, known.priority
-        stored = self._store.find_job(tenant, job)
-        return (QUEUE, NO_LIMITS, 0) if stored is None else (stored.queue, stored.limits, stored.priority)
+            return delivery_place(subscriber)
+        return place_for(subscriber, find_terms(self._registry, self._store, subscriber.tenant, subscriber.job))
 
     def _warn(self, fanned: list[FannedOut]) -> None:
         for one in fanned:

@@ -18,13 +18,14 @@ import msgspec
 
 from workbell.engine.look import Look
 from workbell.engine.passed_over import PassedOver
+from workbell.engine.terms import find_terms, this_process
 from workbell.errors import JobsError, StoreError, StoreUnavailable
 from workbell.events.telling import Telling
 from workbell.handlers.registry import Registry
-from workbell.model.job import QUEUE
-from workbell.model.limit import NO_LIMITS, Limits
+from workbell.model.job import Terms
 from workbell.model.payload import clean_text
 from workbell.model.run import NewRun
+from workbell.model.run_defaults import Maker
 from workbell.model.schedule import DueSchedule, Overlap, Schedule, ScheduleChange
 from workbell.scheduling.decide import decide
 from workbell.scheduling.failing import decide_broken, decide_failed
@@ -57,11 +58,13 @@ class Materialise:
         poll: float,
         tell: Callable[[Sequence[ScheduleChange]], None] = lambda _written: None,
         telling: Telling | None = None,
+        maker: Callable[[], Maker] = this_process,
     ) -> None:
         self._store = store
         self._tell = tell
         self._telling = telling or Telling()
         self._registry = registry
+        self._maker = maker
         self._announce = announce
         self._look = Look(poll, GAP)
         self.hint = self._look.hint  # a schedule may have been put, or a run have ended that a tick is waiting for
@@ -127,24 +130,16 @@ class Materialise:
         return self._store.due_schedules(at, limit, passed) if passed else self._store.due_schedules(at, limit)
 
     def _decide_all(self, due: Sequence[DueSchedule], now: datetime) -> list[ScheduleChange]:
-        known: dict[tuple[str, str], tuple[str, Limits, int]] = {}
+        known: dict[tuple[str, str], Terms] = {}
+        maker = self._maker()
 
         def make_run(schedule: Schedule, at: datetime, made: datetime) -> NewRun:
             job = (schedule.tenant, schedule.job)
             if job not in known:
-                known[job] = self._lane_of(schedule)
-            queue, limits, priority = known[job]
-            return request_for(schedule, queue, at, made, limits, priority)
+                known[job] = find_terms(self._registry, self._store, *job)
+            return request_for(schedule, at, made, maker, known[job])
 
         return [self._telling.of_schedule(self._decide(found, now, make_run)) for found in due]
-
-    def _lane_of(self, schedule: Schedule) -> tuple[str, Limits, int]:
-        """What decides where a job's runs stand: its queue, the key of its limits, and its priority."""
-        known = self._registry.find(schedule.job)
-        if known is not None:
-            return known.queue, known.limits, known.priority
-        stored = self._store.find_job(schedule.tenant, schedule.job)
-        return (QUEUE, NO_LIMITS, 0) if stored is None else (stored.queue, stored.limits, stored.priority)
 
     def _decide(
         self, found: DueSchedule, now: datetime, make_run: Callable[[Schedule, datetime, datetime], NewRun]

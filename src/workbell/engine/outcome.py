@@ -101,6 +101,9 @@ def _told_result(error: TryAgain) -> str | None:
         return None
 
 
+CHAIN_OVER = "the last run of its chain"  # why nothing follows a run with `auto_reschedule`
+
+
 def decide(
     run: Run,
     outcome: Outcome,
@@ -136,6 +139,8 @@ def decide(
                     run, now, error=text, reason=reason, wait=wait, started_at=started_at, result=failed.result
                 )
             follow = reschedule(run, now)
+            if run.ends_chain:
+                reason = f"{reason}; {CHAIN_OVER}"
             return state.fail(
                 run,
                 now,

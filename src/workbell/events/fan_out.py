@@ -5,23 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
 from workbell.events.subscriptions import Subscriber
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import DEPTH_LIMIT, Event, FannedOut, Match, MatchOutcome
-from workbell.model.ids import new_id
-from workbell.model.job import DELIVERY
-from workbell.model.retry import Retry
-from workbell.model.run import Lane, NewRun, Options, Run, Status
+from workbell.model.job import DELIVERY, UNKNOWN, Terms
+from workbell.model.limit import NO_LIMITS, key_of
+from workbell.model.request import made_by_rule, options_of
+from workbell.model.retry import ONCE
+from workbell.model.run import Lane, NewRun
+from workbell.model.run_defaults import Maker, RunDefaults, layered
+from workbell.model.trigger import DEFAULT_RETRY, Trigger
 
 DELIVERY_QUEUE = "webhooks"  # so that they can be paused, and seen, apart
 
-LaneOf = Callable[[Subscriber], tuple[Lane, int]]  # and the priority of the job
+
+class Place(NamedTuple):
+    """Where the runs of a subscriber go, and what is said about them."""
+
+    lane: Lane
+    said: RunDefaults
 
 
-def fan_out(event: Event, subscribers: Sequence[Subscriber], now: datetime, lane_of: LaneOf) -> FannedOut:
+PlaceOf = Callable[[Subscriber], Place]
+
+
+def fan_out(
+    event: Event, subscribers: Sequence[Subscriber], now: datetime, place_of: PlaceOf, maker: Maker
+) -> FannedOut:
     """All that follows from one event; each subscriber is in the ledger, whatever came of it."""
     matches, runs = [], []
     for subscriber in subscribers:
@@ -32,29 +46,42 @@ def fan_out(event: Event, subscribers: Sequence[Subscriber], now: datetime, lane
             reason = getattr(subscriber, "reason", None) or "it was disabled"
             matches.append(Match(event.id, subscriber.id, MatchOutcome.DISABLED, now, None, reason))
         else:
-            request = request_for(event, subscriber, now, *lane_of(subscriber))
+            request = request_for(event, subscriber, now, place_of(subscriber), maker)
             runs.append(request)
             matches.append(Match(event.id, subscriber.id, MatchOutcome.STARTED, now, request.run.id))
     return FannedOut(event.id, tuple(matches), tuple(runs))
 
 
-def request_for(event: Event, subscriber: Subscriber, now: datetime, lane: Lane, priority: int = 0) -> NewRun:
+def request_for(event: Event, subscriber: Subscriber, now: datetime, place: Place, maker: Maker) -> NewRun:
     """The run that an event makes for a trigger or an endpoint; it names the event, and carries nothing of it."""
-    input_text = _delivery_input(subscriber.id) if isinstance(subscriber, Endpoint) else None
-    return NewRun(
-        Run(
-            new_id(),
-            lane,
-            Status.QUEUED,
-            -priority,
-            now,
-            now,
-            now,
-            input_text=input_text,
-            options_text=_options_text(subscriber.id, subscriber.retry, event.depth, event.system),
-            event=event.id,
-        )
+    return made_by_rule(
+        place.lane,
+        place.said,
+        options_of(place.said, maker, trigger=subscriber.id, depth=event.depth, quiet=event.system),
+        due=now,
+        now=now,
+        maker=maker,
+        input_text=_delivery_input(subscriber.id) if isinstance(subscriber, Endpoint) else None,
+        event=event.id,
     )
+
+
+def place_for(trigger: Trigger, terms: Terms = UNKNOWN) -> Place:
+    """Where a trigger's runs go. Where neither it nor its job says how they are retried, that is as of event jobs."""
+    said = layered(trigger.said, terms.defaults)
+    if said.retry is None and terms.retry is None:
+        said = msgspec.structs.replace(said, retry=DEFAULT_RETRY)
+    key = None if terms.limits is NO_LIMITS else key_of(terms.limits, None)
+    return Place(Lane(trigger.tenant, said.queue or terms.queue, trigger.job, said.target, key), said)
+
+
+def delivery_place(endpoint: Endpoint) -> Place:
+    return Place(delivery_lane(endpoint), RunDefaults(retry=endpoint.retry))
+
+
+def ping_place(endpoint: Endpoint) -> Place:
+    """Once: whoever waits for the answer wants to hear of the first failure."""
+    return Place(ping_lane(endpoint), RunDefaults(retry=ONCE))
 
 
 def delivery_lane(endpoint: Endpoint) -> Lane:
@@ -67,12 +94,7 @@ def ping_lane(endpoint: Endpoint) -> Lane:
     return Lane(endpoint.tenant, DELIVERY_QUEUE, DELIVERY, None, f"ping:{endpoint.id}")
 
 
-# There are few triggers and many events.
-
-
-@lru_cache(maxsize=4096)
-def _options_text(trigger: str, retry: Retry | None, depth: int, quiet: bool) -> str:
-    return msgspec.json.encode(Options(retry=retry, trigger=trigger, depth=depth, quiet=quiet)).decode()
+# There are few endpoints and many events.
 
 
 @lru_cache(maxsize=4096)

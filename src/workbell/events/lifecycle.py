@@ -16,7 +16,7 @@ import msgspec
 from workbell.handlers.current import depth_behind
 from workbell.model.event import SYSTEM_SOURCE, Event
 from workbell.model.ids import new_id
-from workbell.model.job import ALERT, DELIVERY
+from workbell.model.job import ALERT, CLEAN, DELIVERY
 from workbell.model.payload import clean_text
 from workbell.model.run import Run
 from workbell.model.schedule import Schedule, Tick
@@ -24,6 +24,7 @@ from workbell.model.state import Move, Transition
 from workbell.notices.lifecycle import (
     Describe,
     LifecycleEvent,
+    about_chain,
     about_run,
     about_tick,
     about_worker,
@@ -31,8 +32,9 @@ from workbell.notices.lifecycle import (
     type_of,
 )
 
-# Jobs whose runs tell nothing: each delivery would be followed by one that tells of it.
-QUIET = frozenset({DELIVERY, ALERT})
+# Jobs whose runs tell nothing: each delivery would be followed by one that tells of it, and who hears of the ends of
+# jobs means those of the application.
+QUIET = frozenset({DELIVERY, ALERT, CLEAN})
 ERROR_LIMIT = 2000  # characters; all of it is kept with the run
 
 
@@ -52,6 +54,12 @@ def event_of_change(run: Run, change: Transition, describe: Describe = nothing_k
     if type_of_change(run, change) is None:
         return None
     told = about_run(change.move, change.after(run), describe)
+    return None if told is None else _about(run, told, run.token)
+
+
+def event_of_chain(run: Run, change: Transition, describe: Describe = nothing_known) -> Event | None:
+    """That a transition ends the chain of runs that `auto_reschedule` made."""
+    told = None if _is_quiet(run) else about_chain(change.move, change.after(run), describe)
     return None if told is None else _about(run, told, run.token)
 
 

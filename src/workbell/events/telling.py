@@ -14,6 +14,7 @@ import msgspec
 
 from workbell.events.alerting import Alerting
 from workbell.events.lifecycle import (
+    event_of_chain,
     event_of_change,
     event_of_loss,
     event_of_start,
@@ -25,7 +26,7 @@ from workbell.model.event import Event
 from workbell.model.run import Run
 from workbell.model.schedule import ScheduleChange, TickOutcome
 from workbell.model.state import Transition
-from workbell.model.system_events import JOB_STARTED, SCHEDULE_SKIPPED, SYSTEM_TYPES, WORKER_LOST
+from workbell.model.system_events import CHAIN_ENDED, JOB_STARTED, SCHEDULE_SKIPPED, SYSTEM_TYPES, WORKER_LOST
 from workbell.notices.lifecycle import Describe, by_worker, nothing_known
 from workbell.stores.port import Pair
 
@@ -63,10 +64,12 @@ class Telling:
         if not self.anything:
             return change
         kind = type_of_change(run, change)
-        if kind is None or (run.tenant, kind) not in self._heard:
+        if kind is None:
             return change
-        event = event_of_change(run, change, self.describe)
-        return change if event is None else replace(change, emits=(*change.emits, event))
+        event = event_of_change(run, change, self.describe) if (run.tenant, kind) in self._heard else None
+        chain = event_of_chain(run, change, self.describe) if (run.tenant, CHAIN_ENDED) in self._heard else None
+        told = tuple(one for one in (event, chain) if one is not None)
+        return replace(change, emits=(*change.emits, *told)) if told else change
 
     def of_all(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
         """The same for many; where nothing is to be told, they are not looked at one by one."""

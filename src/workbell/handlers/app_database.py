@@ -18,6 +18,7 @@ from typing import Any
 from workbell.errors import DatabaseUnavailable, SettingsError, WorkbellError
 from workbell.logs.secrets import without_quotes
 
+DEFAULT_NAME = "app.db"
 DEADLINE = 10  # seconds: to connect, and on SQLite for a lock
 
 HOW = "write sqlite:///app.db or postgresql://host/database"
@@ -44,10 +45,7 @@ class AppDatabase:
         if not rest.startswith("/") or path.name in ("", ":memory:") or "?" in rest:
             raise SettingsError(f"database = {self._url!r} names no file: {HOW}.")
         if self._store_file is not None and _is_same(path, self._store_file):
-            raise SettingsError(
-                f"database = {self._url!r} is the store's own file, which handlers must not lock; give the application "
-                'a file of its own, for example database = "sqlite:///app.db".'
-            )
+            raise _not_apart(self._url)
         if not path.absolute().parent.is_dir():
             raise SettingsError(
                 f"database = {self._url!r}: there is no folder {path.parent}; make it, or name another."
@@ -119,6 +117,23 @@ class Use:
         finally:
             with contextlib.suppress(Exception):
                 connection.close()  # rolls back what was not committed
+
+
+def _not_apart(url: str) -> SettingsError:
+    return SettingsError(
+        f"database = {url!r} is the store's own file, which handlers must not lock; give the application "
+        'a file of its own, for example database = "sqlite:///app.db".'
+    )
+
+
+def check_apart(url: str, store: object) -> None:
+    """Raise if the application's database is the store's file, before any run can meet it.
+
+    One of the default's name may not be meant at all: then only a handler that asks for it is refused.
+    """
+    file, path = file_of(store), Path(url.removeprefix("sqlite:///"))
+    if file is not None and url.startswith("sqlite:///") and path.name != DEFAULT_NAME and _is_same(path, file):
+        raise _not_apart(url)
 
 
 def file_of(store: object) -> Path | None:

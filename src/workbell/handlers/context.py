@@ -20,6 +20,7 @@ from workbell.model.notification import Notification
 from workbell.model.payload import clean_text, encode
 from workbell.model.request import plain_request
 from workbell.model.run import Lane, Run, Status
+from workbell.model.users import UserId
 from workbell.stores.port import Held
 
 if TYPE_CHECKING:
@@ -154,11 +155,11 @@ class Context:
         with self._behalf():
             return await self._client.aemit(type, data, subject=subject, source=source, key=key, connection=connection)
 
-    def notify(self, user_id: int, data: Any) -> Notification:
+    def notify(self, user_id: UserId, data: Any) -> Notification:
         """Tell one person of the same tenant something, as `bell.notify` does."""
         return self._client.notify(user_id, data)
 
-    async def anotify(self, user_id: int, data: Any) -> Notification:
+    async def anotify(self, user_id: UserId, data: Any) -> Notification:
         """`notify` for async code."""
         return await self._client.anotify(user_id, data)
 

@@ -14,11 +14,13 @@ from workbell.handlers.isolation import Isolation
 from workbell.handlers.signature import Signature
 from workbell.model.alert import UNWATCHED, Watched
 from workbell.model.clock import time_limit
-from workbell.model.job import QUEUE, name
+from workbell.model.job import QUEUE, Terms, name
 from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
-from workbell.model.request import EnqueueOptions, read_priority
+from workbell.model.request import EnqueueOptions
 from workbell.model.retry import Retry, read_retry
 from workbell.model.run import Lane, Run
+from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
+from workbell.model.run_settings import read_defaults
 from workbell.scheduling.declare import TickSettings
 
 if TYPE_CHECKING:
@@ -44,7 +46,6 @@ class JobFunction(Generic[P, R]):
         *,
         job: str | None = None,
         queue: str = QUEUE,
-        priority: int = 0,
         retry: Retry | int | Mapping[str, Any] | None = None,
         timeout: float | None = None,
         description: str | None = None,
@@ -54,15 +55,16 @@ class JobFunction(Generic[P, R]):
         ticks: TickSettings | None = None,
         alert_url: str | None = None,
         ping_url: str | None = None,
+        run_settings: Mapping[str, Any] | None = None,
     ) -> None:
         _check_function(function)
         functools.update_wrapper(self, function)
         self.function = function
         self.name = name("job", function.__name__ if job is None else job)
         self.queue = name(f"job {self.name}: queue", queue)
-        self.priority = self._checked(read_priority, priority)
         self.retry = None if retry is None else self._checked(read_retry, retry)
         self.timeout = None if timeout is None else time_limit(f"job {self.name}: timeout", timeout)
+        self.defaults: RunDefaults = self._checked(read_defaults, run_settings) if run_settings else NO_DEFAULTS
         if description is not None and not isinstance(description, str):
             raise InvalidOption(f"job {self.name}: description: expected a text, got {type(description).__name__}.")
         self.description = description or inspect.getdoc(function) or ""
@@ -142,6 +144,11 @@ class JobFunction(Generic[P, R]):
                 f"; use {job}.enqueue(…), or {job}.options(delay=60).enqueue(…) for later" if word in ELSEWHERE else ""
             )
             raise AttributeError(f"job {job} has no {word!r}{hint}", name=word, obj=self)
+
+    @property
+    def terms(self) -> Terms:
+        """What it says about its new runs."""
+        return Terms(self.queue, self.limits, self.defaults, self.retry)
 
     @property
     def client(self) -> Client:

@@ -82,7 +82,6 @@ class Registry:
                 handler=job.handler,
                 tenant=tenant,
                 queue=job.queue,
-                priority=job.priority,
                 description=job.description.splitlines()[0] if job.description else "",
                 retry=job.retry,
                 timeout=job.timeout,
@@ -93,6 +92,7 @@ class Registry:
                 processor=job.processor,
                 alert_url=job.alert_url,
                 ping_url=job.ping_url,
+                options=job.defaults,
                 created_at=now,
                 updated_at=now,
             )

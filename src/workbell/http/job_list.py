@@ -9,6 +9,7 @@ from workbell.client import Client
 from workbell.jobs_engine import JobsEngine
 from workbell.model.alert import shown_url
 from workbell.model.job import Job
+from workbell.model.run_settings import SETTINGS
 
 RETRY = ("attempts", "delay", "factor", "cap", "jitter")
 
@@ -39,8 +40,8 @@ def _shown(client: Client, job: Job, paused: set[str | None], declared: Any) -> 
         "file_path": None if declared is None else declared.file_path,
         "here": function is not None,
         "description": job.description,
+        **{word: getattr(job.options, word) for word in SETTINGS},
         "queue": job.queue,
-        "priority": job.priority,
         "retry": None if job.retry is None else {name: getattr(job.retry, name) for name in RETRY},
         "timeout": job.timeout,
         **job.limits._asdict(),

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 
-from workbell.http.schemas.base import Name, When
+from workbell.http.schemas.base import Name, User, When
 from workbell.model.payload_fields import value_from
 from workbell.model.run import Status
 
@@ -22,7 +22,7 @@ class RunFilter(BaseModel):
     queue: Name | None = None
     tag: Name | None = None
     schedule: Name | None = Field(None, description="The name or id of a schedule.")
-    user_id: int | None = Field(None, ge=0, lt=2**63)
+    user_id: User | None = None
     target: Name | None = None
     event: str | None = Field(None, max_length=40)
     retry_of: str | None = Field(None, max_length=40, description="Made by a retry of the run with this id.")

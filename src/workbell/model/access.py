@@ -10,6 +10,7 @@ import msgspec
 
 from workbell.errors import InvalidOption
 from workbell.model.job import TENANT
+from workbell.model.users import UserId
 
 EVERY_TENANT = "*"  # the tenant of a token that may act for any of them
 
@@ -57,7 +58,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     kind: TokenKind = TokenKind.API
     name: str = ""
     scopes: tuple[Scope, ...] = ()
-    user_id: int | None = None  # whose notifications it may read
+    user_id: UserId | None = None  # whose notifications it may read
     agent: str | None = None
     created_by: str = ""
     expires_at: datetime | None = None
@@ -74,7 +75,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str = TENANT  # or `*`
     scopes: frozenset[Scope] = frozenset()
     actor: str = ""
-    user_id: int | None = None
+    user_id: UserId | None = None
     agent: str | None = None
     token: str | None = None  # its id
 

@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from workbell.errors import InvalidOption
 from workbell.model.payload_fields import Scalar
+from workbell.model.users import UserId
 
 
 class FilterOptions(TypedDict, total=False):
@@ -20,7 +21,7 @@ class FilterOptions(TypedDict, total=False):
     tag: str | None
     schedule: str | None
     """Made by this schedule: its name or its id."""
-    user_id: int | None
+    user_id: UserId | None
     target: str | None
     """For this agent, or this label of agents."""
     event: str | None

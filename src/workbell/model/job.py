@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from workbell.errors import JobsError, WorkbellError
 from workbell.model.alert import repr_without_urls, without_urls
-from workbell.model.limit import Limits
+from workbell.model.limit import NO_LIMITS, Limits
 from workbell.model.retry import Retry
+from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 
 QUEUE = "default"
 TENANT = "default"
@@ -18,8 +19,21 @@ NAME_LIMIT = 200
 DELIVERY = "webhook-delivery"  # sends an event to an endpoint
 ALERT = "webhook-alert"  # tells of the end of a run at the URL of its job or schedule
 BULK = "bulk-action"  # cancels or repeats all runs of a filter
-BUILT_IN = frozenset({DELIVERY, ALERT, BULK})  # Workbell's own jobs, whether or not they can be run here
+CLEAN = "clean-history"  # removes what is kept no longer; done by schedulers, and never by a worker
+BUILT_IN = frozenset({DELIVERY, ALERT, BULK, CLEAN})  # Workbell's own jobs, whether or not they can be run here
 EVERYWHERE = frozenset({BULK})  # of these, those that every worker takes, whichever queues it serves
+
+
+class Terms(NamedTuple):
+    """What a job says about its new runs, whoever makes them."""
+
+    queue: str = QUEUE
+    limits: Limits = NO_LIMITS
+    defaults: RunDefaults = NO_DEFAULTS
+    retry: Retry | None = None  # looked up again when a run has failed
+
+
+UNKNOWN = Terms()  # of a job that nobody has declared yet
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +46,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: datetime
     tenant: str = TENANT
     queue: str = QUEUE
-    priority: int = 0
     description: str = ""
     payload_template: str | None = None
     retry: Retry | None = None
@@ -45,6 +58,15 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     processor: bool = False  # whether its handler takes an event, so that a trigger can start it
     alert_url: str | None = None  # where a run that failed for good is told
     ping_url: str | None = None  # where every end of a run is told, as a sign of life
+    options: RunDefaults = NO_DEFAULTS  # of its runs; their queue, retries and timeout stand above
+
+    @property
+    def terms(self) -> Terms:
+        return Terms(self.queue or QUEUE, self.limits, self.options, self.retry)
+
+    @property
+    def priority(self) -> int:
+        return self.options.priority or 0
 
     @property
     def limits(self) -> Limits:

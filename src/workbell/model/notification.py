@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from workbell.model.payload import decode
+from workbell.model.users import UserId
 
 
 class Notification(msgspec.Struct, frozen=True):
@@ -15,7 +16,7 @@ class Notification(msgspec.Struct, frozen=True):
 
     id: str
     tenant: str
-    user_id: int | None
+    user_id: UserId | None
     text: str
     created_at: datetime
     read_at: datetime | None = None

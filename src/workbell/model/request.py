@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypedDict
+from functools import lru_cache
+from typing import Any, NamedTuple, TypedDict, cast
 
 import msgspec
 
@@ -15,10 +16,10 @@ from workbell.model.job import name
 from workbell.model.keys import KeyScope, read_scope, stored_key
 from workbell.model.retry import Retry, read_retry
 from workbell.model.run import NO_OPTIONS, Lane, NewRun, Once, OnDuplicate, Options, Run, Status
+from workbell.model.run_defaults import NO_DEFAULTS, RUN_WORDS, Maker, RunDefaults
+from workbell.model.run_settings import read_flag, read_priority, read_user
 from workbell.model.spelling import list_options
-
-PRIORITIES = range(-100, 101)
-RESCHEDULES = 10
+from workbell.model.users import UserId, user_number, user_text
 
 
 class EnqueueOptions(TypedDict, total=False):
@@ -46,8 +47,8 @@ class EnqueueOptions(TypedDict, total=False):
     """From -100 to 100; higher first. Otherwise that of the job."""
     queue: str
     tenant: str
-    user_id: int
-    """Whom the run belongs to; 0 is the system."""
+    user_id: UserId
+    """Whom the run belongs to: a number or a text; 0 is the system."""
     target: str
     """Which agent is to run it."""
     retry: Retry | int | Mapping[str, Any]
@@ -79,16 +80,9 @@ def check_names(options: EnqueueOptions) -> None:
         raise InvalidOption(f"Unknown option {unknown[0]!r}; {list_options(unknown[0], NAMES)}")
 
 
-def read_priority(value: object) -> int:
-    """A priority; raises InvalidOption for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int) or value not in PRIORITIES:
-        raise InvalidOption(f"priority: {value!r} is not a whole number from -100 to 100.")
-    return value
-
-
-def plain_request(lane: Lane, input_text: str | None, now: datetime, priority: int = 0) -> NewRun:
+def plain_request(lane: Lane, input_text: str | None, now: datetime) -> NewRun:
     """A request without any options: by far the most frequent one."""
-    return NewRun(Run(new_id(), lane, Status.QUEUED, -priority, now, now, now, input_text=input_text))
+    return NewRun(Run(new_id(), lane, Status.QUEUED, 0, now, now, now, input_text=input_text))
 
 
 def make_request(
@@ -98,25 +92,24 @@ def make_request(
     *,
     tenant: str,
     queue: str,
-    priority: int = 0,
     now: datetime,
-    accepted_by: str,
+    maker: Maker,
+    defaults: RunDefaults = NO_DEFAULTS,
     lane_key: str | None = None,
     depth: int = 0,
 ) -> NewRun:
-    """A new run as the options ask for it; raises InvalidOption for the first one that cannot be used."""
+    """A new run as the options ask for it; raises InvalidOption for the first one that cannot be used.
+
+    `defaults` are the job's; retries and timeouts of a job are not among them, and count when the run is executed.
+    """
     check_names(options)
+    if options.get("replace_tag") and options.get("tag", defaults.tag) is None:
+        raise InvalidOption("replace_tag: there is no tag; give one with tag=.")
     due = _due(options, now)
-    expires = options.get("expires")
-    expires_at = None
-    if expires is not None:
-        expires_at = aware("expires", expires) if isinstance(expires, datetime) else now + span("expires", expires)
-        if expires_at <= due:
-            raise InvalidOption("expires: the run would expire before it is due; choose a later time.")
-    own_priority = read_priority(options.get("priority", priority))
-    user_id = options.get("user_id", 0)
-    if isinstance(user_id, bool) or not isinstance(user_id, int) or not 0 <= user_id < 2**63:
-        raise InvalidOption(f"user_id: {user_id!r} is not a whole number from 0.")
+    expires_at = _expiry(options, defaults, due, now)
+    if defaults != NO_DEFAULTS:
+        options = _filled_in(options, defaults)
+    priority, user_id = read_priority(options.get("priority", 0)), read_user(options.get("user_id", 0))
     lane = Lane(
         name("tenant", options.get("tenant", tenant), InvalidOption),
         name("queue", options.get("queue", queue), InvalidOption),
@@ -125,25 +118,24 @@ def make_request(
         lane_key,
     )
     tag, key = _name(options, "tag"), _name(options, "key")
-    replace_tag, persistent = _flag(options, "replace_tag", False), _flag(options, "persistent", True)
-    if replace_tag and tag is None:
-        raise InvalidOption("replace_tag: there is no tag; give one with tag=.")
+    replace_tag = read_flag("replace_tag", options.get("replace_tag", False)) and tag is not None
+    persistent = read_flag("persistent", options.get("persistent", True))
     if key is None and not options.keys().isdisjoint(ABOUT_KEYS):
         raise InvalidOption(f"{', '.join(ABOUT_KEYS)}: there is no key; give one with key=.")
     run = Run(
         new_id(),
         lane,
         Status.SCHEDULED if due > now else Status.QUEUED,
-        -own_priority,
+        -priority,
         due,
         now,
         now,
         input_text=input_text,
-        options_text=_options_text(options, depth),
+        options_text=_options_text(options, depth, maker.reschedules, user_text(user_id)),
         tag=tag,
         key_text=None if key is None else stored_key(key, read_scope(options.get("key_scope", KeyScope.JOB)), job),
-        user_id=user_id,
-        accepted_by=None if persistent else accepted_by,
+        user_number=user_number(user_id),
+        accepted_by=None if persistent else maker.process,
         expires_at=expires_at,
     )
     return NewRun(
@@ -164,16 +156,26 @@ def _due(options: EnqueueOptions, now: datetime) -> datetime:
     return now
 
 
+def _expiry(options: EnqueueOptions, defaults: RunDefaults, due: datetime, now: datetime) -> datetime | None:
+    """Said of the run itself it counts from now, said of the job from when the run is due."""
+    expires = options.get("expires")
+    if expires is None:
+        return None if defaults.expires is None or "expires" in options else due + timedelta(seconds=defaults.expires)
+    expires_at = aware("expires", expires) if isinstance(expires, datetime) else now + span("expires", expires)
+    if expires_at <= due:
+        raise InvalidOption("expires: the run would expire before it is due; choose a later time.")
+    return expires_at
+
+
+def _filled_in(options: EnqueueOptions, defaults: RunDefaults) -> EnqueueOptions:
+    """The options, with the job's where the run itself says nothing."""
+    said = {word: value for word in RUN_WORDS if (value := getattr(defaults, word)) is not None}
+    return cast(EnqueueOptions, said | options)
+
+
 def _name(options: EnqueueOptions, option: str) -> str | None:
     value = options.get(option)
     return None if value is None else name(option, value, InvalidOption)
-
-
-def _flag(options: EnqueueOptions, option: str, default: bool) -> bool:
-    value = options.get(option, default)
-    if not isinstance(value, bool):
-        raise InvalidOption(f"{option}: expected True or False, got {type(value).__name__}.")
-    return value
 
 
 def _on_duplicate(options: EnqueueOptions) -> OnDuplicate:
@@ -184,15 +186,16 @@ def _on_duplicate(options: EnqueueOptions) -> OnDuplicate:
         raise InvalidOption(f"on_duplicate: {value!r} is none of return, reject, replace.") from None
 
 
-def _options_text(options: EnqueueOptions, depth: int) -> str | None:
+def _options_text(options: EnqueueOptions, depth: int, reschedules: int, user: str | None) -> str | None:
     reschedule = seconds("auto_reschedule", options["auto_reschedule"]) if "auto_reschedule" in options else None
     kept = Options(
         retry=read_retry(options["retry"]) if options.get("retry") is not None else None,
         timeout=time_limit("timeout", options["timeout"]) if "timeout" in options else None,
         auto_reschedule=reschedule,
-        reschedules_left=None if reschedule is None else RESCHEDULES,
+        reschedules_left=None if reschedule is None else reschedules,
         remove_delay=seconds("remove_delay", options["remove_delay"]) if "remove_delay" in options else None,
         depth=depth,
+        user=user,
     )
     return _text_of(kept)
 
@@ -216,22 +219,71 @@ def _with_options(run: Run, options: Options) -> Run:
     return msgspec.structs.replace(run, options_text=_text_of(options))
 
 
-def again(
-    run: Run, now: datetime, *, wait: timedelta = timedelta(0), accepted_by: str | None = None, **links: str
+def made_by_rule(
+    lane: Lane,
+    said: RunDefaults,
+    options: Options,
+    *,
+    due: datetime,
+    now: datetime,
+    maker: Maker,
+    input_text: str | None,
+    schedule: str | None = None,
+    event: str | None = None,
 ) -> NewRun:
+    """A new run of a schedule or a trigger, with what was said about its runs. `options` is what `options_of` made."""
+    run = Run(
+        new_id(),
+        lane,
+        Status.SCHEDULED if due > now else Status.QUEUED,
+        -(said.priority or 0),
+        due,
+        now,
+        now,
+        input_text=input_text,
+        options_text=encoded(options),
+        tag=said.tag,
+        user_number=user_number(said.user_id or 0),
+        schedule=schedule,
+        event=event,
+        accepted_by=maker.process if said.persistent is False else None,
+        expires_at=None if said.expires is None else due + timedelta(seconds=said.expires),
+    )
+    return NewRun(run, replace_tag=bool(said.replace_tag) and said.tag is not None)
+
+
+def options_of(said: RunDefaults, maker: Maker, **own: Any) -> Options:
+    """The settings that are kept with each run: those that were said of all, and a run's own."""
+    return Options(
+        retry=said.retry,
+        timeout=said.timeout,
+        auto_reschedule=said.auto_reschedule,
+        reschedules_left=None if said.auto_reschedule is None else maker.reschedules,
+        remove_delay=said.remove_delay,
+        user=user_text(said.user_id),
+        **own,
+    )
+
+
+@lru_cache(maxsize=4096)  # there are few schedules and triggers, and many runs
+def encoded(options: Options) -> str | None:
+    return _text_of(options)
+
+
+def again(run: Run, now: datetime, maker: Maker, *, wait: timedelta = timedelta(0), **links: str) -> NewRun:
     """A new run with the same job, input and settings as an earlier one, linked to it.
 
-    One that is not persistent belongs to the process that accepts it now; without one, to that of the earlier run.
+    One that is not persistent belongs to the maker's process. A chain of automatic reschedules begins anew.
     """
-    chain = None if run.options.auto_reschedule is None else RESCHEDULES  # it begins anew
+    chain = None if run.options.auto_reschedule is None else maker.reschedules
     options = msgspec.structs.replace(run.options, request=None, parent=None, reschedules_left=chain)
     copy = msgspec.structs.replace(
         Run(new_id(), run.lane, Status.SCHEDULED if wait else Status.QUEUED, run.rank, now + wait, now, now),
         input_text=run.input_text,
         options_text=_text_of(options),
         tag=run.tag,
-        user_id=run.user_id,
-        accepted_by=None if run.persistent else accepted_by or run.accepted_by,
+        user_number=run.user_number,
+        accepted_by=None if run.persistent else maker.process,
         schedule=run.schedule,
         event=run.event,
         **links,
@@ -244,6 +296,5 @@ def reschedule(run: Run, now: datetime) -> NewRun | None:
     options = run.options
     if options.auto_reschedule is None or not options.reschedules_left:
         return None
-    new = again(run, now, wait=timedelta(seconds=options.auto_reschedule), rescheduled_from=run.id)
-    left = msgspec.structs.replace(new.run.options, reschedules_left=options.reschedules_left - 1)
-    return NewRun(_with_options(new.run, left))
+    maker = Maker(run.accepted_by or "", options.reschedules_left - 1)  # the chain goes on, in the process it began in
+    return again(run, now, maker, wait=timedelta(seconds=options.auto_reschedule), rescheduled_from=run.id)

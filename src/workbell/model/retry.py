@@ -104,6 +104,14 @@ class RetryWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backoff_type: str = "fixed"
 
 
+def policy_of(retry: Retry) -> RetryWords | None:
+    """A policy in the words of a schedule; None, if they cannot say it."""
+    kind = {1.0: "fixed", 2.0: "exponential"}.get(retry.factor)
+    if kind is None or retry.jitter or retry.cap < DAY or retry.give_up_on or retry.only_on:
+        return None
+    return RetryWords(retry.attempts - 1, retry.delay * 1000, kind)
+
+
 def read_retry(value: object) -> Retry:
     """A retry policy, checked: a Retry as it is, a number of attempts, or a dict in the words of `RetryWords`."""
     if isinstance(value, Retry):

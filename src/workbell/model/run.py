@@ -13,6 +13,7 @@ from workbell.model.ids import lane_id
 from workbell.model.keys import shown_key
 from workbell.model.payload import decode
 from workbell.model.retry import DEFAULT, Retry
+from workbell.model.users import UserId, shown_user
 
 # The structs below hold nothing that could refer back to them: gc=False spares the garbage collector a look.
 
@@ -69,6 +70,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     pings: bool = False  # and one at which every end is
     request: str | None = None  # the fingerprint of the request that made it under an Idempotency-Key
     parent: str | None = None  # the run whose handler made it
+    user: str | None = None  # whom it belongs to, if that is a text
 
 
 NO_OPTIONS = Options()
@@ -104,7 +106,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     options_text: str | None = None
     tag: str | None = None
     key_text: str | None = None  # the key as it is stored, with its scope: see model/keys.py
-    user_id: int = 0
+    user_number: int = 0  # that stands for the user: see model/users.py
     schedule: str | None = None
     event: str | None = None
     retry_of: str | None = None
@@ -141,6 +143,11 @@ class Run(msgspec.Struct, frozen=True, gc=False):
         return None if self.key_text is None else shown_key(self.key_text)
 
     @property
+    def user_id(self) -> UserId:
+        """Whom it belongs to; 0 is the system."""
+        return self.user_number if self.user_number >= 0 else shown_user(self.user_number, self.options.user)
+
+    @property
     def priority(self) -> int:
         """From -100 to 100; higher runs first."""
         return -self.rank
@@ -158,6 +165,12 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     def parent(self) -> str | None:
         """The run whose handler enqueued it, or retried another run by it."""
         return self.options.parent
+
+    @property
+    def ends_chain(self) -> bool:
+        """Whether its chain is as long as it gets: no run follows if it fails, although it asked for that."""
+        options = NO_OPTIONS if self.options_text is None else self.options
+        return options.auto_reschedule is not None and not options.reschedules_left
 
     @property
     def retry(self) -> Retry:

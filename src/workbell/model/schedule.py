@@ -12,8 +12,9 @@ from workbell.model.alert import URLS, repr_without_urls, shown_url, without_url
 from workbell.model.event import Event
 from workbell.model.job import TENANT
 from workbell.model.payload import decode
-from workbell.model.retry import Retry
+from workbell.model.retry import policy_of
 from workbell.model.run import NewRun
+from workbell.model.run_defaults import RUN_WORDS, RunDefaults
 
 
 class ScheduleKind(StrEnum):
@@ -61,15 +62,10 @@ class FireStatus(StrEnum):
     SCHEDULER_FAILED = "scheduler_failed"
 
 
-class ScheduleOptions(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Settings of a schedule that nothing searches by; kept together as JSON."""
+class ScheduleOptions(RunDefaults, frozen=True, omit_defaults=True, gc=False):
+    """Settings of a schedule that nothing searches by, with those of its runs; kept together as JSON, side by side."""
 
     payload: str | None = None
-    queue: str | None = None
-    priority: int | None = None  # none: that of the job
-    retry: Retry | None = None
-    timeout: float | None = None
-    target: str | None = None
     window: tuple[str, str] | None = None
     outside: Outside = Outside.DEFER
     overlap: Overlap = Overlap.SKIP
@@ -162,6 +158,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The schedule in the words of the public API, ready for JSON."""
         own = {name: getattr(self, name) for name in PUBLIC_FIELDS}
         settings = {name: getattr(self.options, name) for name in OPTION_FIELDS}
+        policy = None if self.options.retry is None else policy_of(self.options.retry)
+        settings["retry_policy"] = None if policy is None else msgspec.structs.asdict(policy)
         return own | settings | {name: shown_url(getattr(self.options, name)) for name in URLS}
 
 
@@ -171,8 +169,9 @@ PUBLIC_FIELDS = (
     "last_scheduled_at created_at updated_at"
 ).split()
 OPTION_FIELDS = (
-    "queue priority retry timeout target window outside overlap catch_up catch_up_cap jitter description created_by"
-).split()
+    *RUN_WORDS,
+    *"window outside overlap catch_up catch_up_cap jitter description created_by".split(),
+)
 
 
 class Tick(msgspec.Struct, frozen=True, kw_only=True, gc=False):

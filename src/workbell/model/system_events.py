@@ -4,6 +4,7 @@ from __future__ import annotations
 
 JOB_STARTED, JOB_COMPLETED, JOB_FAILED = "job.started", "job.completed", "job.failed"
 RUN_CANCELED = "run.canceled"
+CHAIN_ENDED = "run.chain_ended"  # of `auto_reschedule`: the last run failed, and no other follows
 SCHEDULE_SKIPPED = "schedule.skipped"
 WORKER_LOST = "worker.lost"
 WEBHOOK_DISABLED = "webhook.disabled"
@@ -14,6 +15,7 @@ SYSTEM_TYPES = (
     JOB_COMPLETED,
     JOB_FAILED,
     RUN_CANCELED,
+    CHAIN_ENDED,
     SCHEDULE_SKIPPED,
     WORKER_LOST,
     WEBHOOK_DISABLED,

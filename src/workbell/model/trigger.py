@@ -10,6 +10,7 @@ import msgspec
 from workbell.errors import InvalidOption
 from workbell.model.job import TENANT
 from workbell.model.retry import Retry
+from workbell.model.run_defaults import NO_DEFAULTS, RUN_WORDS, RunDefaults
 
 
 class Trigger(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +29,12 @@ class Trigger(msgspec.Struct, frozen=True, kw_only=True):
     source: str = "api"
     declared_at: datetime | None = None  # when code last said that it wants it
     version: int = 0
+    options: RunDefaults = NO_DEFAULTS  # of its runs; their retries stand above
+
+    @property
+    def said(self) -> RunDefaults:
+        """All that it says about its runs."""
+        return self.options if self.retry is None else msgspec.structs.replace(self.options, retry=self.retry)
 
     def as_dict(self) -> dict[str, Any]:
         """The trigger as a job definition of events: the words of the public API, ready for JSON."""
@@ -39,11 +46,15 @@ class Trigger(msgspec.Struct, frozen=True, kw_only=True):
             "processor_name": self.job,
             "enabled": self.enabled,
             "retry_config": None if self.retry is None else config_of(self.retry),
+            **{word: getattr(self.options, word) for word in OPTION_FIELDS},
             "source": self.source,
             "tenant": self.tenant,
             "created_at": self.created_at,
             "updated_at": self.updated_at,
         }
+
+
+OPTION_FIELDS = tuple(word for word in RUN_WORDS if word != "retry")
 
 
 class RetryConfig(TypedDict, total=False):

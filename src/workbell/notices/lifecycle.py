@@ -14,6 +14,7 @@ from workbell.model.run import Run
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.state import Move, Transition
 from workbell.model.system_events import (
+    CHAIN_ENDED,
     JOB_COMPLETED,
     JOB_FAILED,
     JOB_STARTED,
@@ -26,7 +27,7 @@ from workbell.patterns import PatternIndex
 
 log = logging.getLogger("workbell.jobs")
 
-TYPES = (JOB_STARTED, JOB_COMPLETED, JOB_FAILED, RUN_CANCELED, SCHEDULE_SKIPPED, WORKER_LOST)
+TYPES = (JOB_STARTED, JOB_COMPLETED, JOB_FAILED, RUN_CANCELED, CHAIN_ENDED, SCHEDULE_SKIPPED, WORKER_LOST)
 MOST_RUNS = 100  # that an event names
 
 _TYPE_OF = {
@@ -39,8 +40,8 @@ _TYPE_OF = {
 
 
 class LifecycleEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A job began, or ended for good (a failed attempt that is retried is no event); a run was canceled; a tick of a
-    schedule made no run; a worker was lost. What does not apply has its default."""
+    """A job began, or ended for good (a failed attempt that is retried is no event); a run was canceled, or the last of
+    its chain failed; a tick of a schedule made no run; a worker was lost. What does not apply has its default."""
 
     type: str
     time: datetime
@@ -99,6 +100,12 @@ def about_run(move: Move, run: Run, describe: Describe = nothing_known) -> Lifec
         error=run.error if kind == JOB_FAILED else None,
         reason=run.reason if kind == RUN_CANCELED else None,
     )
+
+
+def about_chain(move: Move, run: Run, describe: Describe = nothing_known) -> LifecycleEvent | None:
+    """That a run has failed for good which was the last of its chain; the run is as it is afterwards."""
+    failed = about_run(move, run, describe) if move is Move.FAIL and run.ends_chain else None
+    return None if failed is None else msgspec.structs.replace(failed, type=CHAIN_ENDED, reason=run.reason)
 
 
 def about_tick(schedule: Schedule, tick: Tick) -> LifecycleEvent:
@@ -162,12 +169,13 @@ def listen(
     def hear_moves(notices: Sequence[Notice]) -> None:
         for notice in notices:
             if notice.run.job not in leave_out:
-                event = about_run(notice.move, notice.run, describe)
-                if event is not None and event.type in wanted:
-                    hear(event)
+                for about in (about_run, about_chain):
+                    event = about(notice.move, notice.run, describe)
+                    if event is not None and event.type in wanted:
+                        hear(event)
 
-    moves = [move for move, kind in _TYPE_OF.items() if kind in wanted]
-    stops = [bus.subscribe(hear_moves, moves), bus.on_fact(hear, wanted - set(_TYPE_OF.values()))]
+    moves = [move for move, kind in _TYPE_OF.items() if kind in wanted or (move is Move.FAIL and CHAIN_ENDED in wanted)]
+    stops = [bus.subscribe(hear_moves, moves), bus.on_fact(hear, wanted - {*_TYPE_OF.values(), CHAIN_ENDED})]
 
     def stop() -> None:
         for each in stops:

@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 
 from workbell.model.payload import decode
+from workbell.model.users import UserId
 
 
 class SendToUser(msgspec.Struct, frozen=True, tag="send-to-user"):
     """For one person; `data` is JSON."""
 
     tenant: str
-    user_id: int
+    user_id: UserId
     text: str
     id: str = ""
     created_at: datetime | None = None

@@ -11,6 +11,7 @@ from workbell.model.access import EVERY_TENANT, Token
 from workbell.model.audit import AuditEntry
 from workbell.model.clock import aware, seconds
 from workbell.model.tenant import Tenant
+from workbell.model.users import UserId
 from workbell.remote import service_words as words
 from workbell.remote.call import Call, Plan, delete, get, path, post
 from workbell.remote.line import Line
@@ -43,7 +44,7 @@ class Tokens:
         *,
         scopes: Iterable[str] = ("read",),
         tenant: str | None = None,
-        user_id: int | None = None,
+        user_id: UserId | None = None,
         expires: float | timedelta | datetime | None = None,
     ) -> NewToken:
         """Make a token: `token, text = client.tokens.create("grafana", scopes=["read"], expires=86400)`.
@@ -58,7 +59,7 @@ class Tokens:
         *,
         scopes: Iterable[str] = ("read",),
         tenant: str | None = None,
-        user_id: int | None = None,
+        user_id: UserId | None = None,
         expires: float | timedelta | datetime | None = None,
     ) -> NewToken:
         return await self._line.afollow(_create(name, scopes, tenant, user_id, expires))
@@ -145,7 +146,7 @@ def _create(
     name: str,
     scopes: Iterable[str],
     tenant: str | None,
-    user_id: int | None,
+    user_id: UserId | None,
     expires: float | timedelta | datetime | None,
 ) -> Plan[NewToken]:
     if isinstance(scopes, str):

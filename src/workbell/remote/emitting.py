@@ -9,6 +9,7 @@ import msgspec
 from workbell.model.event import Event
 from workbell.model.notification import Notification
 from workbell.model.payload import encode
+from workbell.model.users import UserId
 from workbell.remote import service_words, words
 from workbell.remote.call import Call, path, post
 from workbell.remote.line import Line
@@ -48,11 +49,11 @@ class Emitting:
     ) -> Event:
         return await self.line.asend(_emit(type, data, subject, source, key, connection))
 
-    def notify(self, user_id: int, data: Any) -> Notification:
+    def notify(self, user_id: UserId, data: Any) -> Notification:
         """Tell one person something: it reaches the connections that they have, and is there to be read later."""
         return self.line.send(_notify(user_id, data))
 
-    async def anotify(self, user_id: int, data: Any) -> Notification:
+    async def anotify(self, user_id: UserId, data: Any) -> Notification:
         return await self.line.asend(_notify(user_id, data))
 
     def broadcast(self, data: Any) -> Notification:
@@ -80,7 +81,7 @@ def _emit(
     )
 
 
-def _notify(user_id: int, data: Any) -> Call[Notification]:
+def _notify(user_id: UserId, data: Any) -> Call[Notification]:
     return post(
         path("notifications"),
         service_words.read_notification,

@@ -8,7 +8,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from workbell.model.job import QUEUE, TENANT
-from workbell.model.run import Lane, Run, Status
+from workbell.model.request import encoded
+from workbell.model.run import Lane, Options, Run, Status
+from workbell.model.users import UserId, user_number, user_text
 from workbell.remote.options import Request
 from workbell.remote.readers import plain, plain_items
 from workbell.remote.tail import made_at
@@ -26,7 +28,7 @@ class AskedWords(msgspec.Struct, frozen=True):
     key: str | None = None
     priority: int = 0
     queue: str = QUEUE
-    user_id: int = 0
+    user_id: UserId = 0
     target: str | None = None
     persistent: bool = True
 
@@ -53,7 +55,8 @@ class MadeWords(msgspec.Struct, frozen=True):
             input_text=text(said.input),
             tag=said.tag,
             key_text=said.key,
-            user_id=said.user_id,
+            options_text=encoded(Options(user=user_text(said.user_id))),
+            user_number=user_number(said.user_id),
             accepted_by=None if said.persistent else ELSEWHERE,
         )
 

@@ -12,6 +12,7 @@ from workbell.model.audit import AuditEntry
 from workbell.model.clock import EPOCH
 from workbell.model.notification import Notification
 from workbell.model.tenant import Tenant
+from workbell.model.users import UserId
 from workbell.remote.readers import many, one, page, plain
 from workbell.remote.words import NULL, text
 
@@ -27,7 +28,7 @@ class TokenWords(msgspec.Struct, frozen=True, kw_only=True):
     kind: TokenKind
     name: str = ""
     scopes: tuple[Scope, ...] = ()
-    user_id: int | None = None
+    user_id: UserId | None = None
     agent: str | None = None
     created_by: str = ""
     expires_at: datetime | None = None
@@ -136,7 +137,7 @@ class NotificationWords(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     created_at: datetime
-    user_id: int | None = None
+    user_id: UserId | None = None
     data: msgspec.Raw = NULL
     read_at: datetime | None = None
     tenant: str = ""

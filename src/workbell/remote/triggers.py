@@ -15,7 +15,7 @@ from workbell.remote.options import body, name_of
 from workbell.remote.readers import every
 
 if TYPE_CHECKING:
-    from workbell.triggers import TriggerChanges
+    from workbell.triggers import TriggerChanges, TriggerSettings
 
 
 class Triggers:
@@ -34,13 +34,14 @@ class Triggers:
         enabled: bool = True,
         retry: Retry | RetryConfig | None = None,
         retry_config: RetryConfig | None = None,
+        **settings: Unpack[TriggerSettings],
     ) -> Trigger:
         """Start a job on every event that matches: `client.triggers.add("mails", pattern="posts.*", processor="mail")`.
 
         The processor is a job that takes an event. `retry_config` are the words `max_attempts`, `initial_delay_ms`,
-        `backoff_multiplier`, `max_delay_ms`.
+        `backoff_multiplier`, `max_delay_ms`. The settings are for every run that it makes, such as `tag=`.
         """
-        return self._line.send(_add(name, pattern, processor, description, enabled, retry, retry_config))
+        return self._line.send(_add(name, pattern, processor, description, enabled, retry, retry_config, settings))
 
     async def aadd(
         self,
@@ -52,8 +53,11 @@ class Triggers:
         enabled: bool = True,
         retry: Retry | RetryConfig | None = None,
         retry_config: RetryConfig | None = None,
+        **settings: Unpack[TriggerSettings],
     ) -> Trigger:
-        return await self._line.asend(_add(name, pattern, processor, description, enabled, retry, retry_config))
+        return await self._line.asend(
+            _add(name, pattern, processor, description, enabled, retry, retry_config, settings)
+        )
 
     # Look
 
@@ -110,6 +114,7 @@ def _add(
     enabled: bool,
     retry: Retry | RetryConfig | None,
     retry_config: RetryConfig | None,
+    settings: TriggerSettings,
 ) -> Call[Trigger]:
     given: dict[str, Any] = {
         "name": name,
@@ -117,6 +122,7 @@ def _add(
         "processor": processor,
         "description": description,
         "enabled": enabled,
+        **settings,
     }
     for word, value in (("retry", retry), ("retry_config", retry_config)):
         if value is not None:

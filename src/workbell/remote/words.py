@@ -8,9 +8,12 @@ import msgspec
 
 from workbell.model.endpoint import Health
 from workbell.model.event import Event
-from workbell.model.run import Attempt, AttemptStatus, Lane, Run, Status
+from workbell.model.request import encoded
+from workbell.model.run import Attempt, AttemptStatus, Lane, Options, Run, Status
+from workbell.model.run_defaults import RunDefaults
 from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, ScheduleOptions
-from workbell.model.trigger import RetryConfig, Trigger, retry_from
+from workbell.model.trigger import OPTION_FIELDS, RetryConfig, Trigger, retry_from
+from workbell.model.users import UserId, user_number, user_text
 from workbell.model.worker import SeenWorker, Worker
 from workbell.remote.readers import many, one, page
 
@@ -43,7 +46,7 @@ class RunWords(msgspec.Struct, frozen=True):
     reason: str | None = None
     tag: str | None = None
     key: str | None = None
-    user_id: int = 0
+    user_id: UserId = 0
     schedule: str | None = None
     event: str | None = None
     parent: str | None = None
@@ -69,10 +72,10 @@ class RunWords(msgspec.Struct, frozen=True):
             cancel_requested=self.cancel_requested,
             started_at=self.started_at,
             input_text=text(self.input),
-            options_text=None if self.parent is None else msgspec.json.encode({"parent": self.parent}).decode(),
             tag=self.tag,
             key_text=self.key,
-            user_id=self.user_id,
+            options_text=encoded(Options(user=user_text(self.user_id), parent=self.parent)),
+            user_number=user_number(self.user_id),
             schedule=self.schedule,
             event=self.event,
             retry_of=self.retry_of,
@@ -173,7 +176,7 @@ class EventWords(msgspec.Struct, frozen=True):
         )
 
 
-class TriggerWords(msgspec.Struct, frozen=True):
+class TriggerWords(RunDefaults, frozen=True, kw_only=True):
     id: str
     name: str
     event_pattern: str
@@ -199,6 +202,7 @@ class TriggerWords(msgspec.Struct, frozen=True):
             enabled=self.enabled,
             retry=retry_from(self.retry_config),
             source=self.source,
+            options=RunDefaults(**{word: getattr(self, word) for word in OPTION_FIELDS}),
         )
 
 

@@ -8,12 +8,13 @@ from enum import StrEnum
 from typing import Any, TypedDict, TypeVar, get_type_hints
 
 from workbell.errors import InvalidOption, JobsError
-from workbell.model.clock import aware, seconds, span, time_limit
+from workbell.model.clock import aware, seconds, span
 from workbell.model.ids import new_id
 from workbell.model.job import name as check_name
 from workbell.model.payload import clean_text
-from workbell.model.request import read_priority
-from workbell.model.retry import Retry, read_retry
+from workbell.model.retry import Retry
+from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
+from workbell.model.run_settings import RunSettings, check_tag, read_settings
 from workbell.model.schedule import CatchUp, Outside, Overlap, Schedule, ScheduleKind, ScheduleOptions
 from workbell.model.spelling import list_options
 from workbell.scheduling.rule import Rule, read_rule, rule_of
@@ -53,17 +54,13 @@ class TickSettings(TypedDict, total=False):
     """Runs are spread over this many seconds after the tick; the same tick always gets the same delay."""
 
 
-class ScheduleSettings(TickSettings, total=False):
+class ScheduleSettings(TickSettings, RunSettings, total=False):
     """What can be said about a schedule: its ticks, and how their runs differ from other runs of the job."""
 
     queue: str
-    priority: int
-    """From -100 to 100; higher first. Otherwise that of the job."""
     retry: Retry | int | Mapping[str, Any]
     """A Retry, a number of attempts, or `{"max_retries": 2, "backoff_ms": 1000, "backoff_type": "exponential"}`."""
     timeout: float | timedelta
-    target: str
-    """Which agent is to run it."""
     description: str
     created_by: str
     enabled: bool
@@ -88,8 +85,12 @@ def declare(
     source: str,
     now: datetime,
     old: Schedule | None = None,
+    of_job: RunDefaults = NO_DEFAULTS,
 ) -> Schedule:
-    """The schedule that settings describe; raises for the first one that cannot be used. `old` is what it replaces."""
+    """The schedule that settings describe; raises for the first one that cannot be used. `old` is what it replaces.
+
+    `of_job` is what the job says about its runs.
+    """
     settings = ScheduleSettings(**given)
     unknown = sorted(set(settings) - NAMES)
     if unknown:
@@ -99,6 +100,8 @@ def declare(
     what = f"schedule {check_name('schedule', name)}"
     try:
         kind, expression = _timing(settings, now, old)
+        options = _options(settings, payload)
+        check_tag(options, of_job)
         schedule = Schedule(
             id=new_id() if old is None else old.id,
             tenant=tenant,
@@ -107,7 +110,7 @@ def declare(
             kind=kind,
             expression=expression,
             timezone=timezone,
-            options=_options(settings, payload),
+            options=options,
             source=source,
             enabled=_flag(settings),
             created_at=now if old is None else old.created_at,
@@ -166,11 +169,7 @@ def _options(settings: ScheduleSettings, payload: str | None) -> ScheduleOptions
         raise InvalidOption(f"catch_up_cap: {cap!r} is not a whole number from 1 to {MOST_CAUGHT_UP:,}.")
     return ScheduleOptions(
         payload=payload,
-        queue=_name(settings, "queue"),
-        priority=read_priority(settings["priority"]) if settings.get("priority") is not None else None,
-        retry=read_retry(settings["retry"]) if settings.get("retry") is not None else None,
-        timeout=time_limit("timeout", settings["timeout"]) if settings.get("timeout") is not None else None,
-        target=_name(settings, "target"),
+        **read_settings(settings),
         window=_window(settings),
         outside=_word(settings, "outside", Outside),
         overlap=_word(settings, "overlap", Overlap),
@@ -182,11 +181,6 @@ def _options(settings: ScheduleSettings, payload: str | None) -> ScheduleOptions
         alert_url=settings.get("alert_url"),
         ping_url=settings.get("ping_url"),
     )
-
-
-def _name(settings: ScheduleSettings, setting: str) -> str | None:
-    value = settings.get(setting)
-    return None if value is None else check_name(setting, value, InvalidOption)
 
 
 def _flag(settings: ScheduleSettings) -> bool:

@@ -4,42 +4,26 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
-
-from workbell.model.alert import UNWATCHED, Watched
-from workbell.model.ids import new_id
-from workbell.model.limit import NO_LIMITS, Limits, key_of
-from workbell.model.run import Lane, NewRun, Options, Run, Status
+from workbell.model.job import UNKNOWN, Terms
+from workbell.model.limit import key_of
+from workbell.model.request import made_by_rule, options_of
+from workbell.model.run import Lane, NewRun
+from workbell.model.run_defaults import Maker, layered
 from workbell.model.schedule import Schedule
 
 
-def request_for(
-    schedule: Schedule, queue: str, due: datetime, now: datetime, limits: Limits = NO_LIMITS, priority: int = 0
-) -> NewRun:
-    """A run of a schedule's job, stamped with the schedule and the time it was due; the last two are the job's."""
+def request_for(schedule: Schedule, due: datetime, now: datetime, maker: Maker, terms: Terms = UNKNOWN) -> NewRun:
+    """A run of a schedule's job, stamped with the schedule and the time it was due. `terms` are the job's."""
     options = schedule.options
-    settings = None
-    told = Watched(options.alert_url is not None, options.ping_url is not None)
-    if options.retry is not None or options.timeout is not None or told != UNWATCHED:
-        own = Options(retry=options.retry, timeout=options.timeout, alerts=told.alerts, pings=told.pings)
-        settings = msgspec.json.encode(own).decode()
-    return NewRun(
-        Run(
-            new_id(),
-            Lane(
-                schedule.tenant,
-                options.queue or queue,
-                schedule.job,
-                options.target,
-                key_of(limits, options.payload) if limits.key is not None else None,
-            ),
-            Status.SCHEDULED if due > now else Status.QUEUED,
-            -(priority if options.priority is None else options.priority),
-            due,
-            now,
-            now,
-            input_text=options.payload,
-            options_text=settings,
-            schedule=schedule.id,
-        )
+    said = layered(options, terms.defaults)
+    key = key_of(terms.limits, options.payload) if terms.limits.key is not None else None
+    return made_by_rule(
+        Lane(schedule.tenant, said.queue or terms.queue, schedule.job, said.target, key),
+        said,
+        options_of(said, maker, alerts=options.alert_url is not None, pings=options.ping_url is not None),
+        due=due,
+        now=now,
+        maker=maker,
+        input_text=options.payload,
+        schedule=schedule.id,
     )

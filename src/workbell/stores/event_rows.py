@@ -11,13 +11,14 @@ import msgspec
 from workbell.model.endpoint import Endpoint, Health, SealedSecret
 from workbell.model.event import Event, Match, MatchOutcome
 from workbell.model.retry import Retry
+from workbell.model.run_defaults import from_text, to_text
 from workbell.model.trigger import Trigger
 
 # In the order of the fields of Event, and of Match.
 EVENT = "id tenant type source time created_at subject data key system depth cause fanned_out_at".split()
 MATCH = "event subscriber outcome created_at run reason".split()
 TRIGGER = (
-    "id tenant name description pattern job enabled retry source declared_at version created_at updated_at"
+    "id tenant name description pattern job enabled retry source declared_at version created_at updated_at options"
 ).split()
 ENDPOINT = (
     "id tenant url description patterns headers secrets enabled reason disabled_at retry rate concurrency timeout "
@@ -97,11 +98,12 @@ def _read(columns: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
 
 
 def trigger_values(trigger: Trigger) -> dict[str, Any]:
-    return msgspec.structs.asdict(trigger) | {"retry": _retry_text(trigger.retry)}
+    return msgspec.structs.asdict(trigger) | {"retry": _retry_text(trigger.retry), "options": to_text(trigger.options)}
 
 
 def trigger_from(row: Sequence[Any]) -> Trigger:
-    return Trigger(**_read(TRIGGER, row))
+    values = _read(TRIGGER, row)
+    return Trigger(**(values | {"options": from_text(values["options"])}))
 
 
 def endpoint_values(endpoint: Endpoint) -> dict[str, Any]:

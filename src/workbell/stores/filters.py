@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from workbell.model.ids import first_id_at
 from workbell.model.run import FINAL, LIVE, Status
+from workbell.model.users import user_number
 from workbell.stores.port import Filter
 
 # Columns of its lane, and what the filter calls them; a lane may have none of the last two.
@@ -108,7 +109,10 @@ def streams_of(
         text = "CAST(r.schedule AS text) = CAST(:schedule AS text)"
         ways.append(Condition("r.schedule = :schedule", text))
     dear = [f"r.{name} = :{name}" for name in ("user_id", "event") if getattr(wanted, name) is not None]
-    values |= {name: value for name in ("user_id", "event") if (value := getattr(wanted, name)) is not None}
+    if wanted.user_id is not None:
+        values["user_id"] = user_number(wanted.user_id)
+    if wanted.event is not None:
+        values["event"] = wanted.event
     for condition, more in fields:
         dear.append(condition)
         values |= more

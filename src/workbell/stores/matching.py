@@ -5,15 +5,17 @@ from __future__ import annotations
 from workbell.model.ids import first_id_at
 from workbell.model.payload_fields import has_fields
 from workbell.model.run import Run
+from workbell.model.users import user_number
 from workbell.stores.port import Filter
 
-NAMES = ("tenant", "job", "queue", "tag", "schedule", "user_id", "target", "event", "retry_of")
+NAMES = ("tenant", "job", "queue", "tag", "schedule", "target", "event", "retry_of")
 
 
 def matches(run: Run, wanted: Filter) -> bool:
     """By all that a run itself tells, but the fields of payloads: not whether it was retried."""
     return (
         all(getattr(wanted, name) in (None, getattr(run, name)) for name in NAMES)
+        and (wanted.user_id is None or user_number(wanted.user_id) == run.user_number)
         and wanted.lane_key in (None, run.lane.key)
         and (not wanted.status or run.status in wanted.status)
         and (wanted.before is None or run.id < wanted.before)

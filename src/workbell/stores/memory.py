@@ -278,7 +278,8 @@ class MemoryStore(
             self._live[run_id] = state.ask_cancel(run, reason)
             return True
 
-    def delete_finished(self, now: datetime, limit: int) -> int:
+    def delete_finished(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
+        gone: Counter[str] = Counter()
         with self._lock:
             every = self._finished.values()
             over = [(run.remove_at, run.id) for run in every if run.remove_at and run.remove_at <= now]
@@ -295,10 +296,15 @@ class MemoryStore(
             for key in keys:
                 del self._keys[key]
             self._delete_idle_lanes(now)
-            gone = len(over[:limit]) + len(keys) + self._delete_ticks(now - self.keep.other, limit)
-            gone += self._delete_events(now - self.keep.events, limit) + self._delete_access(now, limit)
-            gone += self._delete_notifications(now - self.keep.events, limit)
-            return gone + self._delete_tallies(now, limit)
+            gone["ticks"] = self._delete_ticks(now - self.keep.other, limit)
+            gone["runs"], gone["keys"] = len(over[:limit]), len(keys)
+            gone["events"] = self._delete_events(now - self.keep.events, limit)
+            gone["access"] = self._delete_access(now, limit)
+            gone["notifications"] = self._delete_notifications(now - self.keep.events, limit)
+            gone["tallies"] = self._delete_tallies(now, limit)
+        if kinds is not None:
+            kinds.update(gone)
+        return gone.total()
 
     # Reading
 

@@ -14,7 +14,7 @@ from workbell.model.endpoint import Endpoint, Health
 from workbell.model.event import Event, FannedOut, Match, NewEvent, OnceTold, Rematch
 from workbell.model.run import Added, NewRun, Run
 from workbell.model.trigger import Trigger
-from workbell.stores.port import Batch
+from workbell.stores.port import Batch, Pair, Publisher
 from workbell.stores.statements import key_reused, new_requests, refuse_other_events
 
 replace = msgspec.structs.replace
@@ -25,6 +25,7 @@ class MemoryEvents:
 
     _lock: threading.RLock
     _live: dict[str, Run]
+    publisher: Publisher
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +37,7 @@ class MemoryEvents:
         self._health: dict[str, Health] = {}
         self._subscriptions = 0
 
-    def _add(self, request: NewRun) -> Added:
+    def _add(self, request: NewRun, ended: list[Pair] | None = None) -> Added:
         raise NotImplementedError
 
     def wake(self) -> None:
@@ -85,7 +86,8 @@ class MemoryEvents:
             return [replace(event, data_text=None) for _, event in waiting[:limit]]
 
     def fan_out(self, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
-        taken = set()
+        taken: set[str] = set()
+        replaced: list[Pair] = []
         with self._lock:
             for one in fanned:
                 event = self._events.get(one.event_id)
@@ -94,8 +96,9 @@ class MemoryEvents:
                 taken.add(event.id)
                 self._events[event.id] = replace(event, fanned_out_at=now)
                 for request in one.runs:
-                    self._add(request)
+                    self._add(request, replaced)
                 self._matches |= {(match.event, match.subscriber): match for match in one.matches}
+        self.publisher.written(replaced)
         return taken
 
     def add_matched(self, matched: Sequence[Rematch]) -> set[str]:

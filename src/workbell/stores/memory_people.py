@@ -9,6 +9,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from workbell.model.notification import Notification
+from workbell.model.users import UserId, user_number
 from workbell.stores.port import Batch
 
 
@@ -36,29 +37,30 @@ class MemoryPeople:
             self._notifications.setdefault(one.id, replace(one, read_at=None))
 
     def list_notifications(
-        self, tenant: str, user_id: int, *, unread: bool, before: str | None, limit: int
+        self, tenant: str, user_id: UserId, *, unread: bool, before: str | None, limit: int
     ) -> list[Notification]:
         with self._lock:
             found = [one for one in self._meant_for(tenant, user_id) if before is None or one.id < before]
         return [one for one in reversed(found) if not unread or one.read_at is None][:limit]
 
-    def _meant_for(self, tenant: str, user_id: int) -> list[Notification]:
+    def _meant_for(self, tenant: str, user_id: UserId) -> list[Notification]:
         """A person's own and everybody's, oldest first, with the person's read marks."""
+        person = user_number(user_id)
         return [
-            replace(one, read_at=self._reads.get((one.id, user_id)))
+            replace(one, read_at=self._reads.get((one.id, person)))
             for _, one in sorted(self._notifications.items())
-            if one.tenant == tenant and one.user_id in (None, user_id)
+            if one.tenant == tenant and (one.user_id is None or user_number(one.user_id) == person)
         ]
 
     def new_notifications(self, after: str, limit: int) -> list[Notification]:
         with self._lock:
             return [one for key, one in sorted(self._notifications.items()) if key > after][:limit]
 
-    def mark_read(self, tenant: str, user_id: int, ids: Sequence[str] | None, now: datetime) -> int:
+    def mark_read(self, tenant: str, user_id: UserId, ids: Sequence[str] | None, now: datetime) -> int:
         with self._lock:
             unread = [one for one in self._meant_for(tenant, user_id) if one.read_at is None]
             read = [one for one in unread if ids is None or one.id in ids]
-            self._reads |= {(one.id, user_id): now for one in read}
+            self._reads |= {(one.id, user_number(user_id)): now for one in read}
         if read:
             self.wake()
         return len(read)

@@ -86,7 +86,7 @@ class MemorySchedules:
         if change.cancel_live:
             ended += self._cancel_live(new)
         for request in change.runs:
-            self._add(request)
+            self._add(request, ended)
         for tick in change.ticks:
             if (tick.schedule, tick.due) in self._ticks:
                 raise StoreError(f"the tick {tick.due} of schedule {tick.schedule} is in the ledger already.")

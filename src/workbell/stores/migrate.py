@@ -15,8 +15,8 @@ from workbell.model.ids import new_id
 from workbell.stores.queries import migrations
 from workbell.stores.session import Session
 
-OLDEST = 8  # the oldest schema this code can work with
-NEWEST = 8  # the newest schema this code knows
+OLDEST = 9  # the oldest schema this code can work with
+NEWEST = 9  # the newest schema this code knows
 LOCK = 2.0  # seconds to wait for a table: whoever comes behind waits for as long, and a reader may take hours
 OLDEST_READER = 4  # the oldest code (by the newest schema it knows) that can work with the schema made here
 

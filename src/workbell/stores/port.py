@@ -7,6 +7,7 @@ transactions can be built. Verbs are synchronous; async callers come in on threa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
@@ -32,6 +33,7 @@ from workbell.model.state import Transition
 from workbell.model.tally import Tally
 from workbell.model.tenant import Tenant
 from workbell.model.trigger import Trigger
+from workbell.model.users import UserId
 from workbell.model.worker import Worker
 from workbell.stores.service_port import Head as Head
 from workbell.stores.service_port import ServiceStore
@@ -105,7 +107,7 @@ class Filter(NamedTuple):
     queue: str | None = None
     tag: str | None = None
     schedule: str | None = None
-    user_id: int | None = None
+    user_id: UserId | None = None
     before: str | None = None
     limit: int = 100
     lane_key: str | None = None  # of the value of the job's key, or of one endpoint
@@ -237,8 +239,10 @@ class Store(ServiceStore, Protocol):
     def request_cancel(self, run_id: str, reason: str) -> bool:
         """Ask for the end of a running run; its worker learns of it when it renews."""
 
-    def delete_finished(self, now: datetime, limit: int) -> int:
+    def delete_finished(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
         """Remove finished runs (with attempts and logs), ticks, keys and events whose time is over; how many went.
+
+        How many there were of each kind is added to `kinds`.
 
         A run that still holds a key stays until the key's time is over, and counts once when it is put off.
         """

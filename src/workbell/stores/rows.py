@@ -15,6 +15,7 @@ from workbell.model.job import Job
 from workbell.model.log_line import LogLine
 from workbell.model.retry import Retry, read_retry
 from workbell.model.run import Attempt, AttemptStatus, Lane, NewRun, Run, Status
+from workbell.model.run_defaults import from_text, to_text
 from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, ScheduleOptions, Tick, TickOutcome
 from workbell.model.worker import Worker
 from workbell.stores.event_rows import EVENT_TIMES, place_event_columns
@@ -27,6 +28,9 @@ LIVE = (
     "accepted_by expires_at progress error reason suspect"
 ).split()
 FINISHED = [*LIVE, "finished_at", "result", "remove_at"]
+# The fields of Run that have another name than their column.
+FIELDS = {name: f"{name}_text" for name in ("input", "options", "key", "progress", "result")}
+FIELDS["user_id"] = "user_number"
 NOT_IN_HISTORY = {"alone": "false", "lease_until": "NULL", "cancel_requested": "false", "suspect": "false"}
 HISTORY = [name for name in FINISHED if name not in NOT_IN_HISTORY]
 # The columns of a schedule that its own table has; what its runs reported stands in another.
@@ -37,7 +41,7 @@ SCHEDULE = (
 ).split()
 JOB = (
     "id tenant name handler queue description payload_template retry timeout enabled concurrency concurrency_key rate "
-    "rate_key created_at updated_at processor alert_url ping_url priority"
+    "rate_key created_at updated_at processor alert_url ping_url priority options"
 ).split()
 REPORT = "last_run_status last_run_ended_at failed_runs".split()
 TICK = "schedule due until count outcome run reason created_at".split()
@@ -161,7 +165,7 @@ def new_values(new: NewRun) -> tuple[Any, ...]:
         run.options_text,
         run.tag,
         run.key_text,
-        run.user_id,
+        run.user_number,
         run.schedule,
         run.event,
         run.retry_of,
@@ -173,8 +177,7 @@ def new_values(new: NewRun) -> tuple[Any, ...]:
 
 def run_values(run: Run) -> dict[str, Any]:
     """Every column of a run, as it is copied from one store to another."""
-    texts = ("input", "options", "key", "progress", "result")
-    values = {name: getattr(run, f"{name}_text" if name in texts else name) for name in FINISHED}
+    values = {name: getattr(run, FIELDS.get(name, name)) for name in FINISHED}
     values["lane"] = run.lane.id
     values["status"] = run.status.value
     return values
@@ -192,7 +195,8 @@ def attempt_from(row: Sequence[Any]) -> Attempt:
 
 def job_values(job: Job) -> dict[str, Any]:
     retry = None if job.retry is None else msgspec.json.encode(job.retry).decode()
-    return msgspec.structs.asdict(job) | {"retry": retry}
+    said = msgspec.structs.replace(job.options, priority=None)  # it has a column of its own
+    return msgspec.structs.asdict(job) | {"retry": retry, "priority": job.priority, "options": to_text(said)}
 
 
 def _policy(text: str) -> Retry | None:
@@ -209,9 +213,11 @@ def _policy(text: str) -> Retry | None:
 def job_from(row: Sequence[Any]) -> Job:
     values = dict(zip(JOB, row, strict=True))
     retry = None if values["retry"] is None else _policy(values["retry"])
-    return Job(
-        **(values | {"retry": retry, "enabled": bool(values["enabled"]), "processor": bool(values["processor"])})
-    )
+    values |= {"enabled": bool(values["enabled"]), "processor": bool(values["processor"])}
+    options, priority = from_text(values["options"]), values.pop("priority")
+    if priority:
+        options = msgspec.structs.replace(options, priority=priority)
+    return Job(**(values | {"retry": retry, "options": options}))
 
 
 def schedule_values(schedule: Schedule) -> dict[str, Any]:

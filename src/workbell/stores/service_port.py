@@ -17,6 +17,7 @@ from workbell.model.remembered import Remembered
 from workbell.model.run import Lane
 from workbell.model.tally import Tally, TallySum
 from workbell.model.tenant import Tenant
+from workbell.model.users import UserId
 
 
 class Head(NamedTuple):
@@ -80,14 +81,14 @@ class ServiceStore(Protocol):
     def add_notifications(self, new: Sequence[Notification]) -> None: ...
 
     def list_notifications(
-        self, tenant: str, user_id: int, *, unread: bool, before: str | None, limit: int
+        self, tenant: str, user_id: UserId, *, unread: bool, before: str | None, limit: int
     ) -> list[Notification]:
         """A person's own and everybody's, newest first, each with the person's own read mark."""
 
     def new_notifications(self, after: str, limit: int) -> list[Notification]:
         """Those of all tenants and people with ids beyond `after`, oldest first: for who passes them on."""
 
-    def mark_read(self, tenant: str, user_id: int, ids: Sequence[str] | None, now: datetime) -> int:
+    def mark_read(self, tenant: str, user_id: UserId, ids: Sequence[str] | None, now: datetime) -> int:
         """Note that a person has read these, or all that are there; how many were unread."""
 
     # Agents

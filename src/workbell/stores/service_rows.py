@@ -15,13 +15,14 @@ from workbell.model.notification import Notification
 from workbell.model.remembered import Remembered
 from workbell.model.tally import Tally
 from workbell.model.tenant import Tenant
+from workbell.model.users import user_number, user_text
 
 TOKEN = (
-    "id hash tenant kind name scopes user_id agent created_by created_at expires_at revoked_at last_used_at"
+    "id hash tenant kind name scopes user_id agent created_by created_at expires_at revoked_at last_used_at user_text"
 ).split()
 TENANT = "name description weight concurrency rate created_at updated_at".split()
 AUDIT = "id tenant at actor action subject detail address".split()
-NOTIFICATION = "id tenant user_id data created_at".split()
+NOTIFICATION = "id tenant user_id data created_at user_text".split()
 READ = "tenant user_id notification at".split()
 AGENT = "id tenant name labels jobs version host metrics enabled created_at seen_at".split()
 ANSWER = "tenant key fingerprint created_at until status body".split()
@@ -98,11 +99,19 @@ def names_text(names: Sequence[str]) -> str:
 
 
 def token_values(token: Token) -> dict[str, Any]:
-    return msgspec.structs.asdict(token) | {"kind": token.kind.value, "scopes": _text(token.scopes)}
+    user = token.user_id
+    return msgspec.structs.asdict(token) | {
+        "kind": token.kind.value,
+        "scopes": _text(token.scopes),
+        "user_id": None if user is None else user_number(user),
+        "user_text": user_text(user),
+    }
 
 
 def token_from(row: Sequence[Any]) -> Token:
     values = _read(TOKEN, row)
+    text = values.pop("user_text")
+    values["user_id"] = values["user_id"] if text is None else text
     return Token(**(values | {"kind": TokenKind(values["kind"]), "scopes": _scopes.decode(values["scopes"])}))
 
 
@@ -126,13 +135,15 @@ def audit_from(row: Sequence[Any]) -> AuditEntry:
 
 
 def notification_row(new: Notification) -> list[Any]:
-    return [new.id, new.tenant, new.user_id, new.text, new.created_at]
+    number = None if new.user_id is None else user_number(new.user_id)
+    return [new.id, new.tenant, number, new.text, new.created_at, user_text(new.user_id)]
 
 
 def notification_from(row: Sequence[Any]) -> Notification:
     """From the columns of a notification, with the time of its reading behind them."""
-    created_at, read_at = row[4].astimezone(UTC), row[5]
-    return Notification(row[0], row[1], row[2], row[3], created_at, read_at and read_at.astimezone(UTC))
+    created_at, text, read_at = row[4].astimezone(UTC), row[5], row[6]
+    user = row[2] if text is None else text
+    return Notification(row[0], row[1], user, row[3], created_at, read_at and read_at.astimezone(UTC))
 
 
 def agent_values(agent: Agent) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from workbell.model.run import Added, Lane, NewRun
 from workbell.stores import event_rows
 from workbell.stores.event_rows import EVENT, MATCH
 from workbell.stores.group_commit import GroupCommit
+from workbell.stores.port import Pair, Publisher
 from workbell.stores.session import Session
-from workbell.stores.statements import Statement, key_reused, new_requests, refuse_other_events
+from workbell.stores.statements import Statement, Tag, key_reused, new_requests, refuse_other_events, replaced_tag
 
 T = TypeVar("T")
 
@@ -23,6 +24,8 @@ FIRST_ID = "00000000-0000-0000-0000-000000000000"
 
 class SqlEvents(ABC):
     """Events and what they matched, over a `Session`."""
+
+    publisher: Publisher
 
     def __init__(self) -> None:
         self._event_adds: GroupCommit[NewEvent, Added] = GroupCommit(self._write_events, self._written_events)
@@ -50,6 +53,16 @@ class SqlEvents(ABC):
 
     @abstractmethod
     def note_lanes(self, lanes: Sequence[Lane]) -> None: ...
+
+    @abstractmethod
+    def _add(
+        self, session: Session, new: Sequence[NewRun], unknown: Sequence[Lane]
+    ) -> tuple[list[Added], list[Pair]]: ...
+
+    def held_tags(self, _session: Session, _new: Sequence[NewRun]) -> set[Tag]:
+        """The tags of runs that new ones replace, where another transaction has locked them: those are not waited for,
+        as all else that is made at the same time would wait as well. None, where all writes are one after the other."""
+        return set()
 
     # Making events
 
@@ -117,13 +130,20 @@ class SqlEvents(ABC):
         if not fanned:
             return set()
         spelled = _Spelled(self, fanned)
-        unknown = self.prepare_lanes(spelled.runs)
-        taken = self.write(lambda session: self._fan_out(session, spelled, unknown, now))
+        unknown = self.prepare_lanes([*spelled.runs, *spelled.replacing])
+        taken, replaced = self.write(lambda session: self._fan_out(session, spelled, unknown, now))
         if taken:
             self.note_lanes(unknown)
+        self.publisher.written(replaced)
         return taken
 
-    def _fan_out(self, session: Session, spelled: _Spelled, unknown: Sequence[Lane], now: datetime) -> set[str]:
+    def _fan_out(
+        self, session: Session, spelled: _Spelled, unknown: Sequence[Lane], now: datetime
+    ) -> tuple[set[str], list[Pair]]:
+        """The events that were taken, and the waiting runs that theirs have replaced."""
+        if spelled.replacing and (held := self.held_tags(session, spelled.replacing)):
+            free = [one for one in spelled.fanned if all(replaced_tag(run) not in held for run in one.runs)]
+            spelled = _Spelled(self, free)
         ids = [one.event_id for one in spelled.fanned]
         taken = {row[0] for row in session.rows("take_events", ids=ids, now=now)}
         if len(taken) < len(ids):  # another scheduler has, or had, some of them
@@ -134,7 +154,8 @@ class SqlEvents(ABC):
             session.insert_spelled(spelled.run_rows)
         if spelled.matches:
             session.rows("add_matches", **spelled.matches)
-        return taken
+        replaced = self._add(session, spelled.replacing, ())[1] if spelled.replacing else []
+        return taken, replaced
 
     def add_matched(self, matched: Sequence[Rematch]) -> set[str]:
         if not matched:
@@ -198,7 +219,8 @@ class _Spelled:
 
     def __init__(self, store: SqlEvents, fanned: Sequence[FannedOut]) -> None:
         self.fanned = fanned
-        self.runs = [request for one in fanned for request in one.runs]
+        self.runs = [request for one in fanned for request in one.runs if not request.replace_tag]
+        self.replacing = [request for one in fanned for request in one.runs if request.replace_tag]
         self.run_rows = store.spell_runs(self.runs) if self.runs else None
         matches = [event_rows.match_row(match) for one in fanned for match in one.matches]
         self.matches = store.spell(MATCH, matches) if matches else {}

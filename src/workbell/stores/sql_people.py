@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from workbell.model.notification import Notification
+from workbell.model.users import UserId, user_number
 from workbell.stores import service_rows
 from workbell.stores.service_rows import NOTIFICATION
 from workbell.stores.session import Session
@@ -41,18 +42,18 @@ class SqlPeople(ABC):
         session.rows("add_notifications", **self.spell(NOTIFICATION, values))
 
     def list_notifications(
-        self, tenant: str, user_id: int, *, unread: bool, before: str | None, limit: int
+        self, tenant: str, user_id: UserId, *, unread: bool, before: str | None, limit: int
     ) -> list[Notification]:
         name = "list_unread" if unread else "list_notifications"
-        values = {"tenant": tenant, "user_id": user_id, "before": before or LAST_ID, "limit": limit}
+        values = {"tenant": tenant, "user_id": user_number(user_id), "before": before or LAST_ID, "limit": limit}
         return self.read(lambda s: [service_rows.notification_from(row) for row in s.rows(name, **values)])
 
     def new_notifications(self, after: str, limit: int) -> list[Notification]:
         values = {"after": after, "limit": limit}
         return self.read(lambda s: [service_rows.notification_from(r) for r in s.rows("new_notifications", **values)])
 
-    def mark_read(self, tenant: str, user_id: int, ids: Sequence[str] | None, now: datetime) -> int:
-        values: dict[str, Any] = {"tenant": tenant, "user_id": user_id, "now": now}
+    def mark_read(self, tenant: str, user_id: UserId, ids: Sequence[str] | None, now: datetime) -> int:
+        values: dict[str, Any] = {"tenant": tenant, "user_id": user_number(user_id), "now": now}
         if ids is None:
             read = self.write(lambda session: session.rows("read_all", **values))
         else:

@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 
 from workbell.model import state
 from workbell.model.event import Event
-from workbell.model.run import Lane, NewRun, Run, Status
+from workbell.model.run import Added, Lane, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Keep, Transition
 from workbell.stores import rows
 from workbell.stores.port import Pair, Publisher
 from workbell.stores.session import Row, Session
+from workbell.stores.statements import Tag, replaced_tag
 
 T = TypeVar("T")
 
@@ -53,6 +54,14 @@ class SqlSchedules(ABC):
     def _ensure_lanes(self, session: Session, lanes: Iterable[Lane]) -> None: ...
 
     @abstractmethod
+    def held_tags(self, session: Session, new: Sequence[NewRun]) -> set[Tag]: ...
+
+    @abstractmethod
+    def _add(
+        self, session: Session, new: Sequence[NewRun], unknown: Sequence[Lane]
+    ) -> tuple[list[Added], list[Pair]]: ...
+
+    @abstractmethod
     def _runs(self, session: Session, found: Iterable[Row]) -> list[Run]: ...
 
     @abstractmethod
@@ -75,7 +84,7 @@ class SqlSchedules(ABC):
         if not changes:
             return set()
         spelled = changes if isinstance(changes, Spelled) else Spelled(self, changes)
-        unknown = self.prepare_lanes(spelled.runs)
+        unknown = self.prepare_lanes([*spelled.runs, *spelled.replacing])
         written, ended = self.write(lambda session: self._write_schedules(session, spelled, unknown))
         self.note_lanes(unknown)
         self.publisher.written(ended)
@@ -92,6 +101,11 @@ class SqlSchedules(ABC):
         """The schedules that were written, and the waiting runs that their ticks have ended."""
         ending = [change.schedule.id for change in changes if change.cancel_live and not change.defines]
         locked = self.locked_live(session, ending) if ending else set()
+        if changes.replacing:
+            held = self.held_tags(session, changes.replacing)
+            locked |= {
+                change.schedule.id for change in changes if any(replaced_tag(run) in held for run in change.runs)
+            }
         if locked:  # these ticks would wait for somebody else's transaction, and all others with them
             changes = Spelled(self, [change for change in changes if change.schedule.id not in locked])
         written = {row[0] for change in changes if change.defines for row in _define(session, change)}
@@ -100,10 +114,12 @@ class SqlSchedules(ABC):
         if len(written) < len(changes):  # another scheduler had some of them
             changes = Spelled(self, [change for change in changes if change.schedule.id in written])
         ended = [pair for change in changes if change.cancel_live for pair in self._end_live(session, change.schedule)]
+        if unknown and (changes.runs or changes.replacing):
+            self._ensure_lanes(session, unknown)
         if changes.runs:
-            if unknown:
-                self._ensure_lanes(session, unknown)
             session.insert_spelled(changes.run_rows)
+        if changes.replacing:
+            ended += self._add(session, changes.replacing, ())[1]
         if changes.ticks:
             session.rows("add_ticks", **changes.ticks)
         told = [event for change in changes for event in change.emits]
@@ -204,7 +220,8 @@ class Spelled(list[ScheduleChange]):
         super().__init__(changes)
         advancing = [_advance_values(change) for change in changes if not change.defines]
         ticks = [_tick_values(tick) for change in changes for tick in change.ticks]
-        self.runs = [request for change in changes for request in change.runs]
+        self.runs = [request for change in changes for request in change.runs if not request.replace_tag]
+        self.replacing = [request for change in changes for request in change.runs if request.replace_tag]
         self.advancing = store.spell(ADVANCE, advancing) if advancing else {}
         self.ticks = store.spell(rows.TICK, ticks) if ticks else {}
         self.run_rows = store.spell_runs(self.runs) if self.runs else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -311,19 +312,24 @@ class SqlStore(
     def _touch(self, name: str, **values: Any) -> bool:
         return bool(self.write(lambda session: session.rows(name, **values)))
 
-    def delete_finished(self, now: datetime, limit: int) -> int:
-        def work(session: Session) -> int:
-            ticks = session.rows("delete_ticks", before=now - self.keep.other, limit=limit)
-            gone = self._delete_finished(session, now, limit) + len(ticks) + len(session.rows("drop_keys", now=now))
-            gone += self.delete_events_in(session, now - self.keep.events, limit)
-            gone += self.delete_access_in(session, now, limit)
-            gone += self.delete_notifications_in(session, now - self.keep.events, limit)
-            gone += self.delete_tallies_in(session, now, limit)
+    def delete_finished(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
+        def work(session: Session) -> Counter[str]:
+            gone: Counter[str] = Counter()
+            gone["ticks"] = len(session.rows("delete_ticks", before=now - self.keep.other, limit=limit))
+            gone["runs"] = self._delete_finished(session, now, limit)
+            gone["keys"] = len(session.rows("drop_keys", now=now))
+            gone["events"] = self.delete_events_in(session, now - self.keep.events, limit)
+            gone["access"] = self.delete_access_in(session, now, limit)
+            gone["notifications"] = self.delete_notifications_in(session, now - self.keep.events, limit)
+            gone["tallies"] = self.delete_tallies_in(session, now, limit)
             self.delete_idle_lanes(session, now)
             self.delete_idle_limits(session, now)
             return gone
 
-        return self.write(work)
+        gone = self.write(work)
+        if kinds is not None:
+            kinds.update(gone)
+        return gone.total()
 
     def _delete_finished(self, session: Session, now: datetime, limit: int) -> int:
         return len(session.rows("delete_finished", now=now, limit=limit))

@@ -30,6 +30,7 @@ class Statement(NamedTuple):
     values: dict[str, Any]
 
 
+Tag = tuple[str, str]  # its tenant and itself
 Rows = Sequence[Sequence[Any]]
 Making = Generator[Statement, Rows, Added]
 
@@ -104,6 +105,11 @@ def _before(canceled: Run) -> Run:
     return msgspec.structs.replace(
         canceled, status=Status.QUEUED, updated_at=canceled.created_at, reason=None, finished_at=None, remove_at=None
     )
+
+
+def replaced_tag(request: NewRun) -> Tag | None:
+    """The tag whose waiting runs a new one replaces, if it does."""
+    return (request.run.tenant, request.run.tag or "") if request.replace_tag else None
 
 
 def following(change: Transition, asked: Collection[str]) -> Iterable[NewRun]:

@@ -8,12 +8,14 @@ from datetime import datetime
 import msgspec
 
 from workbell.errors import EventNotFound, InvalidOption
-from workbell.events.fan_out import delivery_lane, request_for
+from workbell.events.fan_out import delivery_place, request_for
+from workbell.machine import process_name
 from workbell.model.clock import aware
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Match, MatchOutcome, Rematch
 from workbell.model.ids import is_id
 from workbell.model.run import Run, Status
+from workbell.model.run_defaults import Maker
 from workbell.stores.port import Store
 
 PAGE = 500
@@ -69,11 +71,11 @@ def _undelivered(store: Store, matches: list[Match]) -> list[Match]:
 def _send(store: Store, endpoint: Endpoint, matches: list[Match]) -> list[Run]:
     now = store.clock.now()
     events = store.find_events([match.event for match in matches])
-    lane = delivery_lane(endpoint)
+    place = delivery_place(endpoint)
     again = []
     for match in matches:
         if match.event in events:
-            request = request_for(events[match.event], endpoint, now, lane)
+            request = request_for(events[match.event], endpoint, now, place, Maker(process_name()))
             started = {"outcome": MatchOutcome.STARTED, "run": request.run.id, "reason": None}
             again.append(Rematch(request, msgspec.structs.replace(match, **started), match.run))
     made = store.add_matched(again)  # not those that somebody else replays at this moment

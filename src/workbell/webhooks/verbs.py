@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 
 from workbell.errors import EndpointNotFound, InvalidOption, SettingsError, StoreError
-from workbell.events.fan_out import delivery_lane, ping_lane, request_for
+from workbell.events.fan_out import delivery_lane, ping_lane, ping_place, request_for
 from workbell.model.clock import span
 from workbell.model.delivery import Delivery
 from workbell.model.endpoint import Endpoint, Health
@@ -17,7 +17,6 @@ from workbell.model.event import SYSTEM_SOURCE, Event, Match, MatchOutcome, Rema
 from workbell.model.ids import is_id, new_id
 from workbell.model.job import DELIVERY
 from workbell.model.payload import clean_text, encode
-from workbell.model.retry import ONCE
 from workbell.model.run import Attempt, Status
 from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
@@ -301,8 +300,7 @@ class Webhooks:
             fanned_out_at=now,  # it is for this endpoint alone
         )
         store.add_events([event])
-        # Once: whoever waits for the answer wants to hear of the first failure.
-        request = request_for(event, msgspec.structs.replace(endpoint, retry=ONCE), now, ping_lane(endpoint))
+        request = request_for(event, endpoint, now, ping_place(endpoint), self._client.maker)
         match = Match(event.id, endpoint.id, MatchOutcome.STARTED, now, request.run.id)
         store.add_matched([Rematch(request, match)])
         self._client.nudge()

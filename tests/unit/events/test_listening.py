@@ -33,7 +33,7 @@ def notice(change: Transition, run: Run = RUNNING) -> Notice:
         ("job.completed", {Move.SUCCEED}, set()),
         ("job.failed", {Move.FAIL, Move.LOSE}, set()),
         ("job.*", {Move.START, Move.SUCCEED, Move.FAIL, Move.LOSE}, set()),
-        ("run.**", {Move.CANCEL}, set()),
+        ("run.**", {Move.CANCEL, Move.FAIL}, set()),
         ("schedule.skipped", set(), {SCHEDULE_SKIPPED}),
         ("worker.*", set(), {WORKER_LOST}),
     ],

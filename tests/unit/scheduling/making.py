@@ -9,6 +9,7 @@ import msgspec
 
 from workbell.model.ids import new_id
 from workbell.model.run import NewRun
+from workbell.model.run_defaults import Maker
 from workbell.model.schedule import Schedule, ScheduleChange, ScheduleKind, ScheduleOptions, Tick
 from workbell.scheduling.decide import decide
 from workbell.scheduling.request import request_for
@@ -92,7 +93,7 @@ def fate(tick: Tick) -> Fate:
 
 
 def make_run(of: Schedule, due: datetime, now: datetime) -> NewRun:
-    return request_for(of, "default", due, now)
+    return request_for(of, due, now, Maker("host/1/0"))
 
 
 def another(first: Schedule, **fields: Any) -> Schedule:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from workbell.cli.values import INSTANT, Kind
+from workbell.cli.values import INSTANT, USER, Kind
 from workbell.model.filter_options import FilterOptions
 from workbell.model.payload_fields import value_from
 from workbell.model.run import Status
@@ -40,6 +40,7 @@ OPTIONS = (
     click.option("--queue", metavar="NAME", help="Only of this queue."),
     click.option("--tag", metavar="TEXT", help="Only with this tag."),
     click.option("--schedule", metavar="NAME", help="Only those that this schedule made."),
+    click.option("--user-id", type=USER, metavar="USER", help="Only those of this user."),
     click.option("--target", metavar="NAME", help="Only for this agent, or label:x."),
     click.option("--event", metavar="ID", help="Only those that this event made."),
     click.option("--retry-of", metavar="ID", help="Only those that a retry of this run made."),
@@ -54,7 +55,7 @@ OPTIONS = (
         help="Only with this in the payload: customer.id=42; may be repeated.",
     ),
 )
-NAMES = tuple("status job queue tag schedule target event retry_of retried since until input".split())
+NAMES = tuple("status job queue tag schedule user_id target event retry_of retried since until input".split())
 
 
 def filter_options(command: Command) -> Command:

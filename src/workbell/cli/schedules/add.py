@@ -12,6 +12,7 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.run_options import run_options
 from workbell.cli.schedules.look import as_dict, source_in_words
 from workbell.cli.values import INSTANT, JSON, SPAN, WINDOW
 from workbell.cli.words import here_now, in_words, next_in_words
@@ -37,8 +38,6 @@ def words(kind: type[StrEnum]) -> list[str]:
 @click.option("--anchor", type=INSTANT, metavar="TIME", help="Where --every is counted from; otherwise from now.")
 @click.option("--timezone", metavar="ZONE", help="Such as Europe/Paris; otherwise the setting, else the machine's.")
 @click.option("--payload", type=JSON, metavar="JSON", help="The arguments of every run.")
-@click.option("--queue", metavar="NAME", help="Another queue than the job's own.")
-@click.option("--priority", type=click.IntRange(-100, 100), help="Higher runs first.")
 @click.option("--window", type=WINDOW, metavar="A-B", help="Runs start only in it: 02:00-06:00, also 22:00-04:00.")
 @click.option("--outside", type=click.Choice(words(Outside)), help="A tick outside the window. Otherwise: defer.")
 @click.option("--overlap", type=click.Choice(words(Overlap)), help="A tick while the last run lives. Otherwise: skip.")
@@ -48,8 +47,7 @@ def words(kind: type[StrEnum]) -> list[str]:
 @click.option("--max-retries", type=click.IntRange(0, 1000), help="How often a failed run is tried again.")
 @click.option("--backoff-ms", type=click.FloatRange(0), help="How long a retry waits, in milliseconds.")
 @click.option("--backoff-type", type=click.Choice(["fixed", "exponential"]), help="How that grows.")
-@click.option("--timeout", type=SPAN, metavar="SPAN", help="How long an attempt may take.")
-@click.option("--target", metavar="AGENT", help="Which agent is to run it.")
+@run_options
 @click.option("--description", metavar="TEXT", help="What it is for.")
 @click.option("--created-by", metavar="TEXT", help="Who wanted it.")
 @click.option("--alert-url", metavar="URL", help="Where a run that failed for good is told.")

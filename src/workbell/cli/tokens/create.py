@@ -12,9 +12,10 @@ from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.tokens.every import every_tenant_option, whose
-from workbell.cli.values import WHEN
+from workbell.cli.values import USER, WHEN
 from workbell.cli.words import local
 from workbell.model.access import EVERY_TENANT, Scope, Token
+from workbell.model.users import UserId
 
 
 @click.command(help="Make a token; its text is shown this once.")
@@ -27,7 +28,7 @@ from workbell.model.access import EVERY_TENANT, Scope, Token
     help="What it allows; may be repeated. Otherwise: read; with --user-id: this person's notifications alone.",
 )
 @click.option("--expires", type=WHEN, metavar="WHEN", help="In 30d, in 12h; or at 2026-12-31T00:00:00Z.")
-@click.option("--user-id", type=click.IntRange(0), metavar="NUMBER", help="Whose notifications it may read.")
+@click.option("--user-id", type=USER, metavar="USER", help="Whose notifications it may read.")
 @every_tenant_option("For all tenants, also those to come.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the token, and nothing else.")
 @store_options
@@ -37,7 +38,7 @@ def create(
     name: str,
     scopes: tuple[str, ...],
     expires: datetime | timedelta | None,
-    user_id: int | None,
+    user_id: UserId | None,
     every_tenant: bool,
     quiet: bool,
     url: str | None,

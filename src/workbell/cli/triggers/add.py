@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -11,7 +11,9 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.run_options import run_options
 from workbell.cli.triggers.settings import retry_config, retry_options
+from workbell.triggers import TriggerSettings
 
 
 @click.command(help="Start a job on every event that a pattern matches.")
@@ -21,6 +23,7 @@ from workbell.cli.triggers.settings import retry_config, retry_options
 @click.option("--description", metavar="TEXT", default="", help="What it is for.")
 @click.option("--disabled", is_flag=True, help="Let it start nothing until it is enabled.")
 @retry_options
+@run_options
 @app_option
 @url_option
 @tenant_option
@@ -47,6 +50,7 @@ def add(
             description=description,
             enabled=not disabled,
             retry_config=retry or None,
+            **cast(TriggerSettings, {word: value for word, value in given.items() if value is not None}),
         )
         make_known(bell, processor)
         note(bell, "triggers.add", made.id, detail={"name": name, "pattern": pattern, "processor": processor})

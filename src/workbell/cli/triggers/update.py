@@ -11,6 +11,7 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.run_options import WORDS, run_options
 from workbell.cli.triggers.settings import retry_config, retry_options
 from workbell.model.trigger import RetryConfig, config_of
 from workbell.triggers import TriggerChanges
@@ -23,6 +24,8 @@ from workbell.triggers import TriggerChanges
 @click.option("--processor", metavar="JOB", help="What they start: a job that takes an event.")
 @click.option("--description", metavar="TEXT", help="What it is for.")
 @retry_options
+@run_options
+@click.option("--job-default", "taken_back", type=click.Choice(WORDS), multiple=True, help="Take back what was said.")
 @click.option("--default-retry", is_flag=True, help="Retry as the job does by itself.")
 @app_option
 @url_option
@@ -32,6 +35,7 @@ def update(
     name: str,
     new_name: str | None,
     default_retry: bool,
+    taken_back: tuple[str, ...],
     app: str | None,
     url: str | None,
     tenant: str | None,
@@ -42,6 +46,9 @@ def update(
     said = {word: value for word, value in (given | {"name": new_name}).items() if value is not None}
     if retry and default_retry:
         raise click.UsageError("--default-retry goes with none of the other options about retries.")
+    if twice := sorted(set(taken_back) & set(said)):
+        raise click.UsageError(f"--job-default {twice[0]} and --{twice[0].replace('_', '-')} say two things.")
+    said |= dict.fromkeys(taken_back)
     if not (said or retry or default_retry):
         raise click.UsageError("Say what to change, such as --pattern or --processor.")
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=True) as here:

@@ -18,6 +18,7 @@ from workbell.handlers.job_files.settings import (
     EVENT_EXAMPLE,
     EXAMPLE,
     ISOLATION,
+    NOT_GUESSED,
     OF_TICKS,
     READERS,
     SETTINGS,
@@ -186,8 +187,8 @@ def _could_be(name: str, binding: Binding) -> set[str]:
         return {"run"}
     if binding.kind != "value":
         return set()
-    # TIMEOUT = 5 is a constant like any other; and too many words are close to `on`.
-    return {"schedule"} if name.isupper() else set(SETTINGS) - {"on"}
+    # TIMEOUT = 5 is a constant like any other.
+    return {"schedule"} if name.isupper() else set(SETTINGS) - NOT_GUESSED
 
 
 def _unfit(run: Any) -> str | None:

@@ -12,6 +12,7 @@ from workbell.model.alert import repr_without_urls
 from workbell.model.job import QUEUE
 from workbell.model.limit import Limits
 from workbell.model.retry import Retry
+from workbell.model.run_settings import SETTINGS
 from workbell.model.schedule import CatchUp, Outside, Overlap
 
 DEFAULT_RETRY = Retry(attempts=3, delay=5, factor=1, jitter=0)  # of a file that says nothing about it
@@ -43,7 +44,15 @@ class JobFile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     rate_key: str | None = None
     isolation: Isolation | None = None
     queue: str = QUEUE
-    priority: int = 0
+    priority: int | None = None
+    target: str | None = None
+    tag: str | None = None
+    replace_tag: bool | None = None
+    user_id: int | str | None = None
+    persistent: bool | None = None
+    auto_reschedule: float | None = None
+    remove_delay: float | None = None
+    expires: float | None = None
     enabled: bool = True
     payload: dict[str, Any] = {}
     alert_url: str | None = None
@@ -54,6 +63,11 @@ class JobFile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     @property
     def limits(self) -> Limits:
         return Limits(self.concurrency, self.concurrency_key, self.rate, self.rate_key)
+
+    @property
+    def run_settings(self) -> dict[str, Any]:
+        """What it says about the runs of the job, whatever starts them."""
+        return {word: getattr(self, word) for word in SETTINGS}
 
     def __repr__(self) -> str:
         """What is shown by accident must not give the URLs away."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from functools import partial
 from typing import Any, TypeVar
 
 from workbell.errors import InvalidEvent, JobsError
 from workbell.model.alert import URLS
-from workbell.model.clock import seconds, time_limit
-from workbell.model.job import name
+from workbell.model.clock import seconds
 from workbell.model.limit import Limits
 from workbell.model.payload import encode
-from workbell.model.request import read_priority
-from workbell.model.retry import read_retry
+from workbell.model.run_settings import READERS as RUN_READERS
 from workbell.model.schedule import CatchUp, Outside, Overlap
 from workbell.patterns import check_pattern
 from workbell.timing.cron import Cron
@@ -81,10 +78,6 @@ def _read_span(setting: str) -> Callable[[Any], float]:
     return lambda value: seconds(setting, value)
 
 
-def _read_queue(value: Any) -> str:
-    return name("queue", value)
-
-
 def _read_enabled(value: Any) -> bool:
     if not isinstance(value, bool):
         raise JobsError(f"enabled: expected True or False, got {_kind(value)}.")
@@ -131,14 +124,11 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "overlap": _read_word(Overlap, "overlap"),
     "catch_up": _read_word(CatchUp, "catch_up"),
     "jitter": _read_span("jitter"),
-    "retry": read_retry,
-    "timeout": partial(time_limit, "timeout"),
+    **RUN_READERS,
     "concurrency": _read_limit("concurrency"),
     "concurrency_key": _read_limit("concurrency_key"),
     "rate": _read_limit("rate"),
     "rate_key": _read_limit("rate_key"),
-    "queue": _read_queue,
-    "priority": read_priority,
     "enabled": _read_enabled,
     "payload": _read_payload,
     "description": _read_description,
@@ -148,3 +138,5 @@ ISOLATION = ("isolate", "memory_limit", "cpu_limit")
 SETTINGS = ("schedule", "timezone", "window", *READERS, *ISOLATION, *URLS)
 # What can be said only about the ticks of a schedule.
 OF_TICKS = ("timezone", "window", "outside", "overlap", "catch_up", "jitter", "payload")
+# Words that people also use for things of their own: what is merely like one of them is not taken to be misspelt.
+NOT_GUESSED = frozenset({"on", "tag", "target", "user_id", "expires"})

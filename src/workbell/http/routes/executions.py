@@ -28,7 +28,7 @@ async def list(  # noqa: A001
     before: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
     limit: Limit = 100,
 ) -> Response:
-    """List what events started, newest first; the last 10,000 are looked through."""
+    """List what events started, newest first."""
     found = await call_of(request).client.aexecutions(
         trigger=trigger, event=event, status=status, before=before, limit=limit
     )

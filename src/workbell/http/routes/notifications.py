@@ -15,6 +15,7 @@ from workbell.http.routing import Routes
 from workbell.http.schemas.base import Limit, Page
 from workbell.http.schemas.notifications import NewNotification, NotificationShown, ReadBody, WasRead
 from workbell.model.access import Scope
+from workbell.model.users import UserId
 
 routes = Routes("notifications")
 
@@ -58,7 +59,7 @@ async def tell(request: Request, asked: Annotated[NewNotification, Body()]) -> R
     return Answer(told.as_dict(), 201)
 
 
-def _person(call: Call) -> int:
+def _person(call: Call) -> UserId:
     if call.access.user_id is None:
         raise Forbidden("The token belongs to no person, and has no notifications; make one with a user_id.")
     return call.access.user_id

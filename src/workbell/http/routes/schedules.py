@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import islice, takewhile
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from zoneinfo import ZoneInfo
 
 from fastapi import Query
@@ -32,6 +32,7 @@ from workbell.http.schemas.schedules import (
 from workbell.model.access import Scope
 from workbell.model.request import EnqueueOptions
 from workbell.model.retry import Retry
+from workbell.model.run_defaults import RUN_WORDS
 from workbell.model.schedule import Schedule
 from workbell.schedules import Declaration
 from workbell.scheduling.clock_notes import clock_notes
@@ -90,7 +91,7 @@ def _put(call: Call, name: str, asked: ScheduleBody) -> Schedule:
         settings["retry"] = retry.model_dump()
     declaration = Declaration(name, asked.job, settings)  # type: ignore[arg-type]  # its keys come from the schema
     accept = lambda old: check_match(call.request, etag(old))  # noqa: E731
-    return call.client.schedules.put_all([declaration], source="api", accept=accept)[0]
+    return call.client.schedules.put_all([declaration], source="api", accept=accept, created_by=call.access.actor)[0]
 
 
 @routes.add("DELETE", "/schedules/{name}", needs=Scope.OPERATE, status=204, parameters=[IF_MATCH])
@@ -122,18 +123,8 @@ async def run(request: Request, name: str) -> Response:
 
 
 def _options(schedule: Schedule) -> EnqueueOptions:
-    own, options = schedule.options, EnqueueOptions()
-    if own.priority is not None:
-        options["priority"] = own.priority
-    if own.queue is not None:
-        options["queue"] = own.queue
-    if own.retry is not None:
-        options["retry"] = own.retry
-    if own.timeout is not None:
-        options["timeout"] = own.timeout
-    if own.target is not None:
-        options["target"] = own.target
-    return options
+    said = {word: value for word in RUN_WORDS if (value := getattr(schedule.options, word)) is not None}
+    return cast(EnqueueOptions, said)
 
 
 @routes.add("GET", "/schedules/{name}/preview", needs=Scope.READ, answers=UpcomingTicks)

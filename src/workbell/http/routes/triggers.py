@@ -13,7 +13,7 @@ from workbell.http.etags import IF_MATCH, NOT_MODIFIED, answer_with, check_match
 from workbell.http.routing import Routes
 from workbell.http.schemas.triggers import NewTrigger, TriggerChange, Triggers, TriggerShown
 from workbell.model.access import Scope
-from workbell.model.trigger import Trigger
+from workbell.model.trigger import OPTION_FIELDS, Trigger
 from workbell.triggers import TriggerChanges
 
 routes = Routes("triggers")
@@ -40,6 +40,7 @@ async def add(request: Request, asked: NewTrigger) -> Response:
         description=asked.description,
         enabled=asked.enabled,
         retry_config=None if asked.retry_config is None else asked.retry_config.model_dump(exclude_unset=True),  # type: ignore[arg-type]
+        **asked.model_dump(include={*OPTION_FIELDS}, exclude_none=True),
     )
     call.subject = made.id
     return shown(request, made, 201)
@@ -63,7 +64,7 @@ async def change(request: Request, name_or_id: str, asked: TriggerChange) -> Res
     changes: dict[str, Any] = {
         WORDS.get(word, word): value
         for word, value in asked.model_dump(exclude_unset=True).items()
-        if value is not None or word == "retry_config"
+        if value is not None or word == "retry_config" or word in OPTION_FIELDS
     }
     return await _change(request, name_or_id, changes)  # type: ignore[arg-type]  # its keys come from the schema
 

@@ -115,7 +115,7 @@ class HandedRun(Shown):
     target: str | None
     priority: int
     tag: str | None
-    user_id: int
+    user_id: int | str
     schedule: str | None
     event: str | None
     scheduled_for: datetime

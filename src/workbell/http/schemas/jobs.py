@@ -9,10 +9,11 @@ from pydantic import Field
 
 from workbell.handlers.job_files.reloads import ReloadOutcome
 from workbell.http.schemas.base import AT, Shown
+from workbell.http.schemas.run_settings import RunSettingsShown
 from workbell.http.schemas.runs import RetryBody
 
 
-class JobShown(Shown):
+class JobShown(RunSettingsShown):
     """What can be run: its defaults and limits, and the form of its input where its code is known here."""
 
     name: str = Field(examples=["send"])
@@ -21,9 +22,7 @@ class JobShown(Shown):
     here: bool = Field(description="Whether the server itself knows the code.")
     description: str
     queue: str
-    priority: int
     retry: RetryBody | None
-    timeout: float | None
     concurrency: int | None
     concurrency_key: str | None
     rate: str | None

@@ -7,14 +7,14 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Shown
+from workbell.http.schemas.base import AT, RUN_ID, Asked, Shown, User
 
 
 class NotificationShown(Shown):
     """Something that a person was told, or everybody (`user_id` null)."""
 
     id: str = Field(examples=[RUN_ID])
-    user_id: int | None
+    user_id: int | str | None
     data: Any
     created_at: datetime = Field(examples=[AT])
     read: bool
@@ -28,7 +28,7 @@ class NewNotification(Asked):
         extra="forbid", json_schema_extra={"examples": [{"user_id": 7, "data": {"text": "Your report is ready."}}]}
     )
 
-    user_id: int | None = Field(None, ge=0, lt=2**63)
+    user_id: User | None = None
     everybody: bool = False
     data: Any
 

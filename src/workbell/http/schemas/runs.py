@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Name, Seconds, Shown, When
+from workbell.http.schemas.base import AT, RUN_ID, Asked, Name, Seconds, Shown, User, When
 from workbell.model.keys import KeyScope
 from workbell.model.run import AttemptStatus, OnDuplicate, Status
 
@@ -44,7 +44,7 @@ class NewRun(Asked):
     replace_tag: bool | None = None
     priority: int | None = Field(None, ge=-100, le=100)
     queue: Name | None = None
-    user_id: int | None = Field(None, ge=0, lt=2**63)
+    user_id: User | None = Field(None, description="A number or a text; 0 is the system.")
     target: Name | None = Field(None, description="The agent that is to run it, or `label:x`.")
     retry: RetryBody | None = None
     timeout: Seconds | None = None
@@ -91,7 +91,7 @@ class RunShown(Shown):
     priority: int
     tag: str | None
     key: str | None
-    user_id: int
+    user_id: int | str
     tenant: str
     schedule: str | None
     event: str | None

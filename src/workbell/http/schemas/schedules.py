@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from workbell.http.schemas.base import AT, Asked, Name, Seconds, Shown, When
+from workbell.http.schemas.run_settings import RunSettings, RunSettingsShown
 from workbell.http.schemas.runs import RetryBody
 from workbell.model.schedule import CatchUp, FireStatus, Outside, Overlap, ScheduleKind, TickOutcome
 
@@ -22,7 +23,7 @@ class RetryPolicy(Asked):
     backoff_type: str = Field("fixed", pattern="^(fixed|exponential)$")
 
 
-class ScheduleBody(Asked):
+class ScheduleBody(RunSettings):
     """A schedule as somebody wants it. One of `cron`, `every` and `at` says when."""
 
     model_config = ConfigDict(
@@ -53,11 +54,7 @@ class ScheduleBody(Asked):
     catch_up: CatchUp | None = None
     catch_up_cap: int | None = Field(None, ge=1, le=10_000)
     jitter: Seconds | None = None
-    queue: Name | None = None
-    priority: int | None = Field(None, ge=-100, le=100)
     retry: RetryBody | RetryPolicy | None = None
-    timeout: Seconds | None = None
-    target: Name | None = Field(None, description="The agent that is to run it, or `label:x`.")
     description: str | None = Field(None, max_length=2000)
     created_by: str | None = Field(None, max_length=200)
     enabled: bool | None = None
@@ -65,7 +62,7 @@ class ScheduleBody(Asked):
     ping_url: str | None = Field(None, max_length=2000)
 
 
-class ScheduleShown(Shown):
+class ScheduleShown(RunSettingsShown):
     """When a job runs by itself, and how that goes."""
 
     id: str
@@ -94,11 +91,10 @@ class ScheduleShown(Shown):
     last_scheduled_at: datetime | None
     created_at: datetime
     updated_at: datetime
-    queue: str | None
-    priority: int | None
     retry: dict[str, Any] | None
-    timeout: float | None
-    target: str | None
+    retry_policy: RetryPolicy | None = Field(
+        description="The same in the words of scheduling services, if they can say it."
+    )
     window: list[str] | None
     outside: Outside
     overlap: Overlap

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Seconds, Shown, When
+from workbell.http.schemas.base import AT, RUN_ID, Asked, Seconds, Shown, User, When
 from workbell.model.access import Scope, TokenKind
 
 TEXT = "wb_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh84O7WPJ"
@@ -20,7 +20,7 @@ class TokenShown(Shown):
     tenant: str = Field(description="`*`: every tenant.", examples=["default"])
     kind: TokenKind
     scopes: list[Scope] = Field(examples=[["read"]])
-    user_id: int | None = Field(description="Whose notifications it may read.")
+    user_id: User | None = Field(description="Whose notifications it may read.")
     agent: str | None = Field(description="The id of the agent that it belongs to.")
     created_by: str
     created_at: datetime = Field(examples=[AT])
@@ -39,7 +39,7 @@ class NewToken(Asked):
 
     name: str = Field("", max_length=200)
     scopes: list[Scope] = Field(default_factory=lambda: [Scope.READ], max_length=len(Scope))
-    user_id: int | None = Field(None, ge=0, lt=2**63, description="Whose notifications it may read.")
+    user_id: User | None = Field(None, description="Whose notifications it may read.")
     expires: Seconds | When | None = Field(None, description="In so many seconds, or at a time with its zone.")
     every_tenant: bool = Field(False, description="For all tenants; only a token of all tenants may ask for that.")
 
@@ -59,6 +59,6 @@ class SelfShown(Shown):
     actor: str = Field(description="The name in the audit log.", examples=["grafana"])
     tenant: str = Field(description="`*`: every tenant.", examples=["default"])
     may: list[Scope] = Field(description="The scopes, with those that they include.", examples=[["read", "enqueue"]])
-    user_id: int | None
+    user_id: User | None
     agent: str | None
     token: TokenShown | None = Field(description="Null where no token was needed.")

@@ -7,6 +7,7 @@ from datetime import datetime
 from pydantic import ConfigDict, Field
 
 from workbell.http.schemas.base import RUN_ID, Asked, Name, Shown
+from workbell.http.schemas.run_settings import RunSettings, RunSettingsShown
 
 Pattern = Field(min_length=1, max_length=256, examples=["posts.*"])
 LONGEST = 3_153_600_000_000  # a hundred years
@@ -21,7 +22,7 @@ class RetryConfig(Asked):
     max_delay_ms: float = Field(60_000, ge=0, le=LONGEST)
 
 
-class NewTrigger(Asked):
+class NewTrigger(RunSettings):
     """A job to be started on every event that matches."""
 
     model_config = ConfigDict(
@@ -37,8 +38,8 @@ class NewTrigger(Asked):
     retry_config: RetryConfig | None = None
 
 
-class TriggerChange(Asked):
-    """What is to be otherwise. Null is as if it were not said; `retry_config` is taken away by it."""
+class TriggerChange(RunSettings):
+    """What is to be otherwise. Null is as if it were not said; what is said about runs is taken away by it."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"event_pattern": "posts.**"}]})
 
@@ -57,7 +58,7 @@ class RetryConfigShown(Shown):
     max_delay_ms: float
 
 
-class TriggerShown(Shown):
+class TriggerShown(RunSettingsShown):
     """Which events start which job."""
 
     id: str = Field(examples=[RUN_ID])

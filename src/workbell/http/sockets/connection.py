@@ -17,6 +17,7 @@ from workbell.http.sockets.topics import filter_of
 from workbell.http.sockets.views import Look
 from workbell.http.sockets.wire import TRY_AGAIN_LATER, Gone, Wire
 from workbell.model.access import Access, Scope
+from workbell.model.users import UserId
 
 if TYPE_CHECKING:
     from workbell.http.sockets.hub import Hub
@@ -166,7 +167,7 @@ class Connection:
         self._add(asked.id, feed)
         feed.open(reversed(unread))
 
-    def _person(self) -> int:
+    def _person(self) -> UserId:
         if self.access.user_id is None:
             raise Forbidden("the token belongs to no person, and has no notifications; make one with a user_id.")
         return self.access.user_id

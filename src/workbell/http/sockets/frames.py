@@ -40,7 +40,7 @@ class Subscribe(
     queue: Name | None = None
     tag: Name | None = None
     schedule: Name | None = None
-    user_id: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | None = None
+    user_id: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | Name | None = None
     target: Name | None = None
     event: Name | None = None
     retry_of: Name | None = None

@@ -21,6 +21,7 @@ from workbell.http.sockets.views import Views
 from workbell.http.sockets.wire import GOING_AWAY, REFUSED, TRY_AGAIN_LATER, Wire
 from workbell.model.access import Access
 from workbell.model.notification import Notification
+from workbell.model.users import user_number
 
 if TYPE_CHECKING:
     from workbell.http.service import Service
@@ -149,13 +150,13 @@ class Hub:
         """When this returns, whatever is told is passed on to it."""
         assert connection.access.user_id is not None
         self.listeners.add(connection)
-        self._feeds[connection.client.tenant][connection.access.user_id].add(connection)
+        self._feeds[connection.client.tenant][user_number(connection.access.user_id)].add(connection)
         await self._notifier.start()
 
     def leave_feed(self, connection: Connection) -> None:
-        tenant, person = connection.client.tenant, connection.access.user_id
-        assert person is not None
-        people = self._feeds[tenant]
+        tenant, user = connection.client.tenant, connection.access.user_id
+        assert user is not None
+        person, people = user_number(user), self._feeds[tenant]
         people[person].discard(connection)
         if not people[person]:
             del people[person]
@@ -170,7 +171,7 @@ class Hub:
         if not people:
             return
         text = body_of(new)  # once, for all
-        for person in list(people) if new.user_id is None else [new.user_id]:
+        for person in list(people) if new.user_id is None else [user_number(new.user_id)]:
             for connection in list(people.get(person, ())):
                 if connection.feed is not None:
                     connection.feed.offer(new.id, text)

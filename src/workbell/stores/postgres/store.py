@@ -42,7 +42,7 @@ from workbell.stores.session import Row, Session
 from workbell.stores.sql_events import statements_for_event
 from workbell.stores.sql_recent import Wanted
 from workbell.stores.sql_store import SqlStore
-from workbell.stores.statements import Statement, making
+from workbell.stores.statements import Statement, Tag, making, replaced_tag
 
 T = TypeVar("T")
 
@@ -196,6 +196,10 @@ class PostgresStore(SqlStore):
 
     def locked_live(self, session: Session, schedules: Sequence[str]) -> set[str]:
         return {row[0] for row in session.rows("locked_live", schedules=list(schedules))}
+
+    def held_tags(self, session: Session, new: Sequence[NewRun]) -> set[Tag]:
+        tags = sorted({tag for one in new if (tag := replaced_tag(one)) is not None})
+        return {tag for tag in tags if not session.rows("try_tag", tenant=tag[0], tag=tag[1])[0][0]}
 
     def spell_runs(self, new: Sequence[NewRun]) -> Any:
         return copy_lines(new)

@@ -165,6 +165,9 @@ FROM gone RETURNING {canceled}
 -- lock_tag: keep others from replacing the runs of a tag: they would not see each other's new run
 SELECT pg_advisory_xact_lock(hashtextextended('workbell tag ' || :tenant || chr(31) || :tag, 0))
 
+-- try_tag: the same, if nobody else holds it; whether nobody does
+SELECT pg_try_advisory_xact_lock(hashtextextended('workbell tag ' || :tenant || chr(31) || :tag, 0))
+
 -- lock_limits: hold limits while they are counted, those that nobody else holds
 SELECT id, starts FROM workbell_limits WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id FOR UPDATE SKIP LOCKED
 

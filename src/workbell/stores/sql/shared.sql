@@ -136,7 +136,7 @@ ON CONFLICT (tenant, name) DO UPDATE SET handler = excluded.handler, queue = exc
     timeout = excluded.timeout, enabled = excluded.enabled, concurrency = excluded.concurrency,
     concurrency_key = excluded.concurrency_key, rate = excluded.rate, rate_key = excluded.rate_key,
     processor = excluded.processor, priority = excluded.priority, alert_url = excluded.alert_url, ping_url = excluded.ping_url,
-    updated_at = excluded.updated_at
+    options = excluded.options, updated_at = excluded.updated_at
 
 -- find_job: one definition
 SELECT {job} FROM workbell_jobs WHERE tenant = :tenant AND name = :name

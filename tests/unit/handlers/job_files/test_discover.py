@@ -124,7 +124,7 @@ def test_what_a_file_leaves_out(project: ProjectFolder) -> None:
     project.write("jobs/plain.py", HOURLY + 'timezone = None\ndef run(ctx):\n    "Do it.\\n\\nAt length."\n')
     [job] = load_folder(project.folder).files
     assert (job.timezone, job.window, job.overlap, job.catch_up, job.retry, job.timeout) == (None,) * 6
-    assert (job.queue, job.priority, job.enabled, job.payload) == ("default", 0, True, {})
+    assert (job.queue, job.priority, job.enabled, job.payload) == ("default", None, True, {})
     assert job.description == "Do it.\n\nAt length."
 
 

@@ -39,7 +39,7 @@ DELETE FROM workbell_answers WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_an
 -- add_notifications: many notifications
 INSERT INTO workbell_notifications ({notification_columns})
 SELECT * FROM unnest(CAST(:id AS uuid[]), CAST(:tenant AS text[]), CAST(:user_id AS bigint[]), CAST(:data AS text[]),
-    CAST(:created_at AS timestamptz[]))
+    CAST(:created_at AS timestamptz[]), CAST(:user_text AS text[]))
 ON CONFLICT DO NOTHING
 
 -- read_some: a person has read these

@@ -81,7 +81,7 @@ DELETE FROM workbell_answers WHERE tenant = :tenant AND key = :key AND fingerpri
 
 -- list_notifications: a person's own and everybody's, newest first, with the person's read mark
 -- Each half is a walk along the index; ordered by all its columns, because PostgreSQL does not see that they are equal.
-SELECT n.id, n.tenant, n.user_id, n.data, n.created_at,
+SELECT n.id, n.tenant, n.user_id, n.data, n.created_at, n.user_text,
     (SELECT r.at FROM workbell_reads r WHERE r.notification = n.id AND r.user_id = :user_id)
 FROM (
     SELECT * FROM (SELECT {notification_columns} FROM workbell_notifications
@@ -95,7 +95,7 @@ FROM (
 
 -- list_unread: the same without those that the person has read
 -- Scalar subqueries: each is a lookup by primary key, and can never become a hash of a whole table.
-SELECT n.id, n.tenant, n.user_id, n.data, n.created_at, NULL
+SELECT n.id, n.tenant, n.user_id, n.data, n.created_at, n.user_text, NULL
 FROM (
     SELECT * FROM (SELECT {notification_columns} FROM workbell_notifications m
         WHERE tenant = :tenant AND user_id = :user_id AND id < :before

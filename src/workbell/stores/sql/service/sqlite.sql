@@ -33,7 +33,7 @@ DELETE FROM workbell_answers WHERE (tenant, key) IN (SELECT tenant, key FROM wor
 
 -- add_notifications: many notifications
 INSERT INTO workbell_notifications ({notification_columns})
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5
 FROM json_each(:rows) WHERE true ON CONFLICT DO NOTHING
 
 -- read_some: a person has read these

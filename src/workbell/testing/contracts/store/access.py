@@ -35,7 +35,7 @@ def full_token() -> Token:
         kind=TokenKind.AGENT,
         name="the shop's",
         scopes=(Scope.READ, Scope.AGENT),
-        user_id=2**53 + 1,
+        user_id="0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
         agent=new_id(),
         created_by="ada",
         expires_at=after(60),

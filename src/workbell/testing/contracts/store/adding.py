@@ -28,7 +28,7 @@ class AddingContract:
             options_text='{"timeout":5.0}',
             tag="welcome",
             key="welcome-1",
-            user_id=2**62,
+            user_number=2**62,
             schedule=new_id(),
             event=new_id(),
             retry_of=new_id(),
@@ -112,7 +112,7 @@ class AddingContract:
             store,
             request(queue="mail", delay=60),
             request(tag="red"),
-            request(user_id=5),
+            request(user_number=5),
             request(tenant="other", tag="red"),
             request("send", tag="red"),
         )

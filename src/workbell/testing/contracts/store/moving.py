@@ -170,7 +170,7 @@ class MovingContract:
         assert store.held_by("worker") == []
 
     def test_what_a_finished_run_keeps(self, store: Store) -> None:
-        run = claimed(store, tag="t", key="k", user_id=3, input_text='{"b":2}', options_text='{"timeout":1.0}')
+        run = claimed(store, tag="t", key="k", user_number=3, input_text='{"b":2}', options_text='{"timeout":1.0}')
         store.mark_alone(held(run))
         store.request_cancel(run.id, "enough")
         done = state.succeed(run, after(9), result='{"a":1}', keep=timedelta(days=1), started_at=after(1))

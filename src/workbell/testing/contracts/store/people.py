@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from workbell.model.ids import new_id
 from workbell.model.notification import Notification
+from workbell.model.users import UserId
 from workbell.stores.port import Store
 from workbell.testing.contracts.making import KEEP, START, after
 from workbell.testing.contracts.store.access import ODD
@@ -18,7 +19,7 @@ OVER = START + KEEP.events
 ADA, BOB = 1, 2**53 + 1
 
 
-def message(user_id: int | None = None, *, at: float = 0, tenant: str = "default", text: str = "{}") -> Notification:
+def message(user_id: UserId | None = None, *, at: float = 0, tenant: str = "default", text: str = "{}") -> Notification:
     return Notification(new_id(), tenant, user_id, text, after(at))
 
 
@@ -27,11 +28,11 @@ def sent(store: Store, *new: Notification) -> list[Notification]:
     return list(new)
 
 
-def listed(store: Store, user_id: int, tenant: str = "default", **wanted: Any) -> list[Notification]:
+def listed(store: Store, user_id: UserId, tenant: str = "default", **wanted: Any) -> list[Notification]:
     return store.list_notifications(tenant, user_id, **({"unread": False, "before": None, "limit": 100} | wanted))
 
 
-def unread(store: Store, user_id: int, **wanted: Any) -> list[str]:
+def unread(store: Store, user_id: UserId, **wanted: Any) -> list[str]:
     return [one.id for one in listed(store, user_id, unread=True, **wanted)]
 
 
@@ -56,6 +57,13 @@ class PeopleContract:
         assert unread(store, ADA) == []
         assert listed(store, BOB) == [later, everybodys]
         assert unread(store, BOB) == [later.id, everybodys.id]
+
+    def test_a_person_may_have_a_text_for_an_id(self, store: Store) -> None:
+        own, everybodys, _other = sent(store, message("ada"), message(), message("bob"))
+        assert listed(store, "ada") == [everybodys, own]
+        assert own in store.new_notifications("00000000-0000-0000-0000-000000000000", 10)
+        assert store.mark_read("default", "ada", None, after(5)) == 2
+        assert (unread(store, "ada"), len(unread(store, "bob")), unread(store, 0)) == ([], 2, [everybodys.id])
 
     def test_nobody_marks_what_is_not_for_them(self, store: Store) -> None:
         bobs, elsewhere = sent(store, message(BOB), message(tenant="acme"))

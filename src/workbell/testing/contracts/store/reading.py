@@ -11,6 +11,7 @@ from workbell.model.ids import new_id
 from workbell.model.job import Job
 from workbell.model.retry import Retry
 from workbell.model.run import Lane
+from workbell.model.run_defaults import RunDefaults
 from workbell.stores.port import Counts, Filter, Pick, Store
 from workbell.testing.contracts.making import KEEP, START, add, after, claim, claim_picks, claimed, ids, request
 
@@ -69,6 +70,7 @@ class ReadingContract:
             retry=Retry(attempts=7, give_up_on=("ValueError",)),
             timeout=2.5,
             enabled=False,
+            options=RunDefaults(tag="t", user_id="ada", replace_tag=True, remove_delay=0.5),
         )
         store.put_jobs([full, job("clean"), job("send", tenant="b")])
         assert store.find_job("default", "send") == full

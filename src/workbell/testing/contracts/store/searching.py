@@ -55,7 +55,7 @@ def _drawn(draw: random.Random, number: int, schedules: Sequence[str]) -> Run:
     }
     ended = {"finished_at": after(90), "remove_at": after(999)} if status.final else {}
     text = f'{{"n":{number % 2}}}'
-    return made(number, status=status, user_id=number % 3, input_text=text, **fields, **ended).run
+    return made(number, status=status, user_number=number % 3, input_text=text, **fields, **ended).run
 
 
 class SearchingContract:
@@ -188,7 +188,7 @@ class SearchingContract:
     def test_a_search_looks_at_no_more_than_it_may(self, store: Store) -> None:
         """And says how far it has looked, so that the next one goes on from there."""
         runs = add(
-            store, *[made(number, input_text=f'{{"n":{number % 7}}}', user_id=number % 3) for number in range(40)]
+            store, *[made(number, input_text=f'{{"n":{number % 7}}}', user_number=number % 3) for number in range(40)]
         )
         finish(store, *runs[::2])
         for wanted, places in (

@@ -11,6 +11,7 @@ import msgspec
 from workbell.model.endpoint import Endpoint, Health, SealedSecret
 from workbell.model.ids import new_id
 from workbell.model.retry import Retry
+from workbell.model.run_defaults import RunDefaults
 from workbell.model.trigger import Trigger
 from workbell.stores.port import Store
 from workbell.testing.contracts.making import START, after
@@ -39,6 +40,7 @@ def full_trigger() -> Trigger:
         source="code:app",
         declared_at=after(1.5),
         updated_at=after(2),
+        options=RunDefaults(tag="t", priority=0, user_id="ada", persistent=False, expires=1.5, queue="q"),
     )
 
 

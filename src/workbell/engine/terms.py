@@ -1,0 +1,19 @@
+"""What a job says about its new runs, as this process knows it, or as others have told the store."""
+
+from __future__ import annotations
+
+from workbell.handlers.registry import Registry
+from workbell.machine import process_name
+from workbell.model.job import UNKNOWN, Terms
+from workbell.model.run_defaults import Maker
+from workbell.stores.port import Store
+
+
+def find_terms(registry: Registry, store: Store, tenant: str, job: str) -> Terms:
+    known = registry.find(job) or store.find_job(tenant, job)
+    return UNKNOWN if known is None else known.terms
+
+
+def this_process() -> Maker:
+    """The maker of runs here, where no settings are at hand."""
+    return Maker(process_name())
