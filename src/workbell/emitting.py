@@ -129,7 +129,6 @@ def emit_all(client: Emitting, facts: Sequence[Fact], once: OnceTold | None = No
     `once` is the Idempotency-Key that their keys are made of: other facts under it are refused with KeyReused.
     """
     events = [_of_fact(client, fact) for fact in facts]
-    client.store.check()
     added = client.store.add_events(events, once)
     client.nudge()
     known = client.store.find_events([one.id for one in added if not one.created])

@@ -55,7 +55,6 @@ class Executing(ABC):
         if before is not None and not is_id(before):
             raise InvalidOption(f"before: {before!r:.60} is no id of an execution.")
         wanted = _statuses(status)
-        self.store.check()
         if event is not None:
             found = self._of_event(
                 self.events.get(event).id, None if trigger is None else self._trigger_id(trigger), before

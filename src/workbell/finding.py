@@ -109,7 +109,6 @@ class Finding(ABC):
             retried=retried,
             fields=() if fields is None else read_fields(fields),
         )
-        self.store.check()
         schedule = given.get("schedule")
         if schedule is not None and not is_id(schedule):
             schedule = self.schedules.get(schedule).id

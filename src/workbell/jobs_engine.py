@@ -115,7 +115,6 @@ class JobsEngine:
 
     def _take_over(self, change: Change) -> None:
         store, registry = self._client.store, self._client.registry
-        store.check()
         taken = set(registry.served) - set(self._loaded)  # also what Workbell itself has
         clashes = [file for file in change.loaded if file.name in taken]
         files = [file for file in change.loaded if file.name not in taken]
@@ -270,7 +269,6 @@ class JobsEngine:
     def list(self) -> list[RegisteredJob]:
         """The jobs that run by themselves here: from files, and from code."""
         names = [job.name for job in self._client.registry]
-        self._client.store.check()
         known = self._client.store.find_schedules(self._client.tenant, names)
         found = []
         for job in self._client.registry:

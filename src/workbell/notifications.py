@@ -53,9 +53,8 @@ class Notifying(ABC):
         return await self.hop(self.broadcast, data)
 
     def _tell(self, user_id: UserId | None, text: str) -> Notification:
-        self.store.check()
         new = Notification(new_id(), self.tenant, user_id, text, self.store.clock.now())
-        self.store.add_notifications([new])
+        self.store.notifications.add([new])
         self.store.wake()
         with suppress(OSError):  # whoever is at the other end is gone, and what is stored will be found
             self.post(message_of(new))
@@ -87,8 +86,7 @@ class Notifications:
         if before is not None and not is_id(before):
             raise InvalidOption(f"before: {before!r:.60} is not the id of a notification.")
         person, store = read_user(user_id), self._client.store
-        store.check()
-        return store.list_notifications(self._client.tenant, person, unread=unread, before=before, limit=limit)
+        return store.notifications.list(self._client.tenant, person, unread=unread, before=before, limit=limit)
 
     async def alist(
         self, user_id: UserId, *, unread: bool = False, before: str | None = None, limit: int = 100
@@ -104,8 +102,7 @@ class Notifications:
             ids = [one for one in ids if is_id(one)]  # what is no id is nobody's notification
             if not ids:
                 return 0
-        store.check()
-        return store.mark_read(self._client.tenant, person, ids, store.clock.now())
+        return store.notifications.mark_read(self._client.tenant, person, ids, store.clock.now())
 
     async def amark_read(self, user_id: UserId, ids: Sequence[str] | None = None) -> int:
         return await self._client.hop(self.mark_read, user_id, ids)

@@ -32,7 +32,7 @@ class Pausing(ABC):
         them begins anywhere.
         """
         self._check("pause", queue, job)
-        made = self.store.pause(self.tenant, queue, job, self.store.clock.now())
+        made = self.store.pauses.add(self.tenant, queue, job, self.store.clock.now())
         self.nudge()
         return made
 
@@ -42,7 +42,7 @@ class Pausing(ABC):
     def resume(self, *, queue: str | None = None, job: str | None = None) -> int:
         """End the pauses of a queue (also those of single jobs in it), of a job, or of a job in one queue; how many."""
         self._check("resume", queue, job)
-        ended = self.store.resume(self.tenant, queue, job)
+        ended = self.store.pauses.remove(self.tenant, queue, job)
         self.nudge()
         return ended
 
@@ -51,8 +51,7 @@ class Pausing(ABC):
 
     def pauses(self) -> list[Pause]:
         """What is paused, and since when."""
-        self.store.check()
-        return self.store.list_pauses(self.tenant)
+        return self.store.pauses.list(self.tenant)
 
     async def apauses(self) -> list[Pause]:
         return await self.hop(self.pauses)
@@ -65,7 +64,7 @@ class Pausing(ABC):
         works for all tenants, and is drained for all. One that is started again is another worker, and claims.
         """
         self._living(worker_id)
-        return self._turned(worker_id, self.store.drain_worker(worker_id, self.store.clock.now()))
+        return self._turned(worker_id, self.store.workers.drain(worker_id, self.store.clock.now()))
 
     async def adrain_worker(self, worker_id: str) -> SeenWorker:
         return await self.hop(lambda: self.drain_worker(worker_id))
@@ -73,14 +72,13 @@ class Pausing(ABC):
     def resume_worker(self, worker_id: str) -> SeenWorker:
         """Let a drained worker claim runs again."""
         self._living(worker_id)
-        return self._turned(worker_id, self.store.resume_worker(worker_id))
+        return self._turned(worker_id, self.store.workers.resume(worker_id))
 
     async def aresume_worker(self, worker_id: str) -> SeenWorker:
         return await self.hop(lambda: self.resume_worker(worker_id))
 
     def _living(self, worker_id: str) -> None:
-        self.store.check()
-        known = self.store.find_worker(worker_id)
+        known = self.store.workers.find(worker_id)
         if known is None:
             raise _no_worker(worker_id)
         if not known.is_alive(self.store.clock.now()):
@@ -103,7 +101,6 @@ class Pausing(ABC):
         for kind, value in (("queue", queue), ("job", job)):
             if value is not None:
                 name(kind, value, InvalidOption)
-        self.store.check()
 
 
 def _no_worker(worker_id: str) -> WorkerNotFound:

@@ -38,7 +38,6 @@ class Reading(Finding):
     def _find(self, run_id: str) -> Run | None:
         if not is_id(run_id):
             return None
-        self.store.check()
         run = self.store.find_runs([run_id]).get(run_id)
         return run if run is not None and run.tenant == self.tenant else None
 
@@ -60,16 +59,16 @@ class Reading(Finding):
             return explain(run, now)
         # Not from the counts: for those all that waits is counted.
         beside = Filter(run.tenant, [Status.RUNNING], job=run.job, queue=run.queue, limit=MOST_RUNNING)
-        workers = None if run.target is not None else capability(self.store.list_workers(), run.queue, run.job, now)
+        workers = None if run.target is not None else capability(self.store.workers.list(), run.queue, run.job, now)
         return explain(
             run,
             now,
             ahead=self.store.ahead_of(run),
             running=sum(one.lane == run.lane for one in self.store.list_runs(beside)),
-            pause=next((one for one in self.store.list_pauses(run.tenant) if one.covers(run.lane)), None),
+            pause=next((one for one in self.store.pauses.list(run.tenant) if one.covers(run.lane)), None),
             held=self._held_by(run, now),
             workers=workers,
-            agents=[one for one in self.store.list_agents(run.tenant) if run.target in one.targets]
+            agents=[one for one in self.store.agents.list(run.tenant) if run.target in one.targets]
             if run.target is not None
             else (),
             brake=self._braked(run),
@@ -92,7 +91,7 @@ class Reading(Finding):
             limits = known.limits_of(run.lane)
         elif stored is not None:
             limits = limits_on(stored.limits, run.lane)
-        tenant = next((one for one in self.store.list_tenants() if one.name == run.tenant), None)
+        tenant = next((one for one in self.store.tenants.list() if one.name == run.tenant), None)
         of_tenant = None if tenant is None else limit_of_tenant(tenant.name, tenant.concurrency, tenant.rate)
         limits = limits if of_tenant is None else (*limits, of_tenant)
         uses = self.store.limit_uses(limits)

@@ -73,7 +73,6 @@ class Schedules:
         With `since`, a new one has its ticks from that time on, which is past. `created_by` is for new ones that do not
         say it themselves.
         """
-        self._client.store.check()
         names = [declaration.name for declaration in declarations]
 
         def decide(known: dict[str, Schedule], now: datetime) -> list[ScheduleChange | None]:
@@ -199,7 +198,6 @@ class Schedules:
     def get(self, name: str) -> Schedule:
         """A schedule by its name, or by its id, which is what its runs know of it."""
         store = self._client.store
-        store.check()
         found = self._find([name]).get(name)
         if found is None and is_id(name):
             known = store.find_schedule(name)
@@ -215,7 +213,6 @@ class Schedules:
         """Schedules by name; `after` is the last name of the page before."""
         if not 1 <= limit <= PAGE:
             raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
-        self._client.store.check()
         return self._client.store.list_schedules(self._client.tenant, source=None, after=after, limit=limit)
 
     async def alist(self, *, after: str = "", limit: int = PAGE) -> Sequence[Schedule]:

@@ -96,7 +96,6 @@ class Triggers:
             given["retry"] = retry
         if retry_config is not None:
             given["retry_config"] = retry_config
-        store.check()
         fields = self._checked(given)
         fields["options"] = self._options(NO_DEFAULTS, given, fields["job"])
         now = store.clock.now()
@@ -136,7 +135,6 @@ class Triggers:
 
     def get(self, name_or_id: str) -> Trigger:
         """A trigger by its name or its id."""
-        self._client.store.check()
         known = self._client.store.list_triggers(self._client.tenant)
         found = [trigger for trigger in known if trigger.id == name_or_id]
         found += [trigger for trigger in known if trigger.name == name_or_id]
@@ -150,7 +148,6 @@ class Triggers:
 
     def list(self) -> list[Trigger]:
         """All triggers, by name; also those that code declares."""
-        self._client.store.check()
         return self._client.store.list_triggers(self._client.tenant)
 
     async def alist(self) -> Sequence[Trigger]:

@@ -42,15 +42,14 @@ class Watching(ABC):
         if not 1 <= limit <= LINES:
             raise InvalidOption(f"limit: {limit} is not from 1 to {LINES}.")
         place = BEGINNING if after is None else (after.attempt, after.line)
-        return self.store.list_logs(self.get(run_id).id, after=place, limit=limit)
+        return self.store.logs.list(self.get(run_id).id, after=place, limit=limit)
 
     async def alogs(self, run_id: str, *, after: LogLine | None = None, limit: int = LINES) -> list[LogLine]:
         return await self.hop(lambda: self.logs(run_id, after=after, limit=limit))
 
     def workers(self) -> list[SeenWorker]:
         """The workers of the store, of all machines. Lost ones are listed for a day."""
-        self.store.check()
-        known, now = self.store.list_workers(), self.store.clock.now()
+        known, now = self.store.workers.list(), self.store.clock.now()
         held: dict[str | None, list[Run]] = defaultdict(list)
         if known:
             for run in self.store.list_runs(Filter(None, [Status.RUNNING], limit=MOST_RUNNING)):

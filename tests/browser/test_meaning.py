@@ -115,7 +115,7 @@ def test_a_step_that_is_not_over_is_no_fall(site: Site) -> None:
     minute = now.replace(second=0, microsecond=0)
     words = {"tenant": "default", "queue": "default", "job": "send", "status": "succeeded"}
     counts = {0: 1, 1: 2, 2: 60, 3: 60}  # by minutes ago
-    site.bell.store.add_tallies(
+    site.bell.store.tallies.add(
         [Tally(minute=minute - timedelta(minutes=ago), count=count, **words) for ago, count in counts.items()]
     )
     page = site.open("/")
@@ -286,7 +286,7 @@ def test_columns_are_not_crushed(site: Site) -> None:
 def test_a_chart_tells_the_numbers_that_are_pointed_at(site: Site) -> None:
     now = datetime.now(UTC).replace(second=0, microsecond=0)
     words = {"tenant": "default", "queue": "default", "job": "send", "status": "succeeded"}
-    site.bell.store.add_tallies([Tally(minute=now - timedelta(minutes=ago), count=7, **words) for ago in range(59)])
+    site.bell.store.tallies.add([Tally(minute=now - timedelta(minutes=ago), count=7, **words) for ago in range(59)])
     page = site.open("/")
     plot = page.locator(".chart .u-over")
     expect(plot).to_be_visible()

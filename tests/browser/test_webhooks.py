@@ -215,7 +215,7 @@ def test_a_slowed_endpoint_says_so(site: Site, receiver: Receiver) -> None:
     expect(page.locator("tbody tr")).to_contain_text("slowed: 10 failed in a row")
     expect(page.locator("tbody tr")).to_contain_text("one attempt a minute, 3 wait")
     (run, *_) = bell.runs(job="webhook-delivery")
-    bell.store.put_worker(worker_of("webhook-delivery", queues=("webhooks",), now=bell.store.clock.now()))
+    bell.store.workers.put(worker_of("webhook-delivery", queues=("webhooks",), now=bell.store.clock.now()))
     page.goto(f"{site.url}/runs/{run.id}")
     expect(page.locator(".why")).to_contain_text(f"Its endpoint {url} is slowed to one attempt a minute")
     expect(page.locator(".why")).to_contain_text("3 deliveries wait")

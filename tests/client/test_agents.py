@@ -458,7 +458,7 @@ def test_why_a_run_waits_for_its_agent(bell: Workbell) -> None:
     assert "busy, or about to take it" in bell.why(run.id)
     bell.agents.working.poll(agent, "s1", jobs=["other"])
     assert "does not know job 'backup'" in bell.why(labelled.id)
-    bell.store.see_agent(agent.id, bell.store.clock.now() - timedelta(minutes=5), jobs=["backup"])
+    bell.store.agents.see(agent.id, bell.store.clock.now() - timedelta(minutes=5), jobs=["backup"])
     assert "was heard of since" in bell.why(run.id)
     bell.agents.disable("web-1")
     assert "'web-1' is disabled" in bell.why(run.id)

@@ -139,7 +139,7 @@ def test_wait_has_an_end(bell: Workbell, send: Any) -> None:
 def test_why_tells_where_a_run_stands(bell: Workbell, send: Any) -> None:
     first, second = send.enqueue("x"), send.enqueue("y")
     assert "No worker is running" in bell.why(first.id)
-    bell.store.put_worker(worker_of("send", now=bell.store.clock.now()))
+    bell.store.workers.put(worker_of("send", now=bell.store.clock.now()))
     assert "first in its lane" in bell.why(first.id)
     assert "1 before it in its lane, 0 of the lane running" in bell.why(second.id)
     bell.pause(queue="mail")
@@ -162,13 +162,13 @@ def test_why_knows_that_no_worker_knows_the_job(bell: Workbell) -> None:
     run = stranger.enqueue()
     now = bell.store.clock.now()
     lost = worker_of("stranger", now=now, id="lost", seen_at=now - LOST_AFTER - timedelta(seconds=1))
-    bell.store.put_worker(lost)
+    bell.store.workers.put(lost)
     assert "No worker is running; start one: `workbell start`." in bell.why(run.id)
-    bell.store.put_worker(worker_of("send", now=now))
+    bell.store.workers.put(worker_of("send", now=now))
     assert "1 worker is running, and it does not know job 'stranger' (queue 'default')" in bell.why(run.id)
-    bell.store.put_worker(worker_of("stranger", now=now, id="b", stopping=True))
+    bell.store.workers.put(worker_of("stranger", now=now, id="b", stopping=True))
     assert "2 workers are running, and the only one that could take job 'stranger'" in bell.why(run.id)
-    bell.store.put_worker(worker_of("stranger", now=now, id="c"))
+    bell.store.workers.put(worker_of("stranger", now=now, id="c"))
     assert "first in its lane" in bell.why(run.id)
     other.waiter.close()
 
@@ -219,7 +219,7 @@ def test_another_tenants_runs_are_not_there(bell: Workbell, send: Any) -> None:
                 verb(run.id)
     assert [run.id for run in bell.runs()] == [mine.id]
     assert [run.id for run in other.runs()] == [theirs.id]
-    other.pause(queue="mail")
+    other.pauses.add(queue="mail")
     assert bell.pauses() == []
     assert [run.id for run in take(bell)] == [mine.id]
 

@@ -19,7 +19,7 @@ def test_logs_in_pages(bell: Workbell, send: Any) -> None:
     send.enqueue("x")
     (run,) = take(bell)
     lines = [LogLine(run.id, 1, number, after(number), "INFO", f"line {number}") for number in range(5)]
-    bell.store.add_logs([(run.token, line) for line in lines])
+    bell.store.logs.add([(run.token, line) for line in lines])
     assert bell.logs(run.id) == lines
     assert bell.logs(run.id, limit=2) == lines[:2]
     assert bell.logs(run.id, after=lines[1], limit=2) == lines[2:4]

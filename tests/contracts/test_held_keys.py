@@ -17,7 +17,8 @@ from workbell.app import open_store
 from workbell.errors import StoreUnavailable
 from workbell.model.run import Added
 from workbell.stores.port import Filter, Store
-from workbell.stores.postgres import database, keyed_writes
+from workbell.stores.postgres import calls as calls_module
+from workbell.stores.postgres import keyed_writes
 from workbell.testing.contracts.making import request
 from workbell.testing.contracts.store.events import fact, listed
 
@@ -152,7 +153,7 @@ def test_a_list_is_written_in_one_order_and_answered_in_the_callers(scene: Scene
 
 def test_the_same_keys_crosswise(scene: Scene, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two lists with the same keys in opposite order: neither waits for the other while that waits for it."""
-    monkeypatch.setattr(database, "TRIES", 1)  # what the server gives up would be tried again, and tell nobody
+    monkeypatch.setattr(calls_module, "TRIES", 1)  # what the server gives up would be tried again, and tell nobody
     keys = ["a", "m", "z"]
 
     def add(store: Store, keys: list[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from tests.support.waiting import until
 from workbell.app import open_store
 from workbell.model.run import Added
 from workbell.stores.port import Store
-from workbell.stores.postgres import database
+from workbell.stores.postgres import calls
 from workbell.testing.contracts.making import START, ids, request
 from workbell.testing.contracts.store.events import fact, listed
 from workbell.testing.contracts.store.fanning import fanned, ledger, run_ids
@@ -46,7 +46,7 @@ def test_one_key_makes_one_event(stores: list[Store]) -> None:
 @pytest.mark.parametrize("sql_store_url", ["postgres"], indirect=True)
 def test_the_same_keys_crosswise(stores: list[Store], sql_store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two batches with the same keys in opposite order: neither waits for the other while that waits for it."""
-    monkeypatch.setattr(database, "TRIES", 1)  # what the server gives up would be tried again, and tell nobody
+    monkeypatch.setattr(calls, "TRIES", 1)  # what the server gives up would be tried again, and tell nobody
     waiting = (
         "SELECT count(*) >= 2 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )

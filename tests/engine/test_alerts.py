@@ -171,7 +171,7 @@ class TestKeeper:
                 keeper._store.close()
             assert {bell.store.find_runs([run])[run].reason for run in ids} == {"timeout"}
             assert sorted(told(bell.store)) == sorted((run, "alert") for run in ids)
-            counted = {(one.tenant, one.status): one.count for one in bell.store.total_tallies()}
+            counted = {(one.tenant, one.status): one.count for one in bell.store.tallies.totals()}
             assert counted == {("home", "failed"): 1, ("guest", "failed"): 1}
 
 

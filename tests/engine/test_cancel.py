@@ -205,5 +205,5 @@ class TestReplaced:
         (event,) = bench.store.list_events("default", type="run.canceled", before=None, limit=10)
         assert event.subject == old.id
         assert heard == [old.id]
-        tallied = [tally for tally in bench.store.total_tallies() if tally.status == "canceled"]
+        tallied = [tally for tally in bench.store.tallies.totals() if tally.status == "canceled"]
         assert [(tally.job, tally.count) for tally in tallied] == [("work", 1)]

@@ -84,21 +84,21 @@ def register(clocked: Workbell) -> Register:
 def test_it_learns_of_it_as_it_is_seen(clocked: Workbell, register: Register, clock: ManualClock) -> None:
     turns: list[bool] = []
     register.turned = lambda: turns.append(register.is_drained())
-    (worker,) = clocked.store.list_workers()
-    clocked.store.drain_worker(worker.id, clock.now())  # and no hint arrives
+    (worker,) = clocked.store.workers.list()
+    clocked.store.workers.drain(worker.id, clock.now())  # and no hint arrives
     clock.advance(BEAT / 2)
     register.step(clock.now())
     assert turns == []
     clock.advance(BEAT / 2)
     register.step(clock.now())
     assert turns == [True]
-    clocked.store.remove_workers([worker.id])  # forgotten by the others, and back as it was
+    clocked.store.workers.remove([worker.id])  # forgotten by the others, and back as it was
     clock.advance(BEAT)
     register.step(clock.now())
-    (back,) = clocked.store.list_workers()
+    (back,) = clocked.store.workers.list()
     assert (register.is_drained(), back.drained_at) == (True, clock.now() - timedelta(seconds=2 * BEAT))
     assert back.drain_seen_at == clock.now() - timedelta(seconds=BEAT)
-    clocked.store.resume_worker(worker.id)
+    clocked.store.workers.resume(worker.id)
     clock.advance(BEAT)
     register.step(clock.now())
     assert turns == [True, False]
@@ -107,7 +107,7 @@ def test_it_learns_of_it_as_it_is_seen(clocked: Workbell, register: Register, cl
 def test_after_a_hint_it_looks_and_says_that_it_obeys(
     clocked: Workbell, register: Register, clock: ManualClock
 ) -> None:
-    (worker,) = clocked.store.list_workers()
+    (worker,) = clocked.store.workers.list()
     clocked.drain_worker(worker.id)
     assert register.hint()
     assert not register.hint(), "of many hints the first is enough"
@@ -115,7 +115,7 @@ def test_after_a_hint_it_looks_and_says_that_it_obeys(
     clock.advance(GAP)
     register.step(clock.now())
     assert register.is_drained()
-    (found,) = clocked.store.list_workers()
+    (found,) = clocked.store.workers.list()
     assert (found.seen_at, found.drain_seen_at) == (worker.seen_at, clock.now())
     assert register.hint(), "the next one counts again"
 
@@ -123,23 +123,23 @@ def test_after_a_hint_it_looks_and_says_that_it_obeys(
 def test_it_says_so_only_when_nothing_can_begin(clocked: Workbell, register: Register, clock: ManualClock) -> None:
     quiet = False
     register.quiet = lambda: quiet and register.is_drained()  # asked after it was told, never before
-    (worker,) = clocked.store.list_workers()
+    (worker,) = clocked.store.workers.list()
 
     def look() -> datetime | None:
         clock.advance(BEAT)
         register.step(clock.now())
-        return clocked.store.list_workers()[0].drain_seen_at
+        return clocked.store.workers.list()[0].drain_seen_at
 
-    clocked.store.drain_worker(worker.id, clock.now())
+    clocked.store.workers.drain(worker.id, clock.now())
     assert look() is None
     assert register.is_drained()
     quiet = True
     assert register.step(clock.now()) > SETTLE
-    assert clocked.store.list_workers()[0].drain_seen_at == clock.now()
-    clocked.store.resume_worker(worker.id)
-    clocked.store.drain_worker(worker.id, clock.now())  # between two looks: it is asked anew, and answers anew
+    assert clocked.store.workers.list()[0].drain_seen_at == clock.now()
+    clocked.store.workers.resume(worker.id)
+    clocked.store.workers.drain(worker.id, clock.now())  # between two looks: it is asked anew, and answers anew
     assert look() == clock.now()
-    clocked.store.resume_worker(worker.id)
+    clocked.store.workers.resume(worker.id)
     assert look() is None
     assert not register.is_drained()
 
@@ -174,9 +174,9 @@ def test_whom_nobody_knows_or_has_seen_lately(clocked: Workbell, register: Regis
     for verb in (clocked.drain_worker, clocked.resume_worker):
         with pytest.raises(WorkerNotFound, match=r"no worker 'x'; bell.workers\(\) lists them"):
             verb("x")
-    (worker,) = clocked.store.list_workers()
+    (worker,) = clocked.store.workers.list()
     clock.advance(LOST_AFTER.total_seconds() + 1)
     for verb in (clocked.drain_worker, clocked.resume_worker):
         with pytest.raises(WorkerNotFound, match="is lost: it was last seen at"):
             verb(worker.id)
-    assert clocked.store.list_workers() == [worker]
+    assert clocked.store.workers.list() == [worker]

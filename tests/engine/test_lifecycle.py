@@ -272,9 +272,9 @@ class TestLostWorkers:
         tell = Tell(bench.store, bench.bell.bus, bench.telling, lambda: None, 1)
         missing = Missing(bench.store, tell.missing)
         now = bench.clock.now()
-        bench.store.put_worker(worker_of(id="long/1/1/a", now=now - NEWS - timedelta(seconds=1)))
+        bench.store.workers.put(worker_of(id="long/1/1/a", now=now - NEWS - timedelta(seconds=1)))
         for name in ("idle/1/1/a", "worker"):
-            bench.store.put_worker(worker_of(id=name, now=now))
+            bench.store.workers.put(worker_of(id=name, now=now))
         missing.step(now)
         subscribe(bench.store, "worker.lost")
         subscribe(bench.store, "worker.lost", tenant="acme")
@@ -298,12 +298,12 @@ class TestLostWorkers:
         """The store was away for longer than it takes to be lost: of all that look again, this one is the first."""
         told: list[str] = []
         missing = Missing(bench.store, told.extend)
-        bench.store.put_worker(worker_of(id="idle/1/1/a", now=bench.clock.now()))
+        bench.store.workers.put(worker_of(id="idle/1/1/a", now=bench.clock.now()))
         missing.step(bench.clock.now())
         for _ in range(2):
             bench.clock.advance(LOST_AFTER.total_seconds() + 1)
             missing.step(bench.clock.now())
-            bench.store.see_workers(["idle/1/1/a"], bench.clock.now())
+            bench.store.workers.see(["idle/1/1/a"], bench.clock.now())
         assert told == []
 
     def test_set_aside_as_crashed(self, bench: Bench) -> None:

@@ -183,7 +183,7 @@ def test_drain_keeps_to_limits() -> None:
     assert drain(bell) == []
     clock.advance(1)
     assert len(drain(bell, until_idle=False)) == 2
-    bell.store.put_worker(worker_of("paced", now=clock.now()))
+    bell.store.workers.put(worker_of("paced", now=clock.now()))
     assert bell.why(bell.runs(status="queued")[0].id) == (
         "A limit holds it back: 2 of job paced started in the last 60 s; the next may start in 60 s."
     )

@@ -41,12 +41,12 @@ def served(*own: str) -> tuple[str, ...]:
 
 
 def only(bell: Workbell) -> Worker:
-    (worker,) = bell.store.list_workers()
+    (worker,) = bell.store.workers.list()
     return worker
 
 
 def test_what_is_known_of_a_worker(bell: Workbell, register: Register, clock: ManualClock) -> None:
-    assert bell.store.list_workers() == []
+    assert bell.store.workers.list() == []
     register.step(clock.now())
     worker = only(bell)
     host, pid, start = process_name().split("/")
@@ -87,12 +87,12 @@ def test_it_says_that_it_stops_and_is_gone(bell: Workbell, register: Register, c
     register.step(clock.now())
     assert only(bell).stopping
     register.remove()
-    assert bell.store.list_workers() == []
+    assert bell.store.workers.list() == []
 
 
 def test_one_that_was_removed_meanwhile_comes_back(bell: Workbell, register: Register, clock: ManualClock) -> None:
     register.step(clock.now())
-    bell.store.remove_workers([only(bell).id])
+    bell.store.workers.remove([only(bell).id])
     clock.advance(BEAT)
     register.step(clock.now())
     assert only(bell).jobs == served("send")
@@ -101,11 +101,11 @@ def test_one_that_was_removed_meanwhile_comes_back(bell: Workbell, register: Reg
 def test_lost_workers_are_removed_after_a_day(bell: Workbell, register: Register, clock: ManualClock) -> None:
     register.step(clock.now())
     other = msgspec.structs.replace(only(bell), id="other/1/1", seen_at=clock.now() + timedelta(hours=2))
-    bell.store.put_worker(other)
+    bell.store.workers.put(other)
     removed: Counter[str] = Counter()
     clock.advance(24 * 3600)
     remove(bell.store, clock.now(), removed)
-    assert len(bell.store.list_workers()) == 2
+    assert len(bell.store.workers.list()) == 2
     clock.advance(1)
     remove(bell.store, clock.now(), removed)
     assert only(bell) == other

@@ -43,7 +43,7 @@ def running(clock: ManualClock, job: str = "send", **fields: Any) -> Run:
 
 
 def total(store: Store) -> dict[tuple[str, str], Tally]:
-    return {(one.job, one.status): one for one in store.total_tallies()}
+    return {(one.job, one.status): one for one in store.tallies.totals()}
 
 
 def test_what_is_told_of_an_end(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
@@ -55,12 +55,12 @@ def test_what_is_told_of_an_end(store: MemoryStore, tallies: Tallies, clock: Man
     clock.advance(40)
     tallies.add([(run, state.succeed(run, clock.now(), result=None, keep=DAY, started_at=started))])
     tallies.flush()
-    (one,) = store.total_tallies()
+    (one,) = store.tallies.totals()
     assert (one.tenant, one.queue, one.job, one.status, one.count) == ("default", "mail", "send", "succeeded", 2)
     assert (one.seconds, one.wait) == (pytest.approx(40.5), pytest.approx(4))
     took = dict(zip((*BUCKETS, None), one.buckets, strict=True))
     assert {bound: count for bound, count in took.items() if count} == {0.25: 1, 60.0: 1}
-    minutes = store.list_tallies(tenant=None, since=clock.now() - DAY)
+    minutes = store.tallies.list(tenant=None, since=clock.now() - DAY)
     assert sum(minute.count for minute in minutes) == 2
     assert all(minute.minute.second == minute.minute.microsecond == 0 for minute in minutes)
 
@@ -70,7 +70,7 @@ def test_no_sum_ever_shrinks(store: MemoryStore, tallies: Tallies, clock: Manual
     run, ended = running(clock), clock.now()
     tallies.add([(run, state.succeed(run, ended, result=None, keep=DAY, started_at=ended + timedelta(seconds=3)))])
     tallies.flush()
-    (one,) = store.total_tallies()
+    (one,) = store.tallies.totals()
     assert (one.count, one.seconds, one.buckets[0]) == (1, 0.0, 1)
 
 
@@ -92,7 +92,7 @@ def test_ways_to_end(store: MemoryStore, tallies: Tallies, clock: ManualClock) -
     tallies.flush()
     found = {status: one.count for (_, status), one in total(store).items()}
     assert found == {"succeeded": 1, "failed": 2, "retried": 1, "canceled": 1}
-    assert all((one.seconds, one.wait, sum(one.buckets)) == (0, 0, 0) for one in store.total_tallies())
+    assert all((one.seconds, one.wait, sum(one.buckets)) == (0, 0, 0) for one in store.tallies.totals())
 
 
 def test_a_lane_that_is_there_twice_is_one_sum(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
@@ -100,15 +100,15 @@ def test_a_lane_that_is_there_twice_is_one_sum(store: MemoryStore, tallies: Tall
     runs = [running(clock) for _ in range(3)]
     tallies.add((run, state.succeed(run, clock.now(), result=None, keep=DAY)) for run in runs)
     tallies.flush()
-    assert [one.count for one in store.total_tallies()] == [3]
+    assert [one.count for one in store.tallies.totals()] == [3]
 
 
 def test_it_writes_only_if_there_is_something(
     store: MemoryStore, tallies: Tallies, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes: list[int] = []
-    add = store.add_tallies
-    monkeypatch.setattr(store, "add_tallies", lambda new: writes.append(len(new)) or add(new))  # type: ignore[func-returns-value]
+    add = store.tallies.add
+    monkeypatch.setattr(store.tallies, "add", lambda new: writes.append(len(new)) or add(new))  # type: ignore[func-returns-value]
     woken: list[int] = []
     tallies.wake = lambda: woken.append(1)
     assert tallies.step(clock.now()) is None
@@ -137,7 +137,7 @@ def test_what_could_not_be_written_is_written_later(
     ended = (run, state.succeed(run, clock.now(), result=None, keep=DAY))
     tallies.add([ended])
     with monkeypatch.context() as broken:
-        broken.setattr(store, "add_tallies", away)
+        broken.setattr(store.tallies, "add", away)
         with pytest.raises(StoreUnavailable):
             tallies.flush()
     assert tallies.step(clock.now()) is not None

@@ -18,7 +18,7 @@ from workbell.stores.port import Store
 
 
 def register(store: Store, *jobs: str, **fields: Any) -> None:
-    store.put_worker(worker_of(*jobs, now=store.clock.now(), **fields))
+    store.workers.put(worker_of(*jobs, now=store.clock.now(), **fields))
 
 
 def enqueue(store: Store, job: str, times: int = 1, **options: Any) -> None:

@@ -29,9 +29,10 @@ from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
 from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Batch, Store
-from workbell.stores.postgres import store as postgres_module
-from workbell.stores.sqlite import store as sqlite_module
-from workbell.stores.sqlite.store import SqliteSession, SqliteStore
+from workbell.stores.postgres import database as postgres_module
+from workbell.stores.sqlite import database as sqlite_module
+from workbell.stores.sqlite.database import SqliteSession
+from workbell.stores.sqlite.store import SqliteStore
 
 LEASE = timedelta(seconds=30)
 KEEP = Keep()

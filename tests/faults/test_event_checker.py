@@ -21,9 +21,9 @@ from workbell.model.run import Lane
 from workbell.model.run_defaults import NO_DEFAULTS, Maker
 from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Store
-from workbell.stores.postgres import store as postgres_module
+from workbell.stores.postgres import database as postgres_module
 from workbell.stores.sql_events import SqlEvents
-from workbell.stores.sqlite import store as sqlite_module
+from workbell.stores.sqlite import database as sqlite_module
 
 QUERIES = {"sqlite": sqlite_module.QUERIES, "postgres": postgres_module.QUERIES}
 LANE = Lane("default", "default", "hear")

@@ -22,11 +22,10 @@ from workbell.app import open_store
 from workbell.engine import match as match_module
 from workbell.engine.match import MatchEvents
 from workbell.model.event import FannedOut
+from workbell.stores.database import Row, Statement
 from workbell.stores.port import Store
-from workbell.stores.postgres.store import PostgresSession
-from workbell.stores.session import Row
-from workbell.stores.sqlite.store import SqliteSession
-from workbell.stores.statements import Statement
+from workbell.stores.postgres.database import PostgresSession
+from workbell.stores.sqlite.database import SqliteSession
 
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
 LOOKS = 4000 if SOAK else 60

@@ -20,10 +20,9 @@ from workbell.engine.dispatch import Dispatch
 from workbell.model.ids import new_id
 from workbell.model.limit import Limit, Limits, limits_on
 from workbell.model.run import Run
+from workbell.stores.database import Row, Statement
 from workbell.stores.port import Pick, Store
-from workbell.stores.postgres.store import PostgresSession
-from workbell.stores.session import Row
-from workbell.stores.statements import Statement
+from workbell.stores.postgres.database import PostgresSession
 from workbell.testing.contracts.making import add, after, find, request
 
 NEXT = DECLARED + timedelta(seconds=30)  # the first tick of a schedule of every minute

@@ -18,7 +18,7 @@ import pytest
 from tests.support.waiting import until
 from workbell.errors import StoreUnavailable
 from workbell.model import state
-from workbell.stores.postgres import database as database_module
+from workbell.stores.postgres import calls as calls_module
 from workbell.stores.postgres import deadlines as deadlines_module
 from workbell.stores.postgres.store import CONNECTIONS, PostgresStore
 from workbell.testing.contracts.making import after, claimed, find, held
@@ -27,9 +27,9 @@ from workbell.testing.contracts.making import after, claimed, find, held
 FROZEN = """
 import os, signal, sys
 from workbell.app import open_store
-from workbell.stores.postgres import database
+from workbell.stores.postgres import calls
 
-database.IDLE = 1.0
+calls.IDLE = 1.0
 store = open_store(sys.argv[1])
 stops = 1
 
@@ -78,7 +78,7 @@ def test_a_frozen_process_lets_go_of_its_locks(postgres_store: PostgresStore, po
         begun = time.monotonic()
         ended = state.succeed(run, after(1), result="1", keep=state.Keep().succeeded)
         assert postgres_store.apply([ended]) == {run.id}
-        assert time.monotonic() - begun < database_module.IDLE
+        assert time.monotonic() - begun < calls_module.IDLE
         process.send_signal(signal.SIGCONT)
         assert process.communicate(timeout=30)[0] == "done\n"
 
@@ -109,7 +109,7 @@ def test_upkeep_ends_what_is_frozen_in_the_middle_of_a_message(
             until(lambda: is_there(in_the_middle), "it to be stuck")
             postgres_store.tidy()  # it is not old enough
             with monkeypatch.context() as impatient:
-                impatient.setattr(database_module, "DEADLINE", 0.6)
+                impatient.setattr(calls_module, "DEADLINE", 0.6)
                 with pytest.raises(StoreUnavailable, match="for a lock that another transaction holds"):
                     postgres_store.mark_alone(held(run))
                 until(lambda: postgres_store.tidy() or not is_there(""), "the server to end it", 10)
@@ -119,7 +119,7 @@ def test_upkeep_ends_what_is_frozen_in_the_middle_of_a_message(
 
 def test_nothing_is_written_after_a_long_freeze(postgres_store: PostgresStore, monkeypatch) -> None:
     """A unit that slept for longer than its deadline is not repeated: what it was about to write is out of date."""
-    monkeypatch.setattr(database_module, "DEADLINE", 0.6)
+    monkeypatch.setattr(calls_module, "DEADLINE", 0.6)
     monkeypatch.setattr(deadlines_module, "PACE", 30)  # the deadline's own thread has slept as well
     calls = []
 
@@ -135,14 +135,14 @@ def test_nothing_is_written_after_a_long_freeze(postgres_store: PostgresStore, m
 
 
 def test_a_lock_wait_says_what_it_is(postgres_store: PostgresStore, postgres_url: str, monkeypatch) -> None:
-    monkeypatch.setattr(database_module, "DEADLINE", 1.0)
+    monkeypatch.setattr(calls_module, "DEADLINE", 1.0)
     run = claimed(postgres_store)
     with locked(postgres_url, "SELECT 1 FROM workbell_runs WHERE id = %s FOR UPDATE", run.id):
         with pytest.raises(StoreUnavailable) as caught:
             postgres_store.request_cancel(run.id, "asked")
         expected = "waited over 0.5 s for a lock that another transaction holds; see who with `workbell doctor`"
         assert expected in str(caught.value)
-        assert postgres_store.database.name in str(caught.value)
+        assert postgres_store.calls.name in str(caught.value)
     assert not find(postgres_store, run).cancel_requested
 
 
@@ -150,7 +150,7 @@ def test_callers_behind_a_table_lock_leave_nothing_behind(
     postgres_url: str, postgres_store: PostgresStore, monkeypatch
 ) -> None:
     """The deadline cancels a call on the server: closing a socket alone leaves the server's process in the queue."""
-    monkeypatch.setattr(database_module, "DEADLINE", 0.5)
+    monkeypatch.setattr(calls_module, "DEADLINE", 0.5)
     monkeypatch.setattr(deadlines_module, "PACE", 0.05)
     stop, told = threading.Event(), []
 
@@ -189,11 +189,11 @@ def test_callers_behind_a_table_lock_leave_nothing_behind(
 
 def test_connections_that_were_cut_off_are_counted(postgres_url: str, monkeypatch) -> None:
     """Frozen ones on the server answer to no cancel. In their places only a few others are opened."""
-    monkeypatch.setattr(database_module, "DEADLINE", 0.3)
-    monkeypatch.setattr(database_module, "WAIT", 1.0)
+    monkeypatch.setattr(calls_module, "DEADLINE", 0.3)
+    monkeypatch.setattr(calls_module, "WAIT", 1.0)
     for name, seconds in {"PACE": 0.02, "GRACE": 0.1, "HELD": 0.1}.items():
         monkeypatch.setattr(deadlines_module, name, seconds)
-    database = database_module.Database(postgres_url, size=1)
+    database = calls_module.Database(postgres_url, size=1)
     suspended: list[psutil.Process] = []
 
     def freeze(connection: psycopg.Connection[Any]) -> None:
@@ -224,7 +224,7 @@ def test_connections_that_were_cut_off_are_counted(postgres_url: str, monkeypatc
 
 
 def test_filling_that_fails_halfway_gives_back_what_it_took(postgres_url: str, monkeypatch) -> None:
-    database = database_module.Database(postgres_url, size=2)
+    database = calls_module.Database(postgres_url, size=2)
     real, made = database.connections._connect, []
 
     def connect() -> psycopg.Connection[Any]:
@@ -249,11 +249,11 @@ def test_an_interrupted_transaction_is_rolled_back(postgres_store: PostgresStore
         session.text_rows("UPDATE workbell_runs SET progress = '1' WHERE id = CAST(:id AS uuid)", {"id": run.id})
         raise KeyboardInterrupt
 
-    idle = len(postgres_store.database.connections._idle)
+    idle = len(postgres_store.calls.connections._idle)
     with pytest.raises(KeyboardInterrupt):
         postgres_store.write(work)
     assert find(postgres_store, run) == run
-    assert len(postgres_store.database.connections._idle) == max(idle, 1)
+    assert len(postgres_store.calls.connections._idle) == max(idle, 1)
 
 
 def test_the_ends_of_a_transaction_are_its_own(postgres_store: PostgresStore) -> None:

@@ -20,7 +20,7 @@ from tests.support.worker_app import declare, mixed
 from workbell import Retry, StoreUnavailable, Workbell
 from workbell.model.run import LIVE, Status
 from workbell.settings import Settings
-from workbell.stores.postgres import database as database_module
+from workbell.stores.postgres import calls as calls_module
 
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
 RESTARTS = 50 if SOAK else 2
@@ -110,7 +110,7 @@ def backends(url: str) -> list[psutil.Process]:
 
 def test_frozen_connection_is_cut_off(url: str, monkeypatch) -> None:
     """A server that accepts and never answers: the call ends with the deadline, and the next one works."""
-    monkeypatch.setattr(database_module, "DEADLINE", 1.0)
+    monkeypatch.setattr(calls_module, "DEADLINE", 1.0)
     with Workbell(url) as bell:
 
         @bell.job
@@ -134,7 +134,7 @@ def test_frozen_connection_is_cut_off(url: str, monkeypatch) -> None:
 @pytest.mark.anyio
 async def test_engine_with_frozen_connections(url: str, monkeypatch) -> None:
     """Every connection that the engine has is frozen under it; it goes on with new ones."""
-    monkeypatch.setattr(database_module, "DEADLINE", 1.0)
+    monkeypatch.setattr(calls_module, "DEADLINE", 1.0)
     settings = Settings(url=url, lease=2, sweep=0.2, poll=0.05, grace=5)
     with Workbell(settings=settings) as bell:
 

@@ -22,11 +22,10 @@ from workbell import Workbell
 from workbell.engine.materialise import Materialise
 from workbell.model.schedule import DueSchedule, ScheduleChange
 from workbell.scheduling.rule import rule_of
+from workbell.stores.database import Row, Statement
 from workbell.stores.port import Store
-from workbell.stores.postgres.store import PostgresSession
-from workbell.stores.session import Row
-from workbell.stores.sqlite.store import SqliteSession
-from workbell.stores.statements import Statement
+from workbell.stores.postgres.database import PostgresSession
+from workbell.stores.sqlite.database import SqliteSession
 
 SOAK = os.environ.get("WORKBELL_SOAK") == "1"
 MANY, LOOKS = (1000, 2000) if SOAK else (60, 80)

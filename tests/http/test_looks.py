@@ -57,8 +57,8 @@ def clock(api: Api) -> ManualClock:
 
 async def test_every_step_is_there(api: Api, clock: ManualClock) -> None:
     del clock
-    api.bell.store.add_tallies([tally(0, 3), tally(1, 2, status="failed"), tally(5, job="rest", queue="slow")])
-    api.bell.store.add_tallies([tally(1, 9, tenant="b"), tally(70, 9), tally(60, 7, status="retried")])
+    api.bell.store.tallies.add([tally(0, 3), tally(1, 2, status="failed"), tally(5, job="rest", queue="slow")])
+    api.bell.store.tallies.add([tally(1, 9, tenant="b"), tally(70, 9), tally(60, 7, status="retried")])
     told = await api.reader.ask("GET", "/tallies")
     TalliesShown.model_validate(told)
     assert (told["since"], told["until"], told["step"]) == ("2030-01-01T11:34:00Z", "2030-01-01T12:34:56Z", 60)
@@ -88,21 +88,21 @@ def test_steps_are_no_more_than_a_chart_can_show() -> None:
 async def test_what_is_over_is_read_once(api: Api, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """And what was written late is there after a while."""
     store, asked = api.bell.store, []
-    summed = store.sum_tallies
+    summed = store.tallies.sum
 
     def counted(tenant: str, **options: Any) -> Any:
         asked.append(clock.now() - options["since"])
         return summed(tenant, **options)
 
-    monkeypatch.setattr(store, "sum_tallies", counted)
+    monkeypatch.setattr(store.tallies, "sum", counted)
 
     async def numbers() -> list[int]:
         return [item["succeeded"] for item in (await api.reader.ask("GET", "/tallies?minutes=1440"))["items"]]
 
-    store.add_tallies([tally(100, 5), tally(2, 1)])
+    store.tallies.add([tally(100, 5), tally(2, 1)])
     before = await numbers()
     assert (sum(before), len(before)) == (6, 97)
-    store.add_tallies([tally(100, 7), tally(0, 2)])
+    store.tallies.add([tally(100, 7), tally(0, 2)])
     assert sum(await numbers()) == 8, "the late ones are not looked for, the new ones are"
     clock.advance(minutes=45)
     later = await numbers()
@@ -122,7 +122,7 @@ async def test_what_is_kept_has_an_end(api: Api, monkeypatch: pytest.MonkeyPatch
         assert len(kept) <= 3
     now = api.bell.store.clock.now()
     many = [tally(0, job=f"job{number}") for number in range(20)]
-    api.bell.store.add_tallies([replace(one, minute=now - timedelta(minutes=9)) for one in many])
+    api.bell.store.tallies.add([replace(one, minute=now - timedelta(minutes=9)) for one in many])
     assert len((await api.reader.ask("GET", "/tallies"))["jobs"]) == 20
     assert sum(one.size for one in kept.values()) == 20
     monkeypatch.setattr(tally_chart, "MOST_COUNTS", 19)

@@ -119,12 +119,12 @@ async def test_what_is_there_now(scene: Scene, clock: ManualClock) -> None:
     for delay in (0, 0, 60):
         bell.enqueue("send", delay=delay)
     bell.schedules.put("often", job="send", every=60, anchor=now)
-    bell.store.put_agent(Agent(id=new_id(), name="box", created_at=now, seen_at=now))
+    bell.store.agents.put(Agent(id=new_id(), name="box", created_at=now, seen_at=now))
     later = now + timedelta(seconds=90)
     for pid, seen_at in ((1, later), (2, now - timedelta(hours=1)), (3, later)):
         known = {"incarnation": "i", "version": "1", "queues": None, "jobs": (), "concurrency": 4}
-        bell.store.put_worker(Worker(id=f"w{pid}", host="h", pid=pid, started_at=now, seen_at=seen_at, **known))
-    bell.store.drain_worker("w3", now)
+        bell.store.workers.put(Worker(id=f"w{pid}", host="h", pid=pid, started_at=now, seen_at=seen_at, **known))
+    bell.store.workers.drain("w3", now)
     clock.advance(90)
     numbers = await scene.numbers(scene.token("read"))
     depth = {

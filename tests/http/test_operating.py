@@ -56,8 +56,8 @@ async def test_queues_and_pauses(api: Api) -> None:
 async def test_workers_and_whose_runs_are_seen(api: Api) -> None:
     store, now = api.bell.store, api.bell.store.clock.now()
     known = {"incarnation": "i", "version": "1", "jobs": ("send",), "concurrency": 4, "started_at": now}
-    store.put_worker(Worker(id="w1", host="h", pid=1, queues=None, seen_at=now, **known))
-    store.put_worker(Worker(id="w2", host="h", pid=2, queues=("a",), seen_at=now - timedelta(hours=1), **known))
+    store.workers.put(Worker(id="w1", host="h", pid=1, queues=None, seen_at=now, **known))
+    store.workers.put(Worker(id="w2", host="h", pid=2, queues=("a",), seen_at=now - timedelta(hours=1), **known))
     for client in (api.a, api.bell):
         client.enqueue("send", {"to": "x"})
     assert len(take(api.bell)) == 2
@@ -72,7 +72,7 @@ async def test_workers_and_whose_runs_are_seen(api: Api) -> None:
 
 async def test_a_worker_is_drained_and_resumed(api: Api) -> None:
     worker = worker_of("send", now=api.bell.store.clock.now())
-    api.bell.store.put_worker(worker)
+    api.bell.store.workers.put(worker)
     path = f"/workers/{quote(worker.id, safe='')}"
     for verb in ("drain", "resume"):
         refused = await api.operator.ask("POST", f"{path}/{verb}", 403)
@@ -84,9 +84,9 @@ async def test_a_worker_is_drained_and_resumed(api: Api) -> None:
     [seen] = (await api.reader.ask("GET", "/workers"))["items"]
     assert seen["drained_at"] == told["drained_at"] is not None
     assert seen["drain_seen_at"] is None
-    [known] = api.bell.store.list_workers()
+    [known] = api.bell.store.workers.list()
     assert known.drained_at is not None
-    api.bell.store.note_drained(worker.id, known.drained_at, known.drained_at)
+    api.bell.store.workers.note_drained(worker.id, known.drained_at, known.drained_at)
     [seen] = (await api.reader.ask("GET", "/workers"))["items"]
     assert seen["drain_seen_at"] == seen["drained_at"]
     resumed = await api.root.ask("POST", f"{path}/resume", 200)

@@ -38,7 +38,7 @@ class Things:
         [handed] = agents.working.poll(agent, "s", jobs=["send"], capacity=1)
         self.lease = handed.run.token
         worker = worker_of("send", now=bell.store.clock.now(), id="w")
-        bell.store.put_worker(worker)
+        bell.store.workers.put(worker)
         self.examples: Mapping[tuple[str, str], str] = {
             ("runs", "run_id"): client.enqueue("rest").id,
             ("events", "event_id"): self.event.id,

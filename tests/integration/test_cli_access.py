@@ -109,7 +109,7 @@ def test_the_address_of_the_service_that_runs(folder: Folder, bell: Workbell) ->
     bell.store.check()
     assert_refused(folder.call("tokens", "url"), 69, "No service runs for sqlite:///", "`workbell dev`", "--at")
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        bell.store.note_service("elsewhere/1/2", "127.0.0.1:8321")  # which leads nowhere from here
+        bell.store.services.put("elsewhere/1/2", "127.0.0.1:8321")  # which leads nowhere from here
         note_running(bell.store, listening)
         port = listening.getsockname()[1]
         assert folder.call("tokens", "url").out.startswith(f"http://127.0.0.1:{port}/?token=wb_")
@@ -117,17 +117,17 @@ def test_the_address_of_the_service_that_runs(folder: Folder, bell: Workbell) ->
         assert_refused(folder.call("tokens", "url"), 69, "No service runs for sqlite:///")
         note_running(bell.store, listening)
     assert_refused(folder.call("tokens", "url"), 69, "No service runs for")  # it takes no connection any more
-    bell.store.note_service("elsewhere/1/2", "0.0.0.0:8321")
+    bell.store.services.put("elsewhere/1/2", "0.0.0.0:8321")
     assert folder.call("tokens", "url").out.startswith("http://elsewhere:8321/?token=wb_")
 
 
 def test_a_service_that_was_killed_is_forgotten(bell: Workbell) -> None:
     bell.store.check()
     killed = f"{socket.gethostname()}/{os.getpid()}/1"  # of this pid, and it began at another time
-    bell.store.note_service(killed, "127.0.0.1:1")
+    bell.store.services.put(killed, "127.0.0.1:1")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         note_running(bell.store, listening)
-    assert list(bell.store.services()) == [process_name()]
+    assert list(bell.store.services.list()) == [process_name()]
 
 
 def test_an_address_makes_no_store(folder: Folder) -> None:

@@ -63,7 +63,7 @@ def test_look(folder: Folder, bell: Workbell) -> None:
     agent = paired(bell, "web-1", "gpu")
     paired(bell, "db-1")
     bell.agents.disable("db-1")
-    bell.store.put_agent(
+    bell.store.agents.put(
         msgspec.structs.replace(paired(bell, "old"), seen_at=agent.created_at - LOST_AFTER, jobs=("backup", "tidy"))
     )
     for _ in range(2):
@@ -137,7 +137,7 @@ def test_the_doctor_sees_what_no_agent_takes(folder: Folder, bell: Workbell) -> 
     assert unserved() == []
     findings = examine(bell.settings.url).findings
     assert [one.text for one in findings if one.what == "agents"] == ["1 alive"]
-    bell.store.put_agent(msgspec.structs.replace(agent, seen_at=agent.created_at - timedelta(hours=1)))
+    bell.store.agents.put(msgspec.structs.replace(agent, seen_at=agent.created_at - timedelta(hours=1)))
     bell.enqueue("backup", {}, target="label:gpu", tenant="acme")
     first, second = unserved()
     assert first.startswith(

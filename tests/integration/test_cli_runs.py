@@ -343,7 +343,7 @@ def test_workers(folder: Folder, bell: Workbell) -> None:
         run = hold.enqueue()
         try:
             assert begun.wait(30)
-            until(bell.store.list_workers, "the worker")
+            until(bell.store.workers.list, "the worker")
             (told,) = folder.ask("workers", "list")
             assert (told["pid"], told["alive"], told["busy"]) == (os.getpid(), True, 1)
             assert [each["id"] for each in told["runs"]] == [run.id]
@@ -360,14 +360,14 @@ def test_workers(folder: Folder, bell: Workbell) -> None:
 def test_a_worker_is_drained_and_resumed(folder: Folder, bell: Workbell) -> None:
     now = bell.store.clock.now()
     for name in ("box-1/7/70/aaaaaaaaaaaa", "box-1/8/80/bbbbbbbbbbbb"):
-        bell.store.put_worker(worker_of("send", now=now, id=name, host="box-1"))
+        bell.store.workers.put(worker_of("send", now=now, id=name, host="box-1"))
     told = folder.ask("workers", "drain", "aaaaaaaa")
     assert (told["id"], told["busy"], told["drained_at"] is None) == ("box-1/7/70/aaaaaaaaaaaa", 0, False)
     listed = folder.call("workers", "list").out
     assert ("box-1 (draining)" in listed, "aaaaaaaa" in listed, "bbbbbbbb" in listed) == (True, True, True)
     drained_at = bell.workers()[0].worker.drained_at
     assert drained_at is not None
-    bell.store.note_drained("box-1/7/70/aaaaaaaaaaaa", drained_at, drained_at)
+    bell.store.workers.note_drained("box-1/7/70/aaaaaaaaaaaa", drained_at, drained_at)
     assert "box-1 (drained)" in folder.call("workers", "list").out
     assert "claims no more runs, and holds none" in folder.call("workers", "drain", "aaaaaaaa").out
     assert "2 alive on 1 machine, 20 slots, 1 of them drained" in folder.call("doctor").out
@@ -383,14 +383,14 @@ def test_a_worker_is_drained_and_resumed(folder: Folder, bell: Workbell) -> None
 
 
 def _add_lost(bell: Workbell) -> None:
-    (here,) = bell.store.list_workers()
+    (here,) = bell.store.workers.list()
     changed: dict[str, Any] = {
         "id": "elsewhere/7/1/a",
         "host": "elsewhere",
         "started_at": here.started_at.replace(year=2020),
     }
     lost: Worker = msgspec.structs.replace(here, **changed, seen_at=changed["started_at"])
-    bell.store.put_worker(lost)
+    bell.store.workers.put(lost)
 
 
 def test_what_was_stored_cannot_steer_the_terminal(folder: Folder, bell: Workbell) -> None:

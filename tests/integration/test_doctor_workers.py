@@ -31,20 +31,20 @@ def test_the_living_and_the_lost(bell: Workbell, sql_store_url: str) -> None:
         ("note", "none is running; start one: `workbell start`.")
     ]
     now = bell.store.clock.now()
-    bell.store.put_worker(worker_of("a", now=now, id="h1/a", host="h1"))
-    bell.store.put_worker(worker_of("a", now=now, id="h2/b", host="h2", stopping=True))
+    bell.store.workers.put(worker_of("a", now=now, id="h1/a", host="h1"))
+    bell.store.workers.put(worker_of("a", now=now, id="h2/b", host="h2", stopping=True))
     assert findings(sql_store_url, "workers", "lost worker") == [
         ("ok", "2 alive on 2 machines, 20 slots, 1 of them stopping")
     ]
     long_ago = now - timedelta(days=2)
-    bell.store.put_worker(worker_of(now=now, id="w1", seen_at=now - LOST_AFTER - timedelta(minutes=9)))
-    bell.store.put_worker(worker_of(now=now, id="forgotten", seen_at=long_ago))  # and it left nothing
+    bell.store.workers.put(worker_of(now=now, id="w1", seen_at=now - LOST_AFTER - timedelta(minutes=9)))
+    bell.store.workers.put(worker_of(now=now, id="forgotten", seen_at=long_ago))  # and it left nothing
     bell.job(name="a")(lambda: None).enqueue()
     assert take(bell)[0].worker == "w1"
     ((level, text),) = findings(sql_store_url, "lost worker")
     assert level == "note"
     assert text == "w1 was last seen 10 min ago; it still holds 1 run, which others take up when the leases end."
-    bell.store.put_worker(worker_of(now=now, id="w1", seen_at=long_ago))
+    bell.store.workers.put(worker_of(now=now, id="w1", seen_at=long_ago))
     ((_, text),) = findings(sql_store_url, "lost worker")
     assert "it still holds 1 run" in text
 
@@ -56,7 +56,7 @@ def test_what_nobody_takes(bell: Workbell, sql_store_url: str) -> None:
     unknown.options(queue="mail").enqueue()
     unknown.options(queue="mail").enqueue()
     unknown.options(tenant="other").enqueue()
-    bell.store.put_worker(worker_of("known", now=now))
+    bell.store.workers.put(worker_of("known", now=now))
     reason = "1 worker is running, and it does not know job 'unknown'"
     assert findings(sql_store_url, "unserved") == [
         (
@@ -70,5 +70,5 @@ def test_what_nobody_takes(bell: Workbell, sql_store_url: str) -> None:
             "(queue 'default'); start one that does.",
         ),
     ]
-    bell.store.put_worker(worker_of("unknown", now=now, id="b"))
+    bell.store.workers.put(worker_of("unknown", now=now, id="b"))
     assert findings(sql_store_url, "unserved") == []

@@ -16,9 +16,9 @@ from tests.support.interrupts import every_point
 from tests.support.waiting import until
 from workbell.model import state
 from workbell.stores import turns
+from workbell.stores.postgres import calls as calls_module
 from workbell.stores.postgres import connections, deadlines, keyed_writes
-from workbell.stores.postgres import database as database_module
-from workbell.stores.postgres.database import Database
+from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.store import PostgresStore
 from workbell.stores.postgres.translation import Busy
 from workbell.testing.contracts.making import START, after, claimed, find, held
@@ -108,10 +108,10 @@ def test_without_a_listening_connection_a_renewal_is_first(store: PostgresStore)
     run = claimed(store)
 
     def ask(name: str, work: Callable[[], object]) -> threading.Thread:
-        waiting = len(store.database.connections._turns._line)
+        waiting = len(store.calls.connections._turns._line)
         thread = threading.Thread(target=lambda: (work(), order.append(name)))
         thread.start()
-        until(lambda: len(store.database.connections._turns._line) > waiting, f"{name} to wait")
+        until(lambda: len(store.calls.connections._turns._line) > waiting, f"{name} to wait")
         return thread
 
     store.limit_connections(2)
@@ -127,7 +127,7 @@ def test_without_a_listening_connection_a_renewal_is_first(store: PostgresStore)
 
 
 def test_a_hint_waits_for_no_connection(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "WAIT", 60.0)
+    monkeypatch.setattr(calls_module, "WAIT", 60.0)
     watch = store.watch()
     watch.wait(0)
     while watch.wait(0):
@@ -200,13 +200,13 @@ def test_keyed_writes_that_wait_leave_connections_to_others() -> None:
 
 @pytest.mark.parametrize("transaction", [False, True])
 def test_an_interrupt_anywhere_loses_no_connection(postgres_url: str, transaction: bool) -> None:
-    database = Database(postgres_url, size=2)
+    database = Calls(postgres_url, size=2)
 
     def ask() -> object:
         return database.run(lambda c: c.execute("SELECT 1").fetchone(), transaction=transaction, patience=5)
 
     ask()
-    for interrupt in every_point(database_module, connections, deadlines, turns):
+    for interrupt in every_point(calls_module, connections, deadlines, turns):
         try:
             interrupt.call(ask)
         except KeyboardInterrupt:
@@ -217,7 +217,7 @@ def test_an_interrupt_anywhere_loses_no_connection(postgres_url: str, transactio
 
 
 def test_all_busy_names_the_setting(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "WAIT", 0.01)
+    monkeypatch.setattr(calls_module, "WAIT", 0.01)
     with all_busy(store), pytest.raises(Busy, match="raise the setting `connections`"):
         store.read(lambda session: session.rows("time"))
 
@@ -233,7 +233,7 @@ def test_a_lease_outlives_a_booking_that_waits_for_a_lock(store: PostgresStore, 
         threads = [threading.Thread(target=store.apply, args=[[one]]) for one in done]
         for thread in threads:
             thread.start()
-        until(lambda: len(store.database.connections._turns._holders) == 2, "both to be busy")
+        until(lambda: len(store.calls.connections._turns._holders) == 2, "both to be busy")
         assert renew(store, runs[2]) == [runs[2].id]
         assert all(thread.is_alive() for thread in threads)
         other.rollback()

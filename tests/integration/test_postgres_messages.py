@@ -14,59 +14,59 @@ import pytest
 
 from tests.support.postgres import free_port
 from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
-from workbell.stores.postgres import database as database_module
+from workbell.stores.postgres import calls as calls_module
+from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.connections import Connection
-from workbell.stores.postgres.database import Database
 from workbell.stores.postgres.store import PostgresStore
 from workbell.stores.postgres.translation import NotConnected
 
 
 @pytest.fixture
-def database(postgres_url: str) -> Iterator[Database]:
-    database = Database(postgres_url)
+def database(postgres_url: str) -> Iterator[Calls]:
+    database = Calls(postgres_url)
     yield database
     database.close()
 
 
-def ask(database: Database, statement: str = "SELECT 1", *, transaction: bool = False) -> object:
+def ask(database: Calls, statement: str = "SELECT 1", *, transaction: bool = False) -> object:
     return database.run(lambda c: c.execute(statement).fetchone(), transaction=transaction)
 
 
 def test_the_name_has_the_port(postgres_url: str) -> None:
     parts = urlsplit(postgres_url)
-    assert Database(postgres_url).name == f"127.0.0.1:{parts.port}{parts.path}"
-    assert Database("postgresql://box/app").name == "box:5432/app"
-    assert Database("postgresql://one:1,two:2/app").name == "one:1,two:2/app"
-    assert Database("postgresql://one,two:2/app").name == "one:5432,two:2/app"
+    assert Calls(postgres_url).name == f"127.0.0.1:{parts.port}{parts.path}"
+    assert Calls("postgresql://box/app").name == "box:5432/app"
+    assert Calls("postgresql://one:1,two:2/app").name == "one:1,two:2/app"
+    assert Calls("postgresql://one,two:2/app").name == "one:5432,two:2/app"
 
 
 def test_nobody_is_there() -> None:
     port = free_port()
     with pytest.raises(StoreUnavailable) as caught:
-        ask(Database(f"postgresql://workbell@127.0.0.1:{port}/app"))
+        ask(Calls(f"postgresql://workbell@127.0.0.1:{port}/app"))
     told = f"PostgreSQL at 127.0.0.1:{port}/app cannot be reached; check that it runs and that the URL is right (conn"
     assert str(caught.value).startswith(told)
 
 
 def test_the_database_does_not_exist(postgres_url: str) -> None:
     with pytest.raises(StoreUnavailable, match=r'does not let us in .*database "nope" does not exist.* in the URL\.$'):
-        ask(Database(postgres_url.rsplit("/", 1)[0] + "/nope"))
+        ask(Calls(postgres_url.rsplit("/", 1)[0] + "/nope"))
 
 
-def test_the_connection_is_lost(database: Database) -> None:
+def test_the_connection_is_lost(database: Calls) -> None:
     with pytest.raises(StoreUnavailable, match=r"starting, or has ended the connection .*repeat the call"):
         ask(database, "SELECT pg_terminate_backend(pg_backend_pid())")
     assert ask(database) == (1,)
 
 
-def test_a_statement_takes_too_long(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "DEADLINE", 0.5)
+def test_a_statement_takes_too_long(database: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls_module, "DEADLINE", 0.5)
     with pytest.raises(StoreUnavailable, match=r": a statement took too long, and was ended .*timeout.*repeat"):
         ask(database, "SELECT pg_sleep(5)", transaction=True)
     assert ask(database) == (1,)
 
 
-def test_a_read_only_server(database: Database, postgres_url: str) -> None:
+def test_a_read_only_server(database: Calls, postgres_url: str) -> None:
     """Its connection is not used again: the next one may lead to the primary."""
 
     def write(connection: Connection) -> None:
@@ -99,7 +99,7 @@ def test_a_read_only_server(database: Database, postgres_url: str) -> None:
 )
 def test_outages(error: type[psycopg.Error], told: str) -> None:
     text = {"53300": "FATAL: text", "42P05": 'prepared statement "_pg3_0" already exists'}.get(error.sqlstate, "text")
-    translated = Database("postgresql://box/app").translated(error(text))
+    translated = Calls("postgresql://box/app").translated(error(text))
     assert isinstance(translated, StoreUnavailable)
     assert told.lower() in str(translated).lower()
 
@@ -116,17 +116,17 @@ def test_outages(error: type[psycopg.Error], told: str) -> None:
     ],
 )
 def test_why_no_connection_could_be_opened(text: str, told: str) -> None:
-    assert told in str(Database("postgresql://box/app").translated(NotConnected(text)))
+    assert told in str(Calls("postgresql://box/app").translated(NotConnected(text)))
 
 
 @pytest.mark.parametrize("error", [psycopg.errors.ProgramLimitExceeded, psycopg.errors.UniqueViolation])
 def test_what_repeating_does_not_mend(error: type[psycopg.Error]) -> None:
-    translated = Database("postgresql://box/app").translated(error("text"))
+    translated = Calls("postgresql://box/app").translated(error("text"))
     assert type(translated) is StoreError
     assert str(translated) == "box:5432/app: text."
 
 
-def test_a_pooler_that_loses_prepared_statements(database: Database) -> None:
+def test_a_pooler_that_loses_prepared_statements(database: Calls) -> None:
     """Whoever has one that we do not recognise is told what to do."""
     for _ in range(4):
         assert database.run(lambda c: c.execute("SELECT %s::int", (1,)).fetchone(), transaction=False) == (1,)
@@ -140,9 +140,9 @@ def test_a_pooler_that_loses_prepared_statements(database: Database) -> None:
 
 def test_of_several_hosts_the_primary_is_meant() -> None:
     """After a failover the first of them may be a standby."""
-    assert "target_session_attrs=read-write" in Database("postgresql://one,two/app").conninfo
-    assert "target_session_attrs=any" in Database("postgresql://one,two/app?target_session_attrs=any").conninfo
-    assert "target_session_attrs" not in Database("postgresql://one/app").conninfo
+    assert "target_session_attrs=read-write" in Calls("postgresql://one,two/app").conninfo
+    assert "target_session_attrs=any" in Calls("postgresql://one,two/app?target_session_attrs=any").conninfo
+    assert "target_session_attrs" not in Calls("postgresql://one/app").conninfo
 
 
 def test_none_of_several_hosts_is_a_primary(empty_postgres_url: str) -> None:
@@ -150,7 +150,7 @@ def test_none_of_several_hosts_is_a_primary(empty_postgres_url: str) -> None:
         connection.execute(f'ALTER DATABASE "{connection.info.dbname}" SET default_transaction_read_only = on')
     host = f"127.0.0.1:{urlsplit(empty_postgres_url).port}"
     with pytest.raises(StoreUnavailable, match=r" is read-only \(.*session is read-only\); connect to its primary"):
-        ask(Database(empty_postgres_url.replace(host, f"{host},{host}")))
+        ask(Calls(empty_postgres_url.replace(host, f"{host},{host}")))
 
 
 @contextmanager
@@ -204,7 +204,7 @@ def test_behind_a_pooler_nothing_is_prepared_unless_asked_for(postgres_url: str,
         store.close()
 
 
-def test_a_server_itself_prepares(database: Database) -> None:
+def test_a_server_itself_prepares(database: Calls) -> None:
     for _ in range(4):
         database.run(lambda c: c.execute("SELECT %s::int", (1,)), transaction=False)
     assert ask(database, "SELECT count(*) FROM pg_prepared_statements") == (1,)
@@ -213,6 +213,6 @@ def test_a_server_itself_prepares(database: Database) -> None:
 @pytest.mark.parametrize("password", ["can ary", 'can"ar y"', "can%zzary"])
 def test_a_url_that_cannot_be_read_is_not_quoted(password: str) -> None:
     with pytest.raises(InvalidUrl, match=r"The store's URL cannot be read: .*; write it as postgresql://") as caught:
-        Database(f"postgresql://me:{password}@box/app")
+        Calls(f"postgresql://me:{password}@box/app")
     assert "can" not in str(caught.value).replace("cannot", "")
     assert caught.value.__cause__ is None

@@ -376,12 +376,12 @@ async def test_one_run_with_its_progress_and_its_lines(server: Served, person: i
     claimant = Claimant("w1", timedelta(seconds=30), lambda lane: lane.tenant == bell.tenant)
     (run,) = InStoreQueue(store).claim(claimant, 1, now)
     lines = [LogLine(run.id, 1, number, now, "INFO", f"line {number}") for number in range(3)]
-    store.add_logs([(run.token, lines[0])])
+    store.logs.add([(run.token, lines[0])])
     async with server.client(tenant=bell.tenant) as talk:
         first = await talk.subscribe("run", run=run.id)
         assert [item["status"] for item in first["items"]] == ["running"]
         assert [line["message"] for line in first["logs"]] == ["line 0"]
-        store.add_logs([(run.token, line) for line in lines[1:]])
+        store.logs.add([(run.token, line) for line in lines[1:]])
         store.set_progress(Held(run.id, run.token), '{"done":1,"total":2,"message":"half"}')
         heard = [await talk.hear_of("a")]
         while not (any(one.get("logs") for one in heard) and any(one["items"] for one in heard)):

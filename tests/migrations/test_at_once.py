@@ -12,7 +12,7 @@ import pytest
 from workbell.app import open_store
 from workbell.stores import migrate
 from workbell.stores.port import Filter
-from workbell.stores.postgres import database, deadlines
+from workbell.stores.postgres import calls, deadlines
 from workbell.stores.queries import migrations
 from workbell.testing.contracts.making import request
 
@@ -84,7 +84,7 @@ def test_processes(new_url: str) -> None:
 
 def test_one_that_takes_long_is_not_cut_off(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An index of a long history takes longer to make than any other call may take."""
-    monkeypatch.setattr(database, "DEADLINE", 0.01)
+    monkeypatch.setattr(calls, "DEADLINE", 0.01)
     monkeypatch.setattr(deadlines, "PACE", 0.01)
     store = open_store(empty_postgres_url)
     real = migrations("postgres")

@@ -15,7 +15,7 @@ from workbell.app import open_store
 from workbell.errors import StoreUnavailable
 from workbell.model import state
 from workbell.stores import migrate
-from workbell.stores.postgres import store as store_module
+from workbell.stores.postgres import database as database_module
 from workbell.stores.postgres.store import PostgresStore
 from workbell.stores.queries import migrations
 from workbell.testing.contracts.making import KEEP, after, claimed
@@ -31,9 +31,11 @@ def store(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     assert isinstance(store, PostgresStore)
     with monkeypatch.context() as past:
         past.setattr(migrate, "migrations", lambda engine: migrations(engine)[:BEFORE])
+        past.setattr(migrate, "OLDEST", BEFORE)
         store.migrate()
+        store.check()  # the programs of then work on
     monkeypatch.setattr(migrate, "LOCK", 0.2)
-    monkeypatch.setattr(store_module, "PAUSE", 0.3)
+    monkeypatch.setattr(database_module, "PAUSE", 0.3)
     yield store
     store.close()
 
@@ -56,7 +58,7 @@ def test_runs_are_booked_while_it_waits(store: PostgresStore, empty_postgres_url
         begun = time.monotonic()
         run = claimed(store)
         assert store.apply([state.succeed(run, after(1), result="1", keep=KEEP.succeeded)]) == {run.id}
-        store.see_workers(["worker"], after(1))
+        store.workers.see(["worker"], after(1))
         slowest, booked = max(slowest, time.monotonic() - begun), booked + 1
 
     with ThreadPoolExecutor(1) as thread:
@@ -74,7 +76,7 @@ def test_runs_are_booked_while_it_waits(store: PostgresStore, empty_postgres_url
 def test_it_gives_up_and_names_who_is_in_the_way(
     store: PostgresStore, empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(store_module, "PATIENCE", 1.0)
+    monkeypatch.setattr(database_module, "PATIENCE", 1.0)
     with reader(empty_postgres_url) as connection:
         with pytest.raises(StoreUnavailable) as caught:
             store.migrate()
@@ -91,7 +93,7 @@ def test_no_index_is_built_before_the_tables_can_be_had(
     store: PostgresStore, empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of a long history takes minutes, in which no run can be booked."""
-    monkeypatch.setattr(store_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(database_module, "PATIENCE", 0.0)
     begun = threading.Event()
     monkeypatch.setattr(migrate.PostgresSchema, "script", lambda *_: begun.set())
     with reader(empty_postgres_url), pytest.raises(StoreUnavailable, match="could not be changed"):

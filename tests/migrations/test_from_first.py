@@ -92,12 +92,12 @@ def put_into(old: SqlStore, new: SqlStore) -> None:
             continue
         names = [name for name in columns(new, table) if name in columns(old, table)]
         listed = ", ".join(names)
-        rows = new.read(lambda s, t=table, n=listed: s.text_rows(f"SELECT {n} FROM workbell_{t}", {}))
+        rows = new.database.run_read(lambda s, t=table, n=listed: s.text_rows(f"SELECT {n} FROM workbell_{t}", {}))
         values = ", ".join(f":{name}" for name in names)
         text = f"INSERT INTO workbell_{table} ({listed}) VALUES ({values})"
         for row in rows:
             found = dict(zip(names, row, strict=True))
-            old.write(lambda s, t=text, v=found: s.text_rows(t, v))
+            old.database.run_write(lambda s, t=text, v=found: s.text_rows(t, v))
 
 
 @pytest.mark.parametrize("version", [1], indirect=True)
@@ -136,7 +136,9 @@ def test_everything_is_kept_and_what_is_new_begins(old_url: str, new_url: str, v
     store, new = opened(old_url), opened(new_url)
     new.check()
     fill(new)
-    new.write(lambda s: s.text_rows("UPDATE workbell_triggers SET options = NULL", {}))  # there was no room for them
+    new.database.run_write(
+        lambda s: s.text_rows("UPDATE workbell_triggers SET options = NULL", {})
+    )  # there was no room for them
     put_into(store, new)
     with pytest.raises(
         SchemaMismatch, match=rf"has schema {version} and .* needs at least {migrate.OLDEST}; run `workbell migrate`"
@@ -183,7 +185,10 @@ def test_code_of_before_refuses_what_is_new(sql_store_url: str, monkeypatch: pyt
 def shape(store: SqlStore) -> list[object]:
     """Tables with their columns, and indexes."""
     queries = SHAPES[store.engine]
-    return [sorted(map(tuple, store.read(lambda session, text=text: session.text_rows(text, {})))) for text in queries]
+    return [
+        sorted(map(tuple, store.database.run_read(lambda session, text=text: session.text_rows(text, {}))))
+        for text in queries
+    ]
 
 
 SHAPES = {

@@ -30,12 +30,14 @@ def note(url: str, **values: int) -> None:
     store = opened(url)
     text = "UPDATE workbell_meta SET value = :value WHERE name = :name"
     for name, value in values.items():
-        store.write(lambda session, given={"name": name, "value": str(value)}: session.text_rows(text, given))
+        store.database.run_write(
+            lambda session, given={"name": name, "value": str(value)}: session.text_rows(text, given)
+        )
     store.close()
 
 
 def versions(store: SqlStore) -> dict[str, str]:
-    rows = store.read(lambda session: session.text_rows("SELECT name, value FROM workbell_meta", {}))
+    rows = store.database.run_read(lambda session: session.text_rows("SELECT name, value FROM workbell_meta", {}))
     return {row[0]: row[1] for row in rows}
 
 

@@ -168,7 +168,7 @@ HOT = (
 
 def test_with_many_runs_as_with_few(stores: tuple[PostgresStore, PostgresStore]) -> None:
     """One test, because the rows are built once: spread over the workers of a session they would be built by each."""
-    few, many = (store.database.conninfo for store in stores)
+    few, many = (store.calls.conninfo for store in stores)
     claims_touch_as_many_pages(few, many)
     claims_go_by_the_line_and_then_by_place(many)
     runs = stores[1].claim(picks(), BATCH, worker="worker", now=after(9_999), lease_until=after(10_029))

@@ -122,7 +122,7 @@ def values_of(name: str, filled: Filled) -> dict[str, Any]:
 
 def test_each_statement_goes_by_its_index(filled: Filled) -> None:
     """One test, because the rows are built once."""
-    conninfo = filled[0].database.conninfo
+    conninfo = filled[0].calls.conninfo
     plans = look(conninfo, filled)
     assert {plans[name, g].rows for name in ("waiting_events", "take_events") for g in (False, True)} == {BATCH}
     assert "Tid Scan" in plans["take_events", False].nodes & plans["take_events", True].nodes

@@ -100,7 +100,7 @@ ALLOWED = {("running_of_job", True): {"workbell_lanes"}}
 
 
 def test_no_statement_reads_a_table_in_full(store: PostgresStore) -> None:
-    conninfo = store.database.conninfo
+    conninfo = store.calls.conninfo
     faults = {}
     for name in HOT:
         for generic in (False, True):

@@ -128,7 +128,7 @@ def test_each_statement_goes_by_its_index(filled: tuple[PostgresStore, list[Sche
     plans: dict[tuple[str, bool], Plan] = {}
     for name, index in WANTED.items():
         for generic in (False, True):
-            plan = explain(store.database.conninfo, name, values_of(name, known), generic=generic)
+            plan = explain(store.calls.conninfo, name, values_of(name, known), generic=generic)
             plans[name, generic] = plan
             if plan.read_in_full or not any(used.startswith(index) for used in plan.indexes or {""}):
                 faults[name, generic] = (plan.read_in_full, plan.indexes, plan.text)
@@ -138,7 +138,7 @@ def test_each_statement_goes_by_its_index(filled: tuple[PostgresStore, list[Sche
     assert plans["due_schedules", False].rows == BATCH
     for generic in (False, True):
         free = advance(known, only_idle=False)
-        plan = explain(store.database.conninfo, "advance", free, generic=generic)
+        plan = explain(store.calls.conninfo, "advance", free, generic=generic)
         assert (plan.rows, plan.read_in_full) == (BATCH, set()), plan.text
 
 

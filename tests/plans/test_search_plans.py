@@ -22,8 +22,10 @@ from workbell.model.payload_fields import Field
 from workbell.model.run import Lane, Status
 from workbell.stores import looks, sql_search
 from workbell.stores.port import Filter
-from workbell.stores.postgres.store import PostgresSession, PostgresStore
-from workbell.stores.sqlite.store import SqliteSession, SqliteStore
+from workbell.stores.postgres.database import PostgresSession
+from workbell.stores.postgres.store import PostgresStore
+from workbell.stores.sqlite.database import SqliteSession
+from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing.contracts.making import START, after, request
 
 MANY = 200_000 if os.environ.get("WORKBELL_SOAK") else 20_000
@@ -130,7 +132,7 @@ def test_postgres_goes_by_indexes(filled: PostgresStore, monkeypatch: pytest.Mon
     monkeypatch.setattr(looks, "FIRST", FIRST)
     monkeypatch.setattr(PostgresSession, "_fetch", watched)
     check_postgres(filled, told, "not analysed")
-    with psycopg.connect(filled.database.conninfo, autocommit=True) as connection:
+    with psycopg.connect(filled.calls.conninfo, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
     check_postgres(filled, told, "analysed")
 

@@ -18,7 +18,7 @@ from workbell.model.clock import EPOCH
 from workbell.model.run import Lane
 from workbell.stores.postgres.store import PostgresStore
 from workbell.stores.sql_recent import OLDEST
-from workbell.stores.sql_tallies import PLACE
+from workbell.stores.tallies.tallies import KEY
 from workbell.testing.contracts.making import START, after
 
 MANY = 100_000 if os.environ.get("WORKBELL_SOAK") else 6_000
@@ -60,7 +60,7 @@ ROWS = """
 HALF = "80000000-0000-0000-0000-000000000000"
 LATER = after(60 * MANY // 2)
 LAST = after(60 * (MANY // 10 - 60))  # of the tallies, an hour
-ONE = dict(zip(PLACE, ([after(60)], ["t1"], ["q"], ["j1"], ["succeeded"]), strict=True))
+ONE = dict(zip(KEY, ([after(60)], ["t1"], ["q"], ["j1"], ["succeeded"]), strict=True))
 OVER = {"shortly_before": LATER, "before": LATER, "long_before": START, "limit": LIMIT}
 # What each statement is asked, and the index that must serve it.
 WANTED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -82,7 +82,6 @@ WANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "delete_notifications": ("workbell_notifications_created", {"before": LATER, "limit": LIMIT}),
     "survey_targets": ("workbell_lanes_target", {"tenant": "t1", "targets": ["press", "a21"], "limit": LIMIT}),
     "known_tenants": ("workbell_lanes_job", {}),
-    "lock_tallies": ("workbell_tallies_pkey", ONE),
     "totals": ("workbell_tallies_pkey", {"minute": EPOCH}),
     "delete_tallies": ("workbell_tallies_pkey", {"total": EPOCH, "before": LATER, "limit": LIMIT}),
     "waiting_targets": ("workbell_lanes_target", {}),
@@ -104,7 +103,7 @@ def conninfo(postgres_server: PostgresServer) -> Iterator[str]:
     with psycopg.connect(url, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection:
         connection.execute(ROWS, {"now": START, "count": MANY, "lane": AIMED.id})
         connection.execute("VACUUM ANALYZE")
-    yield store.database.conninfo
+    yield store.calls.conninfo
     store.close()
     postgres_server.drop_database(url)
 

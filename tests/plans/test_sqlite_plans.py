@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from workbell.stores.sqlite.store import QUERIES, SqliteStore
+from workbell.stores.sqlite.database import QUERIES
+from workbell.stores.sqlite.store import SqliteStore
 
 TABLES = (
     "workbell_runs workbell_history workbell_keys workbell_attempts workbell_schedules workbell_ticks workbell_reports "
@@ -103,7 +104,6 @@ WANTED = {
     "survey_targets": "workbell_lanes_target (tenant=? AND target=?)",
     "waiting_targets": "workbell_runs_queued (lane=?)",
     "known_tenants": "workbell_lanes_",
-    "lock_tallies": "PRIMARY KEY (minute=? AND tenant=? AND queue=? AND job=? AND status=?)",
     "tallies": "PRIMARY KEY (minute>?)",
     "totals": "PRIMARY KEY (minute=?)",
     "delete_tallies": "PRIMARY KEY (minute>? AND minute<?)",

@@ -220,7 +220,9 @@ class StoreMachine(RuleBasedStateMachine):
         paused = draw(st.sampled_from([False, False, True]))
         queue, job = draw(st.sampled_from([("x", None), ("y", None), (None, "work"), ("x", "work")]))
         now = after(self.now)
-        self.both(lambda store: store.pause("t", queue, job, now) if paused else store.resume("t", queue, job))
+        self.both(
+            lambda store: store.pauses.add("t", queue, job, now) if paused else store.pauses.remove("t", queue, job)
+        )
 
     @invariant()
     def hold_the_same(self) -> None:

@@ -35,7 +35,7 @@ def test_workers(scene: Scene) -> None:
     assert scene.same("workers") == []
     now = datetime.now(UTC)
     for number, seen_at in enumerate((now, now - timedelta(minutes=5))):
-        scene.bell.store.put_worker(
+        scene.bell.store.workers.put(
             Worker(
                 id=f"w{number}",
                 host="here",
@@ -54,15 +54,15 @@ def test_workers(scene: Scene) -> None:
 
 def test_draining_a_worker(scene: Scene) -> None:
     worker = worker_of("send", now=datetime.now(UTC))
-    scene.bell.store.put_worker(worker)
+    scene.bell.store.workers.put(worker)
     for verb, drained in (("drain_worker", True), ("resume_worker", False)):
         told = scene.same(verb, worker.id).worker
         assert (told.drained_at is not None) is drained
         if told.drained_at is not None:
-            scene.bell.store.note_drained(worker.id, told.drained_at, told.drained_at)
+            scene.bell.store.workers.note_drained(worker.id, told.drained_at, told.drained_at)
             assert worker.id in [one.worker.id for one in scene.same("workers") if one.worker.drain_seen_at]
         scene.raises(WorkerNotFound, verb, "h/nobody")
-    scene.bell.store.remove_workers([worker.id])
+    scene.bell.store.workers.remove([worker.id])
 
 
 def test_counting(scene: Scene) -> None:

@@ -72,7 +72,7 @@ class Databases:
         kept = self._kept.pop(url, None)
         if kept is not None and usable(kept):
             assert isinstance(store, PostgresStore)
-            store.database.connections._idle.append((kept, time.monotonic()))
+            store.calls.connections._idle.append((kept, time.monotonic()))
         elif kept is not None:
             kept.close()
 
@@ -80,7 +80,7 @@ class Databases:
         """At the end of a test, unless there is none, or the test has ended it."""
         assert isinstance(store, PostgresStore)
         with suppress(IndexError):  # none is idle, or a hint that is being sent has taken it
-            last, _ = store.database.connections._idle.pop()
+            last, _ = store.calls.connections._idle.pop()
             if usable(last):
                 self._kept[url] = last
             else:

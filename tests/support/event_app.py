@@ -31,8 +31,8 @@ from workbell.engine import match
 from workbell.engine.match import MatchEvents
 from workbell.errors import StoreUnavailable
 from workbell.model.event import Event
-from workbell.stores.postgres.store import PostgresSession
-from workbell.stores.sqlite.store import SqliteSession
+from workbell.stores.postgres.database import PostgresSession
+from workbell.stores.sqlite.database import SqliteSession
 
 from .event_triggers import JOB, type_of
 from .processes import file_of

@@ -10,17 +10,17 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.connections import Connection
-from workbell.stores.postgres.database import Database
 
 _thread = threading.local()
 
 
 def refuse_second_connections() -> None:
     """For the rest of this process."""
-    real = Database._run
+    real = Calls._run
 
-    def run(database: Database, work: Callable[[Connection], Any], *given: Any) -> Any:
+    def run(database: Calls, work: Callable[[Connection], Any], *given: Any) -> Any:
         holding = getattr(_thread, "holding", None)
         assert holding is None, f"{work} takes a connection within {holding}, which has one"
         try:
@@ -28,7 +28,7 @@ def refuse_second_connections() -> None:
         finally:
             _thread.holding = None
 
-    Database._run = run  # type: ignore[method-assign, assignment]
+    Calls._run = run  # type: ignore[method-assign, assignment]
 
 
 def noted(work: Callable[[Connection], Any]) -> Callable[[Connection], Any]:

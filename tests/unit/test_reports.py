@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ class Written:
         self.batches: list[list[str]] = []
         self.failure: Exception | None = None
         self.lost: set[Held] = set()
+        self.logs = SimpleNamespace(add=self._add_logs)
 
     def set_progress(self, held: Held, text: str) -> bool:
         if self.failure is not None:
@@ -34,7 +36,7 @@ class Written:
             self.progress.append((held.run_id, text))
         return held not in self.lost
 
-    def add_logs(self, lines: Sequence[tuple[int, LogLine]]) -> int:
+    def _add_logs(self, lines: Sequence[tuple[int, LogLine]]) -> int:
         if self.failure is not None:
             raise self.failure
         self.batches.append([line.message for _, line in lines])

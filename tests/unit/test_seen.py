@@ -32,8 +32,8 @@ def test_an_agent_that_asks_is_seen_after_a_step(hours: float) -> None:
     agent = bell.agents.pair(bell.agents.pairing("web-1", labels=[]).text, host="box", version="1").agent
     bell.agents.working.poll(agent)
     clock.put(hours=hours)
-    bell.agents.working.poll(bell.store.find_agent(agent.id) or agent)
-    known = bell.store.find_agent(agent.id)
+    bell.agents.working.poll(bell.store.agents.find(agent.id) or agent)
+    known = bell.store.agents.find(agent.id)
     assert known is not None
     assert (known.seen_at, known.is_alive(clock.now())) == (clock.now(), True)
     bell.close()

@@ -11,13 +11,14 @@ import pytest
 from tests.unit.makers import run_in
 from workbell.model.run import FINAL, LIVE, NewRun, OnDuplicate, Status
 from workbell.model.state import Keep
+from workbell.stores.database import Statement
 from workbell.stores.filters import LaneChoice, Stream, lanes_beside, lanes_wanted, streams_of
 from workbell.stores.looks import choose
 from workbell.stores.port import Filter
 from workbell.stores.queries import migrations, parse, queries, spell_postgres
 from workbell.stores.rows import place_columns
 from workbell.stores.sql_events import statements_for_event
-from workbell.stores.statements import Replacing, Statement, making
+from workbell.stores.statements import Replacing, making
 from workbell.testing.contracts.store.events import fact
 
 TEXT = """-- A remark about the file.

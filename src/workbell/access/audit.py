@@ -39,7 +39,6 @@ class Audit:
         Nothing that looks like a secret is kept, and what is too long is cut: an action is never left out for it.
         """
         store = self._client.store
-        store.check()
         entry = AuditEntry(
             id=new_id(),
             tenant=self._client.tenant if tenant is None else checked_tenant(tenant),
@@ -50,7 +49,7 @@ class Audit:
             detail_text=detail_text(detail),
             address=None if address is None else shown_text(address),
         )
-        store.add_audit([entry])
+        store.audit.add([entry])
         return entry
 
     async def aadd(
@@ -74,8 +73,7 @@ class Audit:
         if before is not None and not is_id(before):
             raise InvalidOption(f"before: {before!r} is not the id of an entry.")
         whose = self._client.tenant if tenant is None else checked_tenant(tenant)
-        self._client.store.check()
-        return self._client.store.list_audit(None if whose == EVERY_TENANT else whose, before=before, limit=limit)
+        return self._client.store.audit.list(None if whose == EVERY_TENANT else whose, before=before, limit=limit)
 
     async def alist(
         self, *, before: str | None = None, limit: int = 100, tenant: str | None = None

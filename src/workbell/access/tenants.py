@@ -51,11 +51,10 @@ class Tenants:
         if "description" in settings:
             settings["description"] = clean_text(settings["description"], DESCRIPTION)
         store = self._client.store
-        store.check()
         now = store.clock.now()
         known_one = self._settings().get(name) or Tenant(name=name, created_at=now, updated_at=now)
         changed = check_tenant(msgspec.structs.replace(known_one, **settings, updated_at=now))
-        store.put_tenant(changed)
+        store.tenants.put(changed)
         return changed
 
     async def aput(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:
@@ -73,9 +72,8 @@ class Tenants:
 
     def list(self) -> Sequence[Tenant]:
         """All that are known, by name; one that nothing was set for has a weight of 1 and no limits."""
-        self._client.store.check()
         settings = self._settings()
-        names = {*self._client.store.known_tenants(), *settings} - {EVERY_TENANT}
+        names = {*self._client.store.tenants.known(), *settings} - {EVERY_TENANT}
         return [settings.get(name) or Tenant(name=name, created_at=NEVER, updated_at=NEVER) for name in sorted(names)]
 
     async def alist(self) -> Sequence[Tenant]:
@@ -84,15 +82,14 @@ class Tenants:
     def delete(self, name: str) -> None:
         """Forget what was set for a tenant: its weight is 1 again, and its limits are gone. Its runs stay."""
         _checked_name(name)
-        self._client.store.check()
-        if not self._client.store.delete_tenant(name):
+        if not self._client.store.tenants.delete(name):
             raise TenantNotFound(f"Nothing was set for a tenant {name!r}; `workbell tenants list` shows all.")
 
     async def adelete(self, name: str) -> None:
         return await self._client.hop(self.delete, name)
 
     def _settings(self) -> dict[str, Tenant]:
-        return {tenant.name: tenant for tenant in self._client.store.list_tenants()}
+        return {tenant.name: tenant for tenant in self._client.store.tenants.list()}
 
 
 def _checked_name(name: str) -> str:

@@ -54,7 +54,6 @@ class Tokens:
         token act for every one of them. Without scopes, but with a `user_id`, it reads this person's notifications.
         """
         store, kind, user_id = self._client.store, TokenKind(kind), checked_user(user_id)
-        store.check()
         now, text = store.clock.now(), new_text()
         token = Token(
             id=new_id(),
@@ -69,7 +68,7 @@ class Tokens:
             created_by=clean_text(without_tokens(created_by), NAME_LIMIT),
             expires_at=end_of(expires, now),
         )
-        store.add_token(token)
+        store.tokens.add(token)
         return NewToken(token, text)
 
     async def acreate(
@@ -104,11 +103,11 @@ class Tokens:
         """
         found = self.get(token_id, tenant=tenant)
         now = self._client.store.clock.now()
-        changed = self._client.store.revoke_tokens([found.id], now)
+        changed = self._client.store.tokens.revoke([found.id], now)
         # Only now: whoever signs in with it makes a session first, and then looks whether the token is still valid.
         sessions = self._sessions_of(found)
         if sessions:
-            self._client.store.revoke_tokens(sessions, now)
+            self._client.store.tokens.revoke(sessions, now)
         for token in (found.id, *sessions):  # after the write: else it could be read, and kept, once more
             self._client.verified.forget(token)
         return (
@@ -116,7 +115,7 @@ class Tokens:
         )
 
     def _sessions_of(self, token: Token) -> Sequence[str]:
-        known, mark = self._client.store.list_tokens(token.tenant), made_with(token.id)
+        known, mark = self._client.store.tokens.list(token.tenant), made_with(token.id)
         return [one.id for one in known if one.kind is TokenKind.SESSION and one.created_by == mark]
 
     async def arevoke(self, token_id: str, *, tenant: str | None = None) -> Token:
@@ -126,8 +125,7 @@ class Tokens:
 
     def list(self, *, tenant: str | None = None) -> Sequence[Token]:
         """All tokens, oldest first, also those that are revoked or over; not those that live for seconds only."""
-        self._client.store.check()
-        return [token for token in self._client.store.list_tokens(self._whose(tenant)) if token.kind not in PASSING]
+        return [token for token in self._client.store.tokens.list(self._whose(tenant)) if token.kind not in PASSING]
 
     async def alist(self, *, tenant: str | None = None) -> Sequence[Token]:
         return await self._client.hop(lambda: self.list(tenant=tenant))
@@ -135,8 +133,7 @@ class Tokens:
     def get(self, token_id: str, *, tenant: str | None = None) -> Token:
         """A token by its id."""
         whose = self._whose(tenant)
-        self._client.store.check()
-        known = self._client.store.list_tokens(whose) if is_id(token_id) else []
+        known = self._client.store.tokens.list(whose) if is_id(token_id) else []
         found = next((token for token in known if token.id == token_id), None)
         if found is None:
             of = "for every tenant" if whose == EVERY_TENANT else f"of tenant {whose}"
@@ -175,7 +172,7 @@ class Tokens:
         found = self._find(text)
         if found is None or found.kind is not kind:  # one of another kind is not used up by a mix-up
             return None
-        return self._client.store.redeem_token(found.hash, self._client.store.clock.now())
+        return self._client.store.tokens.redeem(found.hash, self._client.store.clock.now())
 
     async def aredeem(self, text: str, kind: TokenKind) -> Token | None:
         return await self._client.hop(self.redeem, text, kind)
@@ -183,5 +180,4 @@ class Tokens:
     def _find(self, text: str) -> Token | None:
         if not is_token(text):
             return None
-        self._client.store.check()
-        return self._client.store.find_token(hash_of(text))
+        return self._client.store.tokens.find(hash_of(text))

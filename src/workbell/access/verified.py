@@ -94,9 +94,8 @@ class Verified:
 
     def _ask(self, key: str) -> Answer:
         store, before = self._client.store, self._forgotten
-        store.check()
         until = store.clock.monotonic() + REMEMBERED  # from before it is read: a revocation may come right after
-        found = store.find_token(key)
+        found = store.tokens.find(key)
         valid = found is not None and found.kind not in REDEEMED and found.is_valid(store.clock.now())
         answer = Answer(found if valid else None, until)
         with self._lock:
@@ -136,7 +135,7 @@ class Verified:
     def _write_noted(self) -> None:
         try:
             while ids := self._taken():
-                self._client.store.see_tokens(ids, self._client.store.clock.now())
+                self._client.store.tokens.see(ids, self._client.store.clock.now())
         except BaseException as error:
             self._noting = False
             if not isinstance(error, WorkbellError):

@@ -53,7 +53,7 @@ def log_lines(store: Store, run: Run, lines: Sequence[Line], now: datetime) -> l
         raise InvalidOption(f"logs: {len(lines):,} lines are too many for one post; send {MOST:,} at the most.")
     following = 0
     if any(line.line is None for line in lines):
-        known = store.list_logs(run.id, after=(run.attempt, -1), limit=LINES + 1)
+        known = store.logs.list(run.id, after=(run.attempt, -1), limit=LINES + 1)
         following = max((line.line for line in known if line.attempt == run.attempt), default=-1) + 1
     kept = []
     for given in lines:

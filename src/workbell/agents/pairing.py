@@ -51,7 +51,6 @@ def new_pairing(
     if not SHORTEST <= wait <= LONGEST:
         raise InvalidOption(f"expires: a pairing token is good for 1 minute to 7 days, not for {wait}.")
     terms = Terms(None if name is None else agent_name(name), agent_labels(labels) or None)
-    client.store.check()
     now, text = client.store.clock.now(), new_text()
     token = Token(
         id=new_id(),
@@ -63,16 +62,15 @@ def new_pairing(
         created_by=clean_text(created_by, 200),
         expires_at=now + wait,
     )
-    client.store.add_token(token)
+    client.store.tokens.add(token)
     return NewToken(token, text)
 
 
 def pair(client: Client, text: str, name: str | None, labels: Sequence[str] | None, host: str, version: str) -> Paired:
     """Use a pairing token up. What is asked for is checked before, so that a mistake does not cost the token."""
     store = client.store
-    store.check()
     now = store.clock.now()
-    known = store.find_token(hash_of(text)) if is_token(text) else None
+    known = store.tokens.find(hash_of(text)) if is_token(text) else None
     if known is None or known.kind is not TokenKind.PAIRING or not known.is_valid(now):
         raise Unauthorized(USED)
     terms = terms_of(known)
@@ -84,7 +82,7 @@ def pair(client: Client, text: str, name: str | None, labels: Sequence[str] | No
             f"There is an agent {wanted!r} already; choose another name, or have a pairing token made for this name, "
             "which takes it over."
         )
-    if store.redeem_token(known.hash, now) is None:
+    if store.tokens.redeem(known.hash, now) is None:
         raise Unauthorized(USED)
     agent = Agent(
         id=new_id() if old is None else old.id,
@@ -96,7 +94,7 @@ def pair(client: Client, text: str, name: str | None, labels: Sequence[str] | No
         host=clean_text(host, 200),
         seen_at=now,
     )
-    if not store.put_agent(agent):
+    if not store.agents.put(agent):
         raise AgentExists(f"Another agent has just taken the name {wanted!r}; make a new pairing token for it.")
     if old is not None:
         end_tokens(client, old, now)
@@ -105,7 +103,7 @@ def pair(client: Client, text: str, name: str | None, labels: Sequence[str] | No
 
 def _own_token(store: Store, agent: Agent, now: datetime) -> str:
     text = new_text()
-    store.add_token(
+    store.tokens.add(
         Token(
             id=new_id(),
             hash=hash_of(text),
@@ -122,15 +120,15 @@ def _own_token(store: Store, agent: Agent, now: datetime) -> str:
 
 def end_tokens(client: Client, agent: Agent, now: datetime) -> None:
     """Let all tokens of an agent be valid no more."""
-    held = [token.id for token in client.store.list_tokens(agent.tenant) if token.agent == agent.id]
-    client.store.revoke_tokens(held, now)
+    held = [token.id for token in client.store.tokens.list(agent.tenant) if token.agent == agent.id]
+    client.store.tokens.revoke(held, now)
     for token_id in held:
         client.verified.forget(token_id)  # after the write: else it could be read, and kept, once more
 
 
 def named(store: Store, tenant: str, name: str) -> Agent | None:
     """An agent by its name."""
-    return next((agent for agent in store.list_agents(tenant) if agent.name == name), None)
+    return next((agent for agent in store.agents.list(tenant) if agent.name == name), None)
 
 
 def _wanted_name(terms: Terms, asked: str | None) -> str:

@@ -82,8 +82,7 @@ class Agents:
 
     def list(self) -> Sequence[Agent]:
         """All agents, by name."""
-        self._client.store.check()
-        return self._client.store.list_agents(self._client.tenant)
+        return self._client.store.agents.list(self._client.tenant)
 
     async def alist(self) -> Sequence[Agent]:
         return await self._client.hop(self.list)
@@ -91,8 +90,7 @@ class Agents:
     def get(self, name: str) -> Agent:
         """An agent by its name or its id."""
         store, tenant = self._client.store, self._client.tenant
-        store.check()
-        found = store.find_agent(name) if is_id(name) else named(store, tenant, name)
+        found = store.agents.find(name) if is_id(name) else named(store, tenant, name)
         if found is None or found.tenant != tenant:
             raise AgentNotFound(
                 f"There is no agent {name!r} of tenant {tenant}; pair one, or look at the list of them."
@@ -132,7 +130,7 @@ class Agents:
 
     def _change(self, name: str, **fields: Any) -> Agent:
         changed = msgspec.structs.replace(self.get(name), **fields)
-        if not self._client.store.put_agent(changed):
+        if not self._client.store.agents.put(changed):
             raise StoreError(f"agent {changed.name}: it could not be changed; try again.")
         self._client.store.wake()
         return changed
@@ -141,7 +139,7 @@ class Agents:
         """Forget an agent; its tokens are valid no more. Runs that are aimed at it wait for another of its name."""
         agent = self.get(name)
         end_tokens(self._client, agent, self._client.store.clock.now())
-        self._client.store.delete_agent(agent.id)
+        self._client.store.agents.delete(agent.id)
 
     async def adelete(self, name: str) -> None:
         await self._client.hop(self.delete, name)

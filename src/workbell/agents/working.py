@@ -69,8 +69,7 @@ class Working:
 
     def agent(self, agent_id: str | None) -> Agent:
         """Who asks."""
-        self._client.store.check()
-        found = self._client.store.find_agent(agent_id) if agent_id is not None and is_id(agent_id) else None
+        found = self._client.store.agents.find(agent_id) if agent_id is not None and is_id(agent_id) else None
         if found is None or found.tenant != self._client.tenant:
             raise AgentNotFound("This token belongs to no agent, or the agent was removed; pair it again.")
         return found
@@ -206,7 +205,7 @@ class Working:
             taken = store.set_progress(Held(run_id, token), text)
         if held is Standing.HELD and lines:
             kept = log_lines(store, run, lines, store.clock.now())
-            taken = bool(store.add_logs([(token, line) for line in kept])) or taken
+            taken = bool(store.logs.add([(token, line) for line in kept])) or taken
         return taken
 
     # End runs
@@ -261,7 +260,7 @@ class Working:
         now = self._client.store.clock.now()
         news = (jobs is not None and jobs != agent.jobs) or metrics is not None
         if news or agent.seen_at is None or abs(now - agent.seen_at) >= SEEN:
-            self._client.store.see_agent(agent.id, now, jobs=jobs, metrics_text=metrics)
+            self._client.store.agents.see(agent.id, now, jobs=jobs, metrics_text=metrics)
 
     def _span(self, lease: float | timedelta | None) -> timedelta:
         if lease is None:

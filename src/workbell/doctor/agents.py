@@ -13,7 +13,7 @@ from workbell.stores.port import Counts, Store
 
 def agent_findings(store: Store, lanes: Sequence[Counts], numbers: dict[str, Any]) -> Iterator[Finding]:
     now = store.clock.now()
-    agents = store.list_agents(None)
+    agents = store.agents.list(None)
     alive = sum(agent.enabled and agent.is_alive(now) for agent in agents)
     disabled = sum(not agent.enabled for agent in agents)
     numbers["agents"] = {"alive": alive, "lost": len(agents) - alive - disabled, "disabled": disabled}

@@ -90,13 +90,13 @@ def check_live_runs(store: Store, numbers: Numbers) -> Iterator[Finding]:
     ]
     yield Finding("ok", "live runs", ", ".join(f"{count:,} {name}" for name, count in totals.items()))
     yield from _pauses(store, lanes)
-    yield from unserved_findings(store, store.list_workers(), lanes)
+    yield from unserved_findings(store, store.workers.list(), lanes)
     yield from agent_findings(store, lanes, numbers)
 
 
 def _pauses(store: Store, lanes: list[Counts]) -> Iterator[Finding]:
     """What waits because it is paused."""
-    for pause in store.list_pauses():
+    for pause in store.pauses.list():
         queued = sum(counts.queued for counts in lanes if pause.covers(counts.lane))
         if queued:
             whose = f", tenant {pause.tenant}" if pause.tenant != "default" else ""
@@ -107,7 +107,7 @@ def _pauses(store: Store, lanes: list[Counts]) -> Iterator[Finding]:
 
 
 def check_workers(store: Store, numbers: Numbers) -> Iterator[Finding]:
-    yield from worker_findings(store, store.list_workers(), numbers)
+    yield from worker_findings(store, store.workers.list(), numbers)
 
 
 def check_leases(store: Store, _numbers: Numbers) -> Iterator[Finding]:

@@ -132,9 +132,9 @@ def remove(store: Store, now: datetime, removed: Counter[str]) -> bool:
     """Remove a batch of what is over, and note how much of each kind; whether there may be more."""
     if store.delete_finished(now, BATCH, removed) >= BATCH:
         return True
-    lost = [worker.id for worker in store.list_workers() if now - worker.seen_at > WORKERS]
+    lost = [worker.id for worker in store.workers.list() if now - worker.seen_at > WORKERS]
     if lost:
-        store.remove_workers(lost)
+        store.workers.remove(lost)
         removed["workers"] += len(lost)
     return False
 

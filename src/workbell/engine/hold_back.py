@@ -49,5 +49,5 @@ class HoldBack:
 
 def paused(store: Store) -> Callable[[Lane], bool]:
     """Whether a lane is paused, as of now."""
-    pauses = store.list_pauses()
+    pauses = store.pauses.list()
     return lambda lane: any(pause.covers(lane) for pause in pauses)

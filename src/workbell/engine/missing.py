@@ -25,7 +25,7 @@ class Missing:
         self._unseen: dict[str, datetime] = {}  # who was gone at the last look, and since when
 
     def step(self, now: datetime) -> float:
-        gone = [worker for worker in self._store.list_workers() if not worker.is_alive(now)]
+        gone = [worker for worker in self._store.workers.list() if not worker.is_alive(now)]
         if self._told is None:
             self._told = {worker.id for worker in gone if now - worker.seen_at > NEWS}
         self._told &= {worker.id for worker in gone}

@@ -65,12 +65,12 @@ class Register:
             self._worker, jobs=jobs, started_at=begun, seen_at=now, stopping=self._stopping
         )
         if self._is_news(worker) or self._store.clock.monotonic() >= self._next:
-            drained_at = self._store.put_worker(worker)
+            drained_at = self._store.workers.put(worker)
             self._worker = self._put = worker
             self._next = self._store.clock.monotonic() + BEAT
             self._obey(drained_at, now)
         elif self._look.left(now) is None:
-            found = self._store.find_worker(worker.id)
+            found = self._store.workers.find(worker.id)
             self._obey(self._worker.drained_at if found is None else found.drained_at, now)
         if not self._has_answered(now):
             return min(SETTLE, self._look.left(now) or 0)
@@ -97,7 +97,7 @@ class Register:
             return True
         if not self.quiet():
             return False
-        if self._store.note_drained(self._worker.id, drained_at, now):
+        if self._store.workers.note_drained(self._worker.id, drained_at, now):
             self._worker = msgspec.structs.replace(self._worker, drain_seen_at=now)
         return True  # if it was refused, somebody changed it: heard of at the next look
 
@@ -114,4 +114,4 @@ class Register:
         """At a clean stop. Where that fails, the list shows it as lost, and it is removed in the end."""
         if self._put is not None:
             with contextlib.suppress(StoreError):
-                self._store.remove_workers([self._worker.id])
+                self._store.workers.remove([self._worker.id])

@@ -162,7 +162,7 @@ class Reports:
             if not batch:
                 return 0
             try:
-                self._store.add_logs(batch)
+                self._store.logs.add(batch)
             except StoreUnavailable:
                 raise  # they stay, and are tried again
             except StoreError:

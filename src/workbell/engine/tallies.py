@@ -131,7 +131,7 @@ class Tallies:
             gathered = [*self._unwritten, *self._sums.tallies()]
             self._sums, self._unwritten = Sums(), []
         try:
-            self._store.add_tallies(gathered)
+            self._store.tallies.add(gathered)
         except StoreError:
             self._unwritten = gathered  # and only this duty takes them from there
             raise
@@ -143,4 +143,4 @@ def write_at_once(store: Store, ends: Iterable[Pair]) -> None:
     sums = Sums()
     sums.add(ends, store.clock.now())
     with suppress(StoreError):
-        store.add_tallies(sums.tallies())
+        store.tallies.add(sums.tallies())

@@ -29,7 +29,7 @@ class Unserved:
         if not self._begun:
             self._begun = True
             return FIRST
-        workers = self._store.list_workers()
+        workers = self._store.workers.list()
         missing = {}
         for queue, job in set(self._waiting()):
             reason = shortfall(capability(workers, queue, job, now), queue, job)

@@ -32,7 +32,6 @@ class Events:
         """An event by its id."""
         found = None
         if is_id(event_id):
-            self._client.store.check()
             found = self._client.store.find_events([event_id]).get(event_id)
         if found is None or found.tenant != self._client.tenant:
             raise EventNotFound(
@@ -52,9 +51,7 @@ class Events:
         _check_page(before, limit)
         store, tenant = self._client.store, self._client.tenant
         if type is None or is_literal(check_pattern(type)):
-            store.check()
             return store.list_events(tenant, type=type, before=before, limit=limit)
-        store.check()
         wanted, found = PatternIndex([(type, True)]), list[Event]()
         for _ in range(0, MOST_LOOKED_THROUGH, PAGE):
             page = store.list_events(tenant, type=None, before=before, limit=PAGE)
@@ -99,7 +96,6 @@ class Events:
         """
         own = check_type(type) in SYSTEM_TYPES
         system = own if system is None else system
-        self._client.store.check()
         known = self._client.subscriptions.current()
         return [_hearer(one, type, system) for one in known.who_hears(self._client.tenant, type, system=system)]
 
@@ -114,7 +110,6 @@ class Events:
         """
         if type is not None:
             check_pattern(type)
-        self._client.store.check()
         return Tail(self._client.store, self._client.tenant, type).events()
 
 

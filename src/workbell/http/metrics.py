@@ -57,10 +57,10 @@ class Metrics:
 def look(store: Store, view: View) -> list[Family]:
     """All that the store tells."""
     now = store.clock.now()
-    totals = [one for one in store.total_tallies() if view.tenant in (None, one.tenant)]
+    totals = [one for one in store.tallies.totals() if view.tenant in (None, one.tenant)]
     every = store.counts()
     counts = [one for one in every if view.tenant in (None, one.lane.tenant)]
-    agents = sum(agent.is_alive(now) for agent in store.list_agents(view.tenant))
+    agents = sum(agent.is_alive(now) for agent in store.agents.list(view.tenant))
     return [
         *_of_runs(totals, view),
         *_of_queues(counts, totals, view, now),
@@ -142,7 +142,7 @@ def _of_queues(counts: Sequence[Counts], totals: Iterable[Tally], view: View, no
 
 
 def _of_workers(store: Store, every: Iterable[Counts], now: datetime) -> list[Family]:
-    alive = [worker for worker in store.list_workers() if worker.is_alive(now)]
+    alive = [worker for worker in store.workers.list() if worker.is_alive(now)]
     slots = sum(worker.concurrency for worker in alive)
     busy = sum(one.running for one in every if one.lane.target is None)
     next_look = store.next_look()

@@ -15,7 +15,6 @@ STATUSES = ("scheduled", "queued", "running")
 
 def queues_of(client: Client) -> Sequence[dict[str, Any]]:
     """The queues of a tenant, by name."""
-    client.store.check()
     pauses, now = client.pauses(), client.store.clock.now()
     lanes = [counts for counts in client.store.counts() if counts.lane.tenant == client.tenant]
     names = {job.queue for job in client.registry} | {job.queue for job in client.store.list_jobs(client.tenant)}

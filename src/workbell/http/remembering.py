@@ -73,7 +73,7 @@ async def answer_once(call: Call, handle: Callable[[Request], Awaitable[Response
         created_at=now,
         until=now + UNSURE,
     )
-    known = await call.client.hop(store.remember, asked)
+    known = await call.client.hop(store.answers.take, asked)
     if known is not None:
         return _again(known, asked)
     try:
@@ -81,14 +81,14 @@ async def answer_once(call: Call, handle: Callable[[Request], Awaitable[Response
     except StoreUnavailable:  # nor is it known whether that was written; and of who is cancelled, it may yet be
         raise
     except Exception:
-        await call.client.hop(store.forget, call.tenant, key, asked.fingerprint)
+        await call.client.hop(store.answers.remove, call.tenant, key, asked.fingerprint)
         raise
     if response.status_code >= 400 or len(response.body) > MOST_KEPT:
-        await call.client.hop(store.forget, call.tenant, key, asked.fingerprint)
+        await call.client.hop(store.answers.remove, call.tenant, key, asked.fingerprint)
     else:
         body = bytes(response.body).decode()
         kept = msgspec.structs.replace(asked, until=now + KEPT, status=response.status_code, body=body)
-        await call.client.hop(store.answer, kept)
+        await call.client.hop(store.answers.put, kept)
     return response
 
 

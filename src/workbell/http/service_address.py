@@ -21,15 +21,15 @@ def note_running(store: Store, listening: socket.socket) -> None:
     """Note that this process serves the API there; processes that were killed are forgotten."""
     host, port = listening.getsockname()[:2]
     try:
-        store.forget_services([process for process in store.services() if is_gone(process)])
-        store.note_service(process_name(), f"{host}:{port}")
+        store.services.remove([process for process in store.services.list() if is_gone(process)])
+        store.services.put(process_name(), f"{host}:{port}")
     except StoreError as error:  # the service is none the worse for it
         log.warning("where the HTTP API is could not be noted, so `workbell tokens url` needs --at: %s", error)
 
 
 def forget_running(store: Store) -> None:
     try:
-        store.forget_services([process_name()])
+        store.services.remove([process_name()])
     except StoreError as error:
         log.debug("the address of the HTTP API is still noted: %s", error)
 
@@ -37,7 +37,7 @@ def forget_running(store: Store) -> None:
 def running_at(store: Store) -> str | None:
     """The address of a service of this store that can be reached from here; one on this machine comes first."""
     elsewhere = None
-    for process, bound in sorted(store.services().items()):
+    for process, bound in sorted(store.services.list().items()):
         machine = process.partition("/")[0]
         host, _, port = bound.rpartition(":")
         if machine != socket.gethostname():

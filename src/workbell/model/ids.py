@@ -17,6 +17,8 @@ from threading import Lock
 
 from workbell.model.clock import EPOCH
 
+FIRST_ID = "00000000-0000-0000-0000-000000000000"  # before and behind every id
+LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 _HEX = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 _TAIL = 2**48 - 1
 _MILLISECOND = timedelta(milliseconds=1)

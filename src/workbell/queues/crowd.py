@@ -34,7 +34,7 @@ class Crowd:
         return [head for tenant, heads in self._kept.items() if tenant not in shown for head in heads]
 
     def _look(self) -> None:
-        tenants = self._store.known_tenants()
+        tenants = self._store.tenants.known()
         self._kept = {tenant: self._kept[tenant] for tenant in tenants if tenant in self._kept}
         start = self._next % len(tenants) if tenants else 0
         for tenant in (tenants[start:] + tenants[:start])[:AT_ONCE]:

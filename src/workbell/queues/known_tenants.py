@@ -24,7 +24,7 @@ class KnownTenants:
         if self._looked_at is not None and abs(now - self._looked_at) < FRESH:
             return
         self._looked_at = now
-        tenants = self._store.list_tenants()
+        tenants = self._store.tenants.list()
         self.weights = {tenant.name: tenant.weight for tenant in tenants if tenant.weight != 1}
         found = ((one.name, limit_of_tenant(one.name, one.concurrency, one.rate)) for one in tenants)
         self.limits = {name: limit for name, limit in found if limit is not None}

@@ -17,9 +17,10 @@ from uuid import UUID
 from workbell.errors import DuplicateRun, WrongConnection
 from workbell.model.event import Event
 from workbell.model.run import Added, NewRun, OnDuplicate
+from workbell.stores.database import Statement
 from workbell.stores.django_callers import ASYNC, check_django, is_django, through_django
 from workbell.stores.is_a import is_a
-from workbell.stores.statements import Making, Statement
+from workbell.stores.statements import Making
 
 Spelled = tuple[str, str, dict[str, Any]]
 Rows = Callable[[str, dict[str, Any]], list[Any]]

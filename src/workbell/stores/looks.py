@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from workbell.stores.database import Row
 from workbell.stores.filters import OF_LANES, Stream
-from workbell.stores.session import Row
 
 FIRST = 2000  # live runs that are looked at before all are
 DEAR = ("user_id", "event", "input")  # columns of what is asked of each run

@@ -30,12 +30,14 @@ from workbell.stores.memory_agents import MemoryAgents
 from workbell.stores.memory_events import MemoryEvents
 from workbell.stores.memory_limits import MemoryLimits
 from workbell.stores.memory_logs import MemoryLogs
+from workbell.stores.memory_parts import add_parts
 from workbell.stores.memory_people import MemoryPeople
 from workbell.stores.memory_recent import MemoryRecent
 from workbell.stores.memory_schedules import MemorySchedules
 from workbell.stores.memory_search import MemorySearch
 from workbell.stores.memory_tallies import MemoryTallies
 from workbell.stores.memory_workers import MemoryWorkers
+from workbell.stores.notifications.notifications import ReadMark
 from workbell.stores.port import (
     Batch,
     Counts,
@@ -69,6 +71,18 @@ class MemoryStore(
 ):
     """Everything in dicts, under one lock."""
 
+    logs: Any
+    pauses: Any
+    workers: Any
+    services: Any
+    tokens: Any
+    tenants: Any
+    audit: Any
+    answers: Any
+    notifications: Any
+    agents: Any
+    tallies: Any
+
     def __init__(self, clock: Clock | None = None, keep: Keep | None = None) -> None:
         self.clock: Clock = clock or SystemClock()
         self.keep = keep or Keep()
@@ -89,6 +103,7 @@ class MemoryStore(
         self._pauses: dict[tuple[str, str | None, str | None], Pause] = {}
         self._jobs: dict[tuple[str, str], Job] = {}
         super().__init__()
+        add_parts(self)
 
     # Making runs
 
@@ -437,7 +452,7 @@ class MemoryStore(
                 tenants=list(self._tenants.values()),
                 audit=list(self._audit.values()),
                 notifications=list(self._notifications.values()),
-                reads=self._all_reads(),
+                reads=[ReadMark(*mark) for mark in self._all_reads()],
                 agents=list(self._agents.values()),
                 tallies=list(self._tallies.values()),
             )

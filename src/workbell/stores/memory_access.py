@@ -14,8 +14,8 @@ from workbell.model.remembered import Remembered
 from workbell.model.run import Lane
 from workbell.model.state import Keep
 from workbell.model.tenant import Tenant
+from workbell.stores.access.tokens import KEPT, KEPT_LONG, KEPT_SHORT
 from workbell.stores.port import Batch
-from workbell.stores.sql_access import KEPT, KEPT_LONG, KEPT_SHORT
 
 
 class MemoryAccess:

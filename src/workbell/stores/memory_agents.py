@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from workbell.model.agent import Agent
 from workbell.model.run import Lane, Run, Status
-from workbell.stores.service_port import Head
+from workbell.stores.port import Head
 
 
 class MemoryAgents:

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from workbell.model.clock import EPOCH
 from workbell.model.tally import Tally, TallySum
-from workbell.stores.added_up import Place, add_up, place_of, with_totals
-from workbell.stores.sql_tallies import KEPT
+from workbell.stores.tallies.merge import Key, add_up, key_of, with_totals
+from workbell.stores.tallies.tallies import KEPT
 
 
 class MemoryTallies:
@@ -20,7 +20,7 @@ class MemoryTallies:
 
     def __init__(self) -> None:
         super().__init__()
-        self._tallies: dict[Place, Tally] = {}
+        self._tallies: dict[Key, Tally] = {}
 
     def add_tallies(self, tallies: Sequence[Tally]) -> None:
         with self._lock:
@@ -29,7 +29,7 @@ class MemoryTallies:
     def list_tallies(self, *, tenant: str | None, since: datetime) -> list[Tally]:
         with self._lock:
             found = [one for one in self._tallies.values() if one.minute >= since and tenant in (None, one.tenant)]
-        return sorted((one for one in found if one.minute != EPOCH), key=place_of)
+        return sorted((one for one in found if one.minute != EPOCH), key=key_of)
 
     def sum_tallies(
         self, tenant: str, *, since: datetime, until: datetime, step: int, job: str | None, queue: str | None
@@ -42,7 +42,7 @@ class MemoryTallies:
 
     def total_tallies(self) -> list[Tally]:
         with self._lock:
-            return sorted((one for one in self._tallies.values() if one.minute == EPOCH), key=place_of)
+            return sorted((one for one in self._tallies.values() if one.minute == EPOCH), key=key_of)
 
     def _delete_tallies(self, now: datetime, limit: int) -> int:
         over = sorted(place for place in self._tallies if EPOCH < place[0] <= now - KEPT)[:limit]
@@ -51,4 +51,4 @@ class MemoryTallies:
         return len(over)
 
     def _load_tallies(self, tallies: Iterable[Tally]) -> None:
-        self._tallies = {place_of(tally): tally for tally in tallies} | self._tallies
+        self._tallies = {key_of(tally): tally for tally in tallies} | self._tallies

@@ -78,7 +78,7 @@ class MemoryWorkers:
             for process in processes:
                 self._services.pop(process, None)
 
-    def services(self) -> dict[str, str]:
+    def list_services(self) -> dict[str, str]:
         with self._lock:
             return dict(self._services)
 

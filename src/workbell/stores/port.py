@@ -34,12 +34,28 @@ from workbell.model.tally import Tally
 from workbell.model.tenant import Tenant
 from workbell.model.trigger import Trigger
 from workbell.model.users import UserId
-from workbell.model.worker import Worker
-from workbell.stores.service_port import Head as Head
-from workbell.stores.service_port import ServiceStore
+from workbell.stores.access.answers import Answers
+from workbell.stores.access.audit import AuditLog
+from workbell.stores.access.tenants import Tenants
+from workbell.stores.access.tokens import Tokens
+from workbell.stores.agents.agents import StoredAgents
+from workbell.stores.logs.logs import Logs
+from workbell.stores.notifications.notifications import ReadMark, StoredNotifications
+from workbell.stores.pauses.pauses import Pauses
+from workbell.stores.tallies.tallies import Tallies
+from workbell.stores.workers.services import Services
+from workbell.stores.workers.workers import Workers
 
 SCAN = 20_000  # runs that one search looks at, where no index leads to those it wants
 MOST_COUNTED = 10_000
+
+
+class Head(NamedTuple):
+    """A lane that has queued runs of a rank: where a claim may look."""
+
+    lane_id: int
+    rank: int
+    lane: Lane
 
 
 class Pick(NamedTuple):
@@ -171,15 +187,26 @@ class Batch(NamedTuple):
     tenants: Sequence[Tenant] = ()
     audit: Sequence[AuditEntry] = ()
     notifications: Sequence[Notification] = ()
-    reads: Sequence[tuple[str, int, str, datetime]] = ()  # tenant, user, notification, when
+    reads: Sequence[ReadMark] = ()
     agents: Sequence[Agent] = ()
     tallies: Sequence[Tally] = ()
 
 
-class Store(ServiceStore, Protocol):
+class Store(Protocol):
     """The contract of a store; `workbell.testing.contracts` is its test."""
 
     publisher: Publisher  # of what the store ends by itself
+    logs: Logs
+    pauses: Pauses
+    workers: Workers
+    services: Services
+    tokens: Tokens
+    tenants: Tenants
+    audit: AuditLog
+    answers: Answers
+    notifications: StoredNotifications
+    agents: StoredAgents
+    tallies: Tallies
 
     @property
     def clock(self) -> Clock: ...
@@ -202,6 +229,15 @@ class Store(ServiceStore, Protocol):
 
     def survey(self, after: int, limit: int) -> list[Head]:
         """Lanes beyond `after`, in order of their ids, that have queued runs and are not paused."""
+
+    def survey_targets(self, tenant: str, targets: Sequence[str], limit: int) -> list[Head]:
+        """Lanes of a tenant that are aimed at one of these, have queued runs and are not paused."""
+
+    def waiting_targets(self) -> set[tuple[str, str]]:
+        """Tenants and targets for which something is queued: so that many who wait need one look."""
+
+    def survey_tenant(self, tenant: str, limit: int) -> list[Head]:
+        """Some lanes of a tenant that have queued runs and are not paused, each with its best rank."""
 
     def claim(
         self,
@@ -300,15 +336,6 @@ class Store(ServiceStore, Protocol):
     def find_job(self, tenant: str, name: str) -> Job | None: ...
 
     def list_jobs(self, tenant: str) -> list[Job]: ...
-
-    # Pauses
-    def pause(self, tenant: str, queue: str | None, job: str | None, now: datetime) -> Pause:
-        """Leave a queue, a job, or a job in a queue out of every survey; the pause as it stands."""
-
-    def resume(self, tenant: str, queue: str | None, job: str | None) -> int:
-        """End the pauses of a queue, of a job, or of a job in a queue; how many there were."""
-
-    def list_pauses(self, tenant: str | None = None) -> list[Pause]: ...
 
     # Schedules
     def prepare_schedules(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
@@ -417,51 +444,6 @@ class Store(ServiceStore, Protocol):
 
     def forget_health(self, endpoint_id: str) -> None:
         """As if nothing had been sent yet."""
-
-    # Logs of runs
-    def add_logs(self, lines: Sequence[tuple[int, LogLine]]) -> int:
-        """Keep lines, each with the token of the lease it was written under; how many were taken.
-
-        Those of another lease than the run's last one are left out.
-        """
-
-    def list_logs(self, run_id: str, *, after: tuple[int, int], limit: int) -> list[LogLine]:
-        """The lines of a run beyond an attempt and line, oldest first."""
-
-    # Workers
-    def put_worker(self, worker: Worker) -> datetime | None:
-        """Make a worker known, or change what is known of it; since when it is drained, if it is.
-
-        That, and whether it obeys, other verbs change: only of a worker that is new here it is taken over.
-        """
-
-    def see_workers(self, ids: Sequence[str], now: datetime) -> None:
-        """Note that these are alive."""
-
-    def remove_workers(self, ids: Sequence[str]) -> None: ...
-
-    def drain_worker(self, worker_id: str, now: datetime) -> Worker | None:
-        """Have a worker claim nothing more; one that is drained already stays so since then. None: it is unknown."""
-
-    def note_drained(self, worker_id: str, drained_at: datetime, now: datetime) -> bool:
-        """The worker itself says that it begins nothing more. False: it is not drained, or anew, since it looked."""
-
-    def resume_worker(self, worker_id: str) -> Worker | None:
-        """Let a drained worker claim again. None: it is unknown."""
-
-    def find_worker(self, worker_id: str) -> Worker | None: ...
-
-    def list_workers(self) -> list[Worker]:
-        """Every worker that has not been removed, by id; also those that were not seen for long."""
-
-    # Services
-    def note_service(self, process: str, address: str) -> None:
-        """A process serves the HTTP API of this store there: its `host:port`."""
-
-    def forget_services(self, processes: Sequence[str]) -> None: ...
-
-    def services(self) -> dict[str, str]:
-        """Which processes said that they serve the API, and where; one that was killed may still be among them."""
 
     # Hints
     def watch(self) -> Watch: ...

@@ -1,7 +1,13 @@
-"""The SQL files: queries by name, one shared file and one of overrides for each engine, and the migrations.
+"""The SQL files: queries by name, in one folder for each part of a store, and the migrations.
 
-A query starts with a line `-- name: purpose`. `:word` is a parameter. An engine's file overrides the shared one by
-name, so that file is the list of what the engine does differently.
+A query starts with a line `-- name: purpose`. `:word` is a parameter. A folder has a shared file and one of overrides
+for each engine, by name: that file is the list of what the engine does differently. Two macros make one text of
+queries that would differ only in how a batch comes in:
+
+    {among ids uuid}                     the condition that a column is one of a list
+    {rows new: id uuid, at timestamptz}  rows of a parameter `Rows`, as a table `new` with these columns
+
+A time in an answer is known by the name of its column.
 """
 
 from __future__ import annotations
@@ -9,22 +15,66 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
+FOLDERS = "sql sql/events sql/service access agents logs notifications pauses tallies workers".split()
 _START = re.compile(r"^-- (\w+): .+$", re.MULTILINE)
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
+_AMONG = re.compile(r"\{among (\w+) (\w+)\}")
+_ROWS = re.compile(r"\{rows (\w+): ([^}]+)\}")
+
+
+def _folder(path: str) -> Traversable:
+    return files("workbell.stores").joinpath(*path.split("/"))
 
 
 def read(path: str) -> str:
-    return files("workbell.stores").joinpath("sql", path).read_text("utf-8")
+    return _folder(f"sql/{path}").read_text("utf-8")
 
 
 @cache
 def queries(engine: str) -> dict[str, str]:
     """All queries of an engine, with its overrides in place."""
     found: dict[str, str] = {}
-    for folder in ("", "events/", "service/"):
-        found |= parse(read(f"{folder}shared.sql")) | parse(read(f"{folder}{engine}.sql"))
+    for path in FOLDERS:
+        there: dict[str, str] = {}
+        for name in ("shared.sql", f"{engine}.sql"):
+            file = _folder(path).joinpath(name)
+            if file.is_file():
+                there |= parse(file.read_text("utf-8"))
+        twice = sorted(there.keys() & found.keys())
+        if twice:
+            raise ValueError(f"the query {twice[0]} of {path} is in another folder as well")
+        found |= there
+    return {name: expand(text, engine) for name, text in found.items()}
+
+
+def expand(text: str, engine: str) -> str:
+    """Write out the macros the way of an engine."""
+    if engine == "postgres":
+        text = _AMONG.sub(r"= ANY(CAST(:\1 AS \2[]))", text)
+        return _ROWS.sub(lambda found: _unnest(found[1], _columns(found[2])), text)
+    text = _AMONG.sub(r"IN (SELECT value FROM json_each(:\1))", text)
+    return _ROWS.sub(lambda found: _json_each(found[1], _columns(found[2])), text)
+
+
+def _columns(listed: str) -> list[tuple[str, str]]:
+    """Names and types."""
+    found = []
+    for column in listed.split(","):
+        name, _, kind = " ".join(column.split()).partition(" ")
+        found.append((name, kind))
     return found
+
+
+def _unnest(table: str, columns: list[tuple[str, str]]) -> str:
+    arrays = ", ".join(f"CAST(:{name} AS {kind}[])" for name, kind in columns)
+    return f"unnest({arrays}) AS {table}({', '.join(name for name, _ in columns)})"
+
+
+def _json_each(table: str, columns: list[tuple[str, str]]) -> str:
+    listed = ", ".join(f"value ->> {place} AS {name}" for place, (name, _) in enumerate(columns))
+    return f"(SELECT {listed} FROM json_each(:rows)) AS {table}"  # noqa: S608
 
 
 def spell_postgres(text: str) -> str:
@@ -45,6 +95,6 @@ def parse(text: str) -> dict[str, str]:
 @cache
 def migrations(engine: str) -> list[tuple[int, str, str]]:
     """The numbered migrations of an engine: number, name, SQL."""
-    folder = files("workbell.stores").joinpath("sql", "migrations", engine)
+    folder = _folder(f"sql/migrations/{engine}")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return [(int(name[:4]), name.removesuffix(".sql"), read(f"migrations/{engine}/{name}")) for name in names]

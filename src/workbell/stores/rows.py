@@ -12,14 +12,20 @@ import msgspec
 from workbell.errors import InvalidOption
 from workbell.model.clock import EPOCH
 from workbell.model.job import Job
-from workbell.model.log_line import LogLine
 from workbell.model.retry import Retry, read_retry
 from workbell.model.run import Attempt, AttemptStatus, Lane, NewRun, Run, Status
 from workbell.model.run_defaults import from_text, to_text
 from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, ScheduleOptions, Tick, TickOutcome
-from workbell.model.worker import Worker
+from workbell.stores.access.answers import ANSWER
+from workbell.stores.access.audit import AUDIT
+from workbell.stores.access.tenants import TENANT
+from workbell.stores.access.tokens import TOKEN
+from workbell.stores.agents.agents import AGENT
 from workbell.stores.event_rows import EVENT_TIMES, place_event_columns
-from workbell.stores.service_rows import SERVICE_TIMES, place_service_columns
+from workbell.stores.notifications.notifications import NOTIFICATION, ReadMark
+from workbell.stores.tallies.tallies import TALLY
+from workbell.stores.times import from_micros, to_utc
+from workbell.stores.workers.workers import WORKER
 
 # In the order of the fields of Run.
 LIVE = (
@@ -45,19 +51,32 @@ JOB = (
 ).split()
 REPORT = "last_run_status last_run_ended_at failed_runs".split()
 TICK = "schedule due until count outcome run reason created_at".split()
-LOG = "run attempt line at level message".split()
-WORKER = (
-    "id host pid incarnation version queues jobs concurrency started_at seen_at stopping drained_at drain_seen_at"
-).split()
-TIMES = (
-    EVENT_TIMES
-    | SERVICE_TIMES
-    | {
-        name
-        for name in (*FINISHED, *SCHEDULE, *REPORT, *TICK, *LOG, *WORKER)
-        if name.endswith(("_at", "_until", "_for")) or name in ("at", "due", "until", "held_tick")
-    }
-)
+# The columns of the other parts, by the words that queries have for them.
+PARTS: dict[str, Sequence[str]] = {
+    "token": TOKEN,
+    "tenant": TENANT,
+    "audit": AUDIT,
+    "answer": ANSWER,
+    "notification": NOTIFICATION,
+    "read": ReadMark._fields,
+    "agent": AGENT,
+    "tally": TALLY,
+    "worker": WORKER,
+}
+TIMES = EVENT_TIMES | {
+    name
+    for name in (
+        *FINISHED,
+        *SCHEDULE,
+        *REPORT,
+        *TICK,
+        *(name for columns in PARTS.values() for name in columns),
+        "read_at",
+    )
+    if name.endswith(("_at", "_until", "_for")) or name in ("at", "due", "until", "held_tick", "minute")
+}
+
+RUN_COLUMNS = ("{live}", "{returning}", "{finished}", "{canceled}")  # in a query: its answer is runs
 
 # What a new run is made of; the rest has defaults.
 NEW = (
@@ -66,38 +85,22 @@ NEW = (
 ).split()
 
 _STATUS = {status.value: status for status in Status}
-_MICROSECOND = timedelta(microseconds=1)
 _retry = msgspec.json.Decoder(Retry)
 _names = msgspec.json.Decoder(tuple[str, ...])
 _schedule_options = lru_cache(4096)(msgspec.json.Decoder(ScheduleOptions).decode)
-
-
-def to_micros(time: datetime | None) -> int | None:
-    """A time as SQLite keeps it: whole microseconds since 1970."""
-    return None if time is None else (time - EPOCH) // _MICROSECOND
-
-
-def from_micros(number: int | None) -> datetime | None:
-    return None if number is None else EPOCH + timedelta(microseconds=number)
-
-
-def to_utc(time: datetime | None) -> datetime | None:
-    return None if time is None else time.astimezone(UTC)
 
 
 def place_columns(query: str, *, alias: str = "r.") -> str:
     """Fill the column lists into a query."""
     finished = [NOT_IN_HISTORY.get(name, alias + name) for name in FINISHED]
     return (
-        place_service_columns(place_event_columns(query))
+        _place_parts(place_event_columns(query))
         .replace("{live}", ", ".join(alias + name for name in LIVE))
         .replace("{returning}", ", ".join(LIVE))
         .replace("{finished}", ", ".join(finished))
         .replace("{live_columns}", ", ".join(LIVE))
         .replace("{live_values}", ", ".join(":" + name for name in LIVE))
         .replace("{job}", ", ".join(JOB))
-        .replace("{worker}", ", ".join(WORKER))
-        .replace("{worker_values}", ", ".join(":" + name for name in WORKER))
         .replace("{job_values}", ", ".join(":" + name for name in JOB))
         .replace("{schedule}", ", ".join("s." + name for name in SCHEDULE))
         .replace("{schedule_columns}", ", ".join(SCHEDULE))
@@ -107,6 +110,13 @@ def place_columns(query: str, *, alias: str = "r.") -> str:
         .replace("{finished_columns}", ", ".join(HISTORY))
         .replace("{finished_values}", ", ".join(":" + name for name in HISTORY))
     )
+
+
+def _place_parts(query: str) -> str:
+    for word, columns in PARTS.items():
+        query = query.replace(f"{{{word}_columns}}", ", ".join(columns))
+        query = query.replace(f"{{{word}_values}}", ", ".join(f":{name}" for name in columns))
+    return query
 
 
 def run_with_times(row: Sequence[Any], lanes: Mapping[int, Lane]) -> Run:
@@ -258,24 +268,3 @@ def tick_from(row: Sequence[Any]) -> Tick:
     if values["due"].tzinfo is not UTC:
         values |= {name: to_utc(value) for name, value in values.items() if name in TIMES}
     return Tick(**values)
-
-
-def log_values(line: LogLine) -> tuple[Any, ...]:
-    return msgspec.structs.astuple(line)
-
-
-def log_from(row: Sequence[Any]) -> LogLine:
-    return LogLine(row[0], row[1], row[2], row[3].astimezone(UTC), row[4], row[5])
-
-
-def worker_values(worker: Worker) -> dict[str, Any]:
-    queues = None if worker.queues is None else msgspec.json.encode(worker.queues).decode()
-    return msgspec.structs.asdict(worker) | {"queues": queues, "jobs": msgspec.json.encode(worker.jobs).decode()}
-
-
-def worker_from(row: Sequence[Any]) -> Worker:
-    values = dict(zip(WORKER, row, strict=True))
-    values["queues"] = None if values["queues"] is None else _names.decode(values["queues"])
-    values["jobs"] = _names.decode(values["jobs"])
-    values["stopping"] = bool(values["stopping"])
-    return Worker(**(values | {name: to_utc(value) for name, value in values.items() if name in TIMES}))

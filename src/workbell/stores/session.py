@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbell.model.run import NewRun
-from workbell.stores.statements import Statement
-
-Row = Sequence[Any]
+from workbell.stores.database import Row, Statement
 
 
 class Session(ABC):

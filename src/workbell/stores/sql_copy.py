@@ -11,8 +11,9 @@ import msgspec
 from workbell.model.clock import EPOCH
 from workbell.model.run import Lane
 from workbell.stores import event_rows, rows
+from workbell.stores.database import Row, Statement
 from workbell.stores.port import Batch
-from workbell.stores.session import Row, Session
+from workbell.stores.session import Session
 
 if TYPE_CHECKING:
     from workbell.stores.sql_store import SqlStore
@@ -29,7 +30,7 @@ def export(store: SqlStore) -> Iterator[Batch]:
     while lanes := _page(store, "export_lanes", lambda row: (row[0], Lane(*row[1:6])), after=after):
         yield Batch(lanes=[lane for _, lane in lanes])
         after = lanes[-1][0]
-    pauses = store.list_pauses()
+    pauses = store.pauses.list()
     if pauses:
         yield Batch(pauses=pauses)
     after = zero
@@ -66,14 +67,40 @@ def export(store: SqlStore) -> Iterator[Batch]:
     while attempts := _page(store, "export_attempts", rows.attempt_from, after=last[0], after_number=last[1]):
         yield Batch(attempts=attempts)
         last = (attempts[-1].run, attempts[-1].number)
-    line: tuple[Any, Any, Any] = (zero, -1, -1)
-    while logs := _page(store, "export_logs", rows.log_from, after=line[0], after_attempt=line[1], after_line=line[2]):
-        yield Batch(logs=logs)
-        line = (logs[-1].run, logs[-1].attempt, logs[-1].line)
     last = ("", "")
     while keys := _page(store, "export_keys", _key_from, after=last[0], after_key=last[1]):
         yield Batch(keys=keys)
         last = keys[-1][:2]
+    yield from _export_parts(store)
+
+
+def _export_parts(store: SqlStore) -> Iterator[Batch]:
+    """What the parts beside the runs hold; notifications before the marks of who has read them."""
+    yield from (Batch(logs=page) for page in store.logs.export())
+    yield from (Batch(tokens=page) for page in store.tokens.export())
+    tenants, agents = store.tenants.list(), store.agents.list()
+    if tenants or agents:
+        yield Batch(tenants=tenants, agents=agents)
+    yield from (Batch(audit=page) for page in store.audit.export())
+    yield from (Batch(notifications=page) for page in store.notifications.export())
+    yield from (Batch(reads=page) for page in store.notifications.export_reads())
+    yield from (Batch(tallies=page) for page in store.tallies.export())
+
+
+def loading(store: SqlStore, batch: Batch) -> Iterator[Statement]:
+    """The statements that take over what belongs to the parts beside the runs. What is there already stays."""
+    yield from store.pauses.loading(batch.pauses)
+    yield from store.logs.loading(batch.logs)
+    yield from store.tokens.loading(batch.tokens)
+    yield from store.tenants.loading(batch.tenants)
+    yield from store.agents.loading(batch.agents)
+    if batch.audit:
+        yield from store.audit.loading(batch.audit)
+    if batch.notifications:
+        yield from store.notifications.loading(batch.notifications)
+    yield from store.notifications.loading_reads(batch.reads)
+    if batch.tallies:
+        yield from store.tallies.loading(batch.tallies)
 
 
 def _page(store: SqlStore, name: str, make: Callable[[Row], T], **values: Any) -> list[T]:
@@ -84,9 +111,6 @@ def load(session: Session, batch: Batch, now: datetime) -> None:
     """Take over a page. What is there already stays; a run that has ended on either side stays ended."""
     for lane in batch.lanes:
         session.rows("load_lane", id=lane.id, created_at=now, **msgspec.structs.asdict(lane))
-    for pause in batch.pauses:
-        place = {"tenant": pause.tenant, "queue": pause.queue or "", "job": pause.job or ""}
-        session.rows("load_pause", created_at=pause.since, **place)
     for job in batch.jobs:
         session.rows("load_job", **rows.job_values(job))
     for schedule in batch.schedules:
@@ -105,8 +129,6 @@ def load(session: Session, batch: Batch, now: datetime) -> None:
             session.rows("load_run", **{name: values[name] for name in rows.LIVE})
     for attempt in batch.attempts:
         session.rows("load_attempt", **rows.attempt_values(attempt))
-    for line in batch.logs:
-        session.rows("load_log", **msgspec.structs.asdict(line))
     for tenant, key, run_id, until in batch.keys:
         session.rows("load_key", tenant=tenant, key=key, run=run_id, until=until)
     for event in batch.events:

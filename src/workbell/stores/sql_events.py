@@ -8,18 +8,17 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from workbell.model.event import Event, FannedOut, Match, NewEvent, OnceTold, Rematch
+from workbell.model.ids import FIRST_ID, LAST_ID
 from workbell.model.run import Added, Lane, NewRun
 from workbell.stores import event_rows
+from workbell.stores.database import Statement
 from workbell.stores.event_rows import EVENT, MATCH
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.port import Pair, Publisher
 from workbell.stores.session import Session
-from workbell.stores.statements import Statement, Tag, key_reused, new_requests, refuse_other_events, replaced_tag
+from workbell.stores.statements import Tag, key_reused, new_requests, refuse_other_events, replaced_tag
 
 T = TypeVar("T")
-
-LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
-FIRST_ID = "00000000-0000-0000-0000-000000000000"
 
 
 class SqlEvents(ABC):

@@ -14,9 +14,10 @@ from typing import TypeVar
 
 from workbell.model.clock import Clock
 from workbell.model.run import Lane, NewRun
+from workbell.stores.database import Row
 from workbell.stores.filters import MANY, LaneChoice, lanes_beside, lanes_wanted
 from workbell.stores.port import Filter, Head
-from workbell.stores.session import Row, Session
+from workbell.stores.session import Session
 
 T = TypeVar("T")
 
@@ -99,6 +100,16 @@ class SqlLanes(ABC):
     def survey_tenant(self, tenant: str, limit: int) -> list[Head]:
         found = self.read(lambda session: session.rows("survey_tenant", tenant=tenant, limit=limit))
         return [Head(row[0], row[1], self._lane(row[0], row[2:])) for row in found]
+
+    def survey_targets(self, tenant: str, targets: Sequence[str], limit: int) -> list[Head]:
+        if not targets:
+            return []
+        values = {"tenant": tenant, "targets": list(targets), "limit": limit}
+        found = self.read(lambda session: session.rows("survey_targets", **values))
+        return [Head(row[0], row[1], self._lane(row[0], row[2:])) for row in found]
+
+    def waiting_targets(self) -> set[tuple[str, str]]:
+        return {(row[0], row[1]) for row in self.read(lambda session: session.rows("waiting_targets"))}
 
     # Those that nothing is left of
 

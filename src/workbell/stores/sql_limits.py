@@ -22,8 +22,9 @@ from workbell.model.limit import ALL_JOBS, Limit, Use
 from workbell.model.rate import Starts
 from workbell.model.run import Run
 from workbell.stores.allotment import Allotment
+from workbell.stores.database import Row
 from workbell.stores.port import Pick
-from workbell.stores.session import Row, Session
+from workbell.stores.session import Session
 
 T = TypeVar("T")
 

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 from workbell.model.ended_run import EndedRun
 from workbell.model.run import Status
-from workbell.stores.session import Row, Session
+from workbell.stores.database import Row
+from workbell.stores.session import Session
 
 T = TypeVar("T")
 

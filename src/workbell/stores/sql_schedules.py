@@ -13,8 +13,9 @@ from workbell.model.run import Added, Lane, NewRun, Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Keep, Transition
 from workbell.stores import rows
+from workbell.stores.database import Row
 from workbell.stores.port import Pair, Publisher
-from workbell.stores.session import Row, Session
+from workbell.stores.session import Session
 from workbell.stores.statements import Tag, replaced_tag
 
 T = TypeVar("T")

@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 from workbell.model.payload_fields import Field
 from workbell.model.run import Run
 from workbell.model.run_page import Counted
+from workbell.stores.database import Row
 from workbell.stores.filters import LaneChoice, streams_of
 from workbell.stores.looks import Chosen, choose
 from workbell.stores.matching import matches, matches_all
 from workbell.stores.port import MOST_COUNTED, SCAN, Filter, Found
-from workbell.stores.session import Row, Session
+from workbell.stores.session import Session
 
 T = TypeVar("T")
 

@@ -9,31 +9,36 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from workbell.errors import DuplicateRun, StoreUnavailable
-from workbell.model.clock import Clock
 from workbell.model.job import Job
 from workbell.model.limit import Limit
 from workbell.model.retry_run import RetryRun
 from workbell.model.run import FINAL, Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.state import MOVES, Keep, Move, Transition
-from workbell.stores import rows, sql_copy, sql_service_copy
+from workbell.stores import rows, sql_copy
+from workbell.stores.access.answers import Answers
+from workbell.stores.access.audit import AuditLog
+from workbell.stores.access.tenants import Tenants
+from workbell.stores.access.tokens import Tokens
+from workbell.stores.agents.agents import StoredAgents
+from workbell.stores.database import Database, Row, Statement
 from workbell.stores.group_commit import GroupCommit
+from workbell.stores.logs.logs import Logs
+from workbell.stores.notifications.notifications import StoredNotifications
+from workbell.stores.pauses.pauses import Pauses
 from workbell.stores.port import Batch, Counts, Head, Held, Lease, NoPublisher, Pair, Pick, Publisher, Renewed
-from workbell.stores.session import Row, Session
-from workbell.stores.sql_access import SqlAccess
-from workbell.stores.sql_agents import SqlAgents
+from workbell.stores.session import Session
 from workbell.stores.sql_events import SqlEvents, statements_for_event
 from workbell.stores.sql_lanes import SqlLanes
 from workbell.stores.sql_limits import SqlLimits
-from workbell.stores.sql_logs import SqlLogs
-from workbell.stores.sql_pauses import SqlPauses, read_pauses
-from workbell.stores.sql_people import SqlPeople
 from workbell.stores.sql_recent import SqlRecent
 from workbell.stores.sql_schedules import SqlSchedules
 from workbell.stores.sql_search import SqlSearch
 from workbell.stores.sql_subscribers import SqlSubscribers
-from workbell.stores.sql_tallies import SqlTallies
-from workbell.stores.sql_workers import SqlWorkers
-from workbell.stores.statements import Replacing, Statement, following, making
+from workbell.stores.statements import Replacing, following, making
+from workbell.stores.tallies.tallies import Tallies
+from workbell.stores.times import to_utc
+from workbell.stores.workers.services import Services
+from workbell.stores.workers.workers import Workers
 
 T = TypeVar("T")
 
@@ -51,16 +56,9 @@ ATTEMPT = "run number status started_at finished_at worker error result".split()
 class SqlStore(
     SqlLanes,
     SqlLimits,
-    SqlPauses,
     SqlEvents,
     SqlSchedules,
-    SqlLogs,
-    SqlWorkers,
     SqlSubscribers,
-    SqlAccess,
-    SqlPeople,
-    SqlAgents,
-    SqlTallies,
     SqlSearch,
     SqlRecent,
 ):
@@ -68,9 +66,20 @@ class SqlStore(
 
     engine: str
 
-    def __init__(self, clock: Clock, keep: Keep) -> None:
-        self.clock = clock
+    def __init__(self, database: Database, keep: Keep) -> None:
+        self.clock = database.clock
         self.keep = keep
+        self.logs = Logs(database)
+        self.pauses = Pauses(database)
+        self.workers = Workers(database)
+        self.services = Services(database)
+        self.tokens = Tokens(database)
+        self.tenants = Tenants(database)
+        self.audit = AuditLog(database, keep)
+        self.answers = Answers(database)
+        self.notifications = StoredNotifications(database, keep)
+        self.agents = StoredAgents(database)
+        self.tallies = Tallies(database)
         self.publisher: Publisher = NoPublisher()
         SqlLanes.__init__(self)
         SqlLimits.__init__(self)
@@ -319,14 +328,14 @@ class SqlStore(
             gone["runs"] = self._delete_finished(session, now, limit)
             gone["keys"] = len(session.rows("drop_keys", now=now))
             gone["events"] = self.delete_events_in(session, now - self.keep.events, limit)
-            gone["access"] = self.delete_access_in(session, now, limit)
-            gone["notifications"] = self.delete_notifications_in(session, now - self.keep.events, limit)
-            gone["tallies"] = self.delete_tallies_in(session, now, limit)
             self.delete_idle_lanes(session, now)
             self.delete_idle_limits(session, now)
             return gone
 
         gone = self.write(work)
+        gone["access"] = sum(part.prune(now, limit) for part in (self.tokens, self.audit, self.answers))
+        gone["notifications"] = self.notifications.prune(now, limit)
+        gone["tallies"] = self.tallies.prune(now, limit)
         if kinds is not None:
             kinds.update(gone)
         return gone.total()
@@ -400,14 +409,16 @@ class SqlStore(
         return int(found[0][0])
 
     def counts(self) -> list[Counts]:
+        pauses = self.pauses.list()
+
         def work(session: Session) -> list[Counts]:
             numbers: dict[int, dict[str, int]] = {}
             due_since: dict[int, datetime | None] = {}
             for lane, status, count, since in session.rows("counts"):
                 numbers.setdefault(lane, {})[status] = count
                 if status == Status.QUEUED.value:
-                    due_since[lane] = rows.to_utc(since)
-            lanes, pauses = self.lanes_for(session, numbers), read_pauses(session)
+                    due_since[lane] = to_utc(since)
+            lanes = self.lanes_for(session, numbers)
             return [
                 Counts(
                     lanes[lane_id],
@@ -442,14 +453,14 @@ class SqlStore(
 
     def export(self) -> Iterable[Batch]:
         yield from sql_copy.export(self)
-        yield from sql_service_copy.export(self)
 
     def load(self, batch: Batch) -> None:
         now = self.clock.now()
 
         def work(session: Session) -> None:
             sql_copy.load(session, batch, now)
-            sql_service_copy.load(self, session, batch)
+            for statement in sql_copy.loading(self, batch):
+                session.execute(statement)
 
         self.write(work)
 

@@ -18,7 +18,8 @@ from workbell.model.endpoint import Endpoint, Health
 from workbell.model.event import Event
 from workbell.model.trigger import Trigger
 from workbell.stores import event_rows
-from workbell.stores.session import Row, Session
+from workbell.stores.database import Row
+from workbell.stores.session import Session
 
 T = TypeVar("T")
 

@@ -18,16 +18,12 @@ from workbell.model.event import Event, NewEvent, OnceTold
 from workbell.model.payload import decode
 from workbell.model.run import Added, Lane, NewRun, OnDuplicate, Run, Status, read_options
 from workbell.model.state import MOVES, Keep, Move, Transition
+from workbell.stores.database import Statement
 from workbell.stores.port import Pair
 from workbell.stores.rows import NEW, new_values
 
 SAME_TAG = "of the same tag"
 SAME_KEY = "with the same key"
-
-
-class Statement(NamedTuple):
-    query: str
-    values: dict[str, Any]
 
 
 Tag = tuple[str, str]  # its tenant and itself

@@ -56,7 +56,6 @@ def drain(bell: Client, *, until_idle: bool = True, raise_errors: bool = False) 
 
 
 def _drain(bell: Client, until_idle: bool, raise_errors: bool) -> list[Run]:
-    bell.store.check()
     if isinstance(bell, Workbell):
         _declare(bell)
     ended: list[Run] = []

@@ -82,7 +82,6 @@ class Webhooks:
             updated_at=now,
             **fields,
         )
-        self._client.store.check()
         if not self._client.store.write_endpoint(endpoint, None):
             raise StoreError(f"endpoint {endpoint.id}: it could not be stored; try again.")
         return NewEndpoint(opened(endpoint, self._sealer), text)
@@ -181,7 +180,6 @@ class Webhooks:
         return opened(self._stored(endpoint_id), self._sealer)
 
     def _stored(self, endpoint_id: str) -> Endpoint:
-        self._client.store.check()
         found = self._client.store.find_endpoint(endpoint_id) if is_id(endpoint_id) else None
         if found is None or found.tenant != self._client.tenant:
             raise EndpointNotFound(
@@ -198,7 +196,6 @@ class Webhooks:
         return [opened(endpoint, self._sealer) for endpoint in self._list_stored()]
 
     def _list_stored(self) -> Sequence[Endpoint]:
-        self._client.store.check()
         return self._client.store.list_endpoints(self._client.tenant)
 
     async def alist(self) -> Sequence[Endpoint]:

@@ -114,7 +114,7 @@ class Keeper:
         if leases:
             self._store.renew(leases, now=now, lease_until=now + self._lease)
         if living and time.monotonic() - self._seen_at >= BEAT:
-            self._store.see_workers([child.worker for child in living], now)
+            self._store.workers.see([child.worker for child in living], now)
             follow_time(self._store)
             self._seen_at = time.monotonic()
 
@@ -144,7 +144,7 @@ class Keeper:
         decided = [(run, self._decide(run, bury, now)) for run in self._store.held_by(bury.worker)]
         # A worker that was told to stop is not lost.
         written = self._booking.book(decided, lost=bury.verdict is not Verdict.HANDED_BACK)
-        self._store.remove_workers([bury.worker])
+        self._store.workers.remove([bury.worker])
         if written:
             self._store.wake()
             self._tell(bury, written)

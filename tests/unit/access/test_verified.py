@@ -22,8 +22,8 @@ class Counted:
 
     def __init__(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        self._find = store.find_token
-        monkeypatch.setattr(store, "find_token", self.find)
+        self._find = store.tokens.find
+        monkeypatch.setattr(store.tokens, "find", self.find)
 
     def find(self, token_hash: str) -> Token | None:
         self.count += 1
@@ -106,15 +106,15 @@ def test_what_was_read_before_it_was_revoked_is_not_kept(
 ) -> None:
     """The answer of the store was on its way when the token was revoked, and arrives afterwards."""
     token, text = bell.tokens.create("x")
-    find = shared_store.find_token
+    find = shared_store.tokens.find
 
     def slow(token_hash: str) -> Token | None:
         found = find(token_hash)
-        monkeypatch.setattr(shared_store, "find_token", find)
+        monkeypatch.setattr(shared_store.tokens, "find", find)
         bell.tokens.revoke(token.id)
         return found
 
-    monkeypatch.setattr(shared_store, "find_token", slow)
+    monkeypatch.setattr(shared_store.tokens, "find", slow)
     bell.verified.check(text)
     assert bell.verified.check(text) is None
 
@@ -141,13 +141,13 @@ async def test_async_code_asks_the_store_on_a_thread(
 ) -> None:
     token, text = bell.tokens.create("x")
     threads: list[threading.Thread] = []
-    find = shared_store.find_token
+    find = shared_store.tokens.find
 
     def on_which_thread(token_hash: str) -> Token | None:
         threads.append(threading.current_thread())
         return find(token_hash)
 
-    monkeypatch.setattr(shared_store, "find_token", on_which_thread)
+    monkeypatch.setattr(shared_store.tokens, "find", on_which_thread)
     for _ in range(3):
         found = await bell.verified.acheck(text)
         assert found is not None
@@ -169,8 +169,8 @@ class Seen:
         self.may_go.set()
         self.writing = threading.Event()
         self.fails = False
-        self._see = store.see_tokens
-        monkeypatch.setattr(store, "see_tokens", self.see)
+        self._see = store.tokens.see
+        monkeypatch.setattr(store.tokens, "see", self.see)
 
     def see(self, ids: list[str], now: datetime) -> None:
         self.writing.set()

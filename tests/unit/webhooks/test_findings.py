@@ -58,7 +58,7 @@ def test_a_slowed_endpoint_is_a_risk_with_its_remedy(scene: Scene) -> None:
     assert found(scene, "slowed endpoint") == [f"{bad.id} ({URL}): {words}; 3 deliveries wait; {remedy}"]
     assert found(scene, "failing endpoint") == []
     (run,) = scene.bell.runs(event=waiting[0].id)
-    scene.store.put_worker(worker_of("webhook-delivery", queues=("webhooks",), now=scene.clock.now()))
+    scene.store.workers.put(worker_of("webhook-delivery", queues=("webhooks",), now=scene.clock.now()))
     assert f"Its endpoint {URL} is {words}; 3 deliveries wait. It spends no attempt meanwhile. {remedy}" == (
         scene.bell.why(run.id)
     )

@@ -66,7 +66,6 @@ class KnownJob(NamedTuple):
 def all_jobs(here: Here) -> list[KnownJob]:
     """Every job, by name: of this folder, and those that only the store knows."""
     bell = here.bell
-    bell.store.check()
     found = {job.name: job for job in bell.store.list_jobs(bell.tenant)}
     found |= {job.name: job for job in bell.registry.definitions(bell.store.clock, bell.tenant)}
     schedules: dict[str, list[Schedule]] = defaultdict(list)
@@ -77,7 +76,6 @@ def all_jobs(here: Here) -> list[KnownJob]:
 
 def find_job(here: Here, name: str) -> KnownJob:
     bell = here.bell
-    bell.store.check()
     mine = {job.name: job for job in bell.registry.definitions(bell.store.clock, bell.tenant)}
     job = mine.get(name) or bell.store.find_job(bell.tenant, name)
     if job is None:

@@ -20,7 +20,8 @@ from workbell.cli.measure.tally import Tally
 from workbell.cli.schema import engine_of
 from workbell.model.run import NewRun, Status
 from workbell.model.state import MOVES, Move
-from workbell.stores.rows import LIVE, NEW, new_values, to_micros
+from workbell.stores.rows import LIVE, NEW, new_values
+from workbell.stores.times import to_micros
 
 BATCH = 1000
 LEASE = timedelta(seconds=30)
@@ -60,7 +61,7 @@ class RawSqlite(Raw):
             self._connection.execute(f"PRAGMA {pragma}")
 
     def insert(self, new: Sequence[NewRun], batch: int) -> float:
-        from workbell.stores.sqlite.store import INSERT_PLAIN, PLAIN, _insert_values
+        from workbell.stores.sqlite.database import INSERT_PLAIN, PLAIN, _insert_values
 
         rows = [_insert_values(request) for request in new]
         connection = self._connection
@@ -72,7 +73,7 @@ class RawSqlite(Raw):
         return time.perf_counter() - began
 
     def claim(self, now: datetime) -> list[Any]:
-        from workbell.stores.sqlite.store import QUERIES
+        from workbell.stores.sqlite.database import QUERIES
 
         values = {"lane": LANE.id, "rank": 0, "quota": BATCH, "worker": "raw", "now": to_micros(now)}
         values |= {"lease_until": to_micros(now + LEASE)}
@@ -80,7 +81,7 @@ class RawSqlite(Raw):
         return self._connection.execute(QUERIES["claim"], values).fetchall()
 
     def finish(self, rows: list[Any], now: datetime) -> None:
-        from workbell.stores.sqlite.store import QUERIES
+        from workbell.stores.sqlite.database import QUERIES
 
         ended = to_micros(now)
         listed = [
@@ -106,7 +107,7 @@ class RawPostgres(Raw):
 
     def insert(self, new: Sequence[NewRun], batch: int) -> float:
         from workbell.stores.postgres.copy_text import copy_lines
-        from workbell.stores.postgres.store import QUERIES
+        from workbell.stores.postgres.database import QUERIES
 
         connection = self._connection
         if batch == 1:
@@ -123,7 +124,7 @@ class RawPostgres(Raw):
         return time.perf_counter() - began
 
     def claim(self, now: datetime) -> list[Any]:
-        from workbell.stores.postgres.store import QUERIES
+        from workbell.stores.postgres.database import QUERIES
 
         values: dict[str, Any] = {"worker": "raw", "now": now, "lease_until": now + LEASE, "limit": BATCH}
         values |= {"lanes": [LANE.id], "ranks": [0], "quotas": [BATCH]}
@@ -132,7 +133,7 @@ class RawPostgres(Raw):
 
     def finish(self, rows: list[Any], now: datetime) -> None:
         from workbell.stores.postgres.arrays import array_text
-        from workbell.stores.postgres.store import QUERIES
+        from workbell.stores.postgres.database import QUERIES
 
         size = len(rows)
         lists: dict[str, list[Any]] = {"run_id": [row[ID] for row in rows]}

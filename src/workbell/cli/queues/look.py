@@ -41,7 +41,6 @@ class Queue(NamedTuple):
 
 def all_queues(bell: Workbell) -> list[Queue]:
     """The queues of the tenant, by name."""
-    bell.store.check()
     pauses = bell.pauses()
     lanes = [counts for counts in bell.store.counts() if counts.lane.tenant == bell.tenant]
     names = {job.queue for job in bell.store.list_jobs(bell.tenant)} | {counts.lane.queue for counts in lanes}

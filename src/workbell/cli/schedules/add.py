@@ -70,7 +70,6 @@ def add(
     settings = _settings(given)
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=False) as here:
         bell = here.bell
-        bell.store.check()
         known = bell.store.find_schedules(bell.tenant, [name]).get(name)
         if known is not None and not known.source.startswith("api"):
             raise InvalidOption(

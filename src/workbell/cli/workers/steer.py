@@ -58,8 +58,7 @@ def resume(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -
 def _find(bell: Client, text: str) -> str:
     """Which worker is meant. Of several the living one, if only one of them lives."""
     part = text.strip()
-    bell.store.check()
-    known = bell.store.list_workers()
+    known = bell.store.workers.list()
     found = [one for one in known if one.id == part]
     if not found and len(part) >= SHORTEST:
         found = [one for one in known if one.id.endswith(part) or one.id.startswith(part)]

@@ -151,7 +151,6 @@ async def counts(
 
 def _counted(client: Client, wanted: Sequence[str]) -> Sequence[dict[str, Any]]:
     ids = [one for one in dict.fromkeys(wanted) if is_id(one)]
-    client.store.check()
     known = client.store.find_events(ids)
     return [_count(client, known[one]) for one in ids if one in known and known[one].tenant == client.tenant]
 

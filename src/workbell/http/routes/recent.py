@@ -41,7 +41,6 @@ async def runs(
 
 def _recent(client: Client, job: str | None, limit: int) -> Sequence[dict[str, Any]]:
     names = sorted(known_jobs(client))[:MOST_JOBS] if job is None else [job]
-    client.store.check()
     found = client.store.recent_runs(client.tenant, names, MEASURED)
     return [shown_job(name, found.get(name, []), limit) for name in names]
 
@@ -84,7 +83,6 @@ async def ticks(request: Request, limit: Few = 10) -> Response:
 
 
 def _upcoming(client: Client, limit: int) -> Sequence[dict[str, Any]]:
-    client.store.check()
     return [
         {
             "schedule": schedule.name,

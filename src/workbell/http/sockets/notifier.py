@@ -114,7 +114,7 @@ class Notifier:
         else:
             after = max(min(self._last, lowest_id(RECENT)), self._floor)
         while True:
-            page = await self._client.hop(store.new_notifications, after, PAGE)
+            page = await self._client.hop(store.notifications.new, after, PAGE)
             for new in page:
                 if quietly:
                     self._passed_on.add(new.id)

@@ -45,9 +45,9 @@ def invalid_tokens(store: Store, behind: Iterable[tuple[str, str]]) -> set[str]:
     for tenant, token_id in behind:
         asked[tenant].add(token_id)
     now = store.clock.now()
-    anywhere = {token.id for token in store.list_tokens(EVERY_TENANT) if token.is_valid(now)}
+    anywhere = {token.id for token in store.tokens.list(EVERY_TENANT) if token.is_valid(now)}
     invalid = set[str]()
     for tenant, ids in asked.items():
         if left := ids - anywhere:
-            invalid |= left - {token.id for token in store.list_tokens(tenant) if token.is_valid(now)}
+            invalid |= left - {token.id for token in store.tokens.list(tenant) if token.is_valid(now)}
     return invalid

@@ -1,286 +1,185 @@
-"""Calls to PostgreSQL: on a kept connection, with a deadline, and with errors translated. All are in autocommit.
-
-A transaction has ends on the server too: its process may be frozen, and the rows that it has locked would stay locked
-until it wakes (one worker stopped in a claim kept all others from working). They are set with the BEGIN, in the same
-round trip, and for that transaction alone: a pooler gives the server's session to others afterwards.
-"""
+"""The PostgreSQL database: batches of named statements over a pool of connections."""
 
 from __future__ import annotations
 
-import contextlib
-import os
+import logging
 import time
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
-from psycopg import errors
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.types.string import TextLoader
 
-from workbell.afresh import in_every_child
-from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
-from workbell.logs.secrets import without_quotes
-from workbell.stores.postgres.connections import AllBusy, Connection, Connections
-from workbell.stores.postgres.deadlines import Deadlines
-from workbell.stores.postgres.translation import (
-    READ_ONLY,
-    Busy,
-    NotConnected,
-    TooLate,
-    first_line,
-    is_about_preparing,
-    translated,
-)
-from workbell.stores.turns import Turn
+from workbell.errors import StoreError, StoreUnavailable
+from workbell.model.clock import Clock
+from workbell.model.run import NewRun
+from workbell.stores import migrate
+from workbell.stores.database import Batch, Conflict, Row, Rows, Statement
+from workbell.stores.filters import AMONG_LANES, OF_LANES
+from workbell.stores.postgres.arrays import array_text
+from workbell.stores.postgres.calls import Calls
+from workbell.stores.postgres.connections import Connection
+from workbell.stores.postgres.copy_text import copy_lines
+from workbell.stores.postgres.hints import Notifier
+from workbell.stores.postgres.sessions import shown
+from workbell.stores.queries import migrations, queries, spell_postgres
+from workbell.stores.rows import NEW, new_values, place_columns
+from workbell.stores.session import Session
 
 T = TypeVar("T")
 
-DEADLINE = 15.0  # seconds for one unit of work
-IDLE = 5.0  # seconds for which a process may say nothing in a transaction, before the server rolls it back
-LOCK = 7.5  # seconds to wait for a lock in a transaction: longer than a frozen process can hold one
-STATEMENT = 0.8  # of the deadline for one statement of a transaction: the server ends it before we have to cut it off
-CONNECT = 5  # seconds to connect
-WAIT = 10.0  # seconds to wait for a connection while all are busy
-PREPARE = 2  # uses before a statement is prepared; ?prepare_threshold=0 for poolers that cannot track them
-TRIES = 5  # for units that lost a race with another one
-# In one round trip. The process at the other end is another one than we were told of if a pooler is in between.
-SET_UP = "SET TIME ZONE 'UTC'; SELECT pg_backend_pid()"
+log = logging.getLogger("workbell.store")
+
+QUERIES = {name: spell_postgres(place_columns(text)) for name, text in queries("postgres").items()}
+MIGRATION = 3600.0  # seconds to bring the tables up to date: an index of a long history may be among it
+PATIENCE = 300.0  # seconds to try that, while others hold the tables
+PAUSE = 3.0  # seconds between two tries: those who queued up behind the first are let pass
+# How PostgreSQL is told to go by indexes. Until a table is analysed, it knows only how large that is, and sorts a
+# million rows to have fifty of them. Once it is, it takes a value to be spread evenly, and walks along the ids for the
+# runs of a job that are all old (1.6 s). Where pages cost nothing, what leads to the fewest rows is always cheapest.
+# Compiling is off because what is ruled out still counts as dear.
+FOLLOWING = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off", "jit": "off"}
+FOLLOWING |= {"random_page_cost": "0", "seq_page_cost": "0"}
+FOLLOW_INDEXES = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in FOLLOWING.items())
+ONLY_SQLITE = frozenset({"remove_canceled", "free_replaced_keys", "delete_reads"})  # one statement does all of it here
 
 
-class Database:
-    """Where every statement to PostgreSQL goes through."""
+def bind(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as psycopg takes them: rows as one array for each column."""
+    bound: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Rows):
+            bound |= zip(value.columns, map(array_text, zip(*value.values, strict=True)), strict=True)
+        else:
+            bound[name] = value
+    return bound
 
-    def __init__(self, url: str, *, size: int = 4) -> None:
+
+class PostgresSession(Session):
+    """Queries on one psycopg connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def rows(self, query: str, /, **values: Any) -> list[Row]:
+        return self.execute(Statement(query, values))
+
+    def execute(self, statement: Statement) -> list[Row]:
+        if statement.query in ONLY_SQLITE:
+            return []
+        return self._fetch(QUERIES[statement.query], bind(statement.values))
+
+    def _fetch(self, text: str, values: dict[str, Any]) -> list[Row]:
+        cursor = self._connection.execute(text, values)
+        return cursor.fetchall() if cursor.description else []
+
+    def finish(self, ending: dict[str, Any]) -> list[Row]:
+        return self._fetch(QUERIES["finish"], ending)
+
+    def insert(self, new: Sequence[NewRun]) -> None:
+        if len(new) == 1:
+            self._connection.execute(QUERIES["add_run"], dict(zip(NEW, new_values(new[0]), strict=True)))
+            return
+        self.insert_spelled(copy_lines(new))
+
+    def insert_spelled(self, spelled: tuple[list[str], bytes]) -> None:
+        columns, lines = spelled
+        statement = f"COPY workbell_runs ({', '.join(columns)}) FROM STDIN"
+        with self._connection.cursor().copy(statement) as copy:
+            copy.write(lines)
+
+    def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
+        listed = "= ANY(CAST(:lanes AS bigint[]))"
+        text = sql.replace(OF_LANES, f"r.lane {listed}").replace(AMONG_LANES, f"(r.lane + 0) {listed}")
+        return self._fetch(spell_postgres(place_columns(text)) if values else sql, values)
+
+    def follow_indexes(self) -> None:
+        self._connection.execute(FOLLOW_INDEXES)
+
+
+class PostgresDatabase:
+    """One server, as the parts of a store see it."""
+
+    engine = "postgres"
+
+    def __init__(self, calls: Calls, notifier: Notifier, clock: Clock) -> None:
+        self.calls = calls
+        self.clock = clock
+        self._notifier = notifier
+        self._is_ready = False
+
+    def read(self, batch: Batch) -> list[list[Row]]:
+        self.ready()
+        return self.run_read(lambda session: [session.execute(statement) for statement in batch])
+
+    def write(self, batch: Batch) -> list[list[Row]]:
+        """One statement is a transaction by itself, without the round trips of BEGIN and COMMIT."""
+        self.ready()
+
+        def work(connection: Connection) -> list[list[Row]]:
+            session = PostgresSession(connection)
+            return [session.execute(statement) for statement in batch]
+
         try:
-            url, prepare = split_url(url)
-            given = conninfo_to_dict(url)
-        except psycopg.ProgrammingError as error:
-            raise InvalidUrl(
-                f"The store's URL cannot be read: {without_quotes(str(error).strip())}; "
-                "write it as postgresql://user:password@host:5432/database."
-            ) from None
-        defaults: dict[str, Any] = {"connect_timeout": CONNECT, "application_name": "workbell", "keepalives_idle": 30}
-        if "," in str(given.get("host", "")):
-            defaults["target_session_attrs"] = "read-write"  # of several hosts, the primary
-        self.conninfo = make_conninfo(**(defaults | given))
-        self.name = shown_name(given)
-        self.demotions = 0  # how often a server turned out to be read-only
-        self._prepare, self.size = prepare, size
-        self._inherited: list[Connections] = []
-        self.start_afresh()
-        in_every_child(self)
+            return self.calls.run(work, transaction=len(batch) > 1)
+        except StoreError as error:
+            if isinstance(error.__cause__, psycopg.errors.UniqueViolation):
+                raise Conflict(str(error)) from error
+            raise
 
-    def start_afresh(self) -> None:
-        """In a forked child the parent's connections are not to be used, and not to be closed either: kept aside."""
-        self.connections = Connections(self.connect, self.size)
-        self.deadlines = Deadlines(self.size, self.connections.trim)
-        self._inherited.append(self.connections)
+    def run_read(self, work: Callable[[Session], T]) -> T:
+        return self.calls.run(lambda c: work(PostgresSession(c)), transaction=False)
 
-    def resize(self, size: int) -> None:
-        """So many connections at once, from now on."""
-        self.size = self.deadlines.spare = size
-        self.connections.resize(size)
+    def run_write(self, work: Callable[[Session], T], *, first: bool = False) -> T:
+        return self.calls.run(lambda c: work(PostgresSession(c)), transaction=True, first=first)
 
-    def run(
-        self,
-        work: Callable[[Connection], T],
-        *,
-        transaction: bool,
-        deadline: float | None = None,
-        lock: float | None = None,
-        first: bool = False,
-        patience: float | None = None,
-    ) -> T:
-        """One unit of work; tried again only where the server says that it did not happen.
+    def wake(self) -> None:
+        self._notifier.send()
 
-        Where all connections are busy it waits for one: `first` before the others that wait, for `patience` seconds,
-        and then is `Busy`.
-        """
-        seconds = deadline or DEADLINE
-        give_up_at = time.monotonic() + seconds
-        begin = begin_text(seconds, IDLE, LOCK if lock is None else lock) if transaction else b""
-        wait = WAIT if patience is None else patience
-        for left in reversed(range(TRIES)):
+    def ready(self) -> None:
+        """Check the tables, once; make them if there are none."""
+        if not self._is_ready:
+            there = self.run_read(lambda session: migrate.check(migrate.PostgresSchema(session), self.calls.name))
+            if not there:
+                self.migrate()
+            self._is_ready = True
+
+    def migrate(self) -> list[str]:
+        """Applies what is missing. Where others hold a table it waits for a moment, lets pass whoever has queued up
+        behind it, and tries again."""
+        give_up_at = self.clock.monotonic() + PATIENCE
+        is_told = False
+        while True:
             try:
-                return self._run(work, begin, seconds, wait, first)
-            except AllBusy as error:
-                raise Busy(str(self.translated(error))) from error
-            except (errors.DeadlockDetected, errors.SerializationFailure) as error:
-                if not left:  # it passes by itself
+                done = self.calls.run(_migrate, transaction=True, deadline=MIGRATION, lock=0)
+                self._is_ready = False
+                return done
+            except StoreUnavailable as error:
+                if not isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
+                    raise
+                where, holders = f"PostgreSQL at {self.calls.name}", self._table_holders()
+                if self.clock.monotonic() >= give_up_at:
                     raise StoreUnavailable(
-                        f"PostgreSQL at {self.name}: {first_line(error)}; repeat the call."
+                        f"{where}: the tables could not be changed within {PATIENCE:g} s, because another transaction "
+                        f"holds them: {holders}. Wait until it ends, or end it with "
+                        "`SELECT pg_terminate_backend(pid)`; then repeat `workbell migrate`."
                     ) from error
-            except errors.IdleInTransactionSessionTimeout as error:
-                # A handler has held the interpreter lock for a while. After a long sleep what we were about to write
-                # is out of date: whoever called decides anew.
-                if not left or time.monotonic() >= give_up_at:
-                    raise self.translated(error) from error
-            except psycopg.Error as error:
-                raise self.translated(error) from error
-        raise AssertionError("unreachable")
+                if not is_told:
+                    log.warning("%s: migrating waits for another transaction to end: %s", where, holders)
+                    is_told = True
+            time.sleep(PAUSE)
 
-    def _run(self, work: Callable[[Connection], T], begin: bytes, seconds: float, wait: float, first: bool) -> T:
-        # Plain try and finally: with context managers this cost a tenth of an enqueue.
-        turn, connection, late = Turn(), None, None
-        with turn.here:
-            try:
-                connection = self.connections.take(turn, wait, first=first)
-                self.deadlines.begin(connection, seconds)
-                return self._work(connection, work, begin, seconds)
-            finally:
-                if connection is not None:
-                    late = self.deadlines.end(connection)
-                if late is None:
-                    self.connections.give_back(turn, connection)
-                elif connection is not None:
-                    connection.close()
-                    self.deadlines.await_end(late, self.connections.set_aside(turn))
-
-    def run_on(self, connection: Connection, work: Callable[[Connection], T]) -> T:
-        """One statement on a connection of somebody's own; it is closed if it was not over in time."""
-        late = None
-        self.deadlines.begin(connection, DEADLINE)
-        try:
-            return self._work(connection, work, b"", DEADLINE)
-        except psycopg.Error as error:
-            raise self.translated(error) from error
-        finally:
-            late = self.deadlines.end(connection)
-            if late is not None:
-                connection.close()
-                self.deadlines.await_end(late, lambda: None)
-
-    def _work(self, connection: Connection, work: Callable[[Connection], T], begin: bytes, seconds: float) -> T:
-        try:
-            if not begin:
-                return work(connection)
-            _begin(connection, begin)
-            done = work(connection)
-            connection.commit()
-            return done
-        except psycopg.Error as error:
-            overdue = self.deadlines.find_overdue(connection)
-            if overdue is not None and (overdue.line is not None or isinstance(error, errors.QueryCanceled)):
-                raise TooLate(seconds, answered=overdue.line is None) from error
-            _roll_back(connection)
-            raise
-        except BaseException:
-            _roll_back(connection)
-            raise
-
-    def fill(self, count: int) -> None:
-        """Open connections before they are needed."""
-        try:
-            self.connections.fill(count)
-        except psycopg.Error as error:
-            raise self.translated(error) from error
-
-    def connect(self, statement: str | None = None) -> Connection:
-        """A new connection, on which a statement was executed, if there is one."""
-        prepare = PREPARE if self._prepare is None else self._prepare or None
-        try:
-            connection: Connection = psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=prepare)
-        except psycopg.Error as error:
-            raise NotConnected(str(error)) from error
-        self.deadlines.begin(connection, CONNECT)
-        ready = False
-        try:
-            self._set_up(connection)
-            if statement is not None:
-                connection.execute(statement)
-            ready = True
-        finally:
-            late = self.deadlines.end(connection)
-            if late is not None or not ready:
-                connection.close()
-            if late is not None:
-                self.deadlines.await_end(late, lambda: None)
-        if late is not None:
-            raise NotConnected(f"not ready within {CONNECT} s")
-        return connection
-
-    def _set_up(self, connection: Connection) -> None:
-        # Ids are texts on our side; making UUID objects of them would only cost.
-        connection.adapters.register_loader("uuid", TextLoader)
-        # Times are to arrive in UTC without being converted one by one; rows.py converts where a pooler loses it.
-        cursor = connection.execute(SET_UP, prepare=False)
-        cursor.nextset()
-        (process,) = cursor.fetchone() or (0,)
-        if process != connection.info.backend_pid and self._prepare is None:
-            # A pooler. In transaction mode, one that does not track prepared statements would execute another
-            # client's in place of ours; whoever knows that theirs does says so in the URL.
-            connection.prepare_threshold = None
-
-    def translated(self, error: psycopg.Error) -> StoreError:
-        """The driver's errors as ours, with a remedy."""
-        if error.sqlstate == READ_ONLY:
-            # The primary may be elsewhere by now, or the setting may be that of a session: a new one finds out.
-            self.demotions += 1
-            self.connections.discard()
-        if is_about_preparing(error):
-            self._prepare = self._prepare or 0  # from now on without, unless the URL asks for it
-            self.connections.discard()
-        lock, idle = min(LOCK, DEADLINE / 2), min(IDLE, DEADLINE / 3)
-        return translated(error, self.name, lock=lock, idle=idle)
-
-    def close(self) -> None:
-        self.deadlines.close()
-        self.connections.close()
+    def _table_holders(self) -> str:
+        tables = sorted({table for _, _, text in migrations(self.engine) for table in migrate.altered(text)})
+        found = self.run_read(lambda session: session.rows("table_holders", tables=tables, seconds=migrate.LOCK / 2))
+        listed = [_holder(*row) for row in found]
+        return "; ".join(listed) or "it is over meanwhile"
 
 
-@lru_cache(maxsize=16)
-def begin_text(seconds: float, idle: float, lock: float) -> bytes:
-    """BEGIN, and the ends that the server has for this transaction. All in seconds; a lock of 0 is waited for without
-    end, as long as the statement may take."""
-    limits = {
-        "idle_in_transaction_session_timeout": min(idle, seconds / 3),
-        "lock_timeout": min(lock, seconds / 2),
-        "statement_timeout": seconds * STATEMENT,
-    }
-    settings = [f"SET LOCAL {name} = {max(round(limit * 1000), 1 if limit else 0)}" for name, limit in limits.items()]
-    # Limits are counted after a lock was waited for, and must then see what the one before has committed; a server may
-    # have another default.
-    return "; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED", *settings]).encode()
+def _migrate(connection: Connection) -> list[str]:
+    return migrate.run(migrate.PostgresSchema(PostgresSession(connection)))
 
 
-def _begin(connection: Connection, text: bytes) -> None:
-    """Through libpq itself: a cursor for it would cost three times as much."""
-    result = connection.pgconn.exec_(text)
-    if result.status != psycopg.pq.ExecStatus.COMMAND_OK:
-        error = errors.error_from_result(result)
-        raise error if error.sqlstate else psycopg.OperationalError(str(error))
-
-
-def _roll_back(connection: Connection) -> None:
-    """So that it can be used again. What cannot be rolled back is closed by whoever gets it back."""
-    if connection.pgconn.transaction_status in _OPEN:
-        with contextlib.suppress(psycopg.Error):
-            connection.rollback()
-
-
-_OPEN = (psycopg.pq.TransactionStatus.INTRANS, psycopg.pq.TransactionStatus.INERROR)
-
-
-def shown_name(given: dict[str, Any]) -> str:
-    """Host, port and database, as messages name them."""
-    hosts = str(given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "local").split(",")
-    ports = str(given.get("port") or os.environ.get("PGPORT") or 5432).split(",")
-    ports *= len(hosts) if len(ports) == 1 else 1
-    listed = [f"{host}:{port or 5432}" for host, port in zip(hosts, ports, strict=False)]
-    return f"{','.join(listed)}/{given.get('dbname') or given.get('user') or ''}"
-
-
-def split_url(url: str) -> tuple[str, int | None]:
-    """The URL without our own parameter, and after how many uses a statement is prepared (0: never; None: not said)."""
-    parts = urlsplit(url)
-    given = parse_qsl(parts.query, keep_blank_values=True)
-    ours = [value for name, value in given if name == "prepare_threshold"]
-    if not ours:
-        return url, None
-    if not ours[-1].isdecimal():
-        raise InvalidUrl(f"The store's URL: prepare_threshold={ours[-1]!r} is not a whole number; 0 turns it off.")
-    rest = urlencode([(name, value) for name, value in given if name != "prepare_threshold"])
-    return urlunsplit(parts._replace(query=rest)), int(ours[-1])
+def _holder(pid: int, application: str, state: str, seconds: Any, query: str) -> str:
+    text = f"pid {pid} ({application or 'no name'}, {state or 'unknown'}, open for {float(seconds):.0f} s)"
+    statement = shown(query)
+    return f"{text}: {statement}" if statement else text

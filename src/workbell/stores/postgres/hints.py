@@ -10,7 +10,7 @@ import threading
 import time
 
 from workbell.afresh import in_every_child
-from workbell.stores.postgres.database import Database
+from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.translation import Busy
 
 CHANNEL = "workbell"
@@ -22,8 +22,8 @@ LATER = (0.02, 0.2, 1.0)  # when a caller's own transaction has probably been co
 class Notifier:
     """Sends hints for this process."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
         self._closed = False
         self.start_afresh()
         in_every_child(self)
@@ -73,7 +73,7 @@ class Notifier:
         """Whether a connection was free for it."""
         try:
             notify = "SELECT pg_notify(%s, '')"
-            self._database.run(lambda c: c.execute(notify, (CHANNEL,)), transaction=False, patience=patience)
+            self._calls.run(lambda c: c.execute(notify, (CHANNEL,)), transaction=False, patience=patience)
         except Busy:
             return False
         except Exception:  # noqa: BLE001  a hint that cannot be sent is no loss

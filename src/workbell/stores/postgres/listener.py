@@ -17,8 +17,8 @@ from typing import TypeVar
 import psycopg
 
 from workbell.afresh import in_every_child
+from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.connections import Connection
-from workbell.stores.postgres.database import Database
 from workbell.stores.postgres.hints import CHANNEL
 
 T = TypeVar("T")
@@ -30,8 +30,8 @@ LENT = 1.0  # seconds to wait for the connection: it is used for moments only, u
 class Listener:
     """The connection, and the watches that share it. It is there as long as one of them is."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
         self._connection: Connection | None = None
         self._inherited: list[Connection] = []
         self.start_afresh()
@@ -52,7 +52,7 @@ class Listener:
         """The descriptor to wait for; none while there is no connection. A new one counts as a hint: something may
         have been missed."""
         with self._lock:
-            if self._demotions != self._database.demotions:
+            if self._demotions != self._calls.demotions:
                 self._drop()  # the one that we listen to may be a primary no more: nothing is heard there
             if self._connection is None and time.monotonic() >= self._try_at:
                 self._connect()
@@ -60,9 +60,9 @@ class Listener:
 
     def _connect(self) -> None:
         self._try_at = time.monotonic() + AGAIN
-        self._demotions = self._database.demotions
+        self._demotions = self._calls.demotions
         with contextlib.suppress(psycopg.Error):
-            self._connection = self._database.connect(f"LISTEN {CHANNEL}")
+            self._connection = self._calls.connect(f"LISTEN {CHANNEL}")
             self._connection.add_notify_handler(lambda _: self._heard())  # of those that come with an answer
             self._heard()
 
@@ -97,7 +97,7 @@ class Listener:
             if self._connection is None:
                 return None
             try:
-                return self._database.run_on(self._connection, work)
+                return self._calls.run_on(self._connection, work)
             finally:
                 if self._connection.closed:
                     self._drop()

@@ -6,7 +6,8 @@ import re
 from collections import defaultdict
 from typing import NamedTuple
 
-from workbell.stores.session import Row, Session
+from workbell.stores.database import Row
+from workbell.stores.session import Session
 
 WAITED = 0.3  # seconds: shorter waits are everyday life; a key is waited for by half a second at a time
 IDLE = 3.0  # seconds that a transaction may be open with nothing said

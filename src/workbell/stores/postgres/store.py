@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -12,100 +11,41 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
-import psycopg
 
-from workbell.errors import StoreUnavailable
 from workbell.model.clock import EPOCH, SystemClock
 from workbell.model.event import Event, NewEvent
 from workbell.model.payload_fields import Field
 from workbell.model.run import Added, Lane, NewRun, Run
 from workbell.model.schedule import ScheduleChange
 from workbell.model.state import MOVES, Keep, Move
-from workbell.stores import migrate
 from workbell.stores.callers import Request, Spelled
-from workbell.stores.filters import AMONG_LANES, OF_LANES
+from workbell.stores.database import Row, Rows, Statement
 from workbell.stores.port import Held, Lease, Pick, Renewed, Watch
-from workbell.stores.postgres import database, fields
-from workbell.stores.postgres.arrays import array_text
+from workbell.stores.postgres import calls, fields
 from workbell.stores.postgres.callers import open_async_caller, open_caller
+from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.copy_text import copy_lines
-from workbell.stores.postgres.database import Database
+from workbell.stores.postgres.database import ONLY_SQLITE, QUERIES, PostgresDatabase, PostgresSession, bind
 from workbell.stores.postgres.hints import LATER, Notifier
 from workbell.stores.postgres.keyed_writes import KeyedWrites, LockName, LockWaits
 from workbell.stores.postgres.listener import Listener, ListenWatch
-from workbell.stores.postgres.sessions import shown
 from workbell.stores.postgres.translation import Busy
-from workbell.stores.queries import migrations, queries, spell_postgres
-from workbell.stores.rows import NEW, new_values, place_columns, run_with_times
-from workbell.stores.session import Row, Session
+from workbell.stores.rows import run_with_times
+from workbell.stores.session import Session
 from workbell.stores.sql_events import statements_for_event
 from workbell.stores.sql_recent import Wanted
 from workbell.stores.sql_store import SqlStore
-from workbell.stores.statements import Statement, Tag, making, replaced_tag
+from workbell.stores.statements import Tag, making, replaced_tag
 
 T = TypeVar("T")
 
 log = logging.getLogger("workbell.store")
 
-QUERIES = {name: spell_postgres(place_columns(text)) for name, text in queries("postgres").items()}
 RUNNING = MOVES[Move.START].targets[0].value
 CONNECTIONS = 5  # of one process, by default: one of them listens
 AT_ONCE = 2  # connections that the duties of an engine always find open: one claims while another books
-MIGRATION = 3600.0  # seconds to bring the tables up to date: an index of a long history may be among it
-PATIENCE = 300.0  # seconds to try that, while others hold the tables
-PAUSE = 3.0  # seconds between two tries: those who queued up behind the first are let pass
 PART = 250  # so many changes of schedules are not worth a second connection
-# How PostgreSQL is told to go by indexes. Until a table is analysed, it knows only how large that is, and sorts a
-# million rows to have fifty of them. Once it is, it takes a value to be spread evenly, and walks along the ids for the
-# runs of a job that are all old (1.6 s). Where pages cost nothing, what leads to the fewest rows is always cheapest.
-# Compiling is off because what is ruled out still counts as dear.
-FOLLOWING = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off", "jit": "off"}
-FOLLOWING |= {"random_page_cost": "0", "seq_page_cost": "0"}
-FOLLOW_INDEXES = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in FOLLOWING.items())
-ONLY_SQLITE = frozenset({"remove_canceled", "free_replaced_keys"})  # one statement does all of it here
-
-
-class PostgresSession(Session):
-    """Queries on one psycopg connection."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def rows(self, query: str, /, **values: Any) -> list[Row]:
-        return self.execute(Statement(query, values))
-
-    def execute(self, statement: Statement) -> list[Row]:
-        if statement.query in ONLY_SQLITE:
-            return []
-        return self._fetch(QUERIES[statement.query], statement.values)
-
-    def _fetch(self, text: str, values: dict[str, Any]) -> list[Row]:
-        cursor = self._connection.execute(text, values)
-        return cursor.fetchall() if cursor.description else []
-
-    def finish(self, ending: dict[str, Any]) -> list[Row]:
-        return self._fetch(QUERIES["finish"], ending)
-
-    def insert(self, new: Sequence[NewRun]) -> None:
-        if len(new) == 1:
-            self._connection.execute(QUERIES["add_run"], dict(zip(NEW, new_values(new[0]), strict=True)))
-            return
-        self.insert_spelled(copy_lines(new))
-
-    def insert_spelled(self, spelled: tuple[list[str], bytes]) -> None:
-        columns, lines = spelled
-        statement = f"COPY workbell_runs ({', '.join(columns)}) FROM STDIN"
-        with self._connection.cursor().copy(statement) as copy:
-            copy.write(lines)
-
-    def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        listed = "= ANY(CAST(:lanes AS bigint[]))"
-        text = sql.replace(OF_LANES, f"r.lane {listed}").replace(AMONG_LANES, f"(r.lane + 0) {listed}")
-        return self._fetch(spell_postgres(place_columns(text)) if values else sql, values)
-
-    def follow_indexes(self) -> None:
-        self._connection.execute(FOLLOW_INDEXES)
 
 
 class Halves(list[ScheduleChange]):
@@ -125,25 +65,27 @@ class PostgresStore(SqlStore):
     def __init__(
         self, url: str, clock: SystemClock | None = None, keep: Keep | None = None, connections: int | None = None
     ) -> None:
-        super().__init__(clock or SystemClock(), keep or Keep())
-        self.database = Database(url, size=_besides_listening(connections or CONNECTIONS))
-        self._notifier = Notifier(self.database)
-        self._listener = Listener(self.database)
-        self._waits = LockWaits(self.database.size)
+        self.calls = Calls(url, size=_besides_listening(connections or CONNECTIONS))
+        self._notifier = Notifier(self.calls)
+        self.database = PostgresDatabase(self.calls, self._notifier, clock or SystemClock())
+        super().__init__(self.database, keep or Keep())
+        self._listener = Listener(self.calls)
+        self._waits = LockWaits(self.calls.size)
         self._keyed_runs = KeyedWrites(self._write_keyed_runs, self._written_runs, _names_of_run, self._waits)
         self._keyed_events = KeyedWrites(self._write_keyed_events, self._written_events, _names_of_event, self._waits)
         self._store_id = ""
-        self._checked = False
 
     def limit_connections(self, count: int) -> None:
-        self.database.resize(_besides_listening(count))
-        self._waits.resize(self.database.size)
+        self.calls.resize(_besides_listening(count))
+        self._waits.resize(self.calls.size)
 
     def read(self, work: Callable[[Session], T]) -> T:
-        return self.database.run(lambda c: work(PostgresSession(c)), transaction=False)
+        self.database.ready()
+        return self.database.run_read(work)
 
     def write(self, work: Callable[[Session], T], *, first: bool = False) -> T:
-        return self.database.run(lambda c: work(PostgresSession(c)), transaction=True, first=first)
+        self.database.ready()
+        return self.database.run_write(work, first=first)
 
     def _single(self, work: Callable[[Session], T]) -> T:
         """A unit that is one statement: a transaction by itself, without the round trips of BEGIN and COMMIT."""
@@ -177,7 +119,8 @@ class PostgresStore(SqlStore):
         return self._write_keyed(lambda session: self._emit_once(session, new), lock)
 
     def _write_keyed(self, work: Callable[[Session], T], lock: float) -> T:
-        return self.database.run(lambda c: work(PostgresSession(c)), transaction=True, lock=lock)
+        self.database.ready()
+        return self.calls.run(lambda c: work(PostgresSession(c)), transaction=True, lock=lock)
 
     def prepare_schedules(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
         if len(changes) <= PART:
@@ -256,7 +199,7 @@ class PostgresStore(SqlStore):
         return run_with_times(row, lanes)
 
     def spell(self, columns: Sequence[str], values: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        return dict(zip(columns, map(array_text, zip(*values, strict=True)), strict=True))
+        return bind({"rows": Rows(columns, values)})
 
     def dispatch(self, now: datetime, limit: int) -> int:
         rule = MOVES[Move.DISPATCH]
@@ -270,9 +213,9 @@ class PostgresStore(SqlStore):
             return self._renew(PostgresSession(connection), held, now, lease_until)
 
         with suppress(Busy):
-            return self.database.run(work, transaction=False, first=True, patience=0)
+            return self.calls.run(work, transaction=False, first=True, patience=0)
         renewed = self._listener.run(work)
-        return self.database.run(work, transaction=False, first=True) if renewed is None else renewed
+        return self.calls.run(work, transaction=False, first=True) if renewed is None else renewed
 
     def _renew(self, session: Session, held: Sequence[Held], now: datetime, lease_until: datetime) -> list[Renewed]:
         values = {"ids": [lease.run_id for lease in held], "tokens": [lease.token for lease in held]}
@@ -324,15 +267,15 @@ class PostgresStore(SqlStore):
     # Hints and housekeeping
 
     def watch(self) -> Watch:
-        self.database.fill(min(AT_ONCE, self.database.size))
+        self.calls.fill(min(AT_ONCE, self.calls.size))
         return ListenWatch(self._listener)
 
     def wake(self) -> None:
-        self._notifier.send()
+        self.database.wake()
 
     def tidy(self) -> None:
         """Ends what a frozen process has left open, where no timeout does. Autovacuum is set on the tables."""
-        self.read(lambda session: session.rows("end_stuck", seconds=database.DEADLINE))
+        self.read(lambda session: session.rows("end_stuck", seconds=calls.DEADLINE))
 
     def measure_time(self) -> None:
         def ask() -> datetime:
@@ -343,48 +286,16 @@ class PostgresStore(SqlStore):
             self.clock.measure(ask)
 
     def check(self, *, joining: bool = False) -> None:
-        if not self._checked:
-            there = self.read(lambda session: migrate.check(migrate.PostgresSchema(session), self.database.name))
-            if not there:
-                self.migrate()
-            self._checked = True
+        self.database.ready()
 
     def migrate(self) -> list[str]:
-        """Applies what is missing. Where others hold a table it waits for a moment, lets pass whoever has queued up
-        behind it, and tries again."""
-        give_up_at = self.clock.monotonic() + PATIENCE
-        is_told = False
-        while True:
-            try:
-                done = self.database.run(_migrate, transaction=True, deadline=MIGRATION, lock=0)
-                self._checked = False
-                return done
-            except StoreUnavailable as error:
-                if not isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
-                    raise
-                where, holders = f"PostgreSQL at {self.database.name}", self._table_holders()
-                if self.clock.monotonic() >= give_up_at:
-                    raise StoreUnavailable(
-                        f"{where}: the tables could not be changed within {PATIENCE:g} s, because another transaction "
-                        f"holds them: {holders}. Wait until it ends, or end it with "
-                        "`SELECT pg_terminate_backend(pid)`; then repeat `workbell migrate`."
-                    ) from error
-                if not is_told:
-                    log.warning("%s: migrating waits for another transaction to end: %s", where, holders)
-                    is_told = True
-            time.sleep(PAUSE)
-
-    def _table_holders(self) -> str:
-        tables = sorted({table for _, _, text in migrations(self.engine) for table in migrate.altered(text)})
-        found = self.read(lambda session: session.rows("table_holders", tables=tables, seconds=migrate.LOCK / 2))
-        listed = [_holder(*row) for row in found]
-        return "; ".join(listed) or "it is over meanwhile"
+        return self.database.migrate()
 
     def describe(self) -> list[tuple[str, str, str]]:
         wanted = ("server_version", "fsync", "synchronous_commit", "full_page_writes")
         query = "SELECT name, setting FROM pg_settings WHERE name = ANY(:wanted)"
         found = dict(self.read(lambda s: [tuple(row) for row in s.text_rows(query, {"wanted": list(wanted)})]))
-        findings = [("ok", "PostgreSQL", f"{found['server_version']} at {self.database.name}")]
+        findings = [("ok", "PostgreSQL", f"{found['server_version']} at {self.calls.name}")]
         for name in wanted[1:]:
             level = "risk" if found[name] == "off" else "ok"
             text = "off: a crash can lose runs that were accepted" if level == "risk" else found[name]
@@ -393,7 +304,7 @@ class PostgresStore(SqlStore):
 
     def close(self) -> None:
         self._notifier.close()
-        self.database.close()
+        self.calls.close()
 
 
 def _besides_listening(connections: int) -> int:
@@ -405,17 +316,7 @@ def _spell(statement: Statement) -> Spelled | None:
     """A statement as a caller's connection executes it."""
     if statement.query in ONLY_SQLITE:
         return None
-    return statement.query, QUERIES[statement.query], statement.values
-
-
-def _migrate(connection: Connection) -> list[str]:
-    return migrate.run(migrate.PostgresSchema(PostgresSession(connection)))
-
-
-def _holder(pid: int, application: str, state: str, seconds: Any, query: str) -> str:
-    text = f"pid {pid} ({application or 'no name'}, {state or 'unknown'}, open for {float(seconds):.0f} s)"
-    statement = shown(query)
-    return f"{text}: {statement}" if statement else text
+    return statement.query, QUERIES[statement.query], dict(statement.values)
 
 
 def _names_of_run(request: NewRun) -> list[LockName]:

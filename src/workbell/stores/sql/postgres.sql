@@ -354,23 +354,6 @@ WHERE s.tenant = :tenant AND s.name = ANY(CAST(:names AS text[]))
 DELETE FROM workbell_ticks WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_ticks WHERE created_at <= :before
     LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING schedule
 
--- add_logs: lines of runs, each if it was written under the last lease of its run
--- The subqueries are scalar ones: each is a lookup by primary key, and can never become a hash of a whole table.
-INSERT INTO workbell_logs (run, attempt, line, at, level, message)
-SELECT new.run, new.attempt, new.line, new.at, new.level, new.message
-FROM unnest(CAST(:token AS integer[]), CAST(:run AS uuid[]), CAST(:attempt AS integer[]), CAST(:line AS integer[]),
-    CAST(:at AS timestamptz[]), CAST(:level AS text[]), CAST(:message AS text[]))
-    AS new(token, run, attempt, line, at, level, message)
-WHERE new.token = COALESCE((SELECT r.token FROM workbell_runs r WHERE r.id = new.run),
-    (SELECT h.token FROM workbell_history h WHERE h.id = new.run))
-ON CONFLICT DO NOTHING RETURNING line
-
--- see_workers: workers that are alive
-UPDATE workbell_workers SET seen_at = :now WHERE id = ANY(CAST(:ids AS text[]))
-
--- remove_workers: workers that have stopped, or were lost
-DELETE FROM workbell_workers WHERE id = ANY(CAST(:ids AS text[]))
-
 -- table_holders: the oldest open transactions that hold our tables, and so keep them from being altered
 SELECT a.pid, COALESCE(a.application_name, ''), COALESCE(a.state, ''),
     EXTRACT(epoch FROM clock_timestamp() - a.xact_start), COALESCE(a.query, '')

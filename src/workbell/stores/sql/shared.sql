@@ -85,46 +85,11 @@ SELECT count(*) FROM (SELECT 1 FROM workbell_runs WHERE status = 'queued' AND la
         OR (scheduled_for = :scheduled_for AND id < :id)))) LIMIT 1000) AS first
 
 -- counts: live runs by lane and status, and when the first was due
-SELECT lane, status, count(*), min(scheduled_for) FROM workbell_runs GROUP BY lane, status
+SELECT lane, status, count(*), min(scheduled_for) AS scheduled_for FROM workbell_runs GROUP BY lane, status
 
 -- attempts: ended attempts of a run
 SELECT run, number, status, started_at, finished_at, worker, error, result
 FROM workbell_attempts WHERE run = :id ORDER BY number
-
--- logs: the log lines of a run beyond a place, oldest first
-SELECT run, attempt, line, at, level, message FROM workbell_logs
-WHERE run = :id AND (attempt, line) > (:after_attempt, :after_line) ORDER BY attempt, line LIMIT :limit
-
--- put_worker: make a worker known, or change what is known of it
-INSERT INTO workbell_workers ({worker}) VALUES ({worker_values})
-ON CONFLICT (id) DO UPDATE SET host = excluded.host, pid = excluded.pid, incarnation = excluded.incarnation,
-    version = excluded.version, queues = excluded.queues, jobs = excluded.jobs, concurrency = excluded.concurrency,
-    started_at = excluded.started_at, seen_at = excluded.seen_at, stopping = excluded.stopping
-RETURNING drained_at
-
--- workers: all workers
-SELECT {worker} FROM workbell_workers
-
--- worker: one of them
-SELECT {worker} FROM workbell_workers WHERE id = :id
-
--- drain_worker: one that is to claim nothing more; the first who asks for it sets the time
-UPDATE workbell_workers SET drained_at = COALESCE(drained_at, :now) WHERE id = :id RETURNING {worker}
-
--- note_drained: one that says that it begins nothing more, unless it was resumed or drained anew meanwhile
-UPDATE workbell_workers SET drain_seen_at = :now WHERE id = :id AND drained_at = :drained_at RETURNING id
-
--- resume_worker: one that may claim again
-UPDATE workbell_workers SET drained_at = NULL, drain_seen_at = NULL WHERE id = :id RETURNING {worker}
-
--- note_service: where a process serves the API
-INSERT INTO workbell_meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
-
--- forget_service: a process that serves the API no more
-DELETE FROM workbell_meta WHERE name = :name
-
--- services: who serves the API, and where
-SELECT name, value FROM workbell_meta WHERE substr(name, 1, 8) = 'service/'
 
 -- drop_keys: keys whose time is over
 DELETE FROM workbell_keys WHERE until <= :now RETURNING key
@@ -143,20 +108,6 @@ SELECT {job} FROM workbell_jobs WHERE tenant = :tenant AND name = :name
 
 -- list_jobs: the definitions of a tenant
 SELECT {job} FROM workbell_jobs WHERE tenant = :tenant ORDER BY name
-
--- add_pause: pause a queue, a job, or a job in a queue, unless it is
-INSERT INTO workbell_pauses (tenant, queue, job, created_at) VALUES (:tenant, :queue, :job, :created_at)
-ON CONFLICT (tenant, queue, job) DO NOTHING
-
--- find_pause: one pause
-SELECT tenant, queue, job, created_at FROM workbell_pauses WHERE tenant = :tenant AND queue = :queue AND job = :job
-
--- remove_pauses: what is paused of a queue, of a job, or of a job in a queue
-DELETE FROM workbell_pauses WHERE tenant = :tenant AND (CAST(:queue AS text) IS NULL OR queue = :queue)
-AND (CAST(:job AS text) IS NULL OR job = :job) RETURNING tenant
-
--- pauses: all pauses
-SELECT tenant, queue, job, created_at FROM workbell_pauses
 
 -- limits: a page of the limits, and when they were last written
 SELECT id, updated_at FROM workbell_limits WHERE id > :after ORDER BY id LIMIT :limit
@@ -246,10 +197,6 @@ SELECT {finished} FROM workbell_history r WHERE r.id > :after ORDER BY r.id LIMI
 SELECT run, number, status, started_at, finished_at, worker, error, result
 FROM workbell_attempts WHERE (run, number) > (:after, :after_number) ORDER BY run, number LIMIT :limit
 
--- export_logs: all log lines, by run, attempt and line
-SELECT run, attempt, line, at, level, message FROM workbell_logs
-WHERE (run, attempt, line) > (:after, :after_attempt, :after_line) ORDER BY run, attempt, line LIMIT :limit
-
 -- export_keys: all keys
 SELECT tenant, key, run, until FROM workbell_keys WHERE (tenant, key) > (:after, :after_key)
 ORDER BY tenant, key LIMIT :limit
@@ -260,10 +207,6 @@ SELECT id, tenant, queue, job, target, key FROM workbell_lanes WHERE id > :after
 -- load_lane: a lane of another store
 INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
 VALUES (:id, :tenant, :queue, :job, :target, :key, :created_at) ON CONFLICT (id) DO NOTHING
-
--- load_pause: a pause of another store
-INSERT INTO workbell_pauses (tenant, queue, job, created_at) VALUES (:tenant, :queue, :job, :created_at)
-ON CONFLICT (tenant, queue, job) DO NOTHING
 
 -- load_job: a definition of another store
 INSERT INTO workbell_jobs ({job}) VALUES ({job_values}) ON CONFLICT DO NOTHING
@@ -292,10 +235,6 @@ INSERT INTO workbell_history ({finished_columns}) VALUES ({finished_values}) ON 
 -- load_attempt: an attempt of another store
 INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error, result)
 VALUES (:run, :number, :status, :started_at, :finished_at, :worker, :error, :result) ON CONFLICT (run, number) DO NOTHING
-
--- load_log: a log line of another store
-INSERT INTO workbell_logs (run, attempt, line, at, level, message)
-VALUES (:run, :attempt, :line, :at, :level, :message) ON CONFLICT DO NOTHING
 
 -- load_key: a key of another store
 INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :run, :until) ON CONFLICT DO NOTHING

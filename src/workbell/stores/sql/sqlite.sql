@@ -156,7 +156,7 @@ SELECT count(*) FROM workbell_runs r CROSS JOIN workbell_lanes l
 WHERE r.status = 'running' AND l.id = r.lane AND l.tenant = :tenant AND l.job = :job
 
 -- counts: live runs by lane and status, and when the first was due; one part for each of the partial indexes
-SELECT lane, 'queued', count(*), min(scheduled_for) FROM workbell_runs WHERE status = 'queued' GROUP BY lane
+SELECT lane, 'queued', count(*), min(scheduled_for) AS scheduled_for FROM workbell_runs WHERE status = 'queued' GROUP BY lane
 UNION ALL
 SELECT lane, 'scheduled', count(*), min(scheduled_for) FROM workbell_runs WHERE status = 'scheduled' GROUP BY lane
 UNION ALL
@@ -257,16 +257,3 @@ WHERE s.tenant = :tenant AND s.name IN (SELECT value FROM json_each(:names))
 -- delete_ticks: a batch of the ledger whose time is over
 DELETE FROM workbell_ticks WHERE rowid IN (SELECT rowid FROM workbell_ticks WHERE created_at <= :before
     ORDER BY created_at LIMIT :limit) RETURNING schedule
-
--- add_logs: lines of runs, each if it was written under the last lease of its run
-INSERT INTO workbell_logs (run, attempt, line, at, level, message)
-SELECT value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6 FROM json_each(:rows)
-WHERE value ->> 0 = COALESCE((SELECT r.token FROM workbell_runs r WHERE r.id = value ->> 1),
-    (SELECT h.token FROM workbell_history h WHERE h.id = value ->> 1))
-ON CONFLICT DO NOTHING RETURNING line
-
--- see_workers: workers that are alive
-UPDATE workbell_workers SET seen_at = :now WHERE id IN (SELECT value FROM json_each(:ids))
-
--- remove_workers: workers that have stopped, or were lost
-DELETE FROM workbell_workers WHERE id IN (SELECT value FROM json_each(:ids))

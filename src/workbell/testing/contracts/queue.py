@@ -147,7 +147,7 @@ class QueueContract:
 
     def test_paused_lanes_do_not_hide_others(self, store: Store, queue: Queue) -> None:
         put(store, queue, *[request("paused", queue=f"q{n}") for n in range(LANES)])
-        store.pause("default", None, "paused", after(0))
+        store.pauses.add("default", None, "paused", after(0))
         wanted = put(store, queue, *[request("known", queue=f"q{n}") for n in range(5)])
         assert sorted(ids(claim_until_idle(queue, 50))) == sorted(wanted)
 
@@ -192,7 +192,7 @@ class QueueContract:
         """Also by a queue that keeps what it saw for a while."""
         put(store, queue, *[request() for _ in range(50)])
         assert len(queue.claim(claimant(), 2, after(0))) == 2
-        store.pause("default", "default", None, after(0))
+        store.pauses.add("default", "default", None, after(0))
         assert queue.claim(claimant(), 2, after(1)) == []
 
     def test_expired_runs_are_not_handed_out(self, store: Store, queue: Queue) -> None:

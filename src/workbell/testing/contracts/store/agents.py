@@ -42,67 +42,67 @@ class AgentsContract:
     def test_an_agent_is_made_known_and_changed(self, store: Store) -> None:
         """Its beginning stays."""
         mine = agent("a")
-        assert store.put_agent(mine)
-        assert store.find_agent(mine.id) == mine
+        assert store.agents.put(mine)
+        assert store.agents.find(mine.id) == mine
         changed = replace(full_agent("a"), id=mine.id, tenant="default", created_at=after(9))
-        assert store.put_agent(changed)
-        assert store.find_agent(mine.id) == replace(changed, created_at=START)
+        assert store.agents.put(changed)
+        assert store.agents.find(mine.id) == replace(changed, created_at=START)
         renamed = replace(changed, name="b", jobs=())
-        assert store.put_agent(renamed)
-        assert store.list_agents() == [replace(renamed, created_at=START)]
-        assert store.find_agent(new_id()) is None
+        assert store.agents.put(renamed)
+        assert store.agents.list() == [replace(renamed, created_at=START)]
+        assert store.agents.find(new_id()) is None
 
     def test_a_name_is_one_agents(self, store: Store) -> None:
         """In its tenant. Who is refused stays as it was."""
         mine, other = agent("a"), agent("b")
-        assert store.put_agent(mine)
-        assert store.put_agent(other)
-        assert not store.put_agent(agent("a"))
-        assert not store.put_agent(replace(other, name="a", host="new"))
-        assert store.list_agents() == [mine, other]
-        assert store.put_agent(agent("a", tenant="acme"))
+        assert store.agents.put(mine)
+        assert store.agents.put(other)
+        assert not store.agents.put(agent("a"))
+        assert not store.agents.put(replace(other, name="a", host="new"))
+        assert store.agents.list() == [mine, other]
+        assert store.agents.put(agent("a", tenant="acme"))
 
     def test_of_many_who_take_a_name_at_once_one_gets_it(self, store: Store) -> None:
         """Some are new, and some had another name."""
         known = [agent(f"a{number}") for number in range(3)]
         for one in known:
-            store.put_agent(one)
+            store.agents.put(one)
         wanted = [*(replace(one, name="best") for one in known), *(agent("best") for _ in range(3))]
-        answers = at_once(lambda number: store.put_agent(wanted[number]))
+        answers = at_once(lambda number: store.agents.put(wanted[number]))
         assert sum(answers) == 1
         expected = {one.id: one for one in known} | {wanted[answers.index(True)].id: wanted[answers.index(True)]}
-        assert {one.id: one for one in store.list_agents()} == expected
+        assert {one.id: one for one in store.agents.list()} == expected
 
     def test_agents_are_listed_by_name_and_tenant(self, store: Store) -> None:
         later, first, elsewhere = agent("b"), agent("a"), full_agent("a1")
         for one in (later, first, elsewhere):
-            store.put_agent(one)
-        assert store.list_agents() == [first, elsewhere, later]
-        assert store.list_agents("default") == [first, later]
-        assert store.list_agents("acme") == [elsewhere]
+            store.agents.put(one)
+        assert store.agents.list() == [first, elsewhere, later]
+        assert store.agents.list("default") == [first, later]
+        assert store.agents.list("acme") == [elsewhere]
 
     def test_an_agent_is_seen_and_removed(self, store: Store) -> None:
         mine, other = agent("a"), agent("b")
-        store.put_agent(mine)
-        store.put_agent(other)
-        store.see_agent(mine.id, after(5))
-        store.see_agent(new_id(), after(6))
-        assert store.list_agents() == [replace(mine, seen_at=after(5)), other]
-        assert store.delete_agent(mine.id)
-        assert not store.delete_agent(mine.id)
-        assert store.list_agents() == [other]
+        store.agents.put(mine)
+        store.agents.put(other)
+        store.agents.see(mine.id, after(5))
+        store.agents.see(new_id(), after(6))
+        assert store.agents.list() == [replace(mine, seen_at=after(5)), other]
+        assert store.agents.delete(mine.id)
+        assert not store.agents.delete(mine.id)
+        assert store.agents.list() == [other]
 
     def test_what_an_agent_tells_of_itself_changes_nothing_else(self, store: Store) -> None:
         """What it does not tell stays, and so does what was changed about it meanwhile."""
         mine = agent("a", labels=("gpu",), enabled=False)
-        store.put_agent(mine)
-        store.see_agent(mine.id, after(5), jobs=["cut", ODD], metrics_text='{"load":1}')
+        store.agents.put(mine)
+        store.agents.see(mine.id, after(5), jobs=["cut", ODD], metrics_text='{"load":1}')
         told = replace(mine, seen_at=after(5), jobs=("cut", ODD), metrics_text='{"load":1}')
-        assert store.find_agent(mine.id) == told
-        store.see_agent(mine.id, after(6))
-        assert store.find_agent(mine.id) == replace(told, seen_at=after(6))
-        store.see_agent(mine.id, after(7), jobs=[])
-        assert store.find_agent(mine.id) == replace(told, seen_at=after(7), jobs=())
+        assert store.agents.find(mine.id) == told
+        store.agents.see(mine.id, after(6))
+        assert store.agents.find(mine.id) == replace(told, seen_at=after(6))
+        store.agents.see(mine.id, after(7), jobs=[])
+        assert store.agents.find(mine.id) == replace(told, seen_at=after(7), jobs=())
 
     # What waits for them
 
@@ -125,7 +125,7 @@ class AgentsContract:
         """Each once, with its best rank; nothing of other tenants, and nothing that waits or is paused."""
         first = add(store, request(), request(priority=3), request("cut", queue="x"))[0].lane
         add(store, request(tenant="acme"), request("late", delay=60), request("off"))
-        store.pause("default", None, "off", after(5))
+        store.pauses.add("default", None, "off", after(5))
         heads = store.survey_tenant("default", 9)
         assert sorted((head.lane.job, head.rank) for head in heads) == sorted([(first.job, -3), ("cut", 0)])
         assert {head.lane_id for head in heads} == {head.lane.id for head in heads}
@@ -144,8 +144,8 @@ class AgentsContract:
 
     def test_what_is_paused_is_not_found(self, store: Store) -> None:
         add(store, request("cut", target="press"), request("print", target="press", queue="x"))
-        store.pause("default", None, "cut", after(5))
+        store.pauses.add("default", None, "cut", after(5))
         assert [head.lane.job for head in store.survey_targets("default", ["press"], 9)] == ["print"]
-        store.pause("default", "x", None, after(5))
+        store.pauses.add("default", "x", None, after(5))
         assert aimed(store, "press") == []
         assert store.waiting_targets() == set()

@@ -53,9 +53,9 @@ class ClaimingContract:
         add(store, *[request(queue=f"q{n}") for n in range(10)])
         every = store.survey(-1, 100)
         for head in every[:4]:
-            store.pause("default", head.lane.queue, None, after(0))
+            store.pauses.add("default", head.lane.queue, None, after(0))
         assert store.survey(-1, 4) == every[4:8]
-        store.resume("default", every[0].lane.queue, None)
+        store.pauses.remove("default", every[0].lane.queue, None)
         assert store.survey(-1, 2) == [every[0], every[4]]
 
     def test_a_claim_takes_a_lease_under_a_new_token(self, store: Store) -> None:

@@ -15,6 +15,7 @@ from workbell.model.log_line import LogLine
 from workbell.model.run import Added
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.stores.memory import MemoryStore
+from workbell.stores.notifications.notifications import ReadMark
 from workbell.stores.port import Batch, Store
 from workbell.testing.contracts.making import KEEP, START, add, after, claim, held, ids, request
 from workbell.testing.contracts.store.access import entry, full_entry, full_token, tenant, token
@@ -55,12 +56,12 @@ def fill(store: Store) -> None:
     )
     store.set_progress(held(running), '{"done":1}')
     store.mark_alone(held(running))
-    store.add_logs([(running.token, LogLine(running.id, 1, n, after(n), "INFO", "it's on")) for n in range(3)])
-    store.add_logs([(done.token, LogLine(done.id, 1, 0, after(1), "ERROR", "told"))])
+    store.logs.add([(running.token, LogLine(running.id, 1, n, after(n), "INFO", "it's on")) for n in range(3)])
+    store.logs.add([(done.token, LogLine(done.id, 1, 0, after(1), "ERROR", "told"))])
     store.request_cancel(running.id, "enough")
     waiting = [request(key="live", priority=3), request(key="span", key_for=60, delay=5), request("send", tenant="b")]
     add(store, *waiting, request(target="machine", expires_at=after(99), accepted_by="host/1/1", event=new_id()))
-    store.pause("b", None, "send", after(3))
+    store.pauses.add("b", None, "send", after(3))
     nightly = Schedule(
         id=new_id(),
         name="nightly",
@@ -84,16 +85,16 @@ def fill(store: Store) -> None:
 def fill_service(store: Store) -> None:
     """Tokens that are valid and not, notifications that were read and not, and more; two of each."""
     for one in (token(expires_at=after(60)), full_token()):
-        store.add_token(one)
+        store.tokens.add(one)
     for name in ("b", "acme"):
-        store.put_tenant(tenant(name, weight=2, rate="10/s"))
-    store.add_audit([entry(), full_entry()])
-    store.add_notifications([message(7), message(tenant="b")])
-    store.mark_read("default", 7, None, after(1))
-    store.mark_read("b", 8, None, after(2))
+        store.tenants.put(tenant(name, weight=2, rate="10/s"))
+    store.audit.add([entry(), full_entry()])
+    store.notifications.add([message(7), message(tenant="b")])
+    store.notifications.mark_read("default", 7, None, after(1))
+    store.notifications.mark_read("b", 8, None, after(2))
     for other in (agent("a"), full_agent("b")):
-        store.put_agent(other)
-    store.add_tallies([tally()])
+        store.agents.put(other)
+    store.tallies.add([tally()])
 
 
 def fill_events(store: Store) -> None:
@@ -218,18 +219,18 @@ class CopyingContract:
     def test_what_the_service_has_already_stays(self, store: Store) -> None:
         """Also where another one has its name or hash; a mark comes only with what was read."""
         mine, named, told_of = full_token(), agent("a"), message(7)
-        store.add_token(mine)
-        store.put_agent(named)
-        store.add_notifications([told_of])
-        store.mark_read("default", 7, None, after(1))
-        store.add_tallies([tally()])
+        store.tokens.add(mine)
+        store.agents.put(named)
+        store.notifications.add([told_of])
+        store.notifications.mark_read("default", 7, None, after(1))
+        store.tallies.add([tally()])
         before = everything(store)
-        mark = ("default", 7, told_of.id, after(9))
+        mark = ReadMark("default", 7, told_of.id, after(9))
         store.load(
             Batch(
                 tokens=[token(hash=mine.hash), msgspec.structs.replace(mine, hash="another", name="x")],
                 notifications=[msgspec.structs.replace(told_of, text="1", read_at=after(3))],
-                reads=[mark, ("default", 7, new_id(), after(9)), ("b", 8, told_of.id, after(9))],
+                reads=[mark, mark._replace(notification=new_id()), mark._replace(tenant="b", user_id=8)],
                 agents=[agent("a"), msgspec.structs.replace(named, name="b")],
                 tallies=[tally(count=99)],
             )
@@ -251,8 +252,8 @@ class CopyingContract:
         sent = [message() for _ in range(1001)]
         tallies = [tally(job=f"j{number}") for number in range(501)]
         store.load(Batch(audit=[entry() for _ in range(1001)], notifications=sent))
-        store.mark_read("default", 7, None, after(1))
-        store.mark_read("default", 8, [sent[0].id], after(1))
-        store.add_tallies(tallies)
+        store.notifications.mark_read("default", 7, None, after(1))
+        store.notifications.mark_read("default", 8, [sent[0].id], after(1))
+        store.tallies.add(tallies)
         sizes = {name: len(values) for name, values in everything(store).items() if values}
         assert sizes == {"audit": 1001, "notifications": 1001, "reads": 1002, "tallies": 1002}

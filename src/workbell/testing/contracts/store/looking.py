@@ -34,24 +34,24 @@ def ended(store: Store, *, at: float, fail: bool = False, job: str = "work", **l
 
 class LookingContract:
     def test_tallies_by_steps_of_time(self, store: Store) -> None:
-        store.add_tallies([tally(minute, count=1) for minute in (-1, 0, 4, 5, 14)])
-        store.add_tallies(
+        store.tallies.add([tally(minute, count=1) for minute in (-1, 0, 4, 5, 14)])
+        store.tallies.add(
             [tally(0, status="failed", count=3), tally(0, job="b", count=4), tally(0, queue="q", count=5)]
         )
-        store.add_tallies([tally(0, tenant="acme", count=9)])
+        store.tallies.add([tally(0, tenant="acme", count=9)])
         asked: dict[str, Any] = {"since": after(0), "until": after(840), "step": STEP}
-        found = store.sum_tallies("default", **asked, job=None, queue=None)
+        found = store.tallies.sum("default", **asked, job=None, queue=None)
         assert sorted(found) == [
             (FIRST, "b", "succeeded", 4),
             (FIRST, "send", "failed", 3),
             (FIRST, "send", "succeeded", 7),
             (FIRST + 1, "send", "succeeded", 1),
         ]
-        assert store.sum_tallies("default", **asked, job="b", queue=None) == [(FIRST, "b", "succeeded", 4)]
-        assert store.sum_tallies("default", **asked, job=None, queue="q") == [(FIRST, "send", "succeeded", 5)]
-        assert store.sum_tallies("default", **asked, job="b", queue="q") == []
+        assert store.tallies.sum("default", **asked, job="b", queue=None) == [(FIRST, "b", "succeeded", 4)]
+        assert store.tallies.sum("default", **asked, job=None, queue="q") == [(FIRST, "send", "succeeded", 5)]
+        assert store.tallies.sum("default", **asked, job="b", queue="q") == []
         # The totals, which stand at the beginning of time, are no minute.
-        every = store.sum_tallies("acme", since=EPOCH, until=after(10**6), step=STEP, job=None, queue=None)
+        every = store.tallies.sum("acme", since=EPOCH, until=after(10**6), step=STEP, job=None, queue=None)
         assert every == [(FIRST, "send", "succeeded", 9)]
 
     def test_schedules_by_their_next_runs(self, store: Store) -> None:

@@ -21,63 +21,63 @@ class PausingContract:
     def test_a_queue_is_paused(self, store: Store) -> None:
         """The queue of one tenant, with all its jobs and keys."""
         fill(store)
-        assert store.pause("default", "x", None, after(5)) == Pause("default", "x", None, after(5))
+        assert store.pauses.add("default", "x", None, after(5)) == Pause("default", "x", None, after(5))
         assert waiting(store) == {("default", "y", "a"), ("t", "x", "a")}
-        assert store.resume("default", "x", None) == 1
+        assert store.pauses.remove("default", "x", None) == 1
         assert len(claim(store)) == 5
 
     def test_a_job_is_paused(self, store: Store) -> None:
         fill(store)
-        store.pause("default", None, "a", after(5))
+        store.pauses.add("default", None, "a", after(5))
         assert waiting(store) == {("default", "x", "b"), ("t", "x", "a")}
-        assert store.resume("default", None, "a") == 1
+        assert store.pauses.remove("default", None, "a") == 1
         assert len(store.survey(-1, 100)) == 5
 
     def test_a_job_in_a_queue_is_paused(self, store: Store) -> None:
         fill(store)
-        store.pause("default", "x", "a", after(5))
+        store.pauses.add("default", "x", "a", after(5))
         assert waiting(store) == {("default", "x", "b"), ("default", "y", "a"), ("t", "x", "a")}
-        assert store.resume("default", "y", "a") == 0
-        assert store.resume("default", "x", "a") == 1
+        assert store.pauses.remove("default", "y", "a") == 0
+        assert store.pauses.remove("default", "x", "a") == 1
         assert len(store.survey(-1, 100)) == 5
 
     def test_what_comes_after_the_pause_is_paused_too(self, store: Store) -> None:
         """Also in lanes that did not exist."""
-        store.pause("default", "x", None, after(5))
+        store.pauses.add("default", "x", None, after(5))
         add(store, request("new", queue="x"), request("new", queue="x", lane_key="7"), request("new", queue="y"))
         assert waiting(store) == {("default", "y", "new")}
 
     def test_pausing_twice_is_pausing_once(self, store: Store) -> None:
-        first = store.pause("default", "x", None, after(5))
-        assert store.pause("default", "x", None, after(9)) == first
-        assert store.list_pauses("default") == [first]
-        assert store.resume("default", "x", None) == 1
-        assert store.resume("default", "x", None) == 0
+        first = store.pauses.add("default", "x", None, after(5))
+        assert store.pauses.add("default", "x", None, after(9)) == first
+        assert store.pauses.list("default") == [first]
+        assert store.pauses.remove("default", "x", None) == 1
+        assert store.pauses.remove("default", "x", None) == 0
 
     def test_resuming_a_queue_or_a_job_ends_all_pauses_within(self, store: Store) -> None:
         for queue, job in (("x", None), ("x", "a"), ("y", "a"), (None, "a"), (None, "b")):
-            store.pause("default", queue, job, after(5))
-        assert store.resume("default", "x", None) == 2
-        assert [(pause.queue, pause.job) for pause in store.list_pauses()] == [(None, "a"), ("y", "a"), (None, "b")]
-        assert store.resume("default", None, "a") == 2
-        assert [str(pause) for pause in store.list_pauses()] == ["job b"]
+            store.pauses.add("default", queue, job, after(5))
+        assert store.pauses.remove("default", "x", None) == 2
+        assert [(pause.queue, pause.job) for pause in store.pauses.list()] == [(None, "a"), ("y", "a"), (None, "b")]
+        assert store.pauses.remove("default", None, "a") == 2
+        assert [str(pause) for pause in store.pauses.list()] == ["job b"]
 
     def test_a_job_that_is_paused_stays_so_when_its_queue_is_resumed(self, store: Store) -> None:
         fill(store)
-        store.pause("default", "x", None, after(5))
-        store.pause("default", None, "a", after(5))
-        store.resume("default", "x", None)
+        store.pauses.add("default", "x", None, after(5))
+        store.pauses.add("default", None, "a", after(5))
+        store.pauses.remove("default", "x", None)
         assert waiting(store) == {("default", "x", "b"), ("t", "x", "a")}
 
     def test_pauses_are_of_one_tenant(self, store: Store) -> None:
-        one, other = store.pause("default", "x", None, after(5)), store.pause("t", "x", None, after(6))
-        assert store.list_pauses("default") == [one]
-        assert store.list_pauses() == [one, other]
-        assert store.resume("t", "x", None) == 1
-        assert store.list_pauses() == [one]
+        one, other = store.pauses.add("default", "x", None, after(5)), store.pauses.add("t", "x", None, after(6))
+        assert store.pauses.list("default") == [one]
+        assert store.pauses.list() == [one, other]
+        assert store.pauses.remove("t", "x", None) == 1
+        assert store.pauses.list() == [one]
 
     def test_counts_tell_what_is_paused(self, store: Store) -> None:
         fill(store)
-        store.pause("default", "x", "a", after(5))
+        store.pauses.add("default", "x", "a", after(5))
         paused = {(counts.lane.queue, counts.lane.job, counts.lane.key) for counts in store.counts() if counts.paused}
         assert paused == {("x", "a", None), ("x", "a", "7")}

@@ -24,12 +24,12 @@ def message(user_id: UserId | None = None, *, at: float = 0, tenant: str = "defa
 
 
 def sent(store: Store, *new: Notification) -> list[Notification]:
-    store.add_notifications(new)
+    store.notifications.add(new)
     return list(new)
 
 
 def listed(store: Store, user_id: UserId, tenant: str = "default", **wanted: Any) -> list[Notification]:
-    return store.list_notifications(tenant, user_id, **({"unread": False, "before": None, "limit": 100} | wanted))
+    return store.notifications.list(tenant, user_id, **({"unread": False, "before": None, "limit": 100} | wanted))
 
 
 def unread(store: Store, user_id: UserId, **wanted: Any) -> list[str]:
@@ -42,7 +42,7 @@ class PeopleContract:
         own, everybodys, bobs, _elsewhere = sent(
             store, message(ADA, text=f'"{ODD}"'), message(at=1.5), message(BOB), message(ADA, tenant="acme")
         )
-        store.add_notifications([])
+        store.notifications.add([])
         assert listed(store, ADA) == [everybodys, own]
         assert listed(store, BOB) == [bobs, everybodys]
         assert listed(store, 3) == [everybodys]
@@ -50,9 +50,9 @@ class PeopleContract:
 
     def test_each_has_read_marks_of_their_own(self, store: Store) -> None:
         own, everybodys, later = sent(store, message(ADA), message(), message())
-        assert store.mark_read("default", ADA, [own.id, everybodys.id], after(5)) == 2
-        assert store.mark_read("default", ADA, [everybodys.id, later.id], after(6)) == 1
-        assert store.mark_read("default", ADA, [], after(7)) == 0
+        assert store.notifications.mark_read("default", ADA, [own.id, everybodys.id], after(5)) == 2
+        assert store.notifications.mark_read("default", ADA, [everybodys.id, later.id], after(6)) == 1
+        assert store.notifications.mark_read("default", ADA, [], after(7)) == 0
         assert [one.read_at for one in listed(store, ADA)] == [after(6), after(5), after(5)]
         assert unread(store, ADA) == []
         assert listed(store, BOB) == [later, everybodys]
@@ -61,22 +61,22 @@ class PeopleContract:
     def test_a_person_may_have_a_text_for_an_id(self, store: Store) -> None:
         own, everybodys, _other = sent(store, message("ada"), message(), message("bob"))
         assert listed(store, "ada") == [everybodys, own]
-        assert own in store.new_notifications("00000000-0000-0000-0000-000000000000", 10)
-        assert store.mark_read("default", "ada", None, after(5)) == 2
+        assert own in store.notifications.new("00000000-0000-0000-0000-000000000000", 10)
+        assert store.notifications.mark_read("default", "ada", None, after(5)) == 2
         assert (unread(store, "ada"), len(unread(store, "bob")), unread(store, 0)) == ([], 2, [everybodys.id])
 
     def test_nobody_marks_what_is_not_for_them(self, store: Store) -> None:
         bobs, elsewhere = sent(store, message(BOB), message(tenant="acme"))
-        assert store.mark_read("default", ADA, [bobs.id, elsewhere.id, new_id()], after(5)) == 0
-        assert store.mark_read("default", ADA, None, after(5)) == 0
+        assert store.notifications.mark_read("default", ADA, [bobs.id, elsewhere.id, new_id()], after(5)) == 0
+        assert store.notifications.mark_read("default", ADA, None, after(5)) == 0
         assert unread(store, BOB) == [bobs.id]
         assert unread(store, ADA, tenant="acme") == [elsewhere.id]
 
     def test_all_can_be_marked_at_once(self, store: Store) -> None:
         own, everybodys, _bobs = sent(store, message(ADA), message(), message(BOB))
-        store.mark_read("default", ADA, [own.id], after(5))
-        assert store.mark_read("default", ADA, None, after(6)) == 1
-        assert store.mark_read("default", ADA, None, after(7)) == 0
+        store.notifications.mark_read("default", ADA, [own.id], after(5))
+        assert store.notifications.mark_read("default", ADA, None, after(6)) == 1
+        assert store.notifications.mark_read("default", ADA, None, after(7)) == 0
         assert listed(store, ADA) == [replace(everybodys, read_at=after(6)), replace(own, read_at=after(5))]
         assert len(unread(store, BOB)) == 2
 
@@ -86,16 +86,16 @@ class PeopleContract:
         newest = [one.id for one in reversed(every)]
         assert [one.id for one in listed(store, ADA, limit=4)] == newest[:4]
         assert [one.id for one in listed(store, ADA, before=newest[3], limit=4)] == newest[4:]
-        store.mark_read("default", ADA, [newest[0], newest[2], newest[4]], after(5))
+        store.notifications.mark_read("default", ADA, [newest[0], newest[2], newest[4]], after(5))
         assert unread(store, ADA, limit=2) == [newest[1], newest[3]]
         assert unread(store, ADA, before=newest[3], limit=2) == [newest[5]]
 
     def test_who_passes_them_on_reads_forwards(self, store: Store) -> None:
         """Those of all tenants and people, without anybody's mark."""
         one, two, three = sent(store, message(ADA), message(tenant="acme"), message())
-        store.mark_read("default", ADA, None, after(5))
-        assert store.new_notifications(one.id, 9) == [two, three]
-        assert store.new_notifications("00000000-0000-0000-0000-000000000000", 2) == [one, two]
+        store.notifications.mark_read("default", ADA, None, after(5))
+        assert store.notifications.new(one.id, 9) == [two, three]
+        assert store.notifications.new("00000000-0000-0000-0000-000000000000", 2) == [one, two]
 
     def test_the_same_one_twice_is_there_once(self, store: Store) -> None:
         """A write whose answer was lost may be repeated."""
@@ -107,7 +107,7 @@ class PeopleContract:
         every = sent(store, *[message() for _ in range(20)])
         ids = [one.id for one in every]
         orders = [ids, ids[::-1], None]
-        found = at_once(lambda number: store.mark_read("default", ADA, orders[number % 3], after(number)))
+        found = at_once(lambda number: store.notifications.mark_read("default", ADA, orders[number % 3], after(number)))
         assert sum(found) == len(every)
         assert unread(store, ADA) == []
 
@@ -124,7 +124,7 @@ class PeopleContract:
     def test_notifications_go_when_their_time_is_over(self, store: Store) -> None:
         """With their marks; the oldest first."""
         late, early, middle = sent(store, message(at=2), message(ADA, at=0), message(at=1))
-        store.mark_read("default", ADA, [early.id, late.id], after(5))
+        store.notifications.mark_read("default", ADA, [early.id, late.id], after(5))
         assert store.delete_finished(OVER - timedelta(seconds=1), 9) == 0
         assert store.delete_finished(OVER + timedelta(seconds=9), 1) == 1
         assert listed(store, ADA) == [middle, replace(late, read_at=after(5))]

@@ -53,7 +53,7 @@ class ReadingContract:
         store.apply([state.succeed(done, after(1), result=None, keep=KEEP.succeeded)])
         add(store, request(queue="mail", at=7), request(queue="mail", at=6), request(queue="mail", delay=9))
         add(store, request(tenant="b", at=4), request(tenant="b", at=3, delay=9))
-        store.pause("b", "default", None, after(5))
+        store.pauses.add("b", "default", None, after(5))
         expected = {
             Counts(Lane("default", "mail", "work"), 1, 2, 1, False, after(6)),
             Counts(Lane("b", "default", "work"), 1, 1, 0, True, after(4)),

@@ -28,34 +28,34 @@ def tally(minute: int = 0, **fields: Any) -> Tally:
 
 
 def minutes(store: Store, tenant: str | None = None) -> list[Tally]:
-    return store.list_tallies(tenant=tenant, since=EPOCH)
+    return store.tallies.list(tenant=tenant, since=EPOCH)
 
 
 class TalliesContract:
     def test_tallies_of_one_place_are_added_up(self, store: Store) -> None:
         """Also those that come together, and those with more buckets than before."""
-        store.add_tallies([tally(), tally(count=1, seconds=0.5)])
-        store.add_tallies([])
-        store.add_tallies([tally(count=3, buckets=(1, 0, 2)), tally(1)])
+        store.tallies.add([tally(), tally(count=1, seconds=0.5)])
+        store.tallies.add([])
+        store.tallies.add([tally(count=3, buckets=(1, 0, 2)), tally(1)])
         summed = tally(count=6, seconds=3.5, wait=0.75, buckets=(1, 4, 2))
         assert minutes(store) == [summed, tally(1)]
         total = replace(summed, minute=EPOCH, count=8, seconds=5.0, wait=1.0, buckets=(1, 6, 2))
-        assert store.total_tallies() == [total]
+        assert store.tallies.totals() == [total]
 
     def test_each_place_is_counted_for_itself(self, store: Store) -> None:
         changes: list[dict[str, Any]] = [{"tenant": "acme"}, {"queue": "x"}, {"job": "x"}, {"status": "failed"}]
         different = [tally(), *(tally(**change) for change in changes)]
-        store.add_tallies(different)
-        store.add_tallies([tally(status="failed", count=1)])
+        store.tallies.add(different)
+        store.tallies.add([tally(status="failed", count=1)])
         assert sorted(one.count for one in minutes(store)) == [2, 2, 2, 2, 3]
-        assert len(store.total_tallies()) == 5
+        assert len(store.tallies.totals()) == 5
         assert minutes(store, "acme") == [tally(tenant="acme")]
 
     def test_tallies_are_listed_by_minute_from_a_time_on(self, store: Store) -> None:
-        store.add_tallies([tally(2), tally(0), tally(1, job="b"), tally(1, job="a")])
-        found = store.list_tallies(tenant=None, since=after(60))
+        store.tallies.add([tally(2), tally(0), tally(1, job="b"), tally(1, job="a")])
+        found = store.tallies.list(tenant=None, since=after(60))
         assert found == [tally(1, job="a"), tally(1, job="b"), tally(2)]
-        assert store.list_tallies(tenant="default", since=after(61)) == [tally(2)]
+        assert store.tallies.list(tenant="default", since=after(61)) == [tally(2)]
 
     def test_many_add_at_once(self, store: Store) -> None:
         """In whatever order they come, nothing is lost."""
@@ -63,7 +63,7 @@ class TalliesContract:
 
         def work(number: int) -> None:
             for _ in range(3):
-                store.add_tallies(places if number % 2 else places[::-1])
+                store.tallies.add(places if number % 2 else places[::-1])
 
         at_once(work)
         times = 3 * THREADS
@@ -74,18 +74,18 @@ class TalliesContract:
             ),
             key=lambda one: (one.minute, one.job),
         )
-        assert {one.count for one in store.total_tallies()} == {4 * times}
+        assert {one.count for one in store.tallies.totals()} == {4 * times}
 
     def test_old_minutes_go_and_the_totals_stay(self, store: Store) -> None:
-        store.add_tallies([tally(minute, tenant=tenant) for minute in range(3) for tenant in ("default", "acme")])
-        totals = store.total_tallies()
+        store.tallies.add([tally(minute, tenant=tenant) for minute in range(3) for tenant in ("default", "acme")])
+        totals = store.tallies.totals()
         assert [one.count for one in totals] == [6, 6]
         assert store.delete_finished(OVER - timedelta(seconds=1), 9) == 0
         assert store.delete_finished(OVER + timedelta(minutes=1), 3) == 3
         assert store.delete_finished(OVER + timedelta(minutes=1), 3) == 1
         assert minutes(store) == [tally(2, tenant="acme"), tally(2)]
-        assert store.total_tallies() == totals
-        store.add_tallies([tally(0)])
-        assert [one.count for one in store.total_tallies()] == [6, 8]
+        assert store.tallies.totals() == totals
+        store.tallies.add([tally(0)])
+        assert [one.count for one in store.tallies.totals()] == [6, 8]
         assert store.delete_finished(OVER + timedelta(days=999), 9) == 3
-        assert [one.count for one in store.total_tallies()] == [6, 8]
+        assert [one.count for one in store.tallies.totals()] == [6, 8]

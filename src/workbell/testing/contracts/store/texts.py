@@ -83,8 +83,8 @@ class TextsContract:
         store.put_jobs([wanted])
         assert store.find_job("default", wanted.name) == wanted
         add(store, request(wanted.name, queue=wanted.queue))
-        store.pause("default", wanted.queue, wanted.name, after(0))
+        store.pauses.add("default", wanted.queue, wanted.name, after(0))
         assert [counts.paused for counts in store.counts()] == [True]
         assert store.survey(-1, 10) == []
-        assert store.resume("default", wanted.queue, wanted.name) == 1
+        assert store.pauses.remove("default", wanted.queue, wanted.name) == 1
         assert len(store.survey(-1, 10)) == 1

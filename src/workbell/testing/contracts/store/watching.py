@@ -25,11 +25,11 @@ def lines(run: Run, *numbers: int, attempt: int | None = None, message: str = "l
 
 def log(store: Store, run: Run, *numbers: int, **fields: Any) -> int:
     """Add lines under the lease that this run was claimed with."""
-    return store.add_logs([(run.token, line) for line in lines(run, *numbers, **fields)])
+    return store.logs.add([(run.token, line) for line in lines(run, *numbers, **fields)])
 
 
 def logged(store: Store, run: Run, limit: int = 100) -> list[tuple[int, int]]:
-    return [(line.attempt, line.line) for line in store.list_logs(run.id, after=BEGINNING, limit=limit)]
+    return [(line.attempt, line.line) for line in store.logs.list(run.id, after=BEGINNING, limit=limit)]
 
 
 def worker(worker_id: str = "host/1/1", **fields: Any) -> Worker:
@@ -55,15 +55,15 @@ class WatchingContract:
         """F6."""
         run = claimed(store)
         assert log(store, run, 0, 1) == 2
-        assert store.list_logs(run.id, after=BEGINNING, limit=10) == lines(run, 0, 1)
-        assert store.list_logs(new_id(), after=BEGINNING, limit=10) == []
-        assert store.add_logs([]) == 0
+        assert store.logs.list(run.id, after=BEGINNING, limit=10) == lines(run, 0, 1)
+        assert store.logs.list(new_id(), after=BEGINNING, limit=10) == []
+        assert store.logs.add([]) == 0
 
     def test_a_line_may_say_anything(self, store: Store) -> None:
         run = claimed(store)
         odd = LogLine(run.id, 1, 0, after(0.000001), "ERROR", "{a,\"b\"} \\ NULL 'x' %s :y\n\tälter 🙂")
-        store.add_logs([(run.token, odd), (run.token, msgspec.structs.replace(odd, line=1, message=""))])
-        assert store.list_logs(run.id, after=BEGINNING, limit=10) == [
+        store.logs.add([(run.token, odd), (run.token, msgspec.structs.replace(odd, line=1, message=""))])
+        assert store.logs.list(run.id, after=BEGINNING, limit=10) == [
             odd,
             msgspec.structs.replace(odd, line=1, message=""),
         ]
@@ -74,9 +74,9 @@ class WatchingContract:
         log(store, run, 3, 0, attempt=2)
         assert logged(store, run) == [(1, 0), (1, 2), (1, 10), (2, 0), (2, 3)]
         assert logged(store, run, limit=2) == [(1, 0), (1, 2)]
-        rest = store.list_logs(run.id, after=(1, 2), limit=2)
+        rest = store.logs.list(run.id, after=(1, 2), limit=2)
         assert [(line.attempt, line.line) for line in rest] == [(1, 10), (2, 0)]
-        assert store.list_logs(run.id, after=(2, 3), limit=2) == []
+        assert store.logs.list(run.id, after=(2, 3), limit=2) == []
 
     def test_lines_of_another_lease_are_left_out(self, store: Store) -> None:
         """F1: whoever lost the lease adds nothing any more."""
@@ -103,14 +103,14 @@ class WatchingContract:
         first, second, gone = claim(store)
         stranger = msgspec.structs.replace(first, id=new_id())
         batch = [(run.token, line) for run in (first, stranger, second) for line in lines(run, 0, 1)]
-        assert store.add_logs([*batch, (gone.token + 1, lines(gone, 0)[0])]) == 4
+        assert store.logs.add([*batch, (gone.token + 1, lines(gone, 0)[0])]) == 4
         assert [logged(store, run) for run in (first, second, stranger, gone)] == [[(1, 0), (1, 1)]] * 2 + [[], []]
 
     def test_a_line_is_written_once(self, store: Store) -> None:
         run = claimed(store)
         log(store, run, 0)
         assert log(store, run, 0, 1, message="again") == 1
-        found = store.list_logs(run.id, after=BEGINNING, limit=10)
+        found = store.logs.list(run.id, after=BEGINNING, limit=10)
         assert [line.message for line in found] == ["line 0", "again 1"]
 
     def test_lines_go_with_their_run(self, store: Store) -> None:
@@ -127,87 +127,87 @@ class WatchingContract:
 
     def test_workers_are_listed_as_they_were_put(self, store: Store) -> None:
         """F6."""
-        assert store.list_workers() == []
+        assert store.workers.list() == []
         second, first = worker("b"), worker("a", queues=None, jobs=(), stopping=True)
         third = worker("B", queues=())
         for one in (second, first, third):
-            store.put_worker(one)
-        assert store.list_workers() == [third, first, second]
+            store.workers.put(one)
+        assert store.workers.list() == [third, first, second]
 
     def test_a_worker_that_is_put_again_is_changed(self, store: Store) -> None:
-        store.put_worker(worker())
+        store.workers.put(worker())
         changed = worker(host="other", pid=5, jobs=("new",), queues=None, seen_at=after(9), stopping=True)
-        store.put_worker(changed)
-        assert store.list_workers() == [changed]
+        store.workers.put(changed)
+        assert store.workers.list() == [changed]
 
     def test_workers_that_are_seen(self, store: Store) -> None:
         for name in ("a", "b", "c"):
-            store.put_worker(worker(name))
-        store.see_workers(["a", "c", "unknown"], after(20))
-        store.see_workers([], after(30))
-        assert [(one.id, one.seen_at) for one in store.list_workers()] == [
+            store.workers.put(worker(name))
+        store.workers.see(["a", "c", "unknown"], after(20))
+        store.workers.see([], after(30))
+        assert [(one.id, one.seen_at) for one in store.workers.list()] == [
             ("a", after(20)),
             ("b", after(1)),
             ("c", after(20)),
         ]
-        assert store.list_workers()[1] == worker("b")
+        assert store.workers.list()[1] == worker("b")
 
     def test_where_the_api_is_served(self, store: Store) -> None:
-        assert store.services() == {}
-        store.note_service("host/1/2", "127.0.0.1:8321")
-        store.note_service("host/3/4", ":::8322")
-        store.note_service("host/1/2", "0.0.0.0:8323")
-        assert store.services() == {"host/1/2": "0.0.0.0:8323", "host/3/4": ":::8322"}
-        store.forget_services(["host/1/2", "unknown"])
-        store.forget_services([])
-        assert store.services() == {"host/3/4": ":::8322"}
+        assert store.services.list() == {}
+        store.services.put("host/1/2", "127.0.0.1:8321")
+        store.services.put("host/3/4", ":::8322")
+        store.services.put("host/1/2", "0.0.0.0:8323")
+        assert store.services.list() == {"host/1/2": "0.0.0.0:8323", "host/3/4": ":::8322"}
+        store.services.remove(["host/1/2", "unknown"])
+        store.services.remove([])
+        assert store.services.list() == {"host/3/4": ":::8322"}
         store.check()
 
     def test_a_worker_is_drained_until_it_is_resumed(self, store: Store) -> None:
-        assert store.put_worker(worker("a")) is None
-        store.put_worker(worker("b"))
+        assert store.workers.put(worker("a")) is None
+        store.workers.put(worker("b"))
         for at in (after(20), after(30)):  # a second time changes nothing
-            assert store.drain_worker("a", at) == store.find_worker("a") == worker("a", drained_at=after(20))
-        assert store.list_workers() == [worker("a", drained_at=after(20)), worker("b")]
-        assert store.resume_worker("a") == store.resume_worker("a") == worker("a")
-        assert store.list_workers() == [worker("a"), worker("b")]
-        assert store.drain_worker("unknown", after(20)) is None
-        assert store.resume_worker("unknown") is None
-        assert store.find_worker("unknown") is None
+            assert store.workers.drain("a", at) == store.workers.find("a") == worker("a", drained_at=after(20))
+        assert store.workers.list() == [worker("a", drained_at=after(20)), worker("b")]
+        assert store.workers.resume("a") == store.workers.resume("a") == worker("a")
+        assert store.workers.list() == [worker("a"), worker("b")]
+        assert store.workers.drain("unknown", after(20)) is None
+        assert store.workers.resume("unknown") is None
+        assert store.workers.find("unknown") is None
 
     def test_a_worker_hears_that_it_is_drained_and_cannot_change_it(self, store: Store) -> None:
-        store.put_worker(worker())
-        store.drain_worker(worker().id, after(5))
-        assert store.put_worker(worker(seen_at=after(9))) == after(5)
-        store.see_workers([worker().id], after(12))
-        assert store.list_workers() == [worker(seen_at=after(12), drained_at=after(5))]
-        store.resume_worker(worker().id)
-        assert store.put_worker(worker(drained_at=after(5), drain_seen_at=after(6))) is None
-        assert store.list_workers() == [worker()]
-        store.remove_workers([worker().id])
+        store.workers.put(worker())
+        store.workers.drain(worker().id, after(5))
+        assert store.workers.put(worker(seen_at=after(9))) == after(5)
+        store.workers.see([worker().id], after(12))
+        assert store.workers.list() == [worker(seen_at=after(12), drained_at=after(5))]
+        store.workers.resume(worker().id)
+        assert store.workers.put(worker(drained_at=after(5), drain_seen_at=after(6))) is None
+        assert store.workers.list() == [worker()]
+        store.workers.remove([worker().id])
         was = worker(drained_at=after(5), drain_seen_at=after(6))
-        assert store.put_worker(was) == after(5), "it was forgotten, and is back as it was"
-        assert store.list_workers() == [was]
+        assert store.workers.put(was) == after(5), "it was forgotten, and is back as it was"
+        assert store.workers.list() == [was]
 
     def test_a_worker_says_that_it_begins_nothing_more(self, store: Store) -> None:
-        store.put_worker(worker("a"))
-        store.put_worker(worker("b", drained_at=after(5)))
-        assert not store.note_drained("a", after(5), after(6)), "nobody drained it"
-        store.drain_worker("a", after(5))
-        assert not store.note_drained("a", after(4), after(6)), "it was drained anew since"
-        assert store.note_drained("a", after(5), after(6))
+        store.workers.put(worker("a"))
+        store.workers.put(worker("b", drained_at=after(5)))
+        assert not store.workers.note_drained("a", after(5), after(6)), "nobody drained it"
+        store.workers.drain("a", after(5))
+        assert not store.workers.note_drained("a", after(4), after(6)), "it was drained anew since"
+        assert store.workers.note_drained("a", after(5), after(6))
         said = worker("a", drained_at=after(5), drain_seen_at=after(6))
-        assert store.drain_worker("a", after(8)) == said
-        assert store.put_worker(worker("a")) == after(5)
-        assert store.list_workers() == [said, worker("b", drained_at=after(5))]
-        assert store.resume_worker("a") == store.find_worker("a") == worker("a")
-        assert not store.note_drained("a", after(5), after(9)), "it was resumed meanwhile"
-        assert not store.note_drained("unknown", after(5), after(9))
-        assert store.drain_worker("a", after(10)) == worker("a", drained_at=after(10))
+        assert store.workers.drain("a", after(8)) == said
+        assert store.workers.put(worker("a")) == after(5)
+        assert store.workers.list() == [said, worker("b", drained_at=after(5))]
+        assert store.workers.resume("a") == store.workers.find("a") == worker("a")
+        assert not store.workers.note_drained("a", after(5), after(9)), "it was resumed meanwhile"
+        assert not store.workers.note_drained("unknown", after(5), after(9))
+        assert store.workers.drain("a", after(10)) == worker("a", drained_at=after(10))
 
     def test_removed_workers_are_gone(self, store: Store) -> None:
         for name in ("a", "b", "c"):
-            store.put_worker(worker(name))
-        store.remove_workers([])
-        store.remove_workers(["a", "c", "unknown"])
-        assert store.list_workers() == [worker("b")]
+            store.workers.put(worker(name))
+        store.workers.remove([])
+        store.workers.remove(["a", "c", "unknown"])
+        assert store.workers.list() == [worker("b")]

@@ -1,4 +1,4 @@
-"""Adding up tallies: the one place that knows how two of the same place become one."""
+"""Merges tallies that have the same key: minute, tenant, queue, job and status."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from msgspec.structs import replace
 from workbell.model.clock import EPOCH
 from workbell.model.tally import Tally
 
-Place = tuple[datetime, str, str, str, str]
+Key = tuple[datetime, str, str, str, str]
 
 
-def place_of(tally: Tally) -> Place:
+def key_of(tally: Tally) -> Key:
     return tally.minute, tally.tenant, tally.queue, tally.job, tally.status
 
 
-def add_up(tallies: Iterable[Tally]) -> dict[Place, Tally]:
-    """One for each place."""
-    sums: dict[Place, Tally] = {}
+def add_up(tallies: Iterable[Tally]) -> dict[Key, Tally]:
+    """One for each key."""
+    sums: dict[Key, Tally] = {}
     for tally in tallies:
-        place = place_of(tally)
-        sums[place] = _sum(sums[place], tally) if place in sums else tally
+        key = key_of(tally)
+        sums[key] = _sum(sums[key], tally) if key in sums else tally
     return sums
 
 
-def with_totals(tallies: Iterable[Tally]) -> dict[Place, Tally]:
+def with_totals(tallies: Iterable[Tally]) -> dict[Key, Tally]:
     """The same, and what they add to the totals, which stand at the beginning of time."""
     listed = list(tallies)
     return add_up([*listed, *(replace(tally, minute=EPOCH) for tally in listed)])

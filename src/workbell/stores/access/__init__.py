@@ -1,0 +1,1 @@
+"""Tokens, tenants, the audit log, and answers under idempotency keys."""

@@ -1,0 +1,46 @@
+"""Tenants, in the store: what is set for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from workbell.model.access import EVERY_TENANT
+from workbell.model.tenant import Tenant
+from workbell.stores.database import Batch, Database, Statement, read_rows, write_rows
+from workbell.stores.times import fields_in_utc
+
+TENANT = Tenant.__struct_fields__
+
+
+Listed = list[Tenant]  # inside the class `list` is the verb
+Names = list[str]
+
+
+class Tenants:
+    """Weights and limits of tenants. One that nothing is set for has no row."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, tenant: Tenant) -> None:
+        write_rows(self._database, "put_tenant", **msgspec.structs.asdict(tenant))
+
+    def delete(self, name: str) -> bool:
+        """Forget what was set for a tenant; its runs stay."""
+        return bool(write_rows(self._database, "delete_tenant", name=name))
+
+    def list(self) -> Listed:
+        """Those that something was set for, by name."""
+        found = [Tenant(**fields_in_utc(TENANT, row)) for row in read_rows(self._database, "tenants")]
+        return sorted(found, key=lambda tenant: tenant.name)  # a database may have an order of its own for words
+
+    def known(self) -> Names:
+        """Every tenant that has a lane, a token or a setting, by name."""
+        found = {row[0] for row in read_rows(self._database, "known_tenants")}
+        return sorted(found - {EVERY_TENANT})
+
+    def loading(self, tenants: Sequence[Tenant]) -> Batch:
+        """The statements that take over tenants of another store."""
+        return [Statement("load_tenant", msgspec.structs.asdict(tenant)) for tenant in tenants]

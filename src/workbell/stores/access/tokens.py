@@ -1,0 +1,100 @@
+"""Tokens, in the store: who may call, and what for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from workbell.model.access import Scope, Token, TokenKind
+from workbell.model.ids import FIRST_ID
+from workbell.model.users import user_number, user_text
+from workbell.stores.database import Batch, Database, Row, Statement, read_rows, write_rows
+from workbell.stores.times import fields_in_utc
+
+TOKEN = (*Token.__struct_fields__, "user_text")
+PAGE = 1000
+KEPT_SHORT = timedelta(minutes=1)  # how long a ticket is kept after its end: there are as many as people connect
+KEPT = timedelta(days=1)  # the same of a session, and of all else that is redeemed
+KEPT_LONG = timedelta(days=30)  # the same of what people make and look for in a list
+
+_scopes = msgspec.json.Decoder(tuple[Scope, ...])
+
+
+Listed = list[Token]  # inside the class `list` is the verb
+
+
+class Tokens:
+    """Of a token's text only the SHA-256 is kept."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, token: Token) -> None:
+        write_rows(self._database, "add_token", **_values(token))
+
+    def find(self, token_hash: str) -> Token | None:
+        """By the SHA-256 of its text; also one that is revoked or has expired."""
+        found = read_rows(self._database, "find_token", hash=token_hash)
+        return _token(found[0]) if found else None
+
+    def list(self, tenant: str | None = None) -> Listed:
+        """The tokens of a tenant, or of all, oldest first."""
+        if tenant is None:
+            found = read_rows(self._database, "tokens")
+        else:
+            found = read_rows(self._database, "list_tokens", tenant=tenant)
+        return sorted(map(_token, found), key=lambda token: (token.created_at, token.id))
+
+    def redeem(self, token_hash: str, now: datetime) -> Token | None:
+        """Use up a token that is good for once: for the first to ask it is still valid, then it is revoked."""
+        found = write_rows(self._database, "redeem_token", hash=token_hash, now=now)
+        # As it was for the one who redeemed it: valid.
+        return msgspec.structs.replace(_token(found[0]), revoked_at=None) if found else None
+
+    def revoke(self, ids: Sequence[str], now: datetime) -> set[str]:
+        """Let these be valid no more; those that were not revoked before."""
+        if not ids:
+            return set()
+        return {row[0] for row in write_rows(self._database, "revoke_tokens", ids=list(ids), now=now)}
+
+    def see(self, ids: Sequence[str], now: datetime) -> None:
+        """Note that these were used."""
+        if ids:
+            write_rows(self._database, "see_tokens", ids=list(ids), now=now)
+
+    def prune(self, now: datetime, limit: int) -> int:
+        """Remove tokens that ended a while ago; how many."""
+        spans = {"shortly_before": now - KEPT_SHORT, "before": now - KEPT, "long_before": now - KEPT_LONG}
+        names = ("delete_expired_tokens", "delete_revoked_tokens")
+        return sum(len(gone) for gone in self._database.write([Statement(n, spans | {"limit": limit}) for n in names]))
+
+    def export(self) -> Iterator[Sequence[Token]]:
+        """All tokens, in pages, by id."""
+        after = FIRST_ID
+        while page := [_token(row) for row in read_rows(self._database, "export_tokens", after=after, limit=PAGE)]:
+            yield page
+            after = page[-1].id
+
+    def loading(self, tokens: Sequence[Token]) -> Batch:
+        """The statements that take over tokens of another store."""
+        return [Statement("load_token", _values(token)) for token in tokens]
+
+
+def _values(token: Token) -> dict[str, Any]:
+    user = token.user_id
+    return msgspec.structs.asdict(token) | {
+        "kind": token.kind.value,
+        "scopes": msgspec.json.encode(token.scopes).decode(),
+        "user_id": None if user is None else user_number(user),
+        "user_text": user_text(user),
+    }
+
+
+def _token(row: Row) -> Token:
+    values = fields_in_utc(TOKEN, row)
+    text = values.pop("user_text")
+    values["user_id"] = values["user_id"] if text is None else text
+    return Token(**(values | {"kind": TokenKind(values["kind"]), "scopes": _scopes.decode(values["scopes"])}))

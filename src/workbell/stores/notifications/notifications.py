@@ -1,0 +1,109 @@
+"""Notifications to people, in the store: rows first; whoever listens is only told to look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from workbell.model.ids import FIRST_ID, LAST_ID
+from workbell.model.notification import Notification
+from workbell.model.state import Keep
+from workbell.model.users import UserId, user_number, user_text
+from workbell.stores.database import Batch, Database, Row, Rows, Statement, read_rows, write_rows
+
+NOTIFICATION = "id tenant user_id data created_at user_text".split()
+PAGE = 1000
+LOWEST = -(2**63)
+
+
+class ReadMark(NamedTuple):
+    """Who has read what, and when."""
+
+    tenant: str
+    user_id: int
+    notification: str
+    at: datetime
+
+
+Listed = list[Notification]  # inside the class `list` is the verb
+
+
+class StoredNotifications:
+    """What people were told, for one person or for everybody of a tenant."""
+
+    def __init__(self, database: Database, keep: Keep) -> None:
+        self._database = database
+        self._keep = keep
+
+    def add(self, new: Sequence[Notification]) -> None:
+        if new:
+            self._database.write(self.loading(new))
+            self._database.wake()
+
+    def list(self, tenant: str, user_id: UserId, *, unread: bool, before: str | None, limit: int) -> Listed:
+        """A person's own and everybody's, newest first, each with the person's own read mark."""
+        name = "list_unread" if unread else "list_notifications"
+        values = {"tenant": tenant, "user_id": user_number(user_id), "before": before or LAST_ID, "limit": limit}
+        return [_notification(row) for row in read_rows(self._database, name, **values)]
+
+    def new(self, after: str, limit: int) -> Listed:
+        """Those of all tenants and people with ids beyond `after`, oldest first: for who passes them on."""
+        found = read_rows(self._database, "new_notifications", after=after, limit=limit)
+        return [_notification(row) for row in found]
+
+    def mark_read(self, tenant: str, user_id: UserId, ids: Sequence[str] | None, now: datetime) -> int:
+        """Note that a person has read these, or all that are there; how many were unread."""
+        values: dict[str, Any] = {"tenant": tenant, "user_id": user_number(user_id), "now": now}
+        if ids is None:
+            read = write_rows(self._database, "read_all", **values)
+        else:
+            read = write_rows(self._database, "read_some", ids=list(ids), **values) if ids else []
+        if read:
+            self._database.wake()
+        return len(read)
+
+    def prune(self, now: datetime, limit: int) -> int:
+        """Remove notifications whose time is over, and who had read them; how many."""
+        values = {"before": now - self._keep.events, "limit": limit}
+        batch = [Statement(name, values) for name in ("delete_reads", "delete_notifications")]
+        return len(self._database.write(batch)[1])
+
+    def export(self) -> Iterator[Sequence[Notification]]:
+        """All notifications, in pages, by id."""
+        after = FIRST_ID
+        while page := self.new(after, PAGE):
+            yield page
+            after = page[-1].id
+
+    def export_reads(self) -> Iterator[Sequence[ReadMark]]:
+        """All read marks, in pages, by notification and person."""
+        last: tuple[str, int] = (FIRST_ID, LOWEST)
+        while True:
+            place = {"after": last[0], "after_user": last[1]}
+            found = read_rows(self._database, "export_reads", limit=PAGE, **place)
+            if not found:
+                return
+            page = [ReadMark(row[0], row[1], row[2], row[3].astimezone(UTC)) for row in found]
+            yield page
+            last = (page[-1].notification, page[-1].user_id)
+
+    def loading(self, new: Sequence[Notification]) -> Batch:
+        """The statement that adds notifications; those that are there already stay as they are."""
+        return [Statement("add_notifications", {"rows": Rows(NOTIFICATION, [_row(one) for one in new])})]
+
+    def loading_reads(self, marks: Sequence[ReadMark]) -> Batch:
+        """The statements that take over read marks of another store, if what was read is here."""
+        return [Statement("load_read", mark._asdict()) for mark in marks]
+
+
+def _row(new: Notification) -> Row:
+    number = None if new.user_id is None else user_number(new.user_id)
+    return [new.id, new.tenant, number, new.text, new.created_at, user_text(new.user_id)]
+
+
+def _notification(row: Row) -> Notification:
+    """From the columns of a notification, with the time of its reading behind them."""
+    created_at, text, read_at = row[4].astimezone(UTC), row[5], row[6]
+    user = row[2] if text is None else text
+    return Notification(row[0], row[1], user, row[3], created_at, read_at and read_at.astimezone(UTC))

@@ -1,0 +1,1 @@
+"""Tallies: how many runs ended, by minute."""

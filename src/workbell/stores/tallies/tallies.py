@@ -1,0 +1,96 @@
+"""Tallies, in the store: how many runs ended, by minute, tenant, queue, job and status.
+
+Each is added twice: to its minute, and to the total that stands at the beginning of time. So the totals are read
+without adding anything up, and stay what they are when old minutes go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from workbell.model.clock import EPOCH
+from workbell.model.tally import Tally, TallySum
+from workbell.stores.database import Batch, Database, Row, Rows, Statement, read_rows, write_rows
+from workbell.stores.tallies.merge import key_of, with_totals
+from workbell.stores.times import fields_in_utc
+
+TALLY = Tally.__struct_fields__  # minute tenant queue job status count seconds wait buckets
+KEY = TALLY[:5]
+PAGE = 1000
+KEPT = timedelta(days=14)  # how long single minutes are kept
+
+_buckets = msgspec.json.Decoder(tuple[int, ...])
+
+
+Listed = list[Tally]  # inside the class `list` is the verb
+
+
+class Tallies:
+    """What the charts and `/metrics` are drawn from."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, tallies: Sequence[Tally]) -> None:
+        """Add to what is there for the minute, tenant, queue, job and status."""
+        if not tallies:
+            return
+        # In one order, so that two writers of the same ones do not wait for each other crosswise.
+        new = [tally for _, tally in sorted(with_totals(tallies).items())]
+        write_rows(self._database, "add_tallies", rows=_rows(new))
+
+    def list(self, *, tenant: str | None, since: datetime) -> Listed:
+        """By minute, from then on."""
+        values: dict[str, Any] = {"since": _after_totals(since)}
+        name = "tallies"
+        if tenant is not None:
+            name, values["tenant"] = "list_tallies", tenant
+        return sorted(map(_tally, read_rows(self._database, name, **values)), key=key_of)
+
+    def sum(
+        self, tenant: str, *, since: datetime, until: datetime, step: int, job: str | None, queue: str | None
+    ) -> Sequence[TallySum]:
+        """How many ended from then on and before, by steps of so many seconds: added up by the store, in no order."""
+        values = {"tenant": tenant, "since": _after_totals(since), "until": until, "step": step}
+        return [TallySum(*row) for row in read_rows(self._database, "sum_tallies", job=job, queue=queue, **values)]
+
+    def totals(self) -> Listed:
+        """All of each tenant, queue, job and status added up, also those that were removed since: never smaller."""
+        return sorted(map(_tally, read_rows(self._database, "totals", minute=EPOCH)), key=key_of)
+
+    def prune(self, now: datetime, limit: int) -> int:
+        """Remove minutes that are long over; how many."""
+        return len(write_rows(self._database, "delete_tallies", total=EPOCH, before=now - KEPT, limit=limit))
+
+    def export(self) -> Iterator[Sequence[Tally]]:
+        """All tallies, in pages, in the order of their key."""
+        key: tuple[Any, ...] = (EPOCH - timedelta(microseconds=1), "", "", "", "")
+        while True:
+            after = dict(zip(KEY, key, strict=True))
+            page = [_tally(row) for row in read_rows(self._database, "export_tallies", limit=PAGE, **after)]
+            if not page:
+                return
+            yield page
+            key = key_of(page[-1])
+
+    def loading(self, tallies: Sequence[Tally]) -> Batch:
+        """The statement that takes over tallies of another store; those that are there already stay as they are."""
+        return [Statement("load_tallies", {"rows": _rows(tallies)})]
+
+
+def _rows(tallies: Sequence[Tally]) -> Rows:
+    values = [(*msgspec.structs.astuple(tally)[:-1], msgspec.json.encode(tally.buckets).decode()) for tally in tallies]
+    return Rows(TALLY, values)
+
+
+def _tally(row: Row) -> Tally:
+    values = fields_in_utc(TALLY, row)
+    return Tally(**(values | {"buckets": _buckets.decode(values["buckets"])}))
+
+
+def _after_totals(since: datetime) -> datetime:
+    return max(since, EPOCH + timedelta(microseconds=1))

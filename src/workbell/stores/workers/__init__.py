@@ -1,0 +1,1 @@
+"""The registry of workers, and of the processes that serve the API."""

@@ -1,0 +1,79 @@
+"""The registry of workers, in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from workbell.model.worker import Worker
+from workbell.stores.database import Database, Row, read_rows, write_rows
+from workbell.stores.times import fields_in_utc, to_utc
+
+_names = msgspec.json.Decoder(tuple[str, ...])
+WORKER = Worker.__struct_fields__
+
+
+Listed = list[Worker]  # inside the class `list` is the verb
+
+
+class Workers:
+    """Who works, since when, and whether it is drained."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, worker: Worker) -> datetime | None:
+        """Make a worker known, or change what is known of it; since when it is drained, if it is.
+
+        That, and whether it obeys, other verbs change: only of a worker that is new here it is taken over.
+        """
+        return to_utc(write_rows(self._database, "put_worker", **_values(worker))[0][0])
+
+    def see(self, ids: Sequence[str], now: datetime) -> None:
+        """Note that these are alive."""
+        if ids:
+            write_rows(self._database, "see_workers", ids=list(ids), now=now)
+
+    def remove(self, ids: Sequence[str]) -> None:
+        if ids:
+            write_rows(self._database, "remove_workers", ids=list(ids))
+
+    def drain(self, worker_id: str, now: datetime) -> Worker | None:
+        """Have a worker claim nothing more; one that is drained already stays so since then. None: it is unknown."""
+        return _first(write_rows(self._database, "drain_worker", id=worker_id, now=now))
+
+    def note_drained(self, worker_id: str, drained_at: datetime, now: datetime) -> bool:
+        """The worker itself says that it begins nothing more. False: it is not drained, or anew, since it looked."""
+        return bool(write_rows(self._database, "note_drained", id=worker_id, drained_at=drained_at, now=now))
+
+    def resume(self, worker_id: str) -> Worker | None:
+        """Let a drained worker claim again. None: it is unknown."""
+        return _first(write_rows(self._database, "resume_worker", id=worker_id))
+
+    def find(self, worker_id: str) -> Worker | None:
+        return _first(read_rows(self._database, "worker", id=worker_id))
+
+    def list(self) -> Listed:
+        """Every worker that has not been removed, by id; also those that were not seen for long."""
+        found = [_worker(row) for row in read_rows(self._database, "workers")]
+        return sorted(found, key=lambda worker: worker.id)  # a database may have an order of its own for words
+
+
+def _values(worker: Worker) -> dict[str, Any]:
+    queues = None if worker.queues is None else msgspec.json.encode(worker.queues).decode()
+    return msgspec.structs.asdict(worker) | {"queues": queues, "jobs": msgspec.json.encode(worker.jobs).decode()}
+
+
+def _worker(row: Row) -> Worker:
+    values = fields_in_utc(WORKER, row)
+    values["queues"] = None if values["queues"] is None else _names.decode(values["queues"])
+    values["jobs"] = _names.decode(values["jobs"])
+    values["stopping"] = bool(values["stopping"])
+    return Worker(**values)
+
+
+def _first(found: Sequence[Row]) -> Worker | None:
+    return _worker(found[0]) if found else None
