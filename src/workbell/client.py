@@ -167,7 +167,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         known = self.registry.find(job)
         if known is not None:
             return Resolved(known.name, known.signature.encode(payload), known.terms)
-        stored = self.store.find_job(self.tenant, job)
+        stored = self.store.jobs.find(self.tenant, job)
         if stored is None and target is not None:
             return Resolved(job, encode(f"job {job}: the payload", payload), UNKNOWN)
         if stored is None:

@@ -130,7 +130,7 @@ class JobsEngine:
         self._loaded = {file.name: file for file in files}
         if fresh:
             names = {file.name for file in fresh}
-            store.put_jobs(
+            store.jobs.put(
                 [job for job in registry.stored_definitions(store.clock, self._client.tenant) if job.name in names]
             )
         if not self.keeps_schedules:

@@ -76,7 +76,11 @@ class Reading(Finding):
 
     def _braked(self, run: Run) -> str | None:
         """Of a delivery, that its endpoint fails so often that it is only tried now and then."""
-        endpoint = self.store.find_endpoint(run.lane.key or "") if run.job == DELIVERY and is_id(run.lane.key) else None
+        endpoint = (
+            self.store.subscribers.find_endpoint(run.lane.key or "")
+            if run.job == DELIVERY and is_id(run.lane.key)
+            else None
+        )
         found = None if endpoint is None else slowed(self.store, endpoint)
         if endpoint is None or found is None:
             return None
@@ -85,7 +89,7 @@ class Reading(Finding):
     def _held_by(self, run: Run, now: datetime) -> list[tuple[Limit, Use]]:
         """The limits of a run's job that leave nothing."""
         known = self.registry.find(run.job)
-        stored = self.store.find_job(run.tenant, run.job) if known is None else None
+        stored = self.store.jobs.find(run.tenant, run.job) if known is None else None
         limits: Sequence[Limit] = ()
         if known is not None:
             limits = known.limits_of(run.lane)

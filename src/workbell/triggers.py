@@ -102,7 +102,7 @@ class Triggers:
         made = Trigger(
             id=new_id(), tenant=self._client.tenant, created_at=now, updated_at=now, source=BY_HAND, **fields
         )
-        if not store.write_trigger(made, None):
+        if not store.subscribers.write_trigger(made, None):
             raise _exists(name)
         return made
 
@@ -135,7 +135,7 @@ class Triggers:
 
     def get(self, name_or_id: str) -> Trigger:
         """A trigger by its name or its id."""
-        known = self._client.store.list_triggers(self._client.tenant)
+        known = self._client.store.subscribers.list_triggers(self._client.tenant)
         found = [trigger for trigger in known if trigger.id == name_or_id]
         found += [trigger for trigger in known if trigger.name == name_or_id]
         if not found:
@@ -148,7 +148,7 @@ class Triggers:
 
     def list(self) -> list[Trigger]:
         """All triggers, by name; also those that code declares."""
-        return self._client.store.list_triggers(self._client.tenant)
+        return self._client.store.subscribers.list_triggers(self._client.tenant)
 
     async def alist(self) -> Sequence[Trigger]:
         return await self._client.hop(self.list)
@@ -181,7 +181,7 @@ class Triggers:
             if new.name != old.name and any(other.name == new.name for other in self.list()):
                 raise _exists(new.name)
             new = msgspec.structs.replace(new, updated_at=store.clock.now(), version=old.version + 1)
-            if store.write_trigger(new, old.version):
+            if store.subscribers.write_trigger(new, old.version):
                 return new
             name_or_id = old.id  # somebody was faster: look again, also if it has another name now
         raise StoreError(f"trigger {name_or_id}: it kept changing while it was being changed; try again.")
@@ -211,7 +211,7 @@ class Triggers:
         With `expected`, only if it still has that `version`.
         """
         known = self.get(name_or_id)
-        if not self._client.store.delete_trigger(known.id, expected) and expected is not None:
+        if not self._client.store.subscribers.delete_trigger(known.id, expected) and expected is not None:
             raise _changed(known)
 
     async def adelete(self, name_or_id: str, *, expected: int | None = None) -> None:
@@ -251,7 +251,7 @@ class Triggers:
         said = read_settings({word: given.get(word) for word in words})
         new = msgspec.structs.replace(old, **(dict.fromkeys(words) | said))
         client = self._client
-        known = client.registry.find(job) or client.store.find_job(client.tenant, job)
+        known = client.registry.find(job) or client.store.jobs.find(client.tenant, job)
         check_tag(new, NO_DEFAULTS if known is None else known.terms.defaults)
         return new
 
@@ -262,7 +262,7 @@ class Triggers:
             raise InvalidOption(f"processor {name}: it sends to an endpoint; use bell.webhooks.add(url, patterns=[…]).")
         client = self._client
         known = client.registry.find(name)
-        stored = client.store.find_job(client.tenant, name) if known is None else None
+        stored = client.store.jobs.find(client.tenant, name) if known is None else None
         if takes_event(known) or takes_event(stored):
             return name
         if known is not None or stored is not None:
@@ -280,7 +280,7 @@ class Triggers:
         """The names of the jobs that a trigger can start: those of this process, and those that the store knows."""
         client = self._client
         here = {job.name for job in client.registry if takes_event(job)}
-        return sorted(here | {job.name for job in client.store.list_jobs(client.tenant) if job.processor} - {DELIVERY})
+        return sorted(here | {job.name for job in client.store.jobs.list(client.tenant) if job.processor} - {DELIVERY})
 
 
 def takes_event(job: object) -> bool:

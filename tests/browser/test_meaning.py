@@ -269,7 +269,7 @@ def test_columns_are_not_crushed(site: Site) -> None:
     name = "synchronise_inventory"
     bell.schedules.put(name, job="send", payload={"to": "x"}, cron="*/2 * * * *", description="x" * 40)
     endpoint, _ = bell.webhooks.add("https://hooks.example.com/a/long/path/of/its/own", patterns="orders.*")
-    bell.store.note_delivery(endpoint.id, True, bell.store.clock.now())
+    bell.store.subscribers.note_delivery(endpoint.id, True, bell.store.clock.now())
     for path in ("/audit", "/schedules", "/webhooks"):
         page = site.open(path, viewport={"width": 1440, "height": 900})
         row = page.locator("tbody tr").first

@@ -198,7 +198,7 @@ def test_a_slowed_endpoint_says_so(site: Site, receiver: Receiver) -> None:
     expect(page.get_by_role("button", name="Send a test ping")).to_be_visible()
     expect(page.get_by_label("Why it is slowed")).to_have_count(0)
     for _ in range(10):
-        bell.store.note_delivery(endpoint.id, False, bell.store.clock.now())
+        bell.store.subscribers.note_delivery(endpoint.id, False, bell.store.clock.now())
     bell.pause(queue="webhooks")
     for number in range(3):
         bell.emit("orders.paid", {"id": number})

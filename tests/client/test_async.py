@@ -22,6 +22,7 @@ from workbell.pausing import Pausing
 from workbell.reading import Reading
 from workbell.settings import Settings
 from workbell.steering import Steering
+from workbell.stores.sqlite.store import SqliteStore
 from workbell.watching import Watching
 
 PAIRS = [
@@ -160,14 +161,15 @@ async def test_the_first_use_makes_the_tables_on_a_thread(
 ) -> None:
     with Workbell(empty_sqlite_url, settings=Settings(url=empty_sqlite_url)) as bell:
         threads: list[int] = []
-        for verb in ("read", "write"):
-            real = getattr(bell.store, verb)
+        assert isinstance(bell.store, SqliteStore)
+        for verb in ("run_read", "run_write"):
+            real = getattr(bell.store.database, verb)
 
             def watched(*args: Any, real: Any = real, **options: Any) -> Any:
                 threads.append(threading.get_ident())
                 return real(*args, **options)
 
-            monkeypatch.setattr(bell.store, verb, watched)
+            monkeypatch.setattr(bell.store.database, verb, watched)
 
         @bell.job
         def ring() -> None: ...

@@ -53,7 +53,7 @@ def test_cancel_ends_what_the_filter_means_and_nothing_else(bell: Workbell, send
     later = send.options(tag="t").enqueue("made after it")
     assert (bulk.status, bulk.job, bulk.queue) == (Status.QUEUED, BULK, "bulk")
     bell.pause(queue="mail")
-    other.pauses.add(queue="mail")
+    other.pause(queue="mail")
     drain(bell)
     ended = bell.get(bulk.id)
     assert ended.result == {"matched": 11, "done": 11, "skipped": 0, "errors": []}

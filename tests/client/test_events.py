@@ -49,7 +49,7 @@ def add_endpoint(bell: Workbell, *patterns: str) -> Endpoint:
         enabled=False,
         reason="it was gone (410)",
     )
-    assert bell.store.write_endpoint(made, None)
+    assert bell.store.subscribers.write_endpoint(made, None)
     return made
 
 

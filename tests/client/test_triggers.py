@@ -83,7 +83,7 @@ class TestAdd:
         mail = bell.registry.find("mail")
         assert mail is not None
         assert bell.triggers.add("a", pattern="*", processor=mail, retry=Retry(attempts=2)).job == "mail"
-        bell.store.put_jobs(bell.registry.definitions(bell.store.clock, bell.tenant))
+        bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
         bell.registry.replace([], ["mail"])
         assert bell.triggers.add("b", pattern="*", processor="mail").retry is None
 
@@ -122,9 +122,9 @@ class TestUpdate:
 
     def test_nothing_new_is_not_written(self, bell: Workbell) -> None:
         made = bell.triggers.add("mails", **MAILS)
-        before = bell.store.subscriptions_version()
+        before = bell.store.subscribers.version()
         assert bell.triggers.update("mails", pattern="posts.*", enabled=True) == made
-        assert bell.store.subscriptions_version() == before
+        assert bell.store.subscribers.version() == before
 
     def test_what_cannot_be_used_changes_nothing(self, bell: Workbell) -> None:
         made, other = bell.triggers.add("mails", **MAILS), bell.triggers.add("other", **MAILS)
@@ -151,7 +151,7 @@ class TestUpdate:
             source="code:shop",
         )
         assert known.source != BY_HAND
-        assert bell.store.write_trigger(known, None)
+        assert bell.store.subscribers.write_trigger(known, None)
         with pytest.raises(InvalidOption, match="declared in the code of shop"):
             bell.triggers.update("mail", pattern="*")
         assert not bell.triggers.disable("mail").enabled
@@ -160,7 +160,7 @@ class TestUpdate:
     def test_changes_at_once_are_all_kept(self, bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
         """Each sees what the other has written: the write of an old version is refused, and decided again."""
         made = bell.triggers.add("mails", **MAILS)
-        write, meet = bell.store.write_trigger, threading.Barrier(2)
+        write, meet = bell.store.subscribers.write_trigger, threading.Barrier(2)
         waited = threading.local()
 
         def together(trigger: Trigger, expected: int | None) -> bool:
@@ -169,7 +169,7 @@ class TestUpdate:
                 meet.wait(30)
             return write(trigger, expected)
 
-        monkeypatch.setattr(bell.store, "write_trigger", together)
+        monkeypatch.setattr(bell.store.subscribers, "write_trigger", together)
         changes: list[dict[str, Any]] = [{"pattern": "*"}, {"description": "Tell"}]
         threads = [threading.Thread(target=bell.triggers.update, args=["mails"], kwargs=each) for each in changes]
         for thread in threads:

@@ -219,7 +219,7 @@ def test_another_tenants_runs_are_not_there(bell: Workbell, send: Any) -> None:
                 verb(run.id)
     assert [run.id for run in bell.runs()] == [mine.id]
     assert [run.id for run in other.runs()] == [theirs.id]
-    other.pauses.add(queue="mail")
+    other.pause(queue="mail")
     assert bell.pauses() == []
     assert [run.id for run in take(bell)] == [mine.id]
 

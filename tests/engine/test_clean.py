@@ -73,7 +73,7 @@ def test_what_was_removed_is_its_result(scene: Scene) -> None:
     assert (run.status, run.job, run.queue, run.worker) == (Status.SUCCEEDED, CLEAN, "system", "host/1/1")
     assert (run.result["runs"], run.result["events"], run.result.get("workers", 0)) == (3, 0, 0)
     assert scene.bell.runs(job="work") == []
-    assert scene.store.find_job("default", CLEAN) is not None
+    assert scene.store.jobs.find("default", CLEAN) is not None
 
 
 def test_once_an_hour_whoever_does_it(scene: Scene) -> None:

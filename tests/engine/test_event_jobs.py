@@ -43,7 +43,9 @@ def bell(project: ProjectFolder, clock: ManualClock) -> Iterator[Workbell]:
 
 
 def there(bell: Workbell) -> dict[str, tuple[str, str]]:
-    return {trigger.name: (trigger.pattern, trigger.source) for trigger in bell.store.list_triggers("default")}
+    return {
+        trigger.name: (trigger.pattern, trigger.source) for trigger in bell.store.subscribers.list_triggers("default")
+    }
 
 
 def runs(bell: Workbell, event: str, data: Any = None) -> list[Run]:
@@ -77,7 +79,7 @@ class TestRunning:
             assert results[before.id, "note"] == {"id": 1}
             assert results[after.id, "note"] == {"id": 2}
             assert results[after.id, "count"] == {"counted": 2, "attempt": 1}
-            (known,) = [job for job in bell.store.list_jobs("default") if job.name == "note"]
+            (known,) = [job for job in bell.store.jobs.list("default") if job.name == "note"]
             assert known.processor
 
     def test_the_priority_of_the_code_counts(self, bell: Workbell, project: ProjectFolder) -> None:

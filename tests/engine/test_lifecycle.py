@@ -139,7 +139,7 @@ class TestSubscribed:
         trigger = subscribe(bench.store, "job.*")
         bench.telling.look()
         assert bench.telling.anything
-        bench.store.delete_trigger(trigger.id)
+        bench.store.subscribers.delete_trigger(trigger.id)
         bench.telling.look()
         assert not bench.telling.anything
 

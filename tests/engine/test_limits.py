@@ -201,9 +201,9 @@ def test_the_limits_of_a_job_are_known_to_others(bell: Workbell) -> None:
     @bell.job(concurrency=1, concurrency_key="order.customer", rate="5/m", rate_key="order.customer")
     def charge(order: dict[str, int]) -> None: ...
 
-    bell.store.put_jobs(bell.registry.definitions(bell.store.clock, bell.tenant))
+    bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
     other = Workbell(store=bell.store, settings=Settings(url="memory://"))
-    stored = bell.store.find_job("default", "charge")
+    stored = bell.store.jobs.find("default", "charge")
     assert stored is not None
     assert stored.limits == charge.limits == Limits(1, "order.customer", "5/m", "order.customer")
     run = other.enqueue("charge", {"order": {"customer": 7}})

@@ -37,7 +37,7 @@ def bell(store: Store) -> Workbell:
 
 def hear(bell: Workbell, pattern: str, **fields: Any) -> Trigger:
     made = trigger(bell.store.clock, pattern, **({"job": "work"} | fields))
-    assert bell.store.write_trigger(made, None)
+    assert bell.store.subscribers.write_trigger(made, None)
     return made
 
 
@@ -46,7 +46,7 @@ def receive(bell: Workbell, *patterns: str, **fields: Any) -> Endpoint:
     made = Endpoint(
         id=new_id(), url="https://example.com/", patterns=patterns, created_at=now, updated_at=now, **fields
     )
-    assert bell.store.write_endpoint(made, None)
+    assert bell.store.subscribers.write_endpoint(made, None)
     return made
 
 
@@ -145,7 +145,7 @@ class TestLanes:
         def print_out() -> None: ...
 
         hear(bell, "posts.*", job="print_out")
-        bell.store.put_jobs(bell.registry.definitions(bell.store.clock, "default"))
+        bell.store.jobs.put(bell.registry.definitions(bell.store.clock, "default"))
         stored(bell, "posts.created")
         look(bell.store, duty_of(bell))
         stored(bell, "posts.created")
@@ -232,7 +232,7 @@ class TestNothingIsStarted:
         duty = duty_of(bell)
         (missed,) = stored(bell, "posts.created")
         look(bell.store, duty)
-        bell.store.write_trigger(msgspec.structs.replace(made, enabled=True), made.version)
+        bell.store.subscribers.write_trigger(msgspec.structs.replace(made, enabled=True), made.version)
         (heard,) = stored(bell, "posts.created")
         look(bell.store, duty)
         assert (fates(bell, missed), fates(bell, heard)) == (

@@ -28,12 +28,12 @@ def test_added_elsewhere(sql_stores: list[Store]) -> None:
     emit(there, 0)
     duty = look(here)
     made = trigger(there.clock, "shop.kind1.made", "another")
-    there.write_trigger(made, None)
+    there.subscribers.write_trigger(made, None)
     emit(there, 1, 2)
     look(here, duty)
     hearers[type_of(1)].add(made.id)
     assert found(there, hearers) == set()
-    there.delete_trigger(made.id)
+    there.subscribers.delete_trigger(made.id)
     hearers[type_of(1)].remove(made.id)
     (event,) = emit(there, 1)
     look(here, duty)
@@ -45,7 +45,7 @@ def test_added_elsewhere(sql_stores: list[Store]) -> None:
 def test_added_while_a_scheduler_looks(sql_stores: list[Store], monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     """At the last moment: just before the events are read, or before it is asked whether triggers have changed."""
     here, there, _ = sql_stores
-    here.write_trigger(trigger(here.clock, "other.thing"), None)
+    here.subscribers.write_trigger(trigger(here.clock, "other.thing"), None)
     emit(there, 0)
     duty = look(here)
     made = trigger(there.clock, "shop.kind1.made")
@@ -53,7 +53,7 @@ def test_added_while_a_scheduler_looks(sql_stores: list[Store], monkeypatch: pyt
 
     def late(*given: object) -> object:
         if not told:
-            there.write_trigger(made, None)
+            there.subscribers.write_trigger(made, None)
             told.extend(emit(there, 1))
         return sound(*given)
 

@@ -116,7 +116,7 @@ async def test_of_the_next_hundred_starts_at_least_45_are_for_the_healthy(bell: 
     assert Counter(order)[healthy] >= 45, order
     assert hooks.most["/dead"] <= AT_ONCE
 
-    bell.store.forget_health(dead)  # as if it had only now fallen silent
+    bell.store.subscribers.forget_health(dead)  # as if it had only now fallen silent
     hooks.hold("/dead")
     before = len(hooks.to("/dead"))
     order = await really_started(bell, lambda: hooks.await_for(before + AT_ONCE, "/dead"))

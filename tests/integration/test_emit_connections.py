@@ -138,7 +138,7 @@ def test_one_key_in_two_transactions_at_once(bell: Workbell, sql_store_url: str,
 def test_a_slow_commit_is_fanned_out_all_the_same(bell: Workbell, sql_store_url: str) -> None:
     """C3: others that were told later may be done with by then; an event is found wherever it lies."""
     store = bell.store
-    store.write_trigger(trigger(pattern="posts.*"), None)
+    store.subscribers.write_trigger(trigger(pattern="posts.*"), None)
     duty = MatchEvents(store, bell.registry, Subscriptions(lambda: store), lambda: None, 1)
 
     def fan_out() -> list[str | None]:

@@ -131,7 +131,7 @@ def declare(bell: Workbell, hooks: Hooks) -> None:
         raise ValueError("bad")
 
     bell.schedules.put("nightly", job="watched", cron="0 3 * * *", ping_url=hooks.url(PING))
-    bell.store.put_jobs(bell.registry.stored_definitions(bell.store.clock, bell.tenant))  # as a start does
+    bell.store.jobs.put(bell.registry.stored_definitions(bell.store.clock, bell.tenant))  # as a start does
 
 
 def test_urls_are_sealed_at_rest_and_still_sent_to(sql_store_url: str, tmp_path: Path, hooks: Hooks) -> None:
@@ -165,7 +165,7 @@ def test_without_a_key_urls_are_kept_as_they_are(sql_store_url: str, tmp_path: P
             assert stored is not None
             assert stored.startswith("sealed:http://")
             assert PING not in stored
-    (endpoint,) = bell.store.list_endpoints()
+    (endpoint,) = bell.store.subscribers.list_endpoints()
     assert endpoint.url.startswith("sealed:http://")
 
 

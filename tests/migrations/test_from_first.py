@@ -153,11 +153,11 @@ def test_everything_is_kept_and_what_is_new_begins(old_url: str, new_url: str, v
     assert not any(found[kind] for kind in f"{EVENTS if version < 4 else ''} {SERVICE}".split())
     (attempt,) = [attempt for batch in store.export() for attempt in batch.attempts]
     assert (attempt.number, attempt.error, attempt.result) == (1, "E", None if version < 4 else 1)
-    assert all(not job.processor for job in store.list_jobs("default"))
-    assert store.subscriptions_version() == 0
+    assert all(not job.processor for job in store.jobs.list("default"))
+    assert store.subscribers.version() == 0
     (event,) = told(store, fact(key="new"))
-    assert store.write_trigger(trigger("new"), None)
-    assert store.fan_out([fanned(event, store.list_triggers()[0].id)], after(1)) == {event.id}
+    assert store.subscribers.write_trigger(trigger("new"), None)
+    assert store.fan_out([fanned(event, store.subscribers.list_triggers()[0].id)], after(1)) == {event.id}
     assert [run.event for run in claim(store, at=5) if run.event == event.id] == [event.id]
     fill_service(store)
     sizes = [len(values) for kind, values in everything(store).items() if kind in SERVICE.split()]

@@ -62,7 +62,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
             def run(job: str) -> Run:
                 def is_known() -> bool:
                     assert process.poll() is None, "the program has ended"
-                    return (project.folder / "workbell.db").exists() and bell.store.find_job("default", job) is not None
+                    return (project.folder / "workbell.db").exists() and bell.store.jobs.find(
+                        "default", job
+                    ) is not None
 
                 bell.store.check()
                 until(is_known, f"the job {job} to be declared", 60)

@@ -32,6 +32,6 @@ def add_fifty(store: Store) -> dict[str, set[str]]:
     for number in range(KINDS):
         for shape in SHAPES:
             made = trigger(store.clock, shape.format(kind=kind_of(number)))
-            assert store.write_trigger(made, None)
+            assert store.subscribers.write_trigger(made, None)
             hearers.setdefault(type_of(number), set()).add(made.id)
     return hearers

@@ -24,7 +24,7 @@ def subscribe(
         created_at=now,
         updated_at=now,
     )
-    assert store.write_trigger(trigger, None)
+    assert store.subscribers.write_trigger(trigger, None)
     return trigger
 
 

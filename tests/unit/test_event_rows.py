@@ -14,6 +14,7 @@ from workbell.model.ids import new_id
 from workbell.model.trigger import Trigger
 from workbell.stores import event_rows
 from workbell.stores.rows import TIMES, place_columns
+from workbell.stores.subscribers import rows as subscribers
 from workbell.testing.contracts.making import START, after
 from workbell.testing.contracts.store.events import fact
 from workbell.testing.contracts.store.subscribing import endpoint, full_endpoint, full_trigger, trigger
@@ -27,9 +28,9 @@ PARIS = timezone(timedelta(hours=1))
     [
         (Event, event_rows.EVENT, True),
         (Match, event_rows.MATCH, True),
-        (Trigger, event_rows.TRIGGER, False),
-        (Endpoint, event_rows.ENDPOINT, False),
-        (Health, event_rows.HEALTH, True),
+        (Trigger, subscribers.TRIGGER, False),
+        (Endpoint, subscribers.ENDPOINT, False),
+        (Health, list(subscribers.HEALTH), True),
     ],
 )
 def test_every_field_has_its_column(kind: type[msgspec.Struct], columns: list[str], ordered: bool) -> None:
@@ -51,18 +52,18 @@ def test_what_is_written_is_read() -> None:
     assert event_rows.match_from(abroad(list(event_rows.match_row(match)))) == match
     assert [event_rows.match_values(match)[name] for name in event_rows.MATCH] == list(event_rows.match_row(match))
     for made in (trigger(), full_trigger()):
-        values = event_rows.trigger_values(made)
-        assert event_rows.trigger_from(abroad([values[name] for name in event_rows.TRIGGER])) == made
+        values = subscribers.trigger_values(made)
+        assert subscribers.trigger_from(abroad([values[name] for name in subscribers.TRIGGER])) == made
     for sent in (endpoint(), full_endpoint()):
-        values = event_rows.endpoint_values(sent)
-        assert event_rows.endpoint_from(abroad([values[name] for name in event_rows.ENDPOINT])) == sent
+        values = subscribers.endpoint_values(sent)
+        assert subscribers.endpoint_from(abroad([values[name] for name in subscribers.ENDPOINT])) == sent
 
 
 def test_an_engine_without_booleans_gives_numbers() -> None:
     values = event_rows.event_values(fact()) | {"system": 1}
     assert event_rows.event_from(list(values.values())).system is True
-    values = event_rows.trigger_values(trigger()) | {"enabled": 0}
-    assert event_rows.trigger_from([values[name] for name in event_rows.TRIGGER]).enabled is False
+    values = subscribers.trigger_values(trigger()) | {"enabled": 0}
+    assert subscribers.trigger_from([values[name] for name in subscribers.TRIGGER]).enabled is False
 
 
 def test_every_time_is_known_as_one() -> None:
@@ -70,9 +71,9 @@ def test_every_time_is_known_as_one() -> None:
     events = list(event_rows.event_values(fact(fanned_out_at=START)).values())
     times = [place for place, value in enumerate(events) if isinstance(value, datetime)]
     assert list(event_rows.time_places(event_rows.EVENT)) == times
-    values = event_rows.endpoint_values(full_endpoint())
+    values = subscribers.endpoint_values(full_endpoint())
     assert {name for name, value in values.items() if isinstance(value, datetime)} <= TIMES
-    assert set(event_rows.HEALTH[2:]) <= TIMES
+    assert set(subscribers.HEALTH[2:]) <= TIMES
 
 
 def test_columns_are_filled_into_a_query() -> None:

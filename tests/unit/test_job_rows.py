@@ -26,8 +26,8 @@ def test_a_policy_that_was_never_checked(tmp_path: Path, text: str | None, polic
     with Workbell(f"sqlite:///{path}") as bell:
         bell.job(name="send")(lambda: None)
         bell.store.check()
-        bell.store.put_jobs(bell.registry.definitions(bell.store.clock, bell.tenant))
+        bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
         with sqlite3.connect(path) as connection:
             connection.execute("UPDATE workbell_jobs SET retry = ?", (text,))
-        (job,) = [job for job in bell.store.list_jobs(bell.tenant) if job.name == "send"]
+        (job,) = [job for job in bell.store.jobs.list(bell.tenant) if job.name == "send"]
         assert job.retry == policy

@@ -43,7 +43,7 @@ class Jobs:
         return self._found[job]
 
     def _look_up(self, job: str) -> tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]]]:
-        stored = self._client.store.find_job(self._client.tenant, job)
+        stored = self._client.store.jobs.find(self._client.tenant, job)
         if stored is not None:
             return stored.retry, stored.timeout, lambda lane: limits_on(stored.limits, lane)
         known = self._client.registry.find(job)

@@ -20,7 +20,7 @@ OVERDUE = timedelta(seconds=30)
 def event_findings(store: Store) -> Iterator[Finding]:
     now = store.clock.now()
     yield from _waiting(store, now)
-    endpoints = store.list_endpoints()
+    endpoints = store.subscribers.list_endpoints()
     if endpoints:
         yield from _endpoints(store, endpoints, now)
 
@@ -46,9 +46,9 @@ def _endpoints(store: Store, endpoints: Sequence[Endpoint], now: datetime) -> It
         yield with_remedy("note", "webhooks", f"secrets are stored unsealed; {HOW}.")
     for endpoint in disabled[:MOST]:
         yield Finding("note", "disabled endpoint", f"{endpoint.id} ({endpoint.shown_url}): {endpoint.reason}")
-    failing = set(store.failing_endpoints(1))
+    failing = set(store.subscribers.failing_endpoints(1))
     for endpoint in [one for one in endpoints if one.enabled and one.id in failing][:MOST]:
-        health = store.find_health(endpoint.id)
+        health = store.subscribers.find_health(endpoint.id)
         brake = slowed(store, endpoint, health)
         if brake is not None:
             text = f"{endpoint.id} ({endpoint.shown_url}): {brake.words}; {brake.remedy}"

@@ -184,7 +184,7 @@ class Engine:
     def start(self) -> None:
         self._store.check()
         follow_time(self._store)
-        self._store.put_jobs(self._client.registry.stored_definitions(self._store.clock, self._client.tenant))
+        self._store.jobs.put(self._client.registry.stored_definitions(self._store.clock, self._client.tenant))
         self._telling.look()
         if self.role.schedules:
             self._end_orphans()

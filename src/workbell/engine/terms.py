@@ -10,7 +10,7 @@ from workbell.stores.port import Store
 
 
 def find_terms(registry: Registry, store: Store, tenant: str, job: str) -> Terms:
-    known = registry.find(job) or store.find_job(tenant, job)
+    known = registry.find(job) or store.jobs.find(tenant, job)
     return UNKNOWN if known is None else known.terms
 
 

@@ -94,4 +94,4 @@ def watched_by(job: Job | None) -> Watched:
 
 def stored_job(store: Store, tenant: str, name: str, home: str) -> Job | None:
     """A job as it is stored: for the tenant itself, else for the one that the program which has it belongs to."""
-    return store.find_job(tenant, name) or (store.find_job(home, name) if home != tenant else None)
+    return store.jobs.find(tenant, name) or (store.jobs.find(home, name) if home != tenant else None)

@@ -62,9 +62,11 @@ class DeclaredTriggers:
         for _ in range(TRIES):
             now = self.store.clock.now()
             plan = Plan(self._listed(), wanted, (self.code, self.files), self._tenant, now, again=again)
-            changing = next((one.name for one, old in plan.changes if not self.store.write_trigger(one, old)), None)
+            changing = next(
+                (one.name for one, old in plan.changes if not self.store.subscribers.write_trigger(one, old)), None
+            )
             if changing is None:
-                self.store.declare_triggers(plan.ids, now)
+                self.store.subscribers.declare_triggers(plan.ids, now)
                 self._since, self._last = now if now - self._last > FRESH else self._since, now
                 self._tell(plan.refused)
                 return
@@ -74,7 +76,7 @@ class DeclaredTriggers:
         """Note that triggers of these job files may still be wanted: the files are broken, and nobody can say."""
         if jobs:
             held = [one.id for one in self._listed() if one.source == self.files and one.job in jobs]
-            self.store.declare_triggers(held, self.store.clock.now())
+            self.store.subscribers.declare_triggers(held, self.store.clock.now())
 
     def drop(self, pairs: Collection[tuple[str, str]]) -> None:
         """Remove triggers of job files at once, by job and pattern: somebody has just taken them out of the file."""
@@ -96,11 +98,11 @@ class DeclaredTriggers:
         self._delete(gone, "no process has declared it for ten minutes")
 
     def _listed(self) -> list[Trigger]:
-        return self.store.list_triggers(self._tenant)
+        return self.store.subscribers.list_triggers(self._tenant)
 
     def _delete(self, triggers: Iterable[Trigger], reason: str) -> None:
         for trigger in triggers:
-            if self.store.delete_trigger(trigger.id):
+            if self.store.subscribers.delete_trigger(trigger.id):
                 log.info("trigger %s for %s is removed: %s", trigger.name, trigger.pattern, reason)
 
     def _tell(self, refused: Sequence[Wanted]) -> None:

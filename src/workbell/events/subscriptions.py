@@ -90,10 +90,12 @@ class Subscriptions:
         """As of now: the store is asked whether anything has changed."""
         store = self.store
         looked_at = store.clock.monotonic()
-        version = store.subscriptions_version()
+        version = store.subscribers.version()
         with self._lock:
             if self._snapshot is None or self._snapshot.version != version or self._read_from is not store:
-                self._snapshot = Snapshot(version, store.list_triggers(), store.list_endpoints())
+                self._snapshot = Snapshot(
+                    version, store.subscribers.list_triggers(), store.subscribers.list_endpoints()
+                )
                 self._read_from = store
             self._looked_at = looked_at
             return self._snapshot

@@ -27,7 +27,7 @@ def jobs_of(client: Client, engine: JobsEngine, own: str) -> Sequence[dict[str, 
 
 def known_jobs(client: Client) -> dict[str, Job]:
     """The definitions by name: as the code here has them, else as others have put them."""
-    known = {job.name: job for job in client.store.list_jobs(client.tenant)}
+    known = {job.name: job for job in client.store.jobs.list(client.tenant)}
     return known | {job.name: job for job in client.registry.definitions(client.store.clock, client.tenant)}
 
 

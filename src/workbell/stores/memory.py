@@ -71,6 +71,8 @@ class MemoryStore(
 ):
     """Everything in dicts, under one lock."""
 
+    jobs: Any
+    subscribers: Any
     logs: Any
     pauses: Any
     workers: Any

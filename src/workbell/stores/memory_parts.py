@@ -44,6 +44,22 @@ VERBS = {
         "delete": "delete_agent",
     },
     "tallies": {"add": "add_tallies", "list": "list_tallies", "sum": "sum_tallies", "totals": "total_tallies"},
+    "jobs": {"put": "put_jobs", "find": "find_job", "list": "list_jobs"},
+    "subscribers": {
+        "write_trigger": "write_trigger",
+        "delete_trigger": "delete_trigger",
+        "declare_triggers": "declare_triggers",
+        "list_triggers": "list_triggers",
+        "write_endpoint": "write_endpoint",
+        "delete_endpoint": "delete_endpoint",
+        "find_endpoint": "find_endpoint",
+        "list_endpoints": "list_endpoints",
+        "note_delivery": "note_delivery",
+        "find_health": "find_health",
+        "failing_endpoints": "failing_endpoints",
+        "forget_health": "forget_health",
+        "version": "subscriptions_version",
+    },
 }
 
 

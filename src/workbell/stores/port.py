@@ -39,9 +39,11 @@ from workbell.stores.access.audit import AuditLog
 from workbell.stores.access.tenants import Tenants
 from workbell.stores.access.tokens import Tokens
 from workbell.stores.agents.agents import StoredAgents
+from workbell.stores.jobs.jobs import Jobs
 from workbell.stores.logs.logs import Logs
 from workbell.stores.notifications.notifications import ReadMark, StoredNotifications
 from workbell.stores.pauses.pauses import Pauses
+from workbell.stores.subscribers.subscribers import Subscribers
 from workbell.stores.tallies.tallies import Tallies
 from workbell.stores.workers.services import Services
 from workbell.stores.workers.workers import Workers
@@ -196,6 +198,8 @@ class Store(Protocol):
     """The contract of a store; `workbell.testing.contracts` is its test."""
 
     publisher: Publisher  # of what the store ends by itself
+    jobs: Jobs
+    subscribers: Subscribers
     logs: Logs
     pauses: Pauses
     workers: Workers
@@ -330,13 +334,6 @@ class Store(Protocol):
 
     def counts(self) -> list[Counts]: ...
 
-    # Definitions
-    def put_jobs(self, jobs: Sequence[Job]) -> None: ...
-
-    def find_job(self, tenant: str, name: str) -> Job | None: ...
-
-    def list_jobs(self, tenant: str) -> list[Job]: ...
-
     # Schedules
     def prepare_schedules(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
         """The same changes, made ready for a write that will have no time to lose."""
@@ -407,43 +404,6 @@ class Store(Protocol):
 
     def matches_of_subscriber(self, subscriber: str, *, before: str | None, limit: int) -> list[Match]:
         """What a trigger or endpoint was matched by, the newest event first."""
-
-    # Triggers and endpoints
-    def subscriptions_version(self) -> int:
-        """A number that is another one after every change of a trigger or an endpoint."""
-
-    def write_trigger(self, trigger: Trigger, expected: int | None) -> bool:
-        """A new trigger (`expected` is none), or a change if it still has this version; each if its name is free."""
-
-    def delete_trigger(self, trigger_id: str, expected: int | None = None) -> bool:
-        """Remove a trigger, with `expected` only that version."""
-
-    def declare_triggers(self, ids: Sequence[str], now: datetime) -> None:
-        """Note that code still wants these."""
-
-    def list_triggers(self, tenant: str | None = None) -> list[Trigger]:
-        """The triggers of a tenant, or of all, by name."""
-
-    def write_endpoint(self, endpoint: Endpoint, expected: int | None, emits: Sequence[Event] = ()) -> bool:
-        """A new endpoint (`expected` is none), or a change if it still has this version; with what that tells."""
-
-    def delete_endpoint(self, endpoint_id: str) -> bool: ...
-
-    def find_endpoint(self, endpoint_id: str) -> Endpoint | None: ...
-
-    def list_endpoints(self, tenant: str | None = None) -> list[Endpoint]:
-        """The endpoints of a tenant, or of all, oldest first."""
-
-    def note_delivery(self, endpoint_id: str, succeeded: bool, now: datetime) -> Health:
-        """A delivery has been tried; how they go now."""
-
-    def find_health(self, endpoint_id: str) -> Health: ...
-
-    def failing_endpoints(self, at_least: int) -> list[str]:
-        """Endpoints to which so many attempts in a row have failed."""
-
-    def forget_health(self, endpoint_id: str) -> None:
-        """As if nothing had been sent yet."""
 
     # Hints
     def watch(self) -> Watch: ...

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-FOLDERS = "sql sql/events sql/service access agents logs notifications pauses tallies workers".split()
+FOLDERS = "sql sql/events sql/service access agents jobs logs notifications pauses subscribers tallies workers".split()
 _START = re.compile(r"^-- (\w+): .+$", re.MULTILINE)
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _AMONG = re.compile(r"\{among (\w+) (\w+)\}")

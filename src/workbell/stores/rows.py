@@ -9,12 +9,8 @@ from typing import Any
 
 import msgspec
 
-from workbell.errors import InvalidOption
 from workbell.model.clock import EPOCH
-from workbell.model.job import Job
-from workbell.model.retry import Retry, read_retry
 from workbell.model.run import Attempt, AttemptStatus, Lane, NewRun, Run, Status
-from workbell.model.run_defaults import from_text, to_text
 from workbell.model.schedule import FireStatus, Schedule, ScheduleKind, ScheduleOptions, Tick, TickOutcome
 from workbell.stores.access.answers import ANSWER
 from workbell.stores.access.audit import AUDIT
@@ -22,7 +18,9 @@ from workbell.stores.access.tenants import TENANT
 from workbell.stores.access.tokens import TOKEN
 from workbell.stores.agents.agents import AGENT
 from workbell.stores.event_rows import EVENT_TIMES, place_event_columns
+from workbell.stores.jobs.jobs import JOB
 from workbell.stores.notifications.notifications import NOTIFICATION, ReadMark
+from workbell.stores.subscribers.rows import ENDPOINT, HEALTH, TRIGGER
 from workbell.stores.tallies.tallies import TALLY
 from workbell.stores.times import from_micros, to_utc
 from workbell.stores.workers.workers import WORKER
@@ -45,10 +43,6 @@ SCHEDULE = (
     "look_at next_run_at last_scheduled_at held_tick deferred_until last_run_at last_run_id last_fire_status "
     "last_fire_at last_error run_count scheduler_failures"
 ).split()
-JOB = (
-    "id tenant name handler queue description payload_template retry timeout enabled concurrency concurrency_key rate "
-    "rate_key created_at updated_at processor alert_url ping_url priority options"
-).split()
 REPORT = "last_run_status last_run_ended_at failed_runs".split()
 TICK = "schedule due until count outcome run reason created_at".split()
 # The columns of the other parts, by the words that queries have for them.
@@ -62,6 +56,10 @@ PARTS: dict[str, Sequence[str]] = {
     "agent": AGENT,
     "tally": TALLY,
     "worker": WORKER,
+    "job": JOB,
+    "trigger": TRIGGER,
+    "endpoint": ENDPOINT,
+    "health": HEALTH,
 }
 TIMES = EVENT_TIMES | {
     name
@@ -73,7 +71,8 @@ TIMES = EVENT_TIMES | {
         *(name for columns in PARTS.values() for name in columns),
         "read_at",
     )
-    if name.endswith(("_at", "_until", "_for")) or name in ("at", "due", "until", "held_tick", "minute")
+    if name.endswith(("_at", "_until", "_for"))
+    or name in ("at", "due", "until", "held_tick", "minute", "failing_since")
 }
 
 RUN_COLUMNS = ("{live}", "{returning}", "{finished}", "{canceled}")  # in a query: its answer is runs
@@ -85,7 +84,6 @@ NEW = (
 ).split()
 
 _STATUS = {status.value: status for status in Status}
-_retry = msgspec.json.Decoder(Retry)
 _names = msgspec.json.Decoder(tuple[str, ...])
 _schedule_options = lru_cache(4096)(msgspec.json.Decoder(ScheduleOptions).decode)
 
@@ -100,8 +98,6 @@ def place_columns(query: str, *, alias: str = "r.") -> str:
         .replace("{finished}", ", ".join(finished))
         .replace("{live_columns}", ", ".join(LIVE))
         .replace("{live_values}", ", ".join(":" + name for name in LIVE))
-        .replace("{job}", ", ".join(JOB))
-        .replace("{job_values}", ", ".join(":" + name for name in JOB))
         .replace("{schedule}", ", ".join("s." + name for name in SCHEDULE))
         .replace("{schedule_columns}", ", ".join(SCHEDULE))
         .replace("{schedule_values}", ", ".join(":" + name for name in SCHEDULE))
@@ -116,6 +112,8 @@ def _place_parts(query: str) -> str:
     for word, columns in PARTS.items():
         query = query.replace(f"{{{word}_columns}}", ", ".join(columns))
         query = query.replace(f"{{{word}_values}}", ", ".join(f":{name}" for name in columns))
+        assigned = ", ".join(f"{name} = :{name}" for name in columns if name != "id")
+        query = query.replace(f"{{{word}_assignments}}", assigned)
     return query
 
 
@@ -201,33 +199,6 @@ def attempt_values(attempt: Attempt) -> dict[str, Any]:
 
 def attempt_from(row: Sequence[Any]) -> Attempt:
     return Attempt(row[0], row[1], AttemptStatus(row[2]), *row[3:])
-
-
-def job_values(job: Job) -> dict[str, Any]:
-    retry = None if job.retry is None else msgspec.json.encode(job.retry).decode()
-    said = msgspec.structs.replace(job.options, priority=None)  # it has a column of its own
-    return msgspec.structs.asdict(job) | {"retry": retry, "priority": job.priority, "options": to_text(said)}
-
-
-def _policy(text: str) -> Retry | None:
-    """A job's retry policy. Programs that did not check it stored whatever `@bell.job(retry=…)` was given."""
-    try:
-        return _retry.decode(text)
-    except (msgspec.ValidationError, InvalidOption):
-        try:
-            return read_retry(msgspec.json.decode(text))
-        except InvalidOption:
-            return None
-
-
-def job_from(row: Sequence[Any]) -> Job:
-    values = dict(zip(JOB, row, strict=True))
-    retry = None if values["retry"] is None else _policy(values["retry"])
-    values |= {"enabled": bool(values["enabled"]), "processor": bool(values["processor"])}
-    options, priority = from_text(values["options"]), values.pop("priority")
-    if priority:
-        options = msgspec.structs.replace(options, priority=priority)
-    return Job(**(values | {"retry": retry, "options": options}))
 
 
 def schedule_values(schedule: Schedule) -> dict[str, Any]:

@@ -33,10 +33,7 @@ def export(store: SqlStore) -> Iterator[Batch]:
     pauses = store.pauses.list()
     if pauses:
         yield Batch(pauses=pauses)
-    after = zero
-    while jobs := _page(store, "export_jobs", rows.job_from, after=after):
-        yield Batch(jobs=jobs)
-        after = jobs[-1].id
+    yield from (Batch(jobs=page) for page in store.jobs.export())
     after = zero
     while schedules := _page(store, "export_schedules", rows.schedule_from, after=after):
         yield Batch(schedules=schedules)
@@ -45,10 +42,10 @@ def export(store: SqlStore) -> Iterator[Batch]:
     while ticks := _page(store, "export_ticks", rows.tick_from, after=last[0], after_due=last[1]):
         yield Batch(ticks=ticks)
         last = (ticks[-1].schedule, ticks[-1].due)
-    triggers, endpoints = store.list_triggers(), store.list_endpoints()
+    subscribers = store.subscribers
+    triggers, endpoints = subscribers.list_triggers(), subscribers.list_endpoints()
     if triggers or endpoints:
-        health = store.read(lambda session: [event_rows.health_from(row) for row in session.rows("all_health")])
-        yield Batch(triggers=triggers, endpoints=endpoints, health=health)
+        yield Batch(triggers=triggers, endpoints=endpoints, health=subscribers.list_health())
     last = (zero, zero)
     while matches := _page(store, "export_matches", event_rows.match_from, after=last[0], after_subscriber=last[1]):
         yield Batch(matches=matches)
@@ -89,6 +86,8 @@ def _export_parts(store: SqlStore) -> Iterator[Batch]:
 
 def loading(store: SqlStore, batch: Batch) -> Iterator[Statement]:
     """The statements that take over what belongs to the parts beside the runs. What is there already stays."""
+    yield from store.jobs.loading(batch.jobs)
+    yield from store.subscribers.loading(batch.triggers, batch.endpoints, batch.health)
     yield from store.pauses.loading(batch.pauses)
     yield from store.logs.loading(batch.logs)
     yield from store.tokens.loading(batch.tokens)
@@ -111,8 +110,6 @@ def load(session: Session, batch: Batch, now: datetime) -> None:
     """Take over a page. What is there already stays; a run that has ended on either side stays ended."""
     for lane in batch.lanes:
         session.rows("load_lane", id=lane.id, created_at=now, **msgspec.structs.asdict(lane))
-    for job in batch.jobs:
-        session.rows("load_job", **rows.job_values(job))
     for schedule in batch.schedules:
         values = rows.schedule_values(schedule)
         session.rows("load_schedule", **{name: values[name] for name in rows.SCHEDULE})
@@ -138,14 +135,6 @@ def load(session: Session, batch: Batch, now: datetime) -> None:
     for match in batch.matches:
         session.rows("load_match", **event_rows.match_values(match))
         session.rows("settle_event", id=match.event, at=match.created_at)
-    for trigger in batch.triggers:
-        session.rows("add_trigger", **event_rows.trigger_values(trigger))
-    for endpoint in batch.endpoints:
-        session.rows("add_endpoint", **event_rows.endpoint_values(endpoint))
-    for health in batch.health:
-        session.rows("load_health", **msgspec.structs.asdict(health))
-    if batch.triggers or batch.endpoints:
-        session.rows("raise_subscriptions")
 
 
 def _key_from(row: Row) -> tuple[str, str, str, datetime | None]:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from workbell.errors import DuplicateRun, StoreUnavailable
-from workbell.model.job import Job
 from workbell.model.limit import Limit
 from workbell.model.retry_run import RetryRun
 from workbell.model.run import FINAL, Added, Attempt, Lane, NewRun, Run, Status
@@ -22,6 +21,7 @@ from workbell.stores.access.tokens import Tokens
 from workbell.stores.agents.agents import StoredAgents
 from workbell.stores.database import Database, Row, Statement
 from workbell.stores.group_commit import GroupCommit
+from workbell.stores.jobs.jobs import Jobs
 from workbell.stores.logs.logs import Logs
 from workbell.stores.notifications.notifications import StoredNotifications
 from workbell.stores.pauses.pauses import Pauses
@@ -33,8 +33,8 @@ from workbell.stores.sql_limits import SqlLimits
 from workbell.stores.sql_recent import SqlRecent
 from workbell.stores.sql_schedules import SqlSchedules
 from workbell.stores.sql_search import SqlSearch
-from workbell.stores.sql_subscribers import SqlSubscribers
 from workbell.stores.statements import Replacing, following, making
+from workbell.stores.subscribers.subscribers import Subscribers
 from workbell.stores.tallies.tallies import Tallies
 from workbell.stores.times import to_utc
 from workbell.stores.workers.services import Services
@@ -58,7 +58,6 @@ class SqlStore(
     SqlLimits,
     SqlEvents,
     SqlSchedules,
-    SqlSubscribers,
     SqlSearch,
     SqlRecent,
 ):
@@ -69,6 +68,8 @@ class SqlStore(
     def __init__(self, database: Database, keep: Keep) -> None:
         self.clock = database.clock
         self.keep = keep
+        self.jobs = Jobs(database)
+        self.subscribers = Subscribers(database)
         self.logs = Logs(database)
         self.pauses = Pauses(database)
         self.workers = Workers(database)
@@ -432,22 +433,6 @@ class SqlStore(
             ]
 
         return self.read(work)
-
-    # Definitions
-
-    def put_jobs(self, jobs: Sequence[Job]) -> None:
-        def work(session: Session) -> None:
-            for job in jobs:
-                session.rows("put_job", **rows.job_values(job))
-
-        self.write(work)
-
-    def find_job(self, tenant: str, name: str) -> Job | None:
-        found = self.read(lambda session: session.rows("find_job", tenant=tenant, name=name))
-        return rows.job_from(found[0]) if found else None
-
-    def list_jobs(self, tenant: str) -> list[Job]:
-        return self.read(lambda session: [rows.job_from(row) for row in session.rows("list_jobs", tenant=tenant)])
 
     # Copying
 

@@ -25,11 +25,11 @@ class Change(NamedTuple):
 def change(store: Store, endpoint_id: str, decide: Callable[[Endpoint], Change | None]) -> Endpoint | None:
     """Change an endpoint, looking again where somebody else was faster; none: it is not there, or needs no change."""
     for _ in range(TRIES):
-        known = store.find_endpoint(endpoint_id)
+        known = store.subscribers.find_endpoint(endpoint_id)
         new = None if known is None else decide(known)
         if known is None or new is None:
             return None
-        if store.write_endpoint(new.endpoint, known.version, new.emits):
+        if store.subscribers.write_endpoint(new.endpoint, known.version, new.emits):
             if new.emits:
                 store.wake()
             return msgspec.structs.replace(new.endpoint, version=known.version + 1)

@@ -16,7 +16,7 @@ def stored_in_clear(store: Store, registry: Registry) -> str | None:
     Schedules are not looked through: there may be many. Those of job files have their URLs in the registry.
     """
     found = []
-    if not all(is_sealed(endpoint) for endpoint in store.list_endpoints()):
+    if not all(is_sealed(endpoint) for endpoint in store.subscribers.list_endpoints()):
         found.append("webhook secrets, headers and URLs")
     if registry.resources.secret_key is None and any(job.alert_url or job.ping_url for job in registry):
         found.append("the URLs of alerts and pings")

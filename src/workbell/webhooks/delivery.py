@@ -121,7 +121,7 @@ class Deliverer:
             self._noted.pop(endpoint.id, None)
         if at - self._noted.get(endpoint.id, -NOTED_EVERY) >= NOTED_EVERY:
             self._noted[endpoint.id] = at
-            await self._client.hop(self._store.note_delivery, endpoint.id, True, self._store.clock.now())
+            await self._client.hop(self._store.subscribers.note_delivery, endpoint.id, True, self._store.clock.now())
 
     async def _failed(self, endpoint: Endpoint, event: Event, found: Verdict, result: dict[str, Any]) -> TryAgain:
         """The error to raise; the endpoint is switched off if it is time for that."""
@@ -132,7 +132,7 @@ class Deliverer:
 
     def _note_failure(self, endpoint: Endpoint, reason: str | None) -> None:
         now = self._store.clock.now()
-        health = self._store.note_delivery(endpoint.id, False, now)
+        health = self._store.subscribers.note_delivery(endpoint.id, False, now)
         after = timedelta(seconds=self._client.registry.resources.webhook_disable_after)
         if reason is None and is_given_up(health, now, after):
             since = f"{health.failing_since:%Y-%m-%d %H:%M} UTC"

@@ -52,4 +52,4 @@ class DeliveryLimits:
         now = self._store.clock.monotonic()
         if self._looked_at is None or now - self._looked_at > FRESH:
             self._looked_at = now
-            self._failing = frozenset(self._store.failing_endpoints(FAILING_AFTER))
+            self._failing = frozenset(self._store.subscribers.failing_endpoints(FAILING_AFTER))

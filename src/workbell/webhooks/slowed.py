@@ -40,7 +40,7 @@ def slowed(store: Store, endpoint: Endpoint, health: Health | None = None) -> Sl
     """How an endpoint is slowed; none, if it is not."""
     if not endpoint.enabled:
         return None
-    health = store.find_health(endpoint.id) if health is None else health
+    health = store.subscribers.find_health(endpoint.id) if health is None else health
     if health.failures < FAILING_AFTER or health.failing_since is None:
         return None
     lane = delivery_lane(endpoint)

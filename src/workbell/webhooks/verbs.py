@@ -82,7 +82,7 @@ class Webhooks:
             updated_at=now,
             **fields,
         )
-        if not self._client.store.write_endpoint(endpoint, None):
+        if not self._client.store.subscribers.write_endpoint(endpoint, None):
             raise StoreError(f"endpoint {endpoint.id}: it could not be stored; try again.")
         return NewEndpoint(opened(endpoint, self._sealer), text)
 
@@ -96,7 +96,9 @@ class Webhooks:
         if url is not None and (url == known.url or url != known.shown_url):  # put back as it was shown, it stays
             fields["url"] = self._sealer.seal_url(checked_url(url, self._allow))
             if url != known.url:
-                self._client.store.forget_health(endpoint_id)  # the row of failures was that of another place
+                self._client.store.subscribers.forget_health(
+                    endpoint_id
+                )  # the row of failures was that of another place
         return self._change(endpoint_id, **fields)
 
     async def aupdate(
@@ -139,7 +141,9 @@ class Webhooks:
     def enable(self, endpoint_id: str) -> Endpoint:
         """Send again. What failed meanwhile is not sent by itself: see `replay`."""
         self.get(endpoint_id)
-        self._client.store.forget_health(endpoint_id)  # before: else a failure just now would count in the old row
+        self._client.store.subscribers.forget_health(
+            endpoint_id
+        )  # before: else a failure just now would count in the old row
         return self._change(endpoint_id, enabled=True, reason=None, disabled_at=None)
 
     async def aenable(self, endpoint_id: str) -> Endpoint:
@@ -158,7 +162,7 @@ class Webhooks:
     def delete(self, endpoint_id: str) -> None:
         """Remove an endpoint; its deliveries stay until their time is over, and those not sent yet are canceled."""
         self.get(endpoint_id)
-        self._client.store.delete_endpoint(endpoint_id)
+        self._client.store.subscribers.delete_endpoint(endpoint_id)
 
     async def adelete(self, endpoint_id: str) -> None:
         return await self._client.hop(self.delete, endpoint_id)
@@ -180,7 +184,7 @@ class Webhooks:
         return opened(self._stored(endpoint_id), self._sealer)
 
     def _stored(self, endpoint_id: str) -> Endpoint:
-        found = self._client.store.find_endpoint(endpoint_id) if is_id(endpoint_id) else None
+        found = self._client.store.subscribers.find_endpoint(endpoint_id) if is_id(endpoint_id) else None
         if found is None or found.tenant != self._client.tenant:
             raise EndpointNotFound(
                 f"There is no webhook endpoint {endpoint_id!r} of tenant {self._client.tenant}; "
@@ -196,7 +200,7 @@ class Webhooks:
         return [opened(endpoint, self._sealer) for endpoint in self._list_stored()]
 
     def _list_stored(self) -> Sequence[Endpoint]:
-        return self._client.store.list_endpoints(self._client.tenant)
+        return self._client.store.subscribers.list_endpoints(self._client.tenant)
 
     async def alist(self) -> Sequence[Endpoint]:
         return await self._client.hop(self.list)
@@ -204,7 +208,7 @@ class Webhooks:
     def health(self, endpoint_id: str) -> Health:
         """How deliveries to an endpoint go."""
         self.get(endpoint_id)
-        return self._client.store.find_health(endpoint_id)
+        return self._client.store.subscribers.find_health(endpoint_id)
 
     async def ahealth(self, endpoint_id: str) -> Health:
         return await self._client.hop(self.health, endpoint_id)
@@ -215,7 +219,7 @@ class Webhooks:
 
     def _described(self, endpoint: Endpoint, sealer: Sealer) -> dict[str, Any]:
         store = self._client.store
-        health = store.find_health(endpoint.id)
+        health = store.subscribers.find_health(endpoint.id)
         return describe(endpoint, health, slowed(store, endpoint, health), sealer)
 
     async def adescribe(self, endpoint_id: str) -> dict[str, Any]:

@@ -33,42 +33,42 @@ def want(job: str, *patterns: str, source: str = "code:shop", **more: Any) -> li
 
 
 def there(store: Store) -> dict[str, str]:
-    return {trigger.name: trigger.pattern for trigger in store.list_triggers("default")}
+    return {trigger.name: trigger.pattern for trigger in store.subscribers.list_triggers("default")}
 
 
 def by_hand(store: Store, name: str, pattern: str = "posts.*", job: str = "mail", **more: Any) -> Trigger:
     now = store.clock.now()
     trigger = Trigger(id=new_id(), name=name, pattern=pattern, job=job, created_at=now, updated_at=now, **more)
-    assert store.write_trigger(trigger, None)
+    assert store.subscribers.write_trigger(trigger, None)
     return trigger
 
 
 class TestPutting:
     def test_a_new_one(self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
         shop.put(want("mail", "posts.*", description="Mails.", retry=Retry(attempts=5)))
-        (trigger,) = store.list_triggers("default")
+        (trigger,) = store.subscribers.list_triggers("default")
         assert (trigger.name, trigger.pattern, trigger.job) == ("mail", "posts.*", "mail")
         assert (trigger.description, trigger.retry) == ("Mails.", Retry(attempts=5))
         assert (trigger.source, trigger.declared_at, trigger.enabled) == ("code:shop", clock.now(), True)
 
     def test_again_only_the_time_changes(self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
         shop.put(want("mail", "posts.*"))
-        (before,), version = store.list_triggers("default"), store.subscriptions_version()
+        (before,), version = store.subscribers.list_triggers("default"), store.subscribers.version()
         clock.advance(60)
         shop.put(want("mail", "posts.*"))
-        (after,) = store.list_triggers("default")
+        (after,) = store.subscribers.list_triggers("default")
         assert after == msgspec.structs.replace(before, declared_at=clock.now())
-        assert store.subscriptions_version() == version
+        assert store.subscribers.version() == version
 
     def test_what_the_code_says_now_counts_and_what_an_operator_said_stays(
         self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock
     ) -> None:
         shop.put(want("mail", "posts.*"))
-        (before,) = store.list_triggers("default")
-        store.write_trigger(msgspec.structs.replace(before, enabled=False), before.version)
+        (before,) = store.subscribers.list_triggers("default")
+        store.subscribers.write_trigger(msgspec.structs.replace(before, enabled=False), before.version)
         clock.advance(60)
         shop.put(want("mail", "users.*", description="Mails.", retry=Retry(attempts=1)))
-        (after,) = store.list_triggers("default")
+        (after,) = store.subscribers.list_triggers("default")
         assert (after.id, after.name, after.pattern) == (before.id, "mail", "users.*")
         assert (after.description, after.retry, after.enabled) == ("Mails.", Retry(attempts=1), False)
         assert (after.created_at, after.updated_at) == (before.created_at, clock.now())
@@ -76,22 +76,22 @@ class TestPutting:
     def test_somebody_else_was_faster(
         self, store: MemoryStore, shop: DeclaredTriggers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        other, write = DeclaredTriggers(store, "default", "shop"), store.write_trigger
+        other, write = DeclaredTriggers(store, "default", "shop"), store.subscribers.write_trigger
 
         def late(trigger: Trigger, expected: int | None) -> bool:
-            monkeypatch.setattr(store, "write_trigger", write)
+            monkeypatch.setattr(store.subscribers, "write_trigger", write)
             other.put(want("mail", "posts.*"))
             return write(trigger, expected)
 
-        monkeypatch.setattr(store, "write_trigger", late)
+        monkeypatch.setattr(store.subscribers, "write_trigger", late)
         shop.put(want("mail", "posts.*", description="newer"))
-        (trigger,) = store.list_triggers("default")
+        (trigger,) = store.subscribers.list_triggers("default")
         assert (trigger.description, trigger.version) == ("newer", 1)
 
     def test_there_is_an_end_to_trying(
         self, store: MemoryStore, shop: DeclaredTriggers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(store, "write_trigger", lambda trigger, expected: False)
+        monkeypatch.setattr(store.subscribers, "write_trigger", lambda trigger, expected: False)
         with pytest.raises(StoreError, match=r"^trigger mail: it kept changing"):
             shop.put(want("mail", "posts.*"))
 
@@ -141,7 +141,7 @@ class TestOthers:
         mine = by_hand(store, "mail", "users.*", "other")
         shop.put(want("mail", "posts.*"))
         assert there(store) == {"mail": "users.*", "mail:posts.*": "posts.*"}
-        assert mine in store.list_triggers("default")
+        assert mine in store.subscribers.list_triggers("default")
         by_hand(store, "note", job="other")
         by_hand(store, "note:posts.*", job="other")
         for _ in range(2):
@@ -157,11 +157,11 @@ class TestOthers:
         shop.put(want("mail", "posts.*"))
         clock.advance(60)
         web.put(want("mail", "posts.*", source="code:web"))
-        (trigger,) = store.list_triggers("default")
+        (trigger,) = store.subscribers.list_triggers("default")
         assert (trigger.source, trigger.declared_at) == ("code:shop", clock.now())
         clock.advance(minutes=5)
         web.put(want("mail", "posts.*", source="code:web"))  # the other one has been silent: it is ours now
-        (trigger,) = store.list_triggers("default")
+        (trigger,) = store.subscribers.list_triggers("default")
         assert (trigger.source, trigger.declared_at) == ("code:web", clock.now())
 
     def test_another_project_with_a_job_of_that_name(self, store: MemoryStore, shop: DeclaredTriggers) -> None:
@@ -175,7 +175,7 @@ class TestOthers:
         clock.advance(hours=1)
         shop.put(want("mail", "posts.*"))
         shop.retire()
-        assert [trigger.pattern for trigger in store.list_triggers("other")] == ["users.*"]
+        assert [trigger.pattern for trigger in store.subscribers.list_triggers("other")] == ["users.*"]
         assert there(store) == {"mail": "posts.*"}
 
 
@@ -212,13 +212,13 @@ class TestRetiring:
         """One project, two programs, and nobody was there for an hour; or the store was not."""
         other = DeclaredTriggers(store, "default", "shop")
         other.put(want("note", "users.*"))
-        (note,) = store.list_triggers("default")
-        store.write_trigger(msgspec.structs.replace(note, enabled=False), note.version)
+        (note,) = store.subscribers.list_triggers("default")
+        store.subscribers.write_trigger(msgspec.structs.replace(note, enabled=False), note.version)
         for away in (0, 3600):
             clock.advance(away)
             shop.put(want("mail", "posts.*"))
             shop.retire()
-            assert [one.enabled for one in store.list_triggers("default")] == [True, False]
+            assert [one.enabled for one in store.subscribers.list_triggers("default")] == [True, False]
         for _ in range(9):
             clock.advance(60)
             shop.put(want("mail", "posts.*"), again=True)

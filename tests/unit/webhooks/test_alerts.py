@@ -103,10 +103,10 @@ class TestOverTheWire:
 
     def assert_kept_secret(self, scene: Scene, logged: str) -> None:
         bell = scene.bell
-        bell.store.put_jobs(bell.registry.definitions(scene.clock, "default"))
+        bell.store.jobs.put(bell.registry.definitions(scene.clock, "default"))
         runs = bell.runs()
         attempts = [attempt for run in runs for attempt in bell.attempts(run.id)]
-        jobs = bell.store.list_jobs("default")
+        jobs = bell.store.jobs.list("default")
         assert jobs[0].alert_url is not None
         assert SECRET in jobs[0].alert_url
         for shown in (logged, repr(runs), msgspec.json.encode(runs).decode(), repr(attempts), repr(jobs)):

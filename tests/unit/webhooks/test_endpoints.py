@@ -115,7 +115,7 @@ def test_a_deleted_endpoint_gets_nothing_more(scene: Scene, sender: Pretended) -
     assert (run.status, run.reason) == ("canceled", "its endpoint was deleted")
     assert len(sender.sent) == 1
     assert len(scene.webhooks.attempts(delivery.id)) == 2
-    assert scene.store.find_health(endpoint.id) == Health(endpoint.id)
+    assert scene.store.subscribers.find_health(endpoint.id) == Health(endpoint.id)
     assert scene.webhooks.list() == []
 
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_used_is_refused(
     """In words, without what may be secret, and with nothing stored or changed."""
     scene.bell.registry.resources = Resources()  # nothing is allowed that is not public
     known, _ = scene.webhooks.add(URL, patterns="posts.*")
-    version = scene.store.subscriptions_version()
+    version = scene.store.subscribers.version()
     given = {"patterns": "posts.*", **wrong}
     with pytest.raises(kind) as raised:
         scene.webhooks.add(given.pop("url", URL), **given)
@@ -197,7 +197,7 @@ def test_what_cannot_be_used_is_refused(
         with pytest.raises(kind):
             scene.webhooks.rotate(known.id, secret=wrong["secret"])
     assert scene.webhooks.list() == [known]
-    assert scene.store.subscriptions_version() == version
+    assert scene.store.subscribers.version() == version
 
 
 def test_an_endpoint_must_say_what_it_hears(scene: Scene) -> None:

@@ -62,7 +62,7 @@ def test_a_slowed_endpoint_is_a_risk_with_its_remedy(scene: Scene) -> None:
     assert f"Its endpoint {URL} is {words}; 3 deliveries wait. It spends no attempt meanwhile. {remedy}" == (
         scene.bell.why(run.id)
     )
-    scene.store.note_delivery(bad.id, True, scene.clock.now())
+    scene.store.subscribers.note_delivery(bad.id, True, scene.clock.now())
     assert scene.webhooks.describe(bad.id)["slowed"] is None
     assert found(scene, "slowed endpoint") == []
 

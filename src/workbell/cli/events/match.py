@@ -23,7 +23,9 @@ NAME = 40
 def match(event_type: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         found = bell.events.match(event_type)
-        triggers, endpoints = ([], []) if found else (bell.triggers.list(), bell.store.list_endpoints(bell.tenant))
+        triggers, endpoints = (
+            ([], []) if found else (bell.triggers.list(), bell.store.subscribers.list_endpoints(bell.tenant))
+        )
     if as_json:
         print_json([hearer.as_dict() for hearer in found])
     elif found:

@@ -66,7 +66,7 @@ class KnownJob(NamedTuple):
 def all_jobs(here: Here) -> list[KnownJob]:
     """Every job, by name: of this folder, and those that only the store knows."""
     bell = here.bell
-    found = {job.name: job for job in bell.store.list_jobs(bell.tenant)}
+    found = {job.name: job for job in bell.store.jobs.list(bell.tenant)}
     found |= {job.name: job for job in bell.registry.definitions(bell.store.clock, bell.tenant)}
     schedules: dict[str, list[Schedule]] = defaultdict(list)
     for schedule in all_schedules(bell):
@@ -77,9 +77,9 @@ def all_jobs(here: Here) -> list[KnownJob]:
 def find_job(here: Here, name: str) -> KnownJob:
     bell = here.bell
     mine = {job.name: job for job in bell.registry.definitions(bell.store.clock, bell.tenant)}
-    job = mine.get(name) or bell.store.find_job(bell.tenant, name)
+    job = mine.get(name) or bell.store.jobs.find(bell.tenant, name)
     if job is None:
-        names = sorted({*mine, *(job.name for job in bell.store.list_jobs(bell.tenant))})
+        names = sorted({*mine, *(job.name for job in bell.store.jobs.list(bell.tenant))})
         there = (
             f"the jobs are {', '.join(names[:10])}{' …' if names[10:] else ''}" if names else "there are none at all"
         )
@@ -109,7 +109,7 @@ def _declared(here: Here, name: str) -> str | None:
 def make_known(bell: Workbell, name: str) -> None:
     """Tell the store of a job of this folder, so that others know what a run or a schedule of it means."""
     mine = bell.registry.stored_definitions(bell.store.clock, bell.tenant)
-    bell.store.put_jobs([job for job in mine if job.name == name])
+    bell.store.jobs.put([job for job in mine if job.name == name])
 
 
 def mention_problems(here: Here) -> None:

@@ -30,7 +30,7 @@ def list_endpoints(url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         told = bell.webhooks.describe_all() if as_json else []
         found = [] if as_json else bell.webhooks.list()
-        health = {endpoint.id: bell.store.find_health(endpoint.id) for endpoint in found}
+        health = {endpoint.id: bell.store.subscribers.find_health(endpoint.id) for endpoint in found}
         now = bell.store.clock.now()
     if as_json:
         print_json(told)

@@ -94,21 +94,6 @@ FROM workbell_attempts WHERE run = :id ORDER BY number
 -- drop_keys: keys whose time is over
 DELETE FROM workbell_keys WHERE until <= :now RETURNING key
 
--- put_job: make or update a definition
-INSERT INTO workbell_jobs ({job}) VALUES ({job_values})
-ON CONFLICT (tenant, name) DO UPDATE SET handler = excluded.handler, queue = excluded.queue,
-    description = excluded.description, payload_template = excluded.payload_template, retry = excluded.retry,
-    timeout = excluded.timeout, enabled = excluded.enabled, concurrency = excluded.concurrency,
-    concurrency_key = excluded.concurrency_key, rate = excluded.rate, rate_key = excluded.rate_key,
-    processor = excluded.processor, priority = excluded.priority, alert_url = excluded.alert_url, ping_url = excluded.ping_url,
-    options = excluded.options, updated_at = excluded.updated_at
-
--- find_job: one definition
-SELECT {job} FROM workbell_jobs WHERE tenant = :tenant AND name = :name
-
--- list_jobs: the definitions of a tenant
-SELECT {job} FROM workbell_jobs WHERE tenant = :tenant ORDER BY name
-
 -- limits: a page of the limits, and when they were last written
 SELECT id, updated_at FROM workbell_limits WHERE id > :after ORDER BY id LIMIT :limit
 
@@ -175,9 +160,6 @@ SELECT {live} FROM workbell_runs r WHERE r.schedule = :id
 SELECT schedule, due, until, count, outcome, run, reason, created_at
 FROM workbell_ticks WHERE schedule = :id AND due < :before ORDER BY due DESC LIMIT :limit
 
--- export_jobs: all definitions, by id
-SELECT {job} FROM workbell_jobs WHERE id > :after ORDER BY id LIMIT :limit
-
 -- export_schedules: all schedules, by id
 SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
 FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
@@ -207,9 +189,6 @@ SELECT id, tenant, queue, job, target, key FROM workbell_lanes WHERE id > :after
 -- load_lane: a lane of another store
 INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
 VALUES (:id, :tenant, :queue, :job, :target, :key, :created_at) ON CONFLICT (id) DO NOTHING
-
--- load_job: a definition of another store
-INSERT INTO workbell_jobs ({job}) VALUES ({job_values}) ON CONFLICT DO NOTHING
 
 -- load_schedule: a schedule of another store
 INSERT INTO workbell_schedules ({schedule_columns}) VALUES ({schedule_values}) ON CONFLICT DO NOTHING

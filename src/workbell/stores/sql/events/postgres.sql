@@ -1,16 +1,5 @@
 -- Events the way of PostgreSQL: batches as arrays, SKIP LOCKED.
 
--- add_events: many events; those whose key is taken are left out
-INSERT INTO workbell_events ({event_columns})
-SELECT * FROM unnest(CAST(:id AS uuid[]), CAST(:tenant AS text[]), CAST(:type AS text[]), CAST(:source AS text[]),
-    CAST(:time AS timestamptz[]), CAST(:created_at AS timestamptz[]), CAST(:subject AS text[]), CAST(:data AS text[]),
-    CAST(:key AS text[]), CAST(:system AS boolean[]), CAST(:depth AS integer[]), CAST(:cause AS uuid[]),
-    CAST(:fanned_out_at AS timestamptz[]))
-ON CONFLICT DO NOTHING RETURNING id
-
--- find_events: events by id
-SELECT {event_columns} FROM workbell_events WHERE id = ANY(CAST(:ids AS uuid[]))
-
 -- take_events: these are fanned out now, those of them that were not; what another scheduler has in hand is left to it
 -- By ctid, as a claim does: as a join by id, the whole table may be read for it.
 UPDATE workbell_events SET fanned_out_at = :now
@@ -22,9 +11,6 @@ AND fanned_out_at IS NULL RETURNING id
 INSERT INTO workbell_matches ({match})
 SELECT * FROM unnest(CAST(:event AS uuid[]), CAST(:subscriber AS uuid[]), CAST(:outcome AS text[]),
     CAST(:created_at AS timestamptz[]), CAST(:run AS uuid[]), CAST(:reason AS text[]))
-
--- declare_triggers: these are still wanted by the code
-UPDATE workbell_triggers SET declared_at = :now WHERE id = ANY(CAST(:ids AS uuid[]))
 
 -- delete_events: a batch whose time is over; not those that a live run may still ask for
 -- OFFSET 0: asked for each event by itself; as a join, all matches and all runs would be read for it.

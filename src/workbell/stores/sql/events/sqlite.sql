@@ -1,14 +1,5 @@
 -- Events the way of SQLite: batches as JSON, one writer at a time.
 
--- add_events: many events; those whose key is taken are left out
-INSERT INTO workbell_events ({event_columns})
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-    value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12
-FROM json_each(:rows) WHERE true ON CONFLICT DO NOTHING RETURNING id
-
--- find_events: events by id
-SELECT {event_columns} FROM workbell_events WHERE id IN (SELECT value FROM json_each(:ids))
-
 -- take_events: these are fanned out now, those of them that were not
 UPDATE workbell_events SET fanned_out_at = :now
 WHERE id IN (SELECT value FROM json_each(:ids)) AND fanned_out_at IS NULL RETURNING id
@@ -16,9 +7,6 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND fanned_out_at IS NULL RETURN
 -- add_matches: what events matched
 INSERT INTO workbell_matches ({match})
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(:rows)
-
--- declare_triggers: these are still wanted by the code
-UPDATE workbell_triggers SET declared_at = :now WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- delete_events: a batch whose time is over; not those that a live run may still ask for
 DELETE FROM workbell_events WHERE id IN (SELECT e.id FROM workbell_events e

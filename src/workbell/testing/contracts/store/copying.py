@@ -46,7 +46,7 @@ def take_over(store: Store, batches: Iterable[Batch]) -> None:
 def fill(store: Store) -> None:
     """Something of everything: every status, attempts, log lines, keys, jobs, a paused lane, schedules with ticks,
     events with what they matched, triggers, endpoints and how deliveries to them go, and what the service keeps."""
-    store.put_jobs([job("send", tenant="b"), job("work", queue="mail", timeout=2.5)])
+    store.jobs.put([job("send", tenant="b"), job("work", queue="mail", timeout=2.5)])
     add(store, *[request(tag=f"t{n}", input_text=f'{{"n":{n}}}') for n in range(4)])
     done, failed, retried, running = claim(store)
     store.apply([state.succeed(done, after(1), result='{"a":"\'"}', keep=KEEP.succeeded)])
@@ -104,11 +104,11 @@ def fill_events(store: Store) -> None:
     )
     named, sent = full_trigger(), full_endpoint()
     for one in (named, trigger()):
-        store.write_trigger(one, None)
+        store.subscribers.write_trigger(one, None)
     for other in (sent, endpoint()):
-        store.write_endpoint(other, None)
-        store.note_delivery(other.id, False, after(1))
-    store.note_delivery(sent.id, True, after(2))
+        store.subscribers.write_endpoint(other, None)
+        store.subscribers.note_delivery(other.id, False, after(1))
+    store.subscribers.note_delivery(sent.id, True, after(2))
     matches = fanned(heard, named.id, sent.id).matches
     store.fan_out([FannedOut(nobodys.id), FannedOut(heard.id, matches)], after(3))
 
@@ -207,14 +207,14 @@ class CopyingContract:
         """What is there already stays: a trigger of the same name, or the same one after a change."""
         old, mine = trigger("old"), trigger("taken")
         for one in (old, mine):
-            store.write_trigger(one, None)
-        store.write_trigger(msgspec.structs.replace(old, name="new"), 0)
-        before, sent = store.subscriptions_version(), endpoint()
+            store.subscribers.write_trigger(one, None)
+        store.subscribers.write_trigger(msgspec.structs.replace(old, name="new"), 0)
+        before, sent = store.subscribers.version(), endpoint()
         store.load(Batch(triggers=[old, trigger("taken"), trigger("more")], endpoints=[sent]))
-        assert store.subscriptions_version() != before
-        assert [one.name for one in store.list_triggers()] == ["more", "new", "taken"]
-        assert store.list_triggers()[2] == mine
-        assert store.list_endpoints() == [sent]
+        assert store.subscribers.version() != before
+        assert [one.name for one in store.subscribers.list_triggers()] == ["more", "new", "taken"]
+        assert store.subscribers.list_triggers()[2] == mine
+        assert store.subscribers.list_endpoints() == [sent]
 
     def test_what_the_service_has_already_stays(self, store: Store) -> None:
         """Also where another one has its name or hash; a mark comes only with what was read."""

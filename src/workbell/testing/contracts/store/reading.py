@@ -72,18 +72,18 @@ class ReadingContract:
             enabled=False,
             options=RunDefaults(tag="t", user_id="ada", replace_tag=True, remove_delay=0.5),
         )
-        store.put_jobs([full, job("clean"), job("send", tenant="b")])
-        assert store.find_job("default", "send") == full
-        assert store.find_job("default", "nothing") is None
-        assert [found.name for found in store.list_jobs("default")] == ["clean", "send"]
-        assert [found.name for found in store.list_jobs("nobody")] == []
+        store.jobs.put([full, job("clean"), job("send", tenant="b")])
+        assert store.jobs.find("default", "send") == full
+        assert store.jobs.find("default", "nothing") is None
+        assert [found.name for found in store.jobs.list("default")] == ["clean", "send"]
+        assert [found.name for found in store.jobs.list("nobody")] == []
 
     def test_a_job_put_again_is_updated_and_keeps_its_identity(self, store: Store) -> None:
         old = job("send")
         new = job("send", queue="mail", created_at=after(5), updated_at=after(5))
-        store.put_jobs([old])
-        store.put_jobs([new])
-        assert store.list_jobs("default") == [msgspec.structs.replace(new, id=old.id, created_at=START)]
+        store.jobs.put([old])
+        store.jobs.put([new])
+        assert store.jobs.list("default") == [msgspec.structs.replace(new, id=old.id, created_at=START)]
 
     def test_finished_runs_are_removed_when_their_time_is_over(self, store: Store) -> None:
         """B7: with their attempts; live runs and younger ones stay."""

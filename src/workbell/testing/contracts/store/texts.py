@@ -80,8 +80,8 @@ class TextsContract:
     @nasty
     def test_jobs_keep_their_texts(self, store: Store, text: str) -> None:
         wanted: Job = job(text[:100], queue=text[:100], handler=text, description=text, payload_template=text)
-        store.put_jobs([wanted])
-        assert store.find_job("default", wanted.name) == wanted
+        store.jobs.put([wanted])
+        assert store.jobs.find("default", wanted.name) == wanted
         add(store, request(wanted.name, queue=wanted.queue))
         store.pauses.add("default", wanted.queue, wanted.name, after(0))
         assert [counts.paused for counts in store.counts()] == [True]

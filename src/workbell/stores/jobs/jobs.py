@@ -1,0 +1,83 @@
+"""Definitions of jobs, in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from workbell.errors import InvalidOption
+from workbell.model.ids import FIRST_ID
+from workbell.model.job import Job
+from workbell.model.retry import Retry, read_retry
+from workbell.model.run_defaults import from_text, to_text
+from workbell.stores.database import Batch, Database, Row, Statement, read_rows
+from workbell.stores.times import fields_in_utc
+
+JOB = (
+    "id tenant name handler queue description payload_template retry timeout enabled concurrency concurrency_key rate "
+    "rate_key created_at updated_at processor alert_url ping_url priority options"
+).split()
+PAGE = 1000
+
+_retry = msgspec.json.Decoder(Retry)
+Listed = list[Job]  # inside the class `list` is the verb
+
+
+class Jobs:
+    """What can be run, for others to see; code is found by name, never by what stands here."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, jobs: Sequence[Job]) -> None:
+        """Make jobs known, or change what is known of them; the id and the time of making stay."""
+        if jobs:
+            self._database.write([Statement("put_job", _values(job)) for job in jobs])
+
+    def find(self, tenant: str, name: str) -> Job | None:
+        found = read_rows(self._database, "find_job", tenant=tenant, name=name)
+        return _job(found[0]) if found else None
+
+    def list(self, tenant: str) -> Listed:
+        """The definitions of a tenant, by name."""
+        return [_job(row) for row in read_rows(self._database, "list_jobs", tenant=tenant)]
+
+    def export(self) -> Iterator[Listed]:
+        """All definitions, in pages, by id."""
+        after = FIRST_ID
+        while page := [_job(row) for row in read_rows(self._database, "export_jobs", after=after, limit=PAGE)]:
+            yield page
+            after = page[-1].id
+
+    def loading(self, jobs: Sequence[Job]) -> Batch:
+        """The statements that take over definitions of another store."""
+        return [Statement("load_job", _values(job)) for job in jobs]
+
+
+def _values(job: Job) -> dict[str, Any]:
+    retry = None if job.retry is None else msgspec.json.encode(job.retry).decode()
+    said = msgspec.structs.replace(job.options, priority=None)  # it has a column of its own
+    return msgspec.structs.asdict(job) | {"retry": retry, "priority": job.priority, "options": to_text(said)}
+
+
+def _policy(text: str) -> Retry | None:
+    """A job's retry policy. Programs that did not check it stored whatever `@bell.job(retry=…)` was given."""
+    try:
+        return _retry.decode(text)
+    except (msgspec.ValidationError, InvalidOption):
+        try:
+            return read_retry(msgspec.json.decode(text))
+        except InvalidOption:
+            return None
+
+
+def _job(row: Row) -> Job:
+    values = fields_in_utc(JOB, row)
+    retry = None if values["retry"] is None else _policy(values["retry"])
+    values |= {"enabled": bool(values["enabled"]), "processor": bool(values["processor"])}
+    options, priority = from_text(values["options"]), values.pop("priority")
+    if priority:
+        options = msgspec.structs.replace(options, priority=priority)
+    return Job(**(values | {"retry": retry, "options": options}))

@@ -1,0 +1,1 @@
+"""Triggers and webhook endpoints: who subscribes to which events."""

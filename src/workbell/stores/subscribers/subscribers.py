@@ -1,0 +1,147 @@
+"""Triggers and webhook endpoints, in the store.
+
+Every change raises a number, in the same transaction: whoever keeps triggers in mind asks for that alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from workbell.errors import WorkbellError
+from workbell.model.endpoint import Endpoint, Health
+from workbell.model.event import Event
+from workbell.model.trigger import Trigger
+from workbell.stores.database import Batch, Conflict, Database, Row, Rows, Statement, read_rows, write_rows
+from workbell.stores.event_rows import EVENT, event_values
+from workbell.stores.subscribers.rows import (
+    endpoint_from,
+    endpoint_values,
+    health_from,
+    trigger_from,
+    trigger_values,
+)
+
+T = TypeVar("T")
+
+log = logging.getLogger("workbell.events")
+RAISE = Statement("raise_subscriptions")
+
+
+class Subscribers:
+    """Triggers, endpoints, and how deliveries to these go."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def version(self) -> int:
+        """A number that is another one after every change of a trigger or an endpoint."""
+        return int(read_rows(self._database, "subscriptions")[0][0])
+
+    # Triggers
+
+    def write_trigger(self, trigger: Trigger, expected: int | None) -> bool:
+        """A new trigger (`expected` is none), or a change if it still has this version; each if its name is free."""
+        return self._change("trigger", trigger_values(trigger), expected)
+
+    def delete_trigger(self, trigger_id: str, expected: int | None = None) -> bool:
+        """Remove a trigger, with `expected` only that version."""
+        gone = Statement("delete_trigger", {"id": trigger_id, "expected": expected})
+        return bool(self._database.write([gone, RAISE])[0])
+
+    def declare_triggers(self, ids: Sequence[str], now: datetime) -> None:
+        """Note that code still wants these."""
+        if ids:
+            write_rows(self._database, "declare_triggers", ids=list(ids), now=now)
+
+    def list_triggers(self, tenant: str | None = None) -> list[Trigger]:
+        """The triggers of a tenant, or of all, by name."""
+        found = self._listed("triggers", "list_triggers", tenant)
+        # A database may have an order of its own for words.
+        return sorted(_readable("trigger", trigger_from, found), key=lambda trigger: (trigger.tenant, trigger.name))
+
+    # Endpoints
+
+    def write_endpoint(self, endpoint: Endpoint, expected: int | None, emits: Sequence[Event] = ()) -> bool:
+        """A new endpoint (`expected` is none), or a change if it still has this version; with what that tells."""
+        if not emits:
+            return self._change("endpoint", endpoint_values(endpoint), expected)
+        version = endpoint.version if expected is None else expected + 1
+        written = {"endpoint": endpoint.id, "version": version, "written_at": endpoint.updated_at}
+        events = Rows(EVENT, [list(event_values(event).values()) for event in emits])
+        told = Statement("add_events_of_endpoint", {"rows": events, **written})
+        return self._change("endpoint", endpoint_values(endpoint), expected, [told])
+
+    def delete_endpoint(self, endpoint_id: str) -> bool:
+        health, gone = (Statement(name, {"id": endpoint_id}) for name in ("delete_health", "delete_endpoint"))
+        return bool(self._database.write([health, gone, RAISE])[1])
+
+    def find_endpoint(self, endpoint_id: str) -> Endpoint | None:
+        found = read_rows(self._database, "find_endpoint", id=endpoint_id)
+        return endpoint_from(found[0]) if found else None
+
+    def list_endpoints(self, tenant: str | None = None) -> list[Endpoint]:
+        """The endpoints of a tenant, or of all, oldest first."""
+        return _readable("endpoint", endpoint_from, self._listed("endpoints", "list_endpoints", tenant))
+
+    # How deliveries go
+
+    def note_delivery(self, endpoint_id: str, succeeded: bool, now: datetime) -> Health:
+        """A delivery has been tried; how they go now."""
+        name = "note_success" if succeeded else "note_failure"
+        return health_from(write_rows(self._database, name, id=endpoint_id, now=now)[0])
+
+    def find_health(self, endpoint_id: str) -> Health:
+        found = read_rows(self._database, "find_health", id=endpoint_id)
+        return health_from(found[0]) if found else Health(endpoint_id)
+
+    def list_health(self) -> list[Health]:
+        """Of all endpoints that something was sent to."""
+        return [health_from(row) for row in read_rows(self._database, "all_health")]
+
+    def failing_endpoints(self, at_least: int) -> list[str]:
+        """Endpoints to which so many attempts in a row have failed."""
+        return [row[0] for row in read_rows(self._database, "failing_endpoints", at_least=at_least)]
+
+    def forget_health(self, endpoint_id: str) -> None:
+        """As if nothing had been sent yet."""
+        write_rows(self._database, "delete_health", id=endpoint_id)
+
+    # Copying
+
+    def loading(self, triggers: Sequence[Trigger], endpoints: Sequence[Endpoint], health: Sequence[Health]) -> Batch:
+        """The statements that take over subscribers of another store."""
+        batch = [Statement("add_trigger", trigger_values(trigger)) for trigger in triggers]
+        batch += [Statement("add_endpoint", endpoint_values(endpoint)) for endpoint in endpoints]
+        batch += [Statement("load_health", msgspec.structs.asdict(one)) for one in health]
+        return [*batch, RAISE] if batch else []
+
+    def _listed(self, every: str, of_tenant: str, tenant: str | None) -> list[Row]:
+        if tenant is None:
+            return read_rows(self._database, every)
+        return read_rows(self._database, of_tenant, tenant=tenant)
+
+    def _change(self, kind: str, values: dict[str, Any], expected: int | None, told: Batch = ()) -> bool:
+        if expected is None:
+            change = Statement(f"add_{kind}", values)
+        else:
+            change = Statement(f"update_{kind}", values | {"expected": expected, "version": expected + 1})
+        try:
+            return bool(self._database.write([change, RAISE, *told])[0])
+        except Conflict:  # of two that take a name at once, the second
+            return False
+
+
+def _readable(what: str, make: Callable[[Row], T], found: Sequence[Row]) -> list[T]:
+    """One that is broken in the store must not keep the others from being heard."""
+    made = []
+    for row in found:
+        try:
+            made.append(make(row))
+        except (msgspec.DecodeError, WorkbellError) as error:
+            log.error("%s %s cannot be read, and is left out: %s", what, row[0], error)
+    return made
