@@ -104,12 +104,12 @@ def test_a_run_without_a_worker_waits(project: Folder) -> None:
     assert "of hello: queued" in answer.out
     assert "No worker is running; start one: `workbell start`." in answer.out
     (run,) = Workbell(f"sqlite:///{project.path}/own.db").runs(job="hello")
-    assert run.input == {"name": "Ada"}, "without --data it gets what its schedule would give it"
+    assert run.input == {"name": "Ada"}, "without --input it gets what its schedule would give it"
 
 
 def test_a_run_with_a_worker(project: Folder) -> None:
     with worker(project):
-        answer = project.call("jobs", "run", "hello", "--wait", "--data", '{"name": "Eve"}')
+        answer = project.call("jobs", "run", "hello", "--wait", "--input", '{"name": "Eve"}')
         assert answer.code == 0, answer
         assert "of hello: succeeded\nHello Eve\n" in answer.out
         assert "Hello Ada" in project.call("jobs", "run", "hello").out
@@ -139,15 +139,15 @@ def test_wait_no_longer_than_this(project: Folder) -> None:
 
 
 @pytest.mark.parametrize("data", ["{", "[1]", "nonsense"])
-def test_data_that_is_no_object(data: str, project: Folder) -> None:
-    answer = project.call("jobs", "run", "hello", "--data", data)
+def test_input_that_is_no_object(data: str, project: Folder) -> None:
+    answer = project.call("jobs", "run", "hello", "--input", data)
     assert answer.code == 2
     assert '{"to": "a@b.c"}' in answer.error
 
 
-def test_data_that_does_not_fit(project: Folder) -> None:
+def test_input_that_does_not_fit(project: Folder) -> None:
     """Checked against the signature before anything is written."""
-    assert_refused(project.call("jobs", "run", "hello", "--data", '{"nam": "Eve"}'), 1, "hello", "nam")
+    assert_refused(project.call("jobs", "run", "hello", "--input", '{"nam": "Eve"}'), 1, "hello", "nam")
     assert_refused(project.call("jobs", "run", "nobody"), 4, "'nobody'")
 
 

@@ -31,7 +31,7 @@ def open_bell(folder: Folder) -> Workbell:
 def test_everything_that_can_be_said(project: Folder) -> None:
     """E1, E3, F3: each option arrives in the store."""
     told = project.ask(
-        *(*ADD, "--cron", "0 3 * * *", "--timezone", "America/New_York", "--payload", '{"to": "x"}'),
+        *(*ADD, "--cron", "0 3 * * *", "--timezone", "America/New_York", "--input", '{"to": "x"}'),
         *("--queue", "mail", "--priority", "5", "--window", "02:00-06:00", "--outside", "skip"),
         *("--overlap", "queue_one", "--catch-up", "all", "--catch-up-cap", "3", "--jitter", "1m30s"),
         *("--max-retries", "4", "--backoff-ms", "500", "--backoff-type", "exponential", "--timeout", "30"),
@@ -97,7 +97,7 @@ def test_other_kinds(options: list[str], kind: str, expression: str, project: Fo
         (["--cron", "@daily", "--window", "night"], 2, "02:00-06:00"),
         (["--cron", "@daily", "--window", "2-6"], 78, "HH:MM"),
         (["--cron", "@daily", "--overlap", "pile_up"], 2, "'queue_one'"),
-        (["--cron", "@daily", "--payload", '{"nobody": 1}'], 1, "nobody"),
+        (["--cron", "@daily", "--input", '{"nobody": 1}'], 1, "nobody"),
         (["--cron", "0 0 30 2 *"], 78, "schedule nightly: cron"),
         (["--cron", "@daily", "--timezone", "Europe/Pari"], 78, "did you mean 'Europe/Paris'?"),
     ],

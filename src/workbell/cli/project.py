@@ -52,6 +52,12 @@ def app_option(command: Command) -> Command:
     )
 
 
+def limit_option(most: int, default: int = 20) -> Callable[[Command], Command]:
+    return click.option(
+        "-n", "--limit", type=click.IntRange(1, most), default=default, show_default=True, help="How many rows."
+    )
+
+
 def store_options(command: Command) -> Command:
     """`--url` and `--app`, for commands that work on the store alone: an app may be what names it."""
 

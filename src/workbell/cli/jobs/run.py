@@ -11,6 +11,7 @@ from workbell.cli.bell import Here, opened_here
 from workbell.cli.jobs.known import find_job, make_known
 from workbell.cli.output import make_console, print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.renamed import Renamed
 from workbell.cli.runs.looks import came
 from workbell.cli.values import JSON, SPAN
 from workbell.errors import WaitTimeout
@@ -21,7 +22,15 @@ GLANCE = 1.0  # seconds to see whether a worker takes the run up
 
 @click.command("run", help="Run a job now, as soon as a worker is free.")
 @click.argument("name")
-@click.option("--data", type=JSON, metavar="JSON", help="The arguments; otherwise those of its own schedule.")
+@click.option(
+    "--input",
+    "given",
+    cls=Renamed,
+    old="--data",
+    type=JSON,
+    metavar="JSON",
+    help="The arguments by name; otherwise those of its own schedule.",
+)
 @click.option("--delay", type=SPAN, metavar="SPAN", help="Not now but after this: 90, 5m, 1h30m.")
 @click.option("--wait", is_flag=True, help="Wait until it has ended; exit with 1 unless it succeeded.")
 @click.option("--timeout", type=SPAN, metavar="SPAN", help="How long to wait at the most; then exit with 3.")
@@ -33,7 +42,7 @@ GLANCE = 1.0  # seconds to see whether a worker takes the run up
 def run_job(
     context: click.Context,
     name: str,
-    data: dict[str, Any] | None,
+    given: dict[str, Any] | None,
     delay: timedelta | None,
     wait: bool,
     timeout: timedelta | None,
@@ -45,8 +54,8 @@ def run_job(
     project = open_project(app=app, url=url, tenant=tenant)
     with opened_here(project, url, to_look=False) as here:
         bell = here.bell
-        payload = _usual_data(here, name) if data is None else data
-        run = bell.enqueue(name, payload) if delay is None else bell.enqueue(name, payload, delay=delay)
+        arguments = _usual_input(here, name) if given is None else given
+        run = bell.enqueue(name, arguments) if delay is None else bell.enqueue(name, arguments, delay=delay)
         make_known(bell, name)
         if wait:
             if not as_json:
@@ -63,7 +72,7 @@ def run_job(
         context.exit(1)
 
 
-def _usual_data(here: Here, name: str) -> dict[str, Any]:
+def _usual_input(here: Here, name: str) -> dict[str, Any]:
     """What its own schedule would give it."""
     known = find_job(here, name)
     if known.file is not None:

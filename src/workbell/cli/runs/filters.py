@@ -51,7 +51,7 @@ OPTIONS = (
         multiple=True,
         type=PayloadField(),
         metavar="PATH=VALUE",
-        help="Only with this in the payload: customer.id=42; may be repeated.",
+        help="Only with this in the input: customer.id=42; may be repeated.",
     ),
 )
 NAMES = tuple("status job queue tag schedule target event retry_of retried since until input".split())

@@ -12,6 +12,7 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.renamed import Renamed
 from workbell.cli.schedules.look import as_dict, source_in_words
 from workbell.cli.values import INSTANT, JSON, SPAN, WINDOW
 from workbell.cli.words import here_now, in_words, next_in_words
@@ -36,7 +37,15 @@ def words(kind: type[StrEnum]) -> list[str]:
 @click.option("--at", type=INSTANT, metavar="TIME", help="When: once, such as 2026-11-16T09:00:00Z.")
 @click.option("--anchor", type=INSTANT, metavar="TIME", help="Where --every is counted from; otherwise from now.")
 @click.option("--timezone", metavar="ZONE", help="Such as Europe/Paris; otherwise the setting, else the machine's.")
-@click.option("--payload", type=JSON, metavar="JSON", help="The arguments of every run.")
+@click.option(
+    "--input",
+    "payload",
+    cls=Renamed,
+    old="--payload",
+    type=JSON,
+    metavar="JSON",
+    help="The arguments of every run, by name.",
+)
 @click.option("--queue", metavar="NAME", help="Another queue than the job's own.")
 @click.option("--priority", type=click.IntRange(-100, 100), help="Higher runs first.")
 @click.option("--window", type=WINDOW, metavar="A-B", help="Runs start only in it: 02:00-06:00, also 22:00-04:00.")
