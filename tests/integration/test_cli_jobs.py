@@ -98,6 +98,38 @@ def test_show(project: Folder) -> None:
     assert_refused(project.call("jobs", "show", "helo"), 4, "'helo'", "clean_up, fail, hello")
 
 
+def test_show_says_what_the_input_is(project: Folder) -> None:
+    """The names, types and defaults of the arguments, so that one can write --input."""
+    assert "input    days: int = 7\n" in project.call("jobs", "show", "clean_up").out
+    assert "input    none\n" in project.call("jobs", "show", "fail").out
+    assert "input    name\n" in project.call("jobs", "show", "hello").out
+    schema = project.ask("jobs", "show", "clean_up")["input_schema"]
+    assert schema["properties"] == {"days": {"type": "integer", "default": 7}}
+
+
+def test_options_of_a_run(project: Folder) -> None:
+    """B1: what `options(…)` takes, for one run by hand."""
+    asked = [
+        "--queue",
+        "mail",
+        "--priority",
+        "7",
+        "--key",
+        "ada",
+        "--tag",
+        "t1",
+        "--target",
+        "label:gpu",
+        "--delay",
+        "1h",
+    ]
+    run = project.ask("jobs", "run", "hello", *asked)
+    told = {word: run[word] for word in ("queue", "priority", "key", "tag", "target")}
+    assert told == {"queue": "mail", "priority": 7, "key": "ada", "tag": "t1", "target": "label:gpu"}
+    assert run["status"] == "scheduled"
+    assert project.ask("jobs", "run", "hello", *asked)["id"] == run["id"], "the key is taken"
+
+
 def test_a_run_without_a_worker_waits(project: Folder) -> None:
     answer = project.call("jobs", "run", "hello")
     assert answer.code == 0, answer

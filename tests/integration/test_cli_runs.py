@@ -101,6 +101,8 @@ def test_list(folder: Folder, bell: Workbell) -> None:
         (["--limit", "1"], [later]),
         (["--before", second.id], [first]),
         (["--before", second.id[-8:]], [first]),
+        (["--since", "1h"], [later, second, first]),
+        (["--until", "1h"], []),
     ):
         assert [run["id"] for run in folder.ask("runs", "list", *wanted)] == [run.id for run in found], wanted
     assert folder.ask("runs", "list", "--tenant", "other") == []

@@ -207,7 +207,7 @@ class TestPreview:
         arguments = ("--timezone", "Europe/Paris", "--after", "2026-10-24T23:50:00Z", "-n", "4")
         lines = folder.call("schedules", "preview", "--cron", "*/30 * * * *", *arguments).out.splitlines()
         assert lines[0] == "Every 30 minutes, Europe/Paris"
-        ticks = [" ".join(line.split()) for line in lines[3:]]
+        ticks = [" ".join(line.split()) for line in lines[2:]]
         assert ticks == [
             "Sun 2026-10-25 02:00:00 +02:00 2026-10-25 00:00:00Z comes twice: the first",
             "Sun 2026-10-25 02:30:00 +02:00 2026-10-25 00:30:00Z comes twice: the first",
@@ -243,3 +243,18 @@ class TestPreview:
         answer = folder.call("schedules", "preview", *options)
         assert answer.code == code
         assert words in answer.error
+
+
+def test_run_now(project: Folder) -> None:
+    """With the input and the settings of the schedule; its ticks go on as before."""
+    asked = ["--cron", "@daily", "--input", '{"to": "x"}', "--queue", "mail", "--priority", "5"]
+    before = project.ask(*ADD, *asked)["next_run_at"]
+    run = project.ask("schedules", "run", "nightly")
+    told = {word: run[word] for word in ("job", "input", "queue", "priority")}
+    assert told == {"job": "send", "input": {"to": "x"}, "queue": "mail", "priority": 5}
+    text = project.call("schedules", "run", "nightly").out
+    assert "of send: queued\n" in text
+    assert "No worker is running" in text
+    assert project.ask("schedules", "show", "nightly")["next_run_at"] == before
+    assert_refused(project.call("schedules", "run", "nobody"), 4, "'nobody'")
+    assert [entry["action"] for entry in project.ask("audit")].count("schedules.run") == 2

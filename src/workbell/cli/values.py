@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -100,4 +100,16 @@ class When(Kind):
         return found
 
 
+class Since(Kind):
+    """A time that has passed, or how long ago it was by this machine's clock: `2h`, `3d`."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if isinstance(value, datetime) or str(value).strip()[-1:] not in "smhdw":
+            return INSTANT.convert(value, param, ctx)
+        return datetime.now(UTC) - SPAN.convert(value, param, ctx)
+
+
 INSTANT, SPAN, WINDOW, JSON, SIZE, WHEN = Instant(), Span(), TimesOfDay(), JsonObject(), Size(), When()
+SINCE = Since()
