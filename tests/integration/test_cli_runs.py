@@ -78,7 +78,7 @@ def test_nothing_yet(folder: Folder) -> None:
     """Looking makes no store."""
     folder.write("workbell.toml", f'url = "{URL}"\n')
     assert "There are no runs yet" in folder.call("runs", "list").out
-    assert "No worker is there" in folder.call("workers", "list").out
+    assert "No worker is running; start one with `workbell dev`" in folder.call("workers", "list").out
     assert_refused(folder.call("runs", "show", new_id()), 4, "There is no run")
     assert not list(folder.path.glob("*.db"))
 

@@ -36,7 +36,7 @@ COMMANDS = {
     "doctor": "Look at the store and say what is fine, what to note and what is at risk.",
     "migrate": "Bring the tables of the store up to date, or print the SQL that would.",
     "copy": "Copy jobs, schedules, events, endpoints, runs and history into another store.",
-    "bench": "Measure how fast runs are enqueued, worked off and started.",
+    "bench": "Measure how fast runs are enqueued, processed and started.",
 }
 
 INTERRUPTED = 130

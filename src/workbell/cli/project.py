@@ -43,7 +43,7 @@ def json_option(command: Command) -> Command:
 
 
 def tenant_option(command: Command) -> Command:
-    return click.option("--tenant", metavar="NAME", help="Whose; otherwise the setting `tenant`.")(command)
+    return click.option("--tenant", metavar="NAME", help="The tenant; otherwise the setting `tenant`.")(command)
 
 
 def app_option(command: Command) -> Command:

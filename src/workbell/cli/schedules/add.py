@@ -61,8 +61,8 @@ def words(kind: type[StrEnum]) -> list[str]:
 @click.option("--target", metavar="AGENT", help="Which agent is to run it.")
 @click.option("--description", metavar="TEXT", help="What it is for.")
 @click.option("--created-by", metavar="TEXT", help="Who wanted it.")
-@click.option("--alert-url", metavar="URL", help="Where a run that failed for good is told.")
-@click.option("--ping-url", metavar="URL", help="Where every end of a run is told, as healthchecks.io wants it.")
+@click.option("--alert-url", metavar="URL", help="Notify this URL of runs that failed for good.")
+@click.option("--ping-url", metavar="URL", help="Notify this URL whenever a run ends, as healthchecks.io wants it.")
 @click.option("--replace", is_flag=True, help="Change it, if there is one of this name.")
 @app_option
 @url_option
