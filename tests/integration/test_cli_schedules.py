@@ -34,7 +34,7 @@ def test_everything_that_can_be_said(project: Folder) -> None:
         *(*ADD, "--cron", "0 3 * * *", "--timezone", "America/New_York", "--input", '{"to": "x"}'),
         *("--queue", "mail", "--priority", "5", "--window", "02:00-06:00", "--outside", "skip"),
         *("--overlap", "queue_one", "--catch-up", "all", "--catch-up-cap", "3", "--jitter", "1m30s"),
-        *("--max-retries", "4", "--backoff-ms", "500", "--backoff-type", "exponential", "--timeout", "30"),
+        *("--attempts", "5", "--retry-delay", "0.5s", "--retry-factor", "2", "--timeout", "30"),
         *("--target", "agent-7", "--description", "The report", "--created-by", "Ada"),
         *("--alert-url", "https://hooks.slack.com/secret", "--ping-url", "https://hc-ping.com/secret"),
     )

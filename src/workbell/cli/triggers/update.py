@@ -11,7 +11,7 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
-from workbell.cli.triggers.settings import retry_config, retry_options
+from workbell.cli.triggers.settings import job_option, retry_config, retry_options
 from workbell.model.trigger import RetryConfig, config_of
 from workbell.triggers import TriggerChanges
 
@@ -20,7 +20,7 @@ from workbell.triggers import TriggerChanges
 @click.argument("name")
 @click.option("--name", "new_name", metavar="TEXT", help="Call it this.")
 @click.option("--pattern", metavar="PATTERN", help="Which events, such as posts.* .")
-@click.option("--processor", metavar="JOB", help="What they start: a job that takes an event.")
+@job_option(required=False)
 @click.option("--description", metavar="TEXT", help="What it is for.")
 @retry_options
 @click.option("--default-retry", is_flag=True, help="Retry as the job does by itself.")
@@ -43,7 +43,7 @@ def update(
     if retry and default_retry:
         raise click.UsageError("--default-retry goes with none of the other options about retries.")
     if not (said or retry or default_retry):
-        raise click.UsageError("Say what to change, such as --pattern or --processor.")
+        raise click.UsageError("Say what to change, such as --pattern or --job.")
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=True) as here:
         bell = here.bell
         old = bell.triggers.get(name)
