@@ -109,6 +109,10 @@ def test_list(folder: Folder, bell: Workbell) -> None:
     assert folder.call("runs", "list", "--job", "nobody").out == "No run is like that.\n"
     assert "--before" in folder.call("runs", "list", "-n", "2").error
     assert folder.call("runs", "list", "--status", "odd").code == 2
+    assert all(
+        "or how long ago, such as 2h" in folder.call("runs", "list", "--since", x).error
+        for x in ("1x", "", "99999999d")
+    )
     assert_refused(folder.call("runs", "list", "--schedule", "nobody"), 4, "'nobody'")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from datetime import timedelta
 
@@ -249,6 +250,7 @@ def test_run_now(project: Folder) -> None:
     """With the input and the settings of the schedule; its ticks go on as before."""
     asked = ["--cron", "@daily", "--input", '{"to": "x"}', "--queue", "mail", "--priority", "5"]
     before = project.ask(*ADD, *asked)["next_run_at"]
+    assert re.search(r'^  input +{"to":"x"}$', project.call("schedules", "show", "nightly").out, re.MULTILINE)
     run = project.ask("schedules", "run", "nightly")
     told = {word: run[word] for word in ("job", "input", "queue", "priority")}
     assert told == {"job": "send", "input": {"to": "x"}, "queue": "mail", "priority": 5}

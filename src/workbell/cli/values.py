@@ -106,9 +106,13 @@ class Since(Kind):
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        if isinstance(value, datetime) or str(value).strip()[-1:] not in "smhdw":
-            return INSTANT.convert(value, param, ctx)
-        return datetime.now(UTC) - SPAN.convert(value, param, ctx)
+        if isinstance(value, datetime):
+            return value
+        text = str(value).strip()
+        try:
+            return datetime.now(UTC) - read_span(text) if text[-1:] in "smhdw" else read_instant(text)
+        except JobsError as error:
+            self.fail(f"{str(error).removesuffix('.')}, or how long ago, such as 2h or 3d.", param, ctx)
 
 
 INSTANT, SPAN, WINDOW, JSON, SIZE, WHEN = Instant(), Span(), TimesOfDay(), JsonObject(), Size(), When()
