@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from workbell.cli.main import workbell
+from workbell.http import dashboard
 
 OLD = {
     "--data": "--input",
@@ -134,6 +137,15 @@ def test_an_error_of_a_value_names_the_new_word() -> None:
     with pytest.raises(click.BadParameter, match="write JSON") as caught:
         parsed("jobs run send --data {")
     assert "--input" in caught.value.format_message()
+
+
+def test_the_dashboard_shows_no_old_word() -> None:
+    """It has commands to copy."""
+    scripts = {path.name: path.read_text("utf-8") for path in Path(dashboard.__file__).parent.rglob("*.js")}
+    assert "jobs" in scripts["copy-as.js"], "the scripts are found"
+    words = re.compile(rf"(?<![\w-])({'|'.join(old for old in OLD if old != '-n')})(?![\w-])")
+    found = {name: words.findall(text) for name, text in scripts.items() if words.search(text)}
+    assert not found
 
 
 @pytest.mark.parametrize("line", ["jobs run", "schedules add", "start"])
