@@ -216,7 +216,7 @@ def test_failed_attempts_and_once_more_with_another_input(site: Site) -> None:
     command = words_of(copied(page, "Make it again with workbell"), "workbell")
     assert command[:2] == ["jobs", "run"]
     said = run_job.make_context("run", command[2:]).params
-    assert (said["name"], said["data"]) == (name, payload)
+    assert (said["name"], said["given"]) == (name, payload)
     page.get_by_text("Look at this run").click()
     assert words_of(copied(page, "Look at it with workbell"), "workbell") == ["runs", "show", run.id]
     assert words_of(copied(page, "Look at it with curl"), "curl")[0] == f"{site.url}/api/v1/runs/{run.id}"

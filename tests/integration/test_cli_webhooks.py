@@ -49,7 +49,7 @@ def test_everything_that_can_be_said(folder: Folder, bell: Workbell, hooks: Hook
     assert "There are no endpoints yet" in folder.call("webhooks", "list").out
     told = add(
         *(folder, hooks, "--pattern", "*.created", "--header", "X-Token: very: secret", "--description", "Readers"),
-        *("--rate", "10/s", "--concurrency", "2", "--timeout", "5s", "--max-attempts", "4", "--secret", SECRET),
+        *("--rate", "10/s", "--concurrency", "2", "--timeout", "5s", "--attempts", "4", "--secret", SECRET),
     )
     assert told.pop("secret") == SECRET
     wanted = {
@@ -135,10 +135,10 @@ def test_a_list_looks_once(folder: Folder, bell: Workbell, hooks: Hooks, monkeyp
 
 
 def test_changed_switched_and_removed(folder: Folder, bell: Workbell, hooks: Hooks) -> None:
-    made = add(folder, hooks, "--header", "X-Token: x", "--max-attempts", "4")
+    made = add(folder, hooks, "--header", "X-Token: x", "--attempts", "4")
     short = made["id"][-8:]
     assert folder.call("webhooks", "update", short).code == 2
-    told = folder.ask("webhooks", "update", short, "--to", hooks.url("/new"), "--no-headers", "--max-delay-ms", "5000")
+    told = folder.ask("webhooks", "update", short, "--to", hooks.url("/new"), "--no-headers", "--retry-cap", "5s")
     assert (told["url"], told["header_names"], told["patterns"]) == (hooks.url("/new"), [], ["posts.*"])
     assert (told["retry_config"]["max_attempts"], told["retry_config"]["max_delay_ms"]) == (4, 5000)
     said = folder.call("webhooks", "disable", short, "--reason", "too noisy")
@@ -154,7 +154,7 @@ def test_changed_switched_and_removed(folder: Folder, bell: Workbell, hooks: Hoo
 
 
 def test_deliveries_and_replay(folder: Folder, bell: Workbell, hooks: Hooks) -> None:
-    short = add(folder, hooks, "--max-attempts", "1")["id"][-8:]
+    short = add(folder, hooks, "--attempts", "1")["id"][-8:]
     assert "Nothing was sent to it yet" in folder.call("webhooks", "deliveries", short).out
     hooks.answer_once(200, 500, path="/hook")
     well = bell.emit("posts.created")

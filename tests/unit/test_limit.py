@@ -20,7 +20,10 @@ LANE = Lane("t", "q", "send", None, "7")
         ({"concurrency": 0}, "concurrency: 0 is not a whole number from 1"),
         ({"concurrency": True}, "concurrency: True"),
         ({"concurrency": "3"}, "concurrency: '3'"),
-        ({"rate": "fast"}, "rate: 'fast' cannot be read"),
+        (
+            {"rate": "fast"},
+            '\'fast\' cannot be read; write "100/m", or "10/30s": a number of starts, a slash, and a span',
+        ),
         ({"rate": 5}, "rate: 5 cannot be read"),
         ({"rate": "0/m"}, "allows 0 starts"),
         ({"rate": "5/2d"}, "not from 1 s to 1 d"),

@@ -102,6 +102,7 @@ def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as
         ("job", job.name),
         ("where", known.where if known.is_here else f"{known.where} (not in this folder)"),
         ("about", job.description or "–"),
+        *([] if known.signature is None else [("input", known.signature.in_words or "none")]),
         ("queue", job.queue),
         *([("priority", str(job.priority))] if job.priority else []),
         ("retry", retry_in_words(job.retry or DEFAULT)),

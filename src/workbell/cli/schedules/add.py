@@ -12,16 +12,18 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.renamed import Renamed
+from workbell.cli.retrying import OF_SCHEDULES, retry_options, take_retry
 from workbell.cli.run_options import run_options
 from workbell.cli.schedules.look import as_dict, source_in_words
 from workbell.cli.values import INSTANT, JSON, SPAN, WINDOW
 from workbell.cli.words import here_now, in_words, next_in_words
 from workbell.errors import InvalidOption
-from workbell.model.retry import RetryWords
+from workbell.model.retry import Retry, read_retry
 from workbell.model.schedule import CatchUp, Outside, Overlap
 from workbell.scheduling.declare import ScheduleSettings
 
-RETRY = RetryWords.__struct_fields__
+RETRY = read_retry({})  # what a schedule's policy leaves out
 
 
 def words(kind: type[StrEnum]) -> list[str]:
@@ -37,21 +39,27 @@ def words(kind: type[StrEnum]) -> list[str]:
 @click.option("--at", type=INSTANT, metavar="TIME", help="When: once, such as 2026-11-16T09:00:00Z.")
 @click.option("--anchor", type=INSTANT, metavar="TIME", help="Where --every is counted from; otherwise from now.")
 @click.option("--timezone", metavar="ZONE", help="Such as Europe/Paris; otherwise the setting, else the machine's.")
-@click.option("--payload", type=JSON, metavar="JSON", help="The arguments of every run.")
+@click.option(
+    "--input",
+    "payload",
+    cls=Renamed,
+    old="--payload",
+    type=JSON,
+    metavar="JSON",
+    help="The arguments of every run, by name.",
+)
 @click.option("--window", type=WINDOW, metavar="A-B", help="Runs start only in it: 02:00-06:00, also 22:00-04:00.")
 @click.option("--outside", type=click.Choice(words(Outside)), help="A tick outside the window. Otherwise: defer.")
 @click.option("--overlap", type=click.Choice(words(Overlap)), help="A tick while the last run lives. Otherwise: skip.")
 @click.option("--catch-up", type=click.Choice(words(CatchUp)), help="Ticks missed in an outage. Otherwise: latest.")
 @click.option("--catch-up-cap", type=click.IntRange(1, 10_000), help="How many runs `all` makes at the most.")
 @click.option("--jitter", type=SPAN, metavar="SPAN", help="Spread runs over this long after the tick.")
-@click.option("--max-retries", type=click.IntRange(0, 1000), help="How often a failed run is tried again.")
-@click.option("--backoff-ms", type=click.FloatRange(0), help="How long a retry waits, in milliseconds.")
-@click.option("--backoff-type", type=click.Choice(["fixed", "exponential"]), help="How that grows.")
+@retry_options(OF_SCHEDULES)
 @run_options
 @click.option("--description", metavar="TEXT", help="What it is for.")
 @click.option("--created-by", metavar="TEXT", help="Who wanted it.")
-@click.option("--alert-url", metavar="URL", help="Where a run that failed for good is told.")
-@click.option("--ping-url", metavar="URL", help="Where every end of a run is told, as healthchecks.io wants it.")
+@click.option("--alert-url", metavar="URL", help="Notify this URL of runs that failed for good.")
+@click.option("--ping-url", metavar="URL", help="Notify this URL whenever a run ends, as healthchecks.io wants it.")
 @click.option("--replace", is_flag=True, help="Change it, if there is one of this name.")
 @app_option
 @url_option
@@ -96,6 +104,12 @@ def _settings(given: dict[str, Any]) -> ScheduleSettings:
         )
     if given["anchor"] is not None and given["every"] is None:
         raise click.UsageError("--anchor goes with --every.")
+    retry = take_retry(given)
     said = {word: value for word, value in given.items() if value is not None}
-    retry = {word: said.pop(word) for word in RETRY if word in said}
-    return cast(ScheduleSettings, said | ({"retry": retry} if retry else {}))
+    return cast(ScheduleSettings, said | ({"retry": _retry(**retry)} if retry else {}))
+
+
+def _retry(
+    attempts: int = RETRY.attempts, delay: float = RETRY.delay, factor: float = RETRY.factor, cap: float = RETRY.cap
+) -> Retry:
+    return Retry(attempts=attempts, delay=delay, factor=factor, cap=max(cap, delay), jitter=RETRY.jitter)

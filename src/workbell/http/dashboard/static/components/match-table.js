@@ -31,7 +31,7 @@ export function MatchTable({ event }) {
 
 function Unheard({ event }) {
   const first = event.type.split(".")[0];
-  return html`<${Empty} code=${`workbell triggers add NAME --pattern '${first}.*' --processor JOB`}>
+  return html`<${Empty} code=${`workbell triggers add NAME --pattern '${first}.*' --job JOB`}>
     Nothing hears <code>${event.type}</code>: there was no trigger and no endpoint whose pattern matches it.
   <//>`;
 }

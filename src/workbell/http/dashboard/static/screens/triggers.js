@@ -24,7 +24,7 @@ export function Triggers() {
       data.items.length
         ? html`<${Table} caption="Triggers" columns=${columnsOf(last, reload, may)} rows=${data.items} />`
         : html`<${Empty} code=${'@bell.on("orders.*")\ndef placed(event: Event) -> None: ...'}>No events start a job yet. In code:<//>
-            <${Empty} code="workbell triggers add mails --pattern 'orders.*' --processor mail">Or by hand, for a job that takes an event:<//>`
+            <${Empty} code="workbell triggers add mails --pattern 'orders.*' --job mail">Or by hand, for a job that takes an event:<//>`
     }
   `;
 }
