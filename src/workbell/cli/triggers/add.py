@@ -19,7 +19,7 @@ from workbell.triggers import TriggerSettings
 @click.command(help="Start a job on every event that a pattern matches.")
 @click.argument("name")
 @click.option("--pattern", metavar="PATTERN", required=True, help="Which events, such as posts.* .")
-@click.option("--processor", metavar="JOB", required=True, help="What they start: a job that takes an event.")
+@click.option("--processor", metavar="JOB", required=True, help="A job that takes an event, or webhook-delivery.")
 @click.option("--description", metavar="TEXT", default="", help="What it is for.")
 @click.option("--disabled", is_flag=True, help="Let it start nothing until it is enabled.")
 @retry_options

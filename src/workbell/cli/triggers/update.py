@@ -21,7 +21,7 @@ from workbell.triggers import TriggerChanges
 @click.argument("name")
 @click.option("--name", "new_name", metavar="TEXT", help="Call it this.")
 @click.option("--pattern", metavar="PATTERN", help="Which events, such as posts.* .")
-@click.option("--processor", metavar="JOB", help="What they start: a job that takes an event.")
+@click.option("--processor", metavar="JOB", help="A job that takes an event, or webhook-delivery.")
 @click.option("--description", metavar="TEXT", help="What it is for.")
 @retry_options
 @run_options
