@@ -1,0 +1,70 @@
+"""`workbell schedules update`."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import click
+import msgspec
+
+from workbell.cli.acting import note
+from workbell.cli.bell import opened_here
+from workbell.cli.jobs.known import make_known
+from workbell.cli.output import print_json
+from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.schedules.look import as_dict
+from workbell.cli.schedules.settings import WHEN, check_when, said_in, schedule_options
+from workbell.cli.words import here_now, in_words, next_in_words
+from workbell.model.retry import policy_of
+from workbell.model.schedule import Schedule
+from workbell.scheduling.declare import NAMES, ScheduleChanges
+
+TAKEN_BACK = sorted(NAMES - {*WHEN, "anchor"})
+
+
+@click.command(help="Change what is given; the rest stays.")
+@click.argument("name")
+@click.option("--job", metavar="NAME", help="Another job.")
+@schedule_options
+@click.option("--enable/--disable", "enabled", default=None, help="Switch it on or off.")
+@click.option("--default", "taken_back", type=click.Choice(TAKEN_BACK), multiple=True, help="Take back what was said.")
+@app_option
+@url_option
+@tenant_option
+@json_option
+def update(
+    name: str,
+    job: str | None,
+    taken_back: tuple[str, ...],
+    app: str | None,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    check_when(given, needed=False)
+    said = said_in(given)
+    if twice := sorted(set(taken_back) & set(said)):
+        raise click.UsageError(f"--default {twice[0]} and another value of it say two things.")
+    said |= dict.fromkeys(taken_back)
+    if not said and job is None:
+        raise click.UsageError("Say what to change, such as --cron or --window.")
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=True) as here:
+        bell = here.bell
+        if "retry" in said and said["retry"] is not None:
+            said["retry"] = _words_before(bell.schedules.get(name)) | said["retry"]
+        schedule = bell.schedules.update(name, job=job, **cast(ScheduleChanges, said))
+        make_known(bell, schedule.job)
+        detail = {"changed": sorted({*said, *(() if job is None else ("job",))}), "when": in_words(schedule)}
+        note(bell, "schedules.change", schedule.name, detail=detail)
+    if as_json:
+        print_json(as_dict(schedule))
+        return
+    click.echo(f"{schedule.name}: {schedule.job}, {in_words(schedule)}; next {next_in_words(schedule, here_now())}.")
+
+
+def _words_before(schedule: Schedule) -> dict[str, Any]:
+    """The words of its retries that are not named stay."""
+    retry = schedule.options.retry
+    policy = None if retry is None else policy_of(retry)
+    return {} if policy is None else msgspec.structs.asdict(policy)
