@@ -122,6 +122,34 @@ def test_patterns_are_tried_and_triggers_switched(site: Site) -> None:
     assert [one.name for one in site.bell.triggers.list()] == ["heard"]
 
 
+def test_a_trigger_that_sends_to_all_endpoints(site: Site) -> None:
+    """C8: made in the form, it makes a delivery for each endpoint; both ways lead from one to the other."""
+    bell = site.bell
+    endpoint, _ = bell.webhooks.add("https://hooks.example.com/x", patterns="nothing.like_this")
+    page = site.open("/events?view=triggers")
+    page.get_by_role("button", name="Add a trigger").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("everybody")
+    dialog.get_by_label("Pattern").fill("people.*")
+    dialog.get_by_label("Job").select_option("webhook-delivery")
+    dialog.get_by_role("button", name="Add it").click()
+    row = page.locator("tbody tr").filter(has_text="everybody")
+    expect(row.get_by_role("link", name="webhook-delivery")).to_have_attribute("href", re.compile("/webhooks$"))
+    assert bell.triggers.get("everybody").job == "webhook-delivery"
+    event = bell.emit("people.seen")
+    drain(bell, until_idle=False)  # the trigger's run, and not the delivery
+    (execution,) = bell.executions(trigger="everybody")
+    (delivery,) = bell.webhooks.deliveries(endpoint.id)
+    expect(row).to_contain_text("succeeded")
+    row.get_by_role("cell").get_by_role("link", name="succeeded").click()
+    expect(page).to_have_url(re.compile(f"/runs/{execution.id}"))
+    expect(page.get_by_text('"deliveries": 1')).to_be_visible()
+    page = site.open(f"/events/{event.id}")
+    expect(page.locator("tbody tr").filter(has_text="hooks.example.com")).to_contain_text(delivery.id[-6:])
+    page = site.open(f"/runs/{delivery.id}")
+    expect(page.get_by_role("link", name=f"webhook-delivery {execution.id[-8:]}")).to_be_visible()
+
+
 def _expect_only_reading(page: Page) -> None:
     for name in ("Send a test event", "Send one like it", "Add a trigger", "Disable", "Remove"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)

@@ -351,6 +351,10 @@ class TestResources:
         with Workbell(settings=Settings(url=url, database=url)) as bell, refused:
             async with bell.running():
                 pass
+        unread = pytest.raises(SettingsError, match=r"database = 'app\.db' cannot be read: write sqlite:///app\.db")
+        with Workbell(settings=Settings(url=url, database="app.db")) as bell, unread:
+            async with bell.running():
+                pass
         url = f"sqlite:///{tmp_path}/app.db"  # the default of `database`, which nobody may have meant
         with Workbell(settings=Settings(url=url, database=url)) as bell:
             async with bell.running():

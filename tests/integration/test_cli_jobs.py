@@ -14,6 +14,7 @@ from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
 from tests.support.waiting import until
 from workbell import Retry, Workbell
+from workbell.engine.clean import clean_job
 
 APP = """
 from workbell import Retry, Workbell
@@ -80,6 +81,14 @@ def test_list_before_anything_ran(project: Folder) -> None:
     assert "@hourly (not started yet)" in text
     assert "when asked" in text
     assert not list(project.path.glob("*.db"))
+
+
+def test_the_system_s_own_job_starts_by_itself(project: Folder) -> None:
+    with Workbell(f"sqlite:///{project.path}/own.db") as bell:
+        bell.store.check()
+        bell.store.put_jobs([clean_job(bell.tenant, bell.store.clock.now())])
+    assert "by itself" in project.call("jobs", "list").out
+    assert "by itself" in project.call("jobs", "show", "clean-history").out
 
 
 def test_a_broken_file_is_mentioned(project: Folder) -> None:

@@ -72,6 +72,36 @@ def test_everything_that_can_be_said(project: Folder) -> None:
         assert part in text, text
 
 
+def test_what_is_given_changes_and_the_rest_stays(project: Folder) -> None:
+    """E1: word by word, also what is not shown in full."""
+    before = project.ask(
+        *(*ADD, "--cron", "0 3 * * *", "--input", '{"to": "x"}', "--window", "02:00-06:00", "--created-by", "Ada"),
+        *("--attempts", "5", "--retry-delay", "0.5s", "--tag", "t", "--alert-url", "https://hooks.slack.com/secret"),
+    )
+    with open_bell(project) as bell:
+        url = bell.schedules.get("nightly").options.alert_url
+    update = ("schedules", "update", "nightly")
+    others = ("--retry-factor", "2", "--default", "tag", "--disable")
+    told = project.ask(*update, "--cron", "30 4 * * *", *others)
+    by_itself = {"in_words", "reason", "updated_at", "next_run_at", "last_scheduled_at", "retry_policy"}
+    changed = {word for word in told if told[word] != before[word]}
+    assert changed - by_itself == {"expression", "retry", "tag", "enabled"}
+    assert (told["expression"], told["tag"], told["enabled"]) == ("30 4 * * *", None, False)
+    assert told["retry_policy"] == {"max_retries": 4, "backoff_ms": 500, "backoff_type": "exponential"}
+    with open_bell(project) as bell:
+        assert bell.schedules.get("nightly").options.alert_url == url == "https://hooks.slack.com/secret"
+    assert "at 04:30" in project.call(*update, "--enable").out
+    for options, words in (
+        ([], "Say what to change"),
+        (["--cron", "* * * * *", "--every", "5"], "got --cron and --every"),
+        (["--tag", "x", "--default", "tag"], "say two things"),
+    ):
+        answer = project.call(*update, *options)
+        assert (answer.code, words in answer.error) == (2, True), answer
+    answer = project.call("schedules", "update", "nobody", "--tag", "x")
+    assert (answer.code, "`workbell schedules list`" in answer.error) == (4, True), answer
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "expression"),
     [

@@ -79,7 +79,7 @@ def test_everything_that_can_be_said(project: Folder) -> None:
         (["--pattern", "posts.cre*"], 1, "one whole segment"),
         (["--job", "nobody"], 4, "known are mail"),
         (["--job", "send"], 4, "takes no event"),
-        (["--job", "webhook-delivery"], 1, "webhooks"),
+        (["--job", "webhook-alert"], 4, "takes no event"),
         (["--attempts", "0"], 2, "--attempts"),
         (["--retry-factor", "1e9"], 2, "--retry-factor"),
     ],
@@ -107,6 +107,15 @@ def test_what_is_said_about_its_runs(project: Folder) -> None:
     assert (answer.code, "--job-default tag and --tag say two things" in answer.error) == (2, True)
     told = project.ask("schedules", "add", "often", "--job", "elsewhere", "--every", "60", *SAID)
     assert {word: told[word] for word in OPTIONS} == OPTIONS
+
+
+def test_one_that_sends_to_all_webhook_endpoints(project: Folder) -> None:
+    """C8: the built-in processor, with the policy of the trigger."""
+    told = project.ask("triggers", "add", "all", "--pattern", "posts.*", "--job", "webhook-delivery")
+    assert (told["processor_name"], told["retry_config"]) == ("webhook-delivery", None)
+    told = project.ask("triggers", "update", "all", "--max-attempts", "5")
+    assert told["retry_config"]["max_attempts"] == 5
+    assert "webhook-delivery" in project.call("triggers", "list").out
 
 
 def test_a_name_is_taken_once(project: Folder) -> None:

@@ -15,6 +15,7 @@ COMMANDS = {
         f"{PACKAGE}.run:run_schedule",
         "Run a schedule's job now, with its input and settings; its ticks go on as before.",
     ),
+    "update": Lazy(f"{PACKAGE}.update:update", "Change what is given; the rest stays."),
     "pause": Lazy(f"{PACKAGE}.steer:pause", "Let no tick make a run until it is resumed."),
     "resume": Lazy(f"{PACKAGE}.steer:resume", "Go on with a paused schedule from its next tick."),
     "remove": Lazy(f"{PACKAGE}.steer:remove", "Remove a schedule; its runs stay."),
@@ -26,6 +27,6 @@ COMMANDS = {
 @click.group(
     cls=LazyGroup,
     lazy=COMMANDS,
-    help="See, add, preview, run, pause and remove schedules, and ask what became of their ticks.",
+    help="See, add, change, preview, run, pause and remove schedules, and ask what became of their ticks.",
 )
 def schedules() -> None: ...

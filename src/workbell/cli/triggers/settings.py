@@ -27,7 +27,7 @@ def job_option(*, required: bool) -> Callable[[Command], Command]:
         old="--processor",
         metavar="NAME",
         required=required,
-        help="What they start: a job that takes an event.",
+        help="What they start: a job that takes an event, or webhook-delivery.",
     )
 
 

@@ -10,7 +10,7 @@ import { toast } from "./toasts.js";
 import { Typed } from "./typed.js";
 
 export const STATUSES = ["scheduled", "queued", "running", "succeeded", "failed", "canceled"];
-const NAMES = ["job", "queue", "tag", "schedule", "target", "event", "retry_of", "since", "until"];
+const NAMES = ["job", "queue", "tag", "schedule", "user_id", "target", "event", "retry_of", "since", "until"];
 const OTHERS = ["queue", "tag", "schedule", "user_id", "target", "event"];
 const TIMES = ["since", "until"];
 const FIELD = "input.";
@@ -31,12 +31,6 @@ export function filterOf(query) {
   if (["true", "false"].includes(query.get("retried"))) {
     words.retried = query.get("retried");
     topic.retried = words.retried === "true";
-  }
-  const user = query.get("user_id");
-  if (user) {
-    if (!/^\d+$/.test(user)) return { words: {}, problem: new Problem(`user: ${user} is no whole number.`) };
-    words.user_id = user;
-    topic.user_id = parse(user.replace(/^0+(?=.)/, "")); // to the last digit: a bulk action is about these runs, too
   }
   for (const [name, text] of query) {
     if (!name.startsWith(FIELD) || name.length === FIELD.length) continue;

@@ -8,6 +8,9 @@ import { Choice, Field } from "./field.js";
 import { SubmitFoot, useSubmit } from "./submit.js";
 import { toast } from "./toasts.js";
 
+export const DELIVERY = "webhook-delivery"; // the job of Workbell's own that a trigger may start
+const TO_ALL = [DELIVERY, `${DELIVERY} (to all webhook endpoints)`];
+
 export function AddTrigger({ done }) {
   const [open, setOpen] = useState(false);
   return html`
@@ -33,11 +36,8 @@ function Form({ done, close }) {
         <${Field} label="Name" ...${field("name")} required maxlength="200" />
         <${Field} label="Pattern" ...${field("event_pattern")} required maxlength="256" placeholder="orders.*"
           hint="* is one word, ** at the end is one or more." />
-        ${
-          processors.length
-            ? html`<${Choice} label="Job" ...${field("processor_name")} required options=${[["", "choose one"], ...processors]} hint="Jobs that take an event." />`
-            : html`<${Field} label="Job" ...${field("processor_name")} required hint="The name of a job that takes an event." />`
-        }
+        <${Choice} label="Job" ...${field("processor_name")} required options=${[["", "choose one"], ...processors, TO_ALL]}
+          hint="A job that takes an event, or a delivery to every webhook endpoint." />
         <${Field} label="Description" ...${field("description")} />
         <${SubmitFoot} label="Add it" busy=${busy} problem=${problem} close=${close} />
       </form>

@@ -1,7 +1,7 @@
 // One job: how its runs go, what it is made of, and running it by hand.
 import { api, part } from "../api.js";
 import { Action } from "../components/action.js";
-import { JobMarks, limitTexts, retryText, Starts } from "../components/job-words.js";
+import { isOwn, JobMarks, limitTexts, retryText, Starts } from "../components/job-words.js";
 import { Empty, Facts, Loading, Page, Section, Trouble } from "../components/page.js";
 import { FileProblem, useFileProblems } from "../components/reloads.js";
 import { useRunning } from "../components/running-jobs.js";
@@ -24,7 +24,7 @@ export function Job({ name }) {
   if (!job) return html`<${Page} title=${name}>${problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`}<//>`;
   const heading = html`${name} <${JobMarks} job=${job} />`;
   return html`
-    <${Page} title=${name} heading=${heading} lead=${job.description} actions=${html`<${Actions} job=${job} reload=${reload} />`}>
+    <${Page} title=${name} heading=${heading} lead=${job.description} actions=${!isOwn(job) && html`<${Actions} job=${job} reload=${reload} />`}>
       <${Trouble} problem=${problem} />
       <${OwnProblems} name=${name} />
       <${HowItGoes} name=${name} />

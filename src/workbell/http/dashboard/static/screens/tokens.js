@@ -44,7 +44,7 @@ function TokenTable({ tokens, reload }) {
     { name: "State", cell: (token) => html`<${Status} of=${stateOf(token)} />` },
     { name: "Scopes", cell: (token) => token.scopes.join(", ") || "none" },
     { name: "Tenant", cell: (token) => (token.tenant === "*" ? "all" : token.tenant) },
-    { name: "User id", look: "number", cell: (token) => (token.user_id === null ? "–" : token.user_id === 0 ? "0 (system)" : String(token.user_id)) },
+    { name: "User id", cell: (token) => (token.user_id === null ? "–" : token.user_id === 0 ? "0 (system)" : String(token.user_id)) },
     { name: "Last used", look: "when", cell: (token) => html`<${Time} at=${token.last_used_at} />` },
     { name: "Ends", look: "when", cell: (token) => (token.expires_at ? html`<${Time} at=${token.expires_at} />` : "never") },
     { name: "Actions", hidden: true, look: "number", cell: (token) => stateOf(token) === "valid" && html`<${Revoke} token=${token} reload=${reload} />` },

@@ -1,5 +1,5 @@
 // Triggers: which events start which jobs; switched, added and removed here.
-import { AddTrigger } from "../components/trigger-add.js";
+import { AddTrigger, DELIVERY } from "../components/trigger-add.js";
 import { Action } from "../components/action.js";
 import { Empty, Loading, Trouble } from "../components/page.js";
 import { Status } from "../components/status.js";
@@ -33,7 +33,7 @@ const columnsOf = (last, reload, may) =>
   [
     { name: "Trigger", look: "wide", cell: (one) => html`<div><strong>${one.name}</strong>${one.description && html`<p class="faint">${one.description}</p>`}</div>` },
     { name: "Hears", cell: (one) => html`<${Link} to=${to(["events"], { type: one.event_pattern })}><code>${one.event_pattern}</code><//>` },
-    { name: "Starts", cell: (one) => html`<${Link} to=${to(["jobs", one.processor_name])}>${one.processor_name}<//>` },
+    { name: "Starts", cell: (one) => html`<${Link} to=${to(one.processor_name === DELIVERY ? ["webhooks"] : ["jobs", one.processor_name])}>${one.processor_name}<//>` },
     { name: "State", cell: (one) => html`<${Status} of=${one.enabled ? "enabled" : "disabled"} />` },
     { name: "Created", look: "when", cell: (one) => (one.source === "api" ? "by hand" : html`<span>in code <code class="inline">${one.source.replace(/^code:/, "")}</code></span>`) },
     { name: "Last", look: "when", cell: (one) => html`<${Last} execution=${last.get(one.id)} />` },
