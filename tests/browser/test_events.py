@@ -48,6 +48,11 @@ def test_a_fact_is_told_and_seen(site: Site) -> None:
     [match] = site.bell.events.matches(event.id)
     assert match.run is not None
     assert row.get_by_role("link", name=match.run[-6:]).get_attribute("href") == f"/runs/{match.run}"
+    row.get_by_role("link", name="heard", exact=True).click()  # to this trigger, of all of them
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("orders.*")
+    page.get_by_role("link", name=f"All {len(site.bell.triggers.list())} triggers").click()
+    expect(row).to_have_count(len(site.bell.triggers.list()))
 
     page.get_by_role("link", name="Events", exact=True).first.click()
     rows = page.locator("tbody tr")
