@@ -66,7 +66,7 @@ function Screen({ screen, parts }) {
   if (isOpen(screen, session)) return html`<${Opened} screen=${screen} parts=${parts} />`;
   return html`<${Page} title=${screen.name}>
     <p>This needs a token with the scope <code>${screen.needs}</code>; yours has ${session.may.join(", ") || "none"}.</p>
-    ${session.user_id !== null && html`<p><${Link} to=${to(["notifications"])}>What you were told<//></p>`}
+    ${session.user_id !== null && html`<p><${Link} to=${to(["notifications"])}>Your notifications<//></p>`}
   <//>`;
 }
 
