@@ -305,10 +305,29 @@ def test_a_chart_begins_with_the_first_that_ended(site: Site) -> None:
     expect(chart).to_contain_text("In 1 h: 4 succeeded, 0 retried, 0 failed.")
     since = (now - timedelta(minutes=3)).astimezone(ZoneInfo("Europe/Berlin"))
     expect(chart).to_contain_text(f"Nothing ended before {since:%H:%M}:00")
+    expect(chart).to_contain_text("Not drawn yet, since")
     page.get_by_text("As a table").click()
     expect(chart.locator("tbody tr")).to_have_count(15)
     counts = chart.locator("tbody td:nth-child(2)").all_text_contents()
     assert sum(map(int, counts)) == 4
+
+
+def test_the_first_minute_of_a_store_is_drawn(site: Site) -> None:
+    bell = site.bell
+    bell.enqueue("send", {"to": "x"})
+    drain(bell)
+    page = site.open("/")
+    chart = page.locator(".chart")
+    meant = bell.count_runs(status="succeeded").count
+    expect(chart).to_contain_text(f"In 1 h: {meant} succeeded, 0 retried, 0 failed. Each point is 1 min.")
+    expect(chart).not_to_contain_text("Not drawn yet")
+    page.get_by_text("As a table").click()
+    expect(chart.locator("tbody tr").first.locator("td").first).to_have_text("0")
+    drawn = chart.locator(".chart-frame").get_attribute("data-drawn")
+    run = bell.runs()[0]
+    assert drawn is not None
+    assert run.finished_at is not None
+    assert datetime.fromisoformat(drawn) >= run.finished_at.replace(second=0, microsecond=0)
 
 
 def attention_on(page: Page) -> Locator:

@@ -24,9 +24,11 @@ export function Throughput({ tallies, height }) {
   const steps = tallies.items.slice(Math.max(0, Math.min(first - 1, tallies.items.length - LEAST)));
   const series = LINES.map(([name, colour, fill, dash]) => ({ name, colour, fill, dash, values: steps.map((step) => step[name]) }));
   const total = (name) => tallies.items.reduce((sum, step) => sum + step[name], 0);
-  const span = spanText((new Date(tallies.until) - new Date(tallies.since)) / 1000);
-  const summary = `In ${span}: ${LINES.map(([name]) => `${total(name).toLocaleString("en")} ${name}`).join(", ")}. One step is ${spanText(tallies.step)}.`;
-  const open = tallies.items.filter((step) => (new Date(tallies.until) - new Date(step.at)) / 1000 < tallies.step + LATE);
+  const span = spanText(Math.round((new Date(tallies.until) - new Date(tallies.since)) / 60_000) * 60);
+  const summary = `In ${span}: ${LINES.map(([name]) => `${total(name).toLocaleString("en")} ${name}`).join(", ")}. Each point is ${spanText(tallies.step)}.`;
+  const late = tallies.items.filter((step) => (new Date(tallies.until) - new Date(step.at)) / 1000 < tallies.step + LATE);
+  // Where there is nothing else, they are drawn: from nothing, what is not over yet is no fall.
+  const open = late.includes(tallies.items[first]) ? [] : late;
   const soFar = LINES.map(([name]) => `${open.reduce((sum, step) => sum + step[name], 0).toLocaleString("en")} ${name}`).join(", ");
   const before = steps.length < tallies.items.length ? ` Nothing ended before ${timeText(tallies.items[first].at, choice)}.` : "";
   const more = ` Not drawn yet, since ${timeText(open[0]?.at, choice)}: ${soFar}.`;
