@@ -1,16 +1,15 @@
 // What can be done with many runs: with those that are chosen, or with all that match the filter.
 import { api, part, Problem } from "../api.js";
-import { usePoll } from "../poll.js";
 import { go, to } from "../router.js";
 import { useMay } from "../session.js";
 import { html } from "../ui.js";
 import { Action } from "./action.js";
+import { useRunCount } from "./run-count.js";
 import { countText } from "./value.js";
 
 const LIVE = ["scheduled", "queued", "running"];
 const ENDED = ["succeeded", "failed", "canceled"];
 const AT_ONCE = 6; // requests in the air
-export const COUNTED = 5; // seconds between two counts
 
 export function BulkBar({ chosen, clear, words, rows }) {
   const may = useMay("operate");
@@ -64,7 +63,7 @@ async function each(runs, verb, clear) {
 
 /** All that match, also those on other pages: a run of its own does it, and can be watched. */
 function AllMatching({ words, may }) {
-  const { data: count } = usePoll("/runs/count", words.query, COUNTED);
+  const count = useRunCount(words.query);
   if (!count) return null;
   if (!words.any) return html`<span class="faint">${countText(count)} ${count.count === 1 ? "run" : "runs"}</span>`;
   return html`
