@@ -24,7 +24,7 @@ export function Throughput({ tallies, height }) {
   const steps = tallies.items.slice(Math.max(0, Math.min(first - 1, tallies.items.length - LEAST)));
   const series = LINES.map(([name, colour, fill, dash]) => ({ name, colour, fill, dash, values: steps.map((step) => step[name]) }));
   const total = (name) => tallies.items.reduce((sum, step) => sum + step[name], 0);
-  const span = spanText(Math.round((new Date(tallies.until) - new Date(tallies.since)) / 60_000) * 60);
+  const span = spanText(Math.floor((new Date(tallies.until) - new Date(tallies.since)) / 1000 / tallies.step) * tallies.step);
   const summary = `In ${span}: ${LINES.map(([name]) => `${total(name).toLocaleString("en")} ${name}`).join(", ")}. Each point is ${spanText(tallies.step)}.`;
   const late = tallies.items.filter((step) => (new Date(tallies.until) - new Date(step.at)) / 1000 < tallies.step + LATE);
   // Where there is nothing else, they are drawn: from nothing, what is not over yet is no fall.

@@ -17,7 +17,7 @@ export function AddTrigger({ done }) {
 }
 
 function Form({ done, close }) {
-  const { data: jobs } = usePoll("/jobs", {}, 0);
+  const { data: jobs, problem: unknown } = usePoll("/jobs", {}, 0);
   const [words, setWords] = useState({ name: "", event_pattern: "", processor_name: "", description: "" });
   const field = (name) => ({ value: words[name], onChange: (text) => setWords({ ...words, [name]: text }) });
   const processors = (jobs?.items ?? []).filter((job) => job.processor).map((job) => job.name);
@@ -34,7 +34,7 @@ function Form({ done, close }) {
         <${Field} label="Pattern" ...${field("event_pattern")} required maxlength="256" placeholder="orders.*"
           hint="* is one word, ** at the end is one or more." />
         ${
-          processors.length
+          processors.length || (!jobs && !unknown) // until they are known, too: a field does not change under the hand
             ? html`<${Choice} label="Job" ...${field("processor_name")} required options=${[["", "choose one"], ...processors]} hint="Jobs that take an event." />`
             : html`<${Field} label="Job" ...${field("processor_name")} required hint="The name of a job that takes an event." />`
         }
