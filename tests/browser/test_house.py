@@ -136,7 +136,7 @@ def test_a_token_that_may_nothing_has_a_person(site: Site) -> None:
     page = site.open("/", scopes=())
     expect(page.get_by_text("This needs a token with the scope read; yours has none.")).to_be_visible()
     expect(page.get_by_role("navigation").get_by_role("listitem")).to_have_text(["Notifications"])
-    page.get_by_role("link", name="What you were told").click()
+    page.get_by_role("link", name="Your notifications").click()
     expect(page.locator("tbody tr")).to_contain_text("Your report is ready.")
     page.get_by_role("button", name="Read", exact=True).click()
     expect(page.get_by_role("main")).to_be_focused()

@@ -38,7 +38,7 @@ function Unheard({ event }) {
 
 function Subscriber({ match }) {
   if (match.kind === "endpoint") return html`<${Link} to=${to(["webhooks", match.subscriber])}>${match.name}<//>`;
-  if (match.kind === "trigger") return html`<${Link} to=${to(["events"], { view: "triggers" })}>${match.name}<//>`;
+  if (match.kind === "trigger") return html`<${Link} to=${to(["events"], { view: "triggers", trigger: match.subscriber })}>${match.name}<//>`;
   return html`<code>${match.subscriber}</code>`;
 }
 

@@ -20,7 +20,7 @@ export function AddTrigger({ done }) {
 }
 
 function Form({ done, close }) {
-  const { data: jobs } = usePoll("/jobs", {}, 0);
+  const { data: jobs, problem: unknown } = usePoll("/jobs", {}, 0);
   const [words, setWords] = useState({ name: "", event_pattern: "", processor_name: "", description: "" });
   const field = (name) => ({ value: words[name], onChange: (text) => setWords({ ...words, [name]: text }) });
   const processors = (jobs?.items ?? []).filter((job) => job.processor).map((job) => job.name);

@@ -41,7 +41,7 @@ function Actions({ job, reload }) {
   const turn = async () => {
     await api.post(`/jobs/${part(job.name)}/${verb}`);
     await reload();
-    return job.paused ? `${job.name} goes on.` : `${job.name} is paused: no run of it starts until it is resumed.`;
+    return job.paused ? `${job.name} is resumed.` : `${job.name} is paused: no run of it starts until it is resumed.`;
   };
   return html`
     ${may && html`<button type="button" class="primary" onClick=${() => setOpen(true)}>Run now</button>`}
@@ -55,7 +55,7 @@ function OwnProblems({ name }) {
   return own.map((one) => html`<${FileProblem} key=${one.id} problem=${one} elsewhere=${false} />`);
 }
 
-/** What ended in the last hour, how long it takes, and the last runs as bars. */
+/** The runs that finished in the last hour, how long it takes, and the last runs as bars. */
 function HowItGoes({ name }) {
   const { data: tallies } = usePoll("/tallies", { job: name, minutes: 60 }, 5);
   const { data: recent, problem } = usePoll("/recent", { job: name, limit: 40 }, 3);
