@@ -30,10 +30,10 @@ from tests.support.order import put_in_order  # noqa: E402
 from tests.support.postgres import PostgresServer, RunningServer  # noqa: E402
 from tests.support.quick_files import use_memory  # noqa: E402
 from tests.support.recorder import Recorder  # noqa: E402
-from tests.support.sqlite_files import SqliteFiles  # noqa: E402
 from workbell.app import open_store  # noqa: E402
 from workbell.model.clock import ManualClock  # noqa: E402
 from workbell.stores.port import Store  # noqa: E402
+from workbell.testing.sqlite_files import SqliteFiles  # noqa: E402
 
 SERVER = pytest.StashKey[PostgresServer]()
 TEMPLATE = "workbell_template"

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from tests.support.databases import Databases
-from tests.support.sqlite_files import SqliteFiles
 from workbell.app import open_store
 from workbell.errors import DuplicateRun
 from workbell.model import state
@@ -29,6 +28,7 @@ from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Batch, Pick, Store
 from workbell.testing.contracts.making import KEEP, after, held, request
 from workbell.testing.contracts.store.copying import everything
+from workbell.testing.sqlite_files import SqliteFiles
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
 MANY = 1000
