@@ -170,7 +170,7 @@ class TestDoubled:
 
     @pytest.mark.anyio
     @pytest.mark.parametrize("twice", [False, True])
-    async def test_handler_started_twice(self, recorder: Recorder, monkeypatch, twice: bool) -> None:
+    async def test_handler_started_twice(self, sqlite_url: str, recorder: Recorder, monkeypatch, twice: bool) -> None:
         """One claim, delivered to two slots."""
         deliver = Engine._deliver
 
@@ -180,7 +180,7 @@ class TestDoubled:
 
         if twice:
             monkeypatch.setattr(Engine, "_deliver", deliver_twice)
-        bell = Workbell("memory://")
+        bell = Workbell(sqlite_url)
         bell.bus.subscribe(recorder.moved)
         starts: list[dict[str, int]] = []
         both = asyncio.Event()
