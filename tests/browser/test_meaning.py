@@ -17,8 +17,8 @@ from workbell.model import state
 from workbell.model.tally import Tally
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Filter, Found
+from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing import drain
 
 DAY = timedelta(days=1)
@@ -44,11 +44,11 @@ def section(page: Page, title: str) -> Any:
 
 def test_a_search_that_stopped_says_how_far_it_looked(site: Site) -> None:
     bell, store = site.bell, site.bell.store
-    assert isinstance(store, MemoryStore)
+    assert isinstance(store, SqliteStore)
     made = [bell.enqueue("send", {"to": f"{number}@b.c"}) for number in range(12)]
 
-    def bounded(wanted: Filter, scan: int = 5) -> Found:
-        return MemoryStore.search_runs(store, wanted, 5)
+    def bounded(wanted: Filter, scan: int = 10) -> Found:
+        return SqliteStore.search_runs(store, wanted, 10)  # five of those that wait, five of those that ended
 
     store.search_runs = bounded  # type: ignore[method-assign]
     page = site.open("/runs?input.to=0@b.c")

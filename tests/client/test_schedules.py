@@ -265,7 +265,7 @@ def wanted(asked: dict[str, Any]) -> dict[str, Any]:
     return {"job": "tidy"} | when | asked
 
 
-@pytest.mark.parametrize("store_url", ["memory"], indirect=True)  # all of it is said before a store is asked
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)  # all of it is said before a store is asked
 @pytest.mark.parametrize(("asked", "kind", "words"), BAD, ids=[str(asked)[:60] for asked, _, _ in BAD])
 def test_what_cannot_be_used_is_refused(
     bell: Workbell, asked: dict[str, Any], kind: type[WorkbellError], words: str

@@ -14,7 +14,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.support.sqlite_files import SqliteFiles
 from tests.support.waiting import until
 from workbell import Cancel, Context, Retry, Run, Snooze, Status, Workbell
 from workbell.engine.execute import call_async, call_plain
@@ -24,6 +23,7 @@ from workbell.errors import SettingsError
 from workbell.model import state
 from workbell.settings import Settings
 from workbell.testing import drain, inline
+from workbell.testing.sqlite_files import SqliteFiles
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from tests.http.conftest import Api
 from workbell.http.schemas.base import Page
 from workbell.http.schemas.runs import Attempts
 from workbell.http.schemas.webhooks import Deliveries, DeliveryShown, Endpoints, EndpointShown, MadeEndpoint
-from workbell.stores.memory import MemoryStore
+from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing import drain
 
 pytestmark = pytest.mark.anyio
@@ -77,10 +77,11 @@ async def test_secrets_are_told_once(api: Api) -> None:
     assert (given["secret"], len(given["secrets"])) == (first["secret"], 1)
     await api.operator.ask("POST", path, 422, {"secret": "short"})
     store = api.bell.store
-    assert isinstance(store, MemoryStore)
-    assert first["id"] in str(store._answers)
+    assert isinstance(store, SqliteStore)
+    answers = str(store.read(lambda session: session.text_rows("SELECT * FROM workbell_answers", {})))
+    assert first["id"] in answers
     for made in (first, other):
-        assert made["secret"] not in str(store._answers)
+        assert made["secret"] not in answers
 
 
 async def test_deliveries(api: Api) -> None:

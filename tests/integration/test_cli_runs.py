@@ -18,13 +18,13 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused, command, environment
-from tests.support.sqlite_files import SqliteFiles
 from tests.support.waiting import until
 from tests.unit.makers import worker_of
 from workbell import Context, Retry, Run, Status, Workbell
 from workbell.model.ids import new_id
 from workbell.model.worker import Worker
 from workbell.testing import drain
+from workbell.testing.sqlite_files import SqliteFiles
 
 URL = "sqlite:///own.db"
 

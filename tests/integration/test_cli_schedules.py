@@ -10,9 +10,9 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from tests.support.sqlite_files import SqliteFiles
 from workbell import Workbell
 from workbell.engine.materialise import Materialise
+from workbell.testing.sqlite_files import SqliteFiles
 
 ADD = ("schedules", "add", "nightly", "--job", "send")
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from tests.support.sqlite_files import SqliteFiles
 from workbell import Workbell
 from workbell.model.event import Event
 from workbell.testing import drain
+from workbell.testing.sqlite_files import SqliteFiles
 
 APP = """
 from workbell import Workbell

@@ -11,7 +11,6 @@ import pytest
 from tests.integration.conftest import Folder
 from tests.support.command_line import Answer, assert_refused
 from tests.support.hooks import Hooks
-from tests.support.sqlite_files import SqliteFiles
 from tests.support.waiting import until
 from workbell import Run, Workbell
 from workbell.client import Client
@@ -20,6 +19,7 @@ from workbell.model.event import MatchOutcome
 from workbell.model.ids import new_id
 from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing import drain
+from workbell.testing.sqlite_files import SqliteFiles
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 TOML = 'url = "sqlite:///own.db"\nwebhook_allow = ["127.0.0.1"]\n'
