@@ -9,7 +9,7 @@ import { SubmitFoot, useSubmit } from "./submit.js";
 import { toast } from "./toasts.js";
 
 export const DELIVERY = "webhook-delivery"; // the job of Workbell's own that a trigger may start
-const TO_ALL = [DELIVERY, `${DELIVERY} (to all webhook endpoints)`];
+const TO_ALL = [DELIVERY, `${DELIVERY} (to all endpoints)`];
 
 export function AddTrigger({ done }) {
   const [open, setOpen] = useState(false);
