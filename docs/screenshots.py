@@ -27,6 +27,8 @@ from tests.support.chromium import HELP, chromium  # noqa: E402
 IMAGES = ROOT / "docs" / "images"
 WIDE, LOW, NARROW = {"width": 1440, "height": 900}, {"width": 1440, "height": 640}, {"width": 390, "height": 844}
 DEADLINE = 90_000
+DRAWN = 5  # minutes of the chart in which something ended: what is drawn of fewer is no picture
+LONGEST = 480_000
 URL = re.compile(r"http://\S+\?token=\S+")
 
 
@@ -82,6 +84,8 @@ def main() -> None:
         page.goto(url)
         page.get_by_role("link", name="15 min").click()
         expect(page.locator(".figure").filter(has_text="failed (last")).not_to_contain_text(re.compile("^0"))
+        minutes = page.locator(".chart-table tbody td:nth-child(2)").filter(has_text=re.compile("[1-9]"))
+        expect(minutes.nth(DRAWN)).to_be_attached(timeout=LONGEST)
         expect(page.locator(".progress-note").filter(has_text="page").first).to_be_visible()
         take(page, "overview")
         open_screen(page, "Runs")

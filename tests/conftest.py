@@ -1,4 +1,4 @@
-"""Fixtures for every test: the three stores, each fresh, and a clock that moves only when told to.
+"""Fixtures for every test: the stores, each fresh, and a clock that moves only when told to.
 
 One PostgreSQL serves the whole session. The process that pytest was started as owns it; with xdist it is started
 before the workers, which are told its port, and otherwise when the first test asks for it.
@@ -25,15 +25,16 @@ os.environ["WORKBELL_HTTP"] = "false"
 pytest.register_assert_rewrite("workbell.testing.contracts", "tests.support")
 
 from tests.support.databases import Databases  # noqa: E402
+from tests.support.fresh_store import FreshStores, use_stores  # noqa: E402
 from tests.support.one_connection import refuse_second_connections  # noqa: E402
 from tests.support.order import put_in_order  # noqa: E402
 from tests.support.postgres import PostgresServer, RunningServer  # noqa: E402
 from tests.support.quick_files import use_memory  # noqa: E402
 from tests.support.recorder import Recorder  # noqa: E402
-from tests.support.sqlite_files import SqliteFiles  # noqa: E402
 from workbell.app import open_store  # noqa: E402
 from workbell.model.clock import ManualClock  # noqa: E402
 from workbell.stores.port import Store  # noqa: E402
+from workbell.testing.sqlite_files import SqliteFiles  # noqa: E402
 
 SERVER = pytest.StashKey[PostgresServer]()
 TEMPLATE = "workbell_template"
@@ -119,6 +120,20 @@ def sqlite_files(tmp_path_factory: pytest.TempPathFactory) -> SqliteFiles:
     return SqliteFiles(tmp_path_factory.mktemp("sqlite"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def fresh_stores(sqlite_files: SqliteFiles, tmp_path_factory: pytest.TempPathFactory) -> FreshStores:
+    stores = FreshStores(sqlite_files, tmp_path_factory.mktemp("fresh"))
+    use_stores(stores)
+    return stores
+
+
+@pytest.fixture(autouse=True)
+def remove_fresh_stores(fresh_stores: FreshStores) -> Iterator[None]:
+    """What `fresh_store` made for this test."""
+    yield
+    fresh_stores.remove()
+
+
 @pytest.fixture
 def sqlite_url(tmp_path: Path, sqlite_files: SqliteFiles) -> str:
     """A fresh SQLite file with Workbell's tables."""
@@ -131,9 +146,9 @@ def empty_sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'workbell.db'}"
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def store_url(request: pytest.FixtureRequest) -> str:
-    """The URL of each kind of store in turn."""
+    """The URL of each kind of store with all verbs in turn. In tests/contracts the memory store is one more."""
     return _url(request)
 
 
@@ -143,8 +158,6 @@ def sql_store_url(request: pytest.FixtureRequest) -> str:
 
 
 def _url(request: pytest.FixtureRequest) -> str:
-    if request.param == "memory":
-        return "memory://"
     url: str = request.getfixturevalue(f"{request.param}_url")
     return url
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from workbell.client import Client
 from workbell.errors import JobsError
 from workbell.events.declared import DeclaredTriggers, Wanted
-from workbell.handlers.app_database import check_apart
+from workbell.handlers.app_database import check_database, file_of
 from workbell.handlers.event_handler import hear_events
 from workbell.handlers.job_files import DEFAULT_RETRY, Change, JobFile, JobFiles, Problem, Reloads, Watch
 from workbell.handlers.job_function import JobFunction
@@ -76,7 +76,7 @@ class JobsEngine:
 
     def start(self) -> None:
         """Before the engine runs: the job files of a project, and the schedules and triggers that its code declares."""
-        check_apart(self._settings.database, self._client.store)
+        check_database(self._settings.database, file_of(self._client.store))
         if self._settings.project is not None or self._files is not None:
             self.reload()
         if not self.keeps_schedules:

@@ -1,8 +1,8 @@
-"""The verbs about schedules: put, get, list, pause, resume, delete, preview, ticks. Sync, and async with an `a`."""
+"""The verbs about schedules: put, update, get, list, pause, resume, delete, preview, ticks; async with an `a`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
@@ -15,9 +15,11 @@ from workbell.machine import timezone_name
 from workbell.model.alert import URLS, shown_url
 from workbell.model.clock import aware
 from workbell.model.ids import is_id
+from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.schedule import Schedule, ScheduleChange, Tick
 from workbell.scheduling import steer
-from workbell.scheduling.declare import ScheduleSettings, TickSettings, declare
+from workbell.scheduling.change import changed, check_changeable
+from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings, TickSettings, check_words, declare
 from workbell.scheduling.rule import rule_of
 from workbell.sealing import Sealer
 from workbell.stores.measuring import measure_old_time
@@ -40,6 +42,14 @@ class Declaration(NamedTuple):
     settings: ScheduleSettings | TickSettings
 
 
+class Meant(NamedTuple):
+    """The job of a schedule: its name, the arguments of its runs as JSON, and what it says about its runs."""
+
+    job: str
+    payload: str | None
+    defaults: RunDefaults
+
+
 class Schedules:
     """The schedules of a tenant: `bell.schedules`."""
 
@@ -57,6 +67,68 @@ class Schedules:
         self, name: str, *, job: str | JobFunction[Any, Any], **settings: Unpack[ScheduleSettings]
     ) -> Schedule:
         return await self._client.hop(lambda: self.put(name, job=job, **settings))
+
+    def update(
+        self, name: str, *, job: str | JobFunction[Any, Any] | None = None, **changes: Unpack[ScheduleChanges]
+    ) -> Schedule:
+        """Change what is named, and leave the rest: `bell.schedules.update("nightly", window=("01:00", "05:00"))`.
+
+        None takes a setting back to its default. Where nothing is said about when it ticks, its next tick stays.
+        """
+        return self.update_if(name, job, changes, lambda _schedule: None)
+
+    async def aupdate(
+        self, name: str, *, job: str | JobFunction[Any, Any] | None = None, **changes: Unpack[ScheduleChanges]
+    ) -> Schedule:
+        return await self._client.hop(lambda: self.update(name, job=job, **changes))
+
+    def update_if(
+        self,
+        name: str,
+        job: str | JobFunction[Any, Any] | None,
+        changes: ScheduleChanges,
+        accept: Callable[[Schedule], None],
+    ) -> Schedule:
+        """Change a schedule that `accept` does not refuse: it is shown the version that is changed."""
+        name = self.get(name).name
+
+        def decide(known: dict[str, Schedule], now: datetime) -> list[ScheduleChange | None]:
+            for old in known.values():
+                accept(old)
+            return [steer.redefine(old, self._changed(old, job, changes, now), now) for old in known.values()]
+
+        self._write([name], decide)
+        return self.get(name)
+
+    def _changed(
+        self, old: Schedule, job: str | JobFunction[Any, Any] | None, changes: ScheduleChanges, now: datetime
+    ) -> Schedule:
+        check_words(old.name, changes)
+        check_changeable(old)
+        given = self._with_urls(old.name, changes, old)
+        if "timezone" in given:
+            given["timezone"] = self._zone(old.name, given["timezone"], None)
+        if "at" in given:
+            _check_at(old.name, given["at"], now)
+        with _naming(old.name):
+            settings = changed(old, given)
+        if job is None and given.keys().isdisjoint(("payload", "target")):  # as it was checked when it was put
+            known = self._client.registry.find(old.job) or self._client.store.jobs.find(old.tenant, old.job)
+            meant = Meant(old.job, old.options.payload, NO_DEFAULTS if known is None else known.terms.defaults)
+        else:
+            meant = self._meant(old.job if job is None else job, settings)
+        return declare(
+            old.name,
+            meant.job,
+            settings,
+            tenant=old.tenant,
+            timezone=settings["timezone"],
+            payload=meant.payload,
+            source=old.source,
+            now=now,
+            old=old,
+            of_job=meant.defaults,
+        )
 
     def put_all(
         self,
@@ -115,43 +187,46 @@ class Schedules:
     def _declare(
         self, declaration: Declaration, source: str, now: datetime, old: Schedule | None, created_by: str = ""
     ) -> Schedule:
-        settings = self._with_urls(declaration, old)
-        if cast(ScheduleSettings, settings).get("created_by") is None:  # who wanted it stays, whoever changes it
-            maker = created_by if old is None else old.options.created_by
-            settings = cast(ScheduleSettings, settings | {"created_by": maker})
-        resolved = self._client.resolve(
-            declaration.job, settings.get("payload"), cast(ScheduleSettings, settings).get("target")
-        )
-        zone = settings.get("timezone") or self._client.timezone or (old.timezone if old else None) or timezone_name()
-        at = settings.get("at")
-        if source == "api" and old is None and isinstance(at, datetime) and at.tzinfo and at <= now:
-            raise InvalidOption(
-                f"schedule {declaration.name}: at: {at.isoformat()} is past, so it would never fire; "
-                "choose a time to come, or enqueue the job now."
-            )
-        if not isinstance(zone, str):
-            raise JobsError(f"schedule {declaration.name}: timezone: expected a name such as 'Europe/Paris'.")
+        settings = cast(ScheduleSettings, self._with_urls(declaration.name, declaration.settings, old))
+        if settings.get("created_by") is None:  # who wanted it stays, whoever changes it
+            settings["created_by"] = created_by if old is None else old.options.created_by
+        meant = self._meant(declaration.job, settings)
+        zone = self._zone(declaration.name, settings.get("timezone"), old)
+        if source == "api" and old is None:
+            _check_at(declaration.name, settings.get("at"), now)
         return declare(
             declaration.name,
-            resolved.job,
+            meant.job,
             settings,
             tenant=self._client.tenant,
             timezone=zone,
-            payload=resolved.input_text,
+            payload=meant.payload,
             source=source,
             now=now,
             old=old,
-            of_job=resolved.terms.defaults,
+            of_job=meant.defaults,
         )
+
+    def _meant(self, job: str | JobFunction[Any, Any], settings: ScheduleSettings) -> Meant:
+        """The job that is named, with the arguments of its runs, checked."""
+        found = self._client.resolve(job, settings.get("payload"), settings.get("target"))
+        return Meant(found.job, found.input_text, found.terms.defaults)
+
+    def _zone(self, name: str, given: object, old: Schedule | None) -> str:
+        """Resolved once, and kept."""
+        zone = given or self._client.timezone or (old.timezone if old else None) or timezone_name()
+        if not isinstance(zone, str):
+            raise JobsError(f"schedule {name}: timezone: expected a name such as 'Europe/Paris'.")
+        return zone
 
     @property
     def _sealer(self) -> Sealer:
         return Sealer.from_setting(self._client.registry.resources.secret_key)
 
-    def _with_urls(self, declaration: Declaration, old: Schedule | None) -> ScheduleSettings | TickSettings:
+    def _with_urls(self, name: str, settings: Mapping[str, Any], old: Schedule | None) -> dict[str, Any]:
         """The settings, with their URLs checked; one that is given as it was shown is the one that is known."""
         resources = self._client.registry.resources
-        given, allow, sealer = dict(declaration.settings), resources.webhook_allow, self._sealer
+        given, allow, sealer = dict(settings), resources.webhook_allow, self._sealer
         for word in URLS:
             if word not in given:
                 continue
@@ -162,11 +237,11 @@ class Schedules:
             try:
                 url = checked_url(word, given[word], allow)
             except (EndpointRefused, InvalidOption) as error:
-                raise type(error)(f"schedule {declaration.name}: {error}") from None
+                raise type(error)(f"schedule {name}: {error}") from None
             if url is not None:
                 url = known if sealer.same_url(url, known) else sealer.seal_url(url)
             given[word] = url
-        return cast("ScheduleSettings | TickSettings", given)
+        return given
 
     def _write(
         self, names: Sequence[str], decide: Callable[[dict[str, Schedule], datetime], list[ScheduleChange | None]]
@@ -263,7 +338,7 @@ class Schedules:
         return await self._client.hop(self.resume, name)
 
     def _steer(self, name: str, move: Steer) -> Schedule:
-        self.get(name)
+        name = self.get(name).name  # it may be given by its id
         with _naming(name):
             self._write([name], lambda known, now: [move(schedule, now) for schedule in known.values()])
         return self.get(name)
@@ -283,6 +358,14 @@ class Schedules:
             if self._client.store.delete_schedule(known.id, known.version):
                 return
         raise _kept_changing(name)
+
+
+def _check_at(name: str, at: object, now: datetime) -> None:
+    if isinstance(at, datetime) and at.tzinfo and at <= now:
+        raise InvalidOption(
+            f"schedule {name}: at: {at.isoformat()} is past, so it would never fire; "
+            "choose a time to come, or enqueue the job now."
+        )
 
 
 def _kept_changing(name: str) -> StoreError:

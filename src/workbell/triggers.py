@@ -84,8 +84,9 @@ class Triggers:
         """Start a job on every event that matches: `bell.triggers.add("mails", pattern="posts.*", processor="mail")`.
 
         The processor is a job that takes an event, made with `@bell.processor` or `@bell.on`, here or in another
-        process. `retry_config` are the words `max_attempts`, `initial_delay_ms`, `backoff_multiplier`, `max_delay_ms`.
-        The settings are for every run that it makes, such as `tag=`, `user_id=` or `priority=`, before the job's.
+        process; or `webhook-delivery`, which sends the event to all webhook endpoints. `retry_config` are the words
+        `max_attempts`, `initial_delay_ms`, `backoff_multiplier`, `max_delay_ms`. The settings are for every run that it
+        makes, such as `tag=`, `user_id=` or `priority=`, before the job's.
         """
         store = self._client.store
         given = TriggerChanges(
@@ -258,8 +259,8 @@ class Triggers:
     def _processor(self, given: Processor) -> str:
         """The name of a job that takes an event: one of this process, or one that another has told the store of."""
         name = given.name if isinstance(given, JobFunction) else checked_name("processor", given, InvalidOption)
-        if name == DELIVERY:
-            raise InvalidOption(f"processor {name}: it sends to an endpoint; use bell.webhooks.add(url, patterns=[…]).")
+        if name == DELIVERY:  # of every process, also of one that cannot send: its runs wait for one that can
+            return name
         client = self._client
         known = client.registry.find(name)
         stored = client.store.jobs.find(client.tenant, name) if known is None else None
@@ -277,10 +278,10 @@ class Triggers:
         )
 
     def processors(self) -> Sequence[str]:
-        """The names of the jobs that a trigger can start: those of this process, and those that the store knows."""
+        """The application's jobs that a trigger can start: those of this process, and those that the store knows."""
         client = self._client
         here = {job.name for job in client.registry if takes_event(job)}
-        return sorted(here | {job.name for job in client.store.jobs.list(client.tenant) if job.processor} - {DELIVERY})
+        return sorted(here | {job.name for job in client.store.jobs.list(client.tenant) if job.processor})
 
 
 def takes_event(job: object) -> bool:

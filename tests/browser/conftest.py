@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.support.chromium import HELP, chromium
+from tests.support.fresh_store import fresh_store
 from tests.support.served import Served, served
 from workbell import Context, Event, Workbell
 from workbell.client import Client
@@ -61,8 +62,8 @@ def chrome() -> Iterator[Chrome]:
 
 def make_bell(folder: Path) -> Workbell:
     """A Workbell with jobs that work, fail, tell how far they are, and listen."""
-    settings = Settings(url="memory://", storage=str(folder / "storage"), jobs=str(folder / "jobs"))
-    bell = Workbell(settings=settings)
+    settings = Settings(storage=str(folder / "storage"), jobs=str(folder / "jobs"))
+    bell = Workbell(store=fresh_store(), settings=settings)
 
     @bell.job
     def send(ctx: Context, to: str, urgent: bool = False, copies: int = 1) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Site, check_accessible
 from workbell import Retry
@@ -48,6 +48,11 @@ def test_a_fact_is_told_and_seen(site: Site) -> None:
     [match] = site.bell.events.matches(event.id)
     assert match.run is not None
     assert row.get_by_role("link", name=match.run[-6:]).get_attribute("href") == f"/runs/{match.run}"
+    row.get_by_role("link", name="heard", exact=True).click()  # to this trigger, of all of them
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("orders.*")
+    page.get_by_role("link", name=f"All {len(site.bell.triggers.list())} triggers").click()
+    expect(row).to_have_count(len(site.bell.triggers.list()))
 
     page.get_by_role("link", name="Events", exact=True).first.click()
     rows = page.locator("tbody tr")
@@ -103,8 +108,13 @@ def test_patterns_are_tried_and_triggers_switched(site: Site) -> None:
     expect(row.get_by_role("button", name="Disable")).to_be_visible()
     assert site.bell.triggers.get("heard").enabled
 
-    page.get_by_role("button", name="Add a trigger").click()
+    held: list[Route] = []
+    page.route("**/api/v1/jobs", lambda route: held.append(route))
+    with page.expect_request("**/api/v1/jobs"):
+        page.get_by_role("button", name="Add a trigger").click()
     dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Job")).to_have_js_property("tagName", "SELECT")  # also before the jobs are known
+    held[0].continue_()
     dialog.get_by_label("Name").fill(HOSTILE)
     dialog.get_by_label("Pattern").fill("people.**")
     dialog.get_by_label("Job").select_option("heard")
@@ -120,6 +130,34 @@ def test_patterns_are_tried_and_triggers_switched(site: Site) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(made).to_have_count(0)
     assert [one.name for one in site.bell.triggers.list()] == ["heard"]
+
+
+def test_a_trigger_that_sends_to_all_endpoints(site: Site) -> None:
+    """C8: made in the form, it makes a delivery for each endpoint; both ways lead from one to the other."""
+    bell = site.bell
+    endpoint, _ = bell.webhooks.add("https://hooks.example.com/x", patterns="nothing.like_this")
+    page = site.open("/events?view=triggers")
+    page.get_by_role("button", name="Add a trigger").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("everybody")
+    dialog.get_by_label("Pattern").fill("people.*")
+    dialog.get_by_label("Job").select_option("webhook-delivery")
+    dialog.get_by_role("button", name="Add it").click()
+    row = page.locator("tbody tr").filter(has_text="everybody")
+    expect(row.get_by_role("link", name="webhook-delivery")).to_have_attribute("href", re.compile("/webhooks$"))
+    assert bell.triggers.get("everybody").job == "webhook-delivery"
+    event = bell.emit("people.seen")
+    drain(bell, until_idle=False)  # the trigger's run, and not the delivery
+    (execution,) = bell.executions(trigger="everybody")
+    (delivery,) = bell.webhooks.deliveries(endpoint.id)
+    expect(row).to_contain_text("succeeded")
+    row.get_by_role("cell").get_by_role("link", name="succeeded").click()
+    expect(page).to_have_url(re.compile(f"/runs/{execution.id}"))
+    expect(page.get_by_text('"deliveries": 1')).to_be_visible()
+    page = site.open(f"/events/{event.id}")
+    expect(page.locator("tbody tr").filter(has_text="hooks.example.com")).to_contain_text(delivery.id[-6:])
+    page = site.open(f"/runs/{delivery.id}")
+    expect(page.get_by_role("link", name=f"webhook-delivery {execution.id[-8:]}")).to_be_visible()
 
 
 def _expect_only_reading(page: Page) -> None:

@@ -25,7 +25,14 @@ def test_notifications_are_told_and_read(site: Site) -> None:
     page.get_by_role("button", name="Send notification").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Send", exact=True).click()
-    expect(dialog).to_contain_text("The number of a person")
+    expect(dialog).to_contain_text("Whom to tell")
+    for person in ("ada", "7"):  # a text, and a number
+        dialog.get_by_label("User id").fill(person)
+        dialog.get_by_role("button", name="Send", exact=True).click()
+        expect(dialog).to_have_count(0)
+        page.get_by_role("button", name="Send notification").click()
+    assert [one.data for one in site.bell.notifications.list("ada")] == [{"text": "Hello"}]
+    assert len(site.bell.notifications.list(7)) == 2
     dialog.get_by_label("Everybody of this tenant").check()
     check_accessible(page)
     dialog.get_by_role("button", name="Send", exact=True).click()
@@ -59,6 +66,24 @@ def test_a_token_is_made_and_revoked(site: Site) -> None:
     expect(row).to_have_count(0)
     expect(page.get_by_role("main")).to_be_focused()  # the button is gone with its row
     assert ask(site, text) == 401
+
+
+def test_a_token_of_a_person_whose_id_is_a_text(site: Site) -> None:
+    page = site.open("/tokens")
+    for name, typed in (("hers", "ada"), ("his", "7"), ("nobody's", "")):
+        page.get_by_role("button", name="New token").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Name").fill(name)
+        dialog.get_by_label("User id").fill(typed)
+        dialog.get_by_role("button", name="Create token").click()
+        dialog.get_by_role("button", name="I have kept it").click()
+        expect(page.locator("tbody tr").filter(has_text=name)).to_contain_text(typed or "–")
+    made = {one.name: one.user_id for one in site.bell.tokens.list()}
+    assert (made["hers"], made["his"], made["nobody's"]) == ("ada", 7, None)
+    page.get_by_role("button", name="New token").click()
+    page.get_by_role("dialog").get_by_label("User id").fill("-7")
+    page.get_by_role("dialog").get_by_role("button", name="Create token").click()
+    expect(page.get_by_role("dialog")).to_contain_text("neither a whole number from 0 nor a text")
 
 
 def ask(site: Site, text: str) -> int:
@@ -111,7 +136,7 @@ def test_a_token_that_may_nothing_has_a_person(site: Site) -> None:
     page = site.open("/", scopes=())
     expect(page.get_by_text("This needs a token with the scope read; yours has none.")).to_be_visible()
     expect(page.get_by_role("navigation").get_by_role("listitem")).to_have_text(["Notifications"])
-    page.get_by_role("link", name="What you were told").click()
+    page.get_by_role("link", name="Your notifications").click()
     expect(page.locator("tbody tr")).to_contain_text("Your report is ready.")
     page.get_by_role("button", name="Read", exact=True).click()
     expect(page.get_by_role("main")).to_be_focused()

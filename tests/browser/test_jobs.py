@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -9,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Site, check_accessible
 from workbell import Retry, Workbell
+from workbell.engine.clean import SETTLE, Clean
 from workbell.testing import drain
 
 NIGHTLY = '''"""Counts what was sold."""
@@ -165,3 +167,21 @@ def test_a_job_of_any_name_is_paused_and_resumed(site: Site) -> None:
     expect(reader.locator("tbody tr")).to_have_count(2)
     expect(reader.locator("main").get_by_role("button")).to_have_count(0)
     assert reader.evaluate("window.harmed") is None
+
+
+def test_the_system_s_own_job_is_only_looked_at(site: Site) -> None:
+    """B7: it starts by itself, and nobody can enqueue or pause it."""
+    bell, clock = site.bell, site.bell.store.clock
+    clean = Clean(bell.store, bell.booking, bell.tenant, "w", 3600, timedelta(seconds=30))
+    wait = clean.step(clock.now())
+    while wait < SETTLE or not bell.runs(job="clean-history", status="succeeded"):
+        wait = clean.step(clock.now() + timedelta(seconds=SETTLE))
+    (run,) = bell.runs(job="clean-history")
+    page = site.open("/jobs")
+    row = page.locator("tbody tr", has=page.get_by_role("link", name="clean-history", exact=True))
+    expect(row).to_contain_text("by itself")
+    expect(row).not_to_contain_text("not known here")
+    page = site.open("/jobs/clean-history")
+    expect(page.locator(f"tbody a[href*='{run.id}']").first).to_be_visible()
+    for name in ("Run now", "Pause"):
+        expect(page.get_by_role("main").get_by_role("button", name=name, exact=True)).to_have_count(0)

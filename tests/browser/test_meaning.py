@@ -6,8 +6,9 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Site, check_accessible
 from tests.support.scheduling import look
@@ -16,8 +17,8 @@ from workbell.model import state
 from workbell.model.tally import Tally
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Filter, Found
+from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing import drain
 
 DAY = timedelta(days=1)
@@ -43,11 +44,11 @@ def section(page: Page, title: str) -> Any:
 
 def test_a_search_that_stopped_says_how_far_it_looked(site: Site) -> None:
     bell, store = site.bell, site.bell.store
-    assert isinstance(store, MemoryStore)
+    assert isinstance(store, SqliteStore)
     made = [bell.enqueue("send", {"to": f"{number}@b.c"}) for number in range(12)]
 
-    def bounded(wanted: Filter, scan: int = 5) -> Found:
-        return MemoryStore.search_runs(store, wanted, 5)
+    def bounded(wanted: Filter, scan: int = 10) -> Found:
+        return SqliteStore.search_runs(store, wanted, 10)  # five of those that wait, five of those that ended
 
     store.search_runs = bounded  # type: ignore[method-assign]
     page = site.open("/runs?input.to=0@b.c")
@@ -292,3 +293,109 @@ def test_a_chart_tells_the_numbers_that_are_pointed_at(site: Site) -> None:
     expect(plot).to_be_visible()
     plot.hover()
     expect(page.locator(".chart-pointed")).to_contain_text("7 succeeded, 0 retried, 0 failed")
+
+
+def test_a_chart_begins_with_the_first_that_ended(site: Site) -> None:
+    """In the first minutes of a store there is nothing to draw before; what is told stays that of the whole span."""
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    words = {"tenant": "default", "queue": "default", "job": "send"}
+    site.bell.store.tallies.add([Tally(minute=now - timedelta(minutes=3), count=4, status="succeeded", **words)])
+    page = site.open("/")
+    chart = page.locator(".chart")
+    expect(chart).to_contain_text("In 1 h: 4 succeeded, 0 retried, 0 failed.")
+    since = (now - timedelta(minutes=3)).astimezone(ZoneInfo("Europe/Berlin"))
+    expect(chart).to_contain_text(f"Nothing ended before {since:%H:%M}:00")
+    expect(chart).to_contain_text("Not drawn yet, since")
+    page.get_by_text("As a table").click()
+    expect(chart.locator("tbody tr")).to_have_count(15)
+    counts = chart.locator("tbody td:nth-child(2)").all_text_contents()
+    assert sum(map(int, counts)) == 4
+
+
+def test_the_first_minute_of_a_store_is_drawn(site: Site) -> None:
+    bell = site.bell
+    bell.enqueue("send", {"to": "x"})
+    drain(bell)
+    page = site.open("/")
+    chart = page.locator(".chart")
+    meant = bell.count_runs(status="succeeded").count
+    expect(chart).to_contain_text(f"In 1 h: {meant} succeeded, 0 retried, 0 failed. Each point is 1 min.")
+    expect(chart).not_to_contain_text("Not drawn yet")
+    page.get_by_text("As a table").click()
+    expect(chart.locator("tbody tr").first.locator("td").first).to_have_text("0")
+    drawn = chart.locator(".chart-frame").get_attribute("data-drawn")
+    run = bell.runs()[0]
+    assert drawn is not None
+    assert run.finished_at is not None
+    assert datetime.fromisoformat(drawn) >= run.finished_at.replace(second=0, microsecond=0)
+
+
+def attention_on(page: Page) -> Locator:
+    return page.get_by_role("list", name="What needs attention")
+
+
+def test_what_needs_somebody_is_said_on_the_overview(site: Site) -> None:
+    bell, store = site.bell, site.bell.store
+    page = site.open("/", tenant="default")  # to which the doctor tells nothing
+    expect(page.get_by_text("Nothing is running.")).to_be_visible()
+    attention = attention_on(page)
+    expect(attention).to_have_count(0)
+    for number in range(2):
+        bell.enqueue("broken", {"order": number})
+    bell.pause(queue="slow")
+    endpoint, _ = bell.webhooks.add("https://hooks.example.com/orders", patterns="orders.*")
+    for _ in range(3):
+        store.subscribers.note_delivery(endpoint.id, False, store.clock.now())
+    failures = bell.webhooks.health(endpoint.id).failures
+    waiting = bell.count_runs(queue="slow", status="queued").count
+    expect(attention.get_by_role("link")).to_have_text(
+        [
+            f"Queue slow is paused; {waiting} runs wait.",
+            f"Webhook https://hooks.example.com/orders: the last {failures} attempts failed.",
+        ]
+    )
+    check_accessible(page)
+    attention.get_by_role("link", name="Webhook").click()
+    expect(page).to_have_url(f"{site.url}/webhooks/{endpoint.id}")
+    page = site.open("/doctor")
+    expect(page.locator(".finding").first).to_be_visible()
+    risks = page.locator(".finding").filter(has_text="at risk").locator("h2").all_text_contents()
+    assert risks  # no worker is there
+    page.get_by_role("link", name="Overview", exact=True).click()
+    expect(attention_on(page).get_by_role("link").last).to_have_text(f"Doctor, at risk: {', '.join(risks)}.")
+
+
+def test_long_waits_are_seen(site: Site) -> None:
+    """In a queue that nobody has paused; the figure is one line, however long the wait."""
+    bell = site.bell
+    seconds = {"default": 14 * 60 - 1, "slow": 3}
+    for job, payload in (("send", {"to": "x"}), ("broken", {"order": 1})):
+        bell.enqueue(job, payload)
+
+    def old(route: Route) -> None:
+        answer = route.fetch()
+        told = answer.json()
+        for queue in told["items"]:
+            queue["oldest_wait_seconds"] = seconds[queue["name"]]
+            queue["paused"] = queue["name"] in paused
+        route.fulfill(response=answer, body=json.dumps(told))
+
+    paused: set[str] = set()
+    context = site.context(viewport={"width": 1440, "height": 900})
+    context.route("**/api/v1/queues", old)
+    try:
+        page = site.open("/", viewport={"width": 1440, "height": 900})
+        figure = page.locator(".figure").filter(has_text="oldest wait")
+        expect(figure.locator("b")).to_have_text("13 min 59 s")
+        expect(figure).to_have_class(re.compile("figure-bad"))
+        one_line = page.locator(".figure").filter(has_text=re.compile("queued$")).bounding_box()
+        box = figure.bounding_box()
+        assert one_line is not None
+        assert box is not None
+        assert box["height"] == one_line["height"]
+        waits = section(page, "Queues").locator("td[data-name='Oldest wait']")
+        expect(waits.filter(has=page.locator(".bad"))).to_have_text("13 min 59 s")
+        paused.add("default")
+        expect(figure).not_to_have_class(re.compile("figure-bad"))
+    finally:
+        context.unroute_all(behavior="wait")

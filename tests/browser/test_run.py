@@ -216,7 +216,7 @@ def test_failed_attempts_and_once_more_with_another_input(site: Site) -> None:
     command = words_of(copied(page, "Make it again with workbell"), "workbell")
     assert command[:2] == ["jobs", "run"]
     said = run_job.make_context("run", command[2:]).params
-    assert (said["name"], said["data"]) == (name, payload)
+    assert (said["name"], said["given"]) == (name, payload)
     page.get_by_text("Look at this run").click()
     assert words_of(copied(page, "Look at it with workbell"), "workbell") == ["runs", "show", run.id]
     assert words_of(copied(page, "Look at it with curl"), "curl")[0] == f"{site.url}/api/v1/runs/{run.id}"
@@ -264,3 +264,31 @@ def test_only_looking(site: Site) -> None:
     expect(page.get_by_role("heading", name="There is no such run")).to_be_visible()
     page.get_by_role("link", name="All runs").click()
     expect(page).to_have_url(f"{site.url}/runs")
+
+
+def test_the_same_error_is_shown_once(site: Site) -> None:
+    """Of four attempts three fail alike: their error stands in the answer, in the timeline and as one traceback."""
+    bell = site.bell
+
+    @bell.job(retry=Retry(attempts=4, delay=0, jitter=0))
+    def charge(ctx: Context) -> None:
+        raise ConnectionError("no route to the bank" if ctx.run.attempt == 1 else "the bank did not answer")
+
+    run = bell.enqueue("charge")
+    drain(bell)
+    found = bell.attempts(run.id)
+    assert ["did not answer" in (one.error or "").splitlines()[0] for one in found] == [False, True, True, True]
+    page = site.open(f"/runs/{run.id}")
+    expect(page.get_by_role("region", name="How did it end?")).to_contain_text("the bank did not answer")
+    expect(page.locator(".step-error")).to_have_text(
+        ["ConnectionError: no route to the bank", "ConnectionError: the bank did not answer"]
+    )
+    expect(page.locator(".timeline").get_by_text("with the same error")).to_have_count(2)
+    attempts = page.locator(".attempts > li")
+    expect(attempts).to_have_count(4)
+    expect(page.get_by_role("region", name="Error of attempt 4")).to_contain_text("the bank did not answer")
+    for place in (1, 2):
+        expect(attempts.nth(place)).to_contain_text("The same error as attempt 4.")
+        expect(attempts.nth(place).get_by_role("region")).to_have_count(0)
+    expect(page.get_by_role("region", name="Error of attempt 1")).to_contain_text("no route to the bank")
+    check_accessible(page)

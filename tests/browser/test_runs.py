@@ -57,8 +57,38 @@ def test_the_filter_is_the_address(site: Site) -> None:
     page.get_by_label("since").press("Enter")
     expect(page).to_have_url(re.compile(r"since=2031-01-01T09%3A00%3A00\.000Z"))
     expect(page.get_by_text("No run matches this filter.")).to_be_visible()
-    page.goto(f"{site.url}/runs?user_id=nobody")
-    expect(page.get_by_role("alert")).to_contain_text("no whole number")
+    page.goto(f"{site.url}/runs?user_id=-7")
+    expect(page.get_by_role("alert")).to_contain_text("neither a whole number from 0 nor a text")
+
+
+def test_runs_of_a_person_whose_id_is_a_text(site: Site) -> None:
+    """What the page counts, lists and cancels is what the store has of that person; also of one with many digits."""
+    bell, ada = site.bell, "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"
+    people: list[int | str] = [ada, ada, 7, "007", 2**60 + 1, 2**60]
+    made = [bell.enqueue("send", {"to": "x"}, user_id=person, delay=3600) for person in people]
+    page = site.open("/runs")
+    page.get_by_text("More filters").click()
+    for person in (ada, 7, "007", 2**60 + 1):
+        page.get_by_label("User").fill(str(person))
+        page.get_by_label("User").press("Enter")
+        meant = bell.runs(user_id=person)
+        assert {run.user_id for run in meant} == {person}
+        expect(rows(page)).to_have_count(len(meant))
+        for run in meant:
+            expect(page.get_by_label(f"Choose run {run.id}")).to_be_visible()
+    page.goto(f"{site.url}/runs/{made[0].id}")
+    page.get_by_role("link", name=ada).click()
+    expect(page).to_have_url(re.compile(f"user_id={ada}"))
+    expect(page.get_by_label("User")).to_have_value(ada)
+    expect(rows(page)).to_have_count(2)
+    page.get_by_role("button", name="Cancel all matching").click()
+    expect(page.get_by_role("dialog")).to_contain_text("2 scheduled, queued or running runs will be canceled.")
+    with site.served.working():
+        page.get_by_role("dialog").get_by_role("button", name="Cancel all matching").click()
+        expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}$"))
+        bell.wait(page.url.rpartition("/")[2], timeout=15)
+    assert {run.user_id for run in bell.runs(job="send", status="canceled")} == {ada}
+    assert bell.count_runs(job="send", status="canceled").count == 2
 
 
 def test_no_row_moves_under_the_pointer(site: Site) -> None:

@@ -50,6 +50,10 @@ def test_from_an_endpoint_to_its_deliveries(site: Site, receiver: Receiver) -> N
     expect(page.get_by_text("workbell webhooks add")).to_be_visible()
     page.get_by_role("button", name="Add an endpoint").click()
     dialog = page.get_by_role("dialog")
+    rate, at_once = (dialog.get_by_label(name).bounding_box() for name in ("Rate", "At once"))
+    assert rate is not None
+    assert at_once is not None
+    assert (rate["y"], rate["height"]) == (at_once["y"], at_once["height"])  # however long the hint below one is
     dialog.get_by_label("URL").fill(url)
     dialog.get_by_label("Patterns").fill("or*ders")
     dialog.get_by_label("Headers").fill("X-Token: very-private")

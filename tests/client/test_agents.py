@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import Retry, Workbell
 from workbell.agents import lanes
 from workbell.agents.lines import Line
@@ -14,7 +15,6 @@ from workbell.agents.pairing import Paired
 from workbell.agents.reports import Report
 from workbell.agents.verbs import Agents
 from workbell.agents.working import Working
-from workbell.app import open_store
 from workbell.client import Client
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.materialise import Materialise
@@ -37,15 +37,11 @@ from workbell.stores.port import Held
 DONE = Report(status="succeeded", result={"ok": True})
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def bell(request: pytest.FixtureRequest) -> Iterator[Workbell]:
-    url = "memory://" if request.param == "memory" else request.getfixturevalue("sqlite_url")
-    store = open_store(url)
-    store.check()
-    made = Workbell(store=store, settings=Settings())
+@pytest.fixture
+def bell() -> Iterator[Workbell]:
+    made = Workbell(store=fresh_store(), settings=Settings())
     yield made
     Client.close(made)
-    store.close()
 
 
 @pytest.fixture

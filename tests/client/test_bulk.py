@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import fail, take
+from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, JobsError, Run, Status, Workbell
 from workbell.bulk import job as bulk_job
 from workbell.client import Client
@@ -19,9 +20,9 @@ from workbell.settings import Settings
 from workbell.testing import drain
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store_url(request: pytest.FixtureRequest) -> str:
-    return "memory://" if request.param == "memory" else request.getfixturevalue("sqlite_url")
+@pytest.fixture
+def store_url(sqlite_url: str) -> str:
+    return sqlite_url
 
 
 @pytest.fixture
@@ -257,7 +258,7 @@ def test_what_workbell_sends_is_left_alone_unless_it_is_named(bell: Workbell, se
 
 
 def test_any_worker_takes_it() -> None:
-    with Workbell("memory://", settings=Settings(url="memory://")) as bell:
+    with Workbell(store=fresh_store(), settings=Settings()) as bell:
         lane = bell.bulk("cancel").lane
         assert serves(bell.registry, ["mail"])(lane)
         assert not serves(bell.registry, ["mail"])(Lane("default", "webhooks", "webhook-delivery"))
@@ -275,12 +276,12 @@ def test_any_worker_takes_it() -> None:
     ],
 )
 def test_an_order_that_cannot_be_carried_out(action: str, wanted: dict[str, Any], says: str) -> None:
-    with Workbell("memory://") as bell, pytest.raises(InvalidOption, match=says):
+    with Workbell(store=fresh_store()) as bell, pytest.raises(InvalidOption, match=says):
         bell.bulk(action, **wanted)
 
 
 def test_its_name_is_taken() -> None:
-    with Workbell("memory://") as bell:
+    with Workbell(store=fresh_store()) as bell:
         with pytest.raises(InvalidOption, match=r"which enqueues it itself; see bell\.webhooks and bell\.bulk"):
             bell.enqueue(BULK, {"action": "cancel"})
         with pytest.raises(JobsError, match="Workbell itself has a job of this name"):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import finish, take
+from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, ScheduleNotFound, Status, Workbell, finding
 from workbell.model.ids import new_id
 from workbell.model.run_page import Counted
@@ -93,12 +94,12 @@ def test_runs_go_on_until_there_are_enough(bell: Workbell, send: Any, monkeypatc
     ],
 )
 def test_a_filter_that_cannot_be_used(wanted: dict[str, Any], says: str) -> None:
-    with Workbell("memory://") as bell, pytest.raises(InvalidOption, match=says):
+    with Workbell(store=fresh_store()) as bell, pytest.raises(InvalidOption, match=says):
         bell.runs(**wanted)
 
 
 def test_a_schedule_that_is_not_there() -> None:
-    with Workbell("memory://") as bell, pytest.raises(ScheduleNotFound):
+    with Workbell(store=fresh_store()) as bell, pytest.raises(ScheduleNotFound):
         bell.count_runs(schedule="nightly", status=Status.FAILED)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, Workbell
 from workbell.errors import InvalidPayload
 from workbell.handlers.context import detached
@@ -106,14 +107,14 @@ def test_pages(bell: Workbell) -> None:
 
 @pytest.mark.parametrize("user_id", [-1, True, "-7", None, 2**63])
 def test_who_is_nobody(user_id: Any) -> None:
-    with Workbell("memory://", settings=Settings(url="memory://")) as bell:
+    with Workbell(store=fresh_store(), settings=Settings()) as bell:
         for call in (lambda: bell.notify(user_id, 1), lambda: bell.notifications.list(user_id)):
             with pytest.raises(InvalidOption, match=r"user_id: .* is neither a whole number from 0 nor a text"):
                 call()
 
 
 def test_what_cannot_be_told() -> None:
-    with Workbell("memory://", settings=Settings(url="memory://")) as bell:
+    with Workbell(store=fresh_store(), settings=Settings()) as bell:
         with pytest.raises(InvalidPayload, match="notify: its data cannot be written as JSON"):
             bell.notify(7, object())
         with pytest.raises(InvalidPayload, match=r"broadcast: its data is .* bytes"):
@@ -129,7 +130,7 @@ def test_what_cannot_be_told() -> None:
 
 @pytest.mark.anyio
 async def test_the_verbs_for_async_code_and_of_a_handler() -> None:
-    with Workbell("memory://", settings=Settings(url="memory://")) as bell:
+    with Workbell(store=fresh_store(), settings=Settings()) as bell:
         told = [await bell.anotify(7, 1), await bell.abroadcast(2)]
         context = detached("job", "default", bell)
         told += [context.notify(7, 3), context.broadcast(4), await context.anotify(7, 5), await context.abroadcast(6)]

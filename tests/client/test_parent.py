@@ -11,8 +11,8 @@ from workbell.testing import drain
 
 
 @pytest.fixture
-def store_url() -> str:
-    return "memory://"
+def store_url(sqlite_url: str) -> str:
+    return sqlite_url
 
 
 def made(bell: Workbell, **wanted: Any) -> list[Run]:

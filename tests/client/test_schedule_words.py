@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import Retry, Workbell
 
 
 @pytest.fixture
 def bell() -> Workbell:
-    bell = Workbell("memory://")
+    bell = Workbell(store=fresh_store())
 
     @bell.job
     def work() -> None: ...

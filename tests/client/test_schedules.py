@@ -22,7 +22,8 @@ from workbell.stores.port import Store
 HOURLY = {"cron": "0 * * * *", "timezone": "UTC"}
 HOUR = timedelta(hours=1)
 ONE = DECLARED.replace(hour=1, minute=0, second=0)
-VERBS = ["put", "get", "list", "preview", "ticks", "pause", "resume", "delete"]
+IFS = ["update_if", "delete_if"]
+VERBS = ["put", "update", "get", "list", "preview", "ticks", "pause", "resume", "delete"]
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +49,7 @@ class TestTwins:
 
     def test_no_verb_is_without_its_twin(self) -> None:
         public = {name for name in vars(Schedules) if name[0] != "_"}
-        assert public == {*VERBS, *(f"a{verb}" for verb in VERBS), "put_all", "disable_others", "check", "delete_if"}
+        assert public == {*VERBS, *(f"a{verb}" for verb in VERBS), "put_all", "disable_others", "check", *IFS}
 
     @pytest.mark.anyio
     async def test_the_whole_life_of_a_schedule(self, bell: Workbell) -> None:
@@ -264,7 +265,7 @@ def wanted(asked: dict[str, Any]) -> dict[str, Any]:
     return {"job": "tidy"} | when | asked
 
 
-@pytest.mark.parametrize("store_url", ["memory"], indirect=True)  # all of it is said before a store is asked
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)  # all of it is said before a store is asked
 @pytest.mark.parametrize(("asked", "kind", "words"), BAD, ids=[str(asked)[:60] for asked, _, _ in BAD])
 def test_what_cannot_be_used_is_refused(
     bell: Workbell, asked: dict[str, Any], kind: type[WorkbellError], words: str

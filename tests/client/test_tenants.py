@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, TenantNotFound, Workbell
 from workbell.access.describe import describe_entry, describe_tenant
 from workbell.client import Client
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 
 
 @pytest.fixture
 def bell(clock: ManualClock) -> Iterator[Workbell]:
-    made = Workbell(store=MemoryStore(clock), settings=Settings())
+    made = Workbell(store=fresh_store(clock), settings=Settings())
     yield made
     Client.close(made)
 

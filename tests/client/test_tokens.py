@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from workbell import InvalidOption, TokenNotFound, Workbell
 from workbell.access.audit import Audit
@@ -22,13 +23,12 @@ from workbell.client import Client
 from workbell.model.access import Scope, Token, TokenKind
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Store
 
 
 @pytest.fixture
 def bell(clock: ManualClock) -> Iterator[Workbell]:
-    made = Workbell(store=MemoryStore(clock), settings=Settings())
+    made = Workbell(store=fresh_store(clock), settings=Settings())
     yield made
     Client.close(made)
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.support.bench import Bench
+from tests.support.fresh_store import fresh_store
 from tests.support.webhook_scene import Scene
 from workbell import Cancel, Retry, Run, Status, Workbell
 from workbell.engine.outcome import Died, Raised, Returned
@@ -21,7 +22,6 @@ from workbell.model.job import ALERT
 from workbell.model.state import CRASH_LIMIT
 from workbell.scheduling.request import request_for
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Filter, Store
 from workbell.testing import drain
 from workbell.workers.keeper import Keeper
@@ -250,7 +250,7 @@ class TestPure:
         assert len(alerting.of(work.run, change).then) == 1
 
     def test_a_handler_that_cancels_itself_tells_nothing(self) -> None:
-        store = MemoryStore()
+        store = fresh_store()
         bell = Workbell(store=store, settings=Settings())
         bell.job(name="watched", alert_url=ALERTS, ping_url=PINGS)(lambda: Cancel("enough"))
         bell.enqueue("watched")

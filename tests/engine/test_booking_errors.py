@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from tests.unit.makers import run_in
 from workbell import Context, Retry, Status, Workbell
@@ -38,7 +39,7 @@ class Unusable:
 
 @pytest.fixture
 def bell() -> Iterator[Workbell]:
-    with Workbell(settings=Settings(url="memory://", lease=30, poll=0.02, grace=5)) as bell:
+    with Workbell(store=fresh_store(), settings=Settings(lease=30, poll=0.02, grace=5)) as bell:
         yield bell
 
 

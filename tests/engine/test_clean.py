@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.support.scheduling import told
 from workbell import InvalidOption, Run, Status, Workbell
 from workbell.booking import Booking
@@ -159,7 +160,7 @@ def test_what_cannot_be_removed_is_said(scene: Scene, monkeypatch: pytest.Monkey
 
 
 def test_listeners_to_jobs_do_not_hear_of_it() -> None:
-    bell = Workbell("memory://")
+    bell = Workbell(store=fresh_store())
     scene = Scene(bell.store)
     heard: list[object] = []
     scene.bell.listen("job.*", heard.append)

@@ -14,7 +14,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.support.sqlite_files import SqliteFiles
 from tests.support.waiting import until
 from workbell import Cancel, Context, Retry, Run, Snooze, Status, Workbell
 from workbell.engine.execute import call_async, call_plain
@@ -24,6 +23,7 @@ from workbell.errors import SettingsError
 from workbell.model import state
 from workbell.settings import Settings
 from workbell.testing import drain, inline
+from workbell.testing.sqlite_files import SqliteFiles
 
 pytestmark = pytest.mark.anyio
 
@@ -349,6 +349,10 @@ class TestResources:
         url = f"sqlite:///{tmp_path}/workbell.db"
         refused = pytest.raises(SettingsError, match="the store's own file, which handlers must not lock")
         with Workbell(settings=Settings(url=url, database=url)) as bell, refused:
+            async with bell.running():
+                pass
+        unread = pytest.raises(SettingsError, match=r"database = 'app\.db' cannot be read: write sqlite:///app\.db")
+        with Workbell(settings=Settings(url=url, database="app.db")) as bell, unread:
             async with bell.running():
                 pass
         url = f"sqlite:///{tmp_path}/app.db"  # the default of `database`, which nobody may have meant

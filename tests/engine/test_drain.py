@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.bench import Bench
+from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from workbell import Status, Workbell, WorkerNotFound
 from workbell.engine.consume import Consume
@@ -20,12 +21,12 @@ from workbell.model.state import SUSPECT_LOSSES
 from workbell.model.worker import BEAT, LOST_AFTER
 from workbell.queues.in_store import InStoreQueue
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
+from workbell.stores.sqlite.store import SqliteStore
 
 
 @pytest.fixture
 def bell() -> Iterator[Workbell]:
-    with Workbell(settings=Settings(url="memory://", poll=0.02, grace=5)) as bell:
+    with Workbell(store=fresh_store(), settings=Settings(poll=0.02, grace=5)) as bell:
         yield bell
 
 
@@ -71,7 +72,7 @@ async def test_it_ends_what_it_runs_and_begins_nothing(bell: Workbell, monkeypat
 
 @pytest.fixture
 def clocked(clock: ManualClock) -> Workbell:
-    return Workbell(store=MemoryStore(clock), settings=Settings())
+    return Workbell(store=fresh_store(clock), settings=Settings())
 
 
 @pytest.fixture
@@ -155,7 +156,7 @@ def test_what_is_in_its_way_is_not_begun(moment: str, monkeypatch: pytest.Monkey
     for _ in range(SUSPECT_LOSSES if moment == "mark_alone" else 0):
         assert before.claim()
         before.lapse()
-    subject: Any = InStoreQueue if moment == "claim" else MemoryStore
+    subject: Any = InStoreQueue if moment == "claim" else SqliteStore
     usual = getattr(subject, moment)
     quiet: list[bool] = []
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.support.project_folder import ProjectFolder
 from tests.support.waiting import until
 from workbell import Context, Event, InvalidOption, Retry, Run, Status, Workbell
 from workbell.model.clock import ManualClock
 from workbell.settings import load
-from workbell.stores.memory import MemoryStore
 from workbell.testing import drain
 
 HANDLER = "def run(ctx, event):\n    return [event.type, ctx.event.data]\n"
@@ -31,14 +31,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectFolder:
     return folder
 
 
-def make_bell(project: ProjectFolder, url: str = "memory://", store: Any = None) -> Workbell:
+def make_bell(project: ProjectFolder, url: str | None = None, store: Any = None) -> Workbell:
     settings = load({"url": url}, environment={}, file=project.folder / "workbell.toml")
     return Workbell(settings=settings, store=store)
 
 
 @pytest.fixture
 def bell(project: ProjectFolder, clock: ManualClock) -> Iterator[Workbell]:
-    with make_bell(project, store=MemoryStore(clock)) as bell:
+    with make_bell(project, store=fresh_store(clock)) as bell:
         yield bell
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from tests.unit.makers import worker_of
 from workbell import Context, Status, Workbell
-from workbell.app import open_store
 from workbell.engine.consume import Consume, limits
 from workbell.engine.hold_back import HoldBack
 from workbell.engine.work import Work
@@ -23,7 +23,6 @@ from workbell.model.state import Move
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 from workbell.testing import drain
 
 pytestmark = pytest.mark.anyio
@@ -135,8 +134,8 @@ async def test_a_pause_holds_what_was_claimed_and_has_not_begun(bell: Workbell) 
 
 
 def test_only_what_is_paused_or_has_waited_too_long_is_handed_back() -> None:
-    store = open_store("memory://")
-    bell = Workbell(store=store, settings=Settings(url="memory://"))
+    store = fresh_store()
+    bell = Workbell(store=store, settings=Settings())
 
     @bell.job
     def plain() -> None: ...
@@ -171,7 +170,7 @@ def test_only_what_is_paused_or_has_waited_too_long_is_handed_back() -> None:
 
 def test_drain_keeps_to_limits() -> None:
     clock = ManualClock()
-    bell = Workbell(store=MemoryStore(clock), settings=Settings(url="memory://"))
+    bell = Workbell(store=fresh_store(clock), settings=Settings())
 
     @bell.job(concurrency=1, rate="2/m")
     def paced() -> None: ...
@@ -202,7 +201,7 @@ def test_the_limits_of_a_job_are_known_to_others(bell: Workbell) -> None:
     def charge(order: dict[str, int]) -> None: ...
 
     bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
-    other = Workbell(store=bell.store, settings=Settings(url="memory://"))
+    other = Workbell(store=bell.store, settings=Settings())
     stored = bell.store.jobs.find("default", "charge")
     assert stored is not None
     assert stored.limits == charge.limits == Limits(1, "order.customer", "5/m", "order.customer")
@@ -216,7 +215,7 @@ def test_the_limits_of_a_job_are_known_to_others(bell: Workbell) -> None:
 
 def test_a_tick_makes_a_run_in_the_lane_of_its_key() -> None:
     clock = ManualClock()
-    bell = Workbell(store=MemoryStore(clock), settings=Settings(url="memory://"))
+    bell = Workbell(store=fresh_store(clock), settings=Settings())
 
     @bell.job(concurrency=1, concurrency_key="customer")
     def charge(customer: int) -> None: ...
@@ -229,8 +228,8 @@ def test_a_tick_makes_a_run_in_the_lane_of_its_key() -> None:
 
 def test_a_rate_that_was_changed_counts_at_once() -> None:
     """By a queue that has kept in mind how long the old one holds."""
-    store = MemoryStore(ManualClock())
-    bell = Workbell(store=store, settings=Settings(url="memory://"))
+    store = fresh_store(ManualClock())
+    bell = Workbell(store=store, settings=Settings())
 
     @bell.job(rate="1/d")
     def paced() -> None: ...

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import Context, Retry, Workbell
 from workbell.logs.facts import RUN
 from workbell.settings import Settings
@@ -14,7 +15,7 @@ from workbell.settings import Settings
 @pytest.mark.anyio
 async def test_every_line_says_which_run_it_is_about(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "workbell")
-    with Workbell(settings=Settings(url="memory://", poll=0.02)) as bell:
+    with Workbell(store=fresh_store(), settings=Settings(poll=0.02)) as bell:
 
         @bell.job(queue="mail")
         async def send(ctx: Context) -> str:
@@ -42,7 +43,7 @@ async def test_every_line_says_which_run_it_is_about(caplog: pytest.LogCaptureFi
 @pytest.mark.anyio
 async def test_an_embedded_engine_logs_failures_for_any_formatter(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "workbell")
-    with Workbell(settings=Settings(url="memory://", poll=0.02)) as bell:
+    with Workbell(store=fresh_store(), settings=Settings(poll=0.02)) as bell:
 
         @bell.job(retry=Retry(attempts=2, delay=0))
         async def charge() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from tests.unit.makers import run_in
 from workbell import Workbell
@@ -58,7 +59,7 @@ def watched(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(loop_watch, "PACE", 0.02)
     monkeypatch.setattr(loop_watch, "LIMIT", 0.2)
     caplog.set_level(logging.INFO, "workbell")
-    with Workbell(settings=Settings(url="memory://", poll=0.02, grace=5)) as bell:
+    with Workbell(store=fresh_store(), settings=Settings(poll=0.02, grace=5)) as bell:
         yield Watched(bell, caplog)
 
 

@@ -319,7 +319,7 @@ class TestBroken:
         assert len(live(bell.store)) == 3
 
 
-@pytest.mark.parametrize("store_url", ["memory://"])
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 class TestStep:
     """How long until the next look. That is the duty's alone: one store is enough."""
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from workbell import Workbell, __version__
 from workbell.engine.clean import remove
@@ -19,13 +20,12 @@ from workbell.model.clock import ManualClock
 from workbell.model.job import BUILT_IN, CLEAN
 from workbell.model.worker import BEAT, LOST_AFTER, Worker
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Store
 
 
 @pytest.fixture
 def bell(clock: ManualClock) -> Workbell:
-    bell = Workbell(store=MemoryStore(clock), settings=Settings())
+    bell = Workbell(store=fresh_store(clock), settings=Settings())
     bell.job(name="send")(lambda: None)
     return bell
 

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from workbell import Context, InvalidOption, LeaseLost, Retry, Snooze, Status, Workbell
 from workbell.handlers.context import detached
@@ -135,7 +136,7 @@ async def test_progress_of_a_run_that_is_anothers(store: Store) -> None:
 
 @pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf"), "3", None, True, 2**70])
 async def test_progress_that_is_no_amount(wrong: object) -> None:
-    bell = Workbell("memory://")
+    bell = Workbell(store=fresh_store())
     context = detached("work", "default", bell)
     with pytest.raises(InvalidOption, match="progress: done must be a number from 0 on"):
         context.progress(wrong)  # type: ignore[arg-type]
@@ -145,7 +146,7 @@ async def test_progress_that_is_no_amount(wrong: object) -> None:
 
 
 async def test_any_other_amount_is_told() -> None:
-    context = detached("work", "default", Workbell("memory://"))
+    context = detached("work", "default", Workbell(store=fresh_store()))
     context.progress(0)
     context.progress(7, 3, "more than expected")
     context.progress(0.5, 1, "x" * 10_000 + "\x00\ud800")

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from tests.support.event_scheduling import look as look_at_events
+from tests.support.fresh_store import fresh_store
 from tests.support.scheduling import DECLARED, live, look, runs_of, told
 from workbell import InvalidOption, Retry, Workbell
 from workbell.engine.match import MatchEvents
@@ -260,7 +261,7 @@ REFUSED = [
 class TestRefused:
     @pytest.mark.parametrize(("settings", "message"), REFUSED)
     def test_everywhere(self, settings: dict[str, Any], message: str) -> None:
-        bell = Workbell("memory://")
+        bell = Workbell(store=fresh_store())
         processor(bell)
 
         @bell.job
@@ -275,7 +276,7 @@ class TestRefused:
         assert (bell.registry.find("bad"), bell.schedules.list(), bell.triggers.list()) == (None, [], [])
 
     def test_a_tag_to_be_replaced_has_to_be_named(self) -> None:
-        bell = Workbell("memory://")
+        bell = Workbell(store=fresh_store())
         processor(bell)
 
         @bell.job(tag="named")
@@ -291,7 +292,7 @@ class TestRefused:
             bell.triggers.add("bad", pattern="posts.*", processor="hear", replace_tag=True)
 
     def test_a_trigger_is_changed_word_by_word(self) -> None:
-        bell = Workbell("memory://")
+        bell = Workbell(store=fresh_store())
         processor(bell)
         bell.triggers.add("hearing", pattern="posts.*", processor="hear", tag="a", priority=5)
         bell.triggers.update("hearing", priority=None, user_id=USER)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.support.processes import state as process_state
 from workbell import Context, Retry, Status, Workbell, machine
 from workbell import client as client_module
@@ -22,7 +23,7 @@ ONCE = Retry(attempts=1)
 
 @pytest.fixture
 def bell() -> Iterator[Workbell]:
-    with Workbell(settings=Settings(url="memory://", lease=0.5, poll=0.02, grace=5)) as bell:
+    with Workbell(store=fresh_store(), settings=Settings(lease=0.5, poll=0.02, grace=5)) as bell:
         yield bell
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from workbell import Context, Retry, Snooze, Workbell
 from workbell.engine.tallies import PACE, Sums, Tallies
@@ -20,19 +21,19 @@ from workbell.model.run import Lane, Run, Status
 from workbell.model.state import Transition
 from workbell.model.tally import BUCKETS, Tally
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Store
+from workbell.stores.sqlite.store import SqliteStore
 
 DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def store(clock: ManualClock) -> MemoryStore:
-    return MemoryStore(clock)
+def store(clock: ManualClock) -> SqliteStore:
+    return fresh_store(clock)
 
 
 @pytest.fixture
-def tallies(store: MemoryStore) -> Tallies:
+def tallies(store: SqliteStore) -> Tallies:
     return Tallies(store)
 
 
@@ -46,7 +47,7 @@ def total(store: Store) -> dict[tuple[str, str], Tally]:
     return {(one.job, one.status): one for one in store.tallies.totals()}
 
 
-def test_what_is_told_of_an_end(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
+def test_what_is_told_of_an_end(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
     run = running(clock)
     clock.advance(2)
     started = clock.now()
@@ -65,7 +66,7 @@ def test_what_is_told_of_an_end(store: MemoryStore, tallies: Tallies, clock: Man
     assert all(minute.minute.second == minute.minute.microsecond == 0 for minute in minutes)
 
 
-def test_no_sum_ever_shrinks(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
+def test_no_sum_ever_shrinks(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
     """Also if the store's time is set back between a start and its end: counters that fall are taken for a restart."""
     run, ended = running(clock), clock.now()
     tallies.add([(run, state.succeed(run, ended, result=None, keep=DAY, started_at=ended + timedelta(seconds=3)))])
@@ -74,7 +75,7 @@ def test_no_sum_ever_shrinks(store: MemoryStore, tallies: Tallies, clock: Manual
     assert (one.count, one.seconds, one.buckets[0]) == (1, 0.0, 1)
 
 
-def test_ways_to_end(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
+def test_ways_to_end(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
     run, now = msgspec.structs.replace(running(clock), started_at=None), clock.now()
     lost = state.lose(running(clock, alone=True, crashes=2), now, keep=DAY)
     changes: list[Transition] = [
@@ -95,7 +96,7 @@ def test_ways_to_end(store: MemoryStore, tallies: Tallies, clock: ManualClock) -
     assert all((one.seconds, one.wait, sum(one.buckets)) == (0, 0, 0) for one in store.tallies.totals())
 
 
-def test_a_lane_that_is_there_twice_is_one_sum(store: MemoryStore, tallies: Tallies, clock: ManualClock) -> None:
+def test_a_lane_that_is_there_twice_is_one_sum(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
     """In the memory store every run has a lane of its own."""
     runs = [running(clock) for _ in range(3)]
     tallies.add((run, state.succeed(run, clock.now(), result=None, keep=DAY)) for run in runs)
@@ -104,7 +105,7 @@ def test_a_lane_that_is_there_twice_is_one_sum(store: MemoryStore, tallies: Tall
 
 
 def test_it_writes_only_if_there_is_something(
-    store: MemoryStore, tallies: Tallies, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, tallies: Tallies, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes: list[int] = []
     add = store.tallies.add
@@ -128,7 +129,7 @@ def test_it_writes_only_if_there_is_something(
 
 
 def test_what_could_not_be_written_is_written_later(
-    store: MemoryStore, tallies: Tallies, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, tallies: Tallies, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(_new: object) -> None:
         raise StoreUnavailable("gone")

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from tests.support.bench import Bench
+from tests.support.fresh_store import fresh_store
 from tests.support.scheduling import DECLARED, look, new_scheduler, told
 from tests.support.subscribing import stored, subscribe
 from tests.support.waiting import until
@@ -27,7 +28,6 @@ from workbell.notices.bus import Bus
 from workbell.notices.lifecycle import LifecycleEvent
 from workbell.queues.in_store import InStoreQueue
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Store
 from workbell.testing import drain
 from workbell.workers.keeper import Keeper
@@ -92,7 +92,7 @@ class TestStarts:
 
 class TestSkippedTicks:
     def test_told_with_the_ledger(self) -> None:
-        store = MemoryStore()
+        store = fresh_store()
         bell, _ = told(store)
         subscribe(store, "schedule.*")
         bell.telling.look()
@@ -109,7 +109,7 @@ class TestSkippedTicks:
         assert "has not ended" in events[0].data["reason"]
 
     def test_a_span_is_one_event(self) -> None:
-        store = MemoryStore()
+        store = fresh_store()
         bell, _ = told(store)
         subscribe(store, "schedule.skipped")
         bell.telling.look()
@@ -153,7 +153,7 @@ class TestSkippedTicks:
         assert [event.id for event in stored(store)] == [again.id]
 
     def test_nothing_where_nobody_subscribes(self) -> None:
-        store = MemoryStore()
+        store = fresh_store()
         bell, _ = told(store)
         subscribe(store, "*")
         bell.telling.look()
@@ -167,7 +167,7 @@ class TestListeners:
     """Of what is no move of a run."""
 
     def test_skipped_ticks(self) -> None:
-        store = MemoryStore()
+        store = fresh_store()
         bell, _ = told(store)
         heard: list[LifecycleEvent] = []
         tell = Tell(store, bell.bus, bell.telling, lambda: None, 1)
@@ -205,7 +205,7 @@ class TestChains:
     @pytest.mark.parametrize("pattern", ["job.completed", "job.started"])
     def test_of_a_run_that_such_an_event_made_none_is_told(self, pattern: str) -> None:
         """Else each of three that hear of ends would hear of all the others' ends too: 3,279 runs for one."""
-        with Workbell(settings=Settings(url="memory://")) as bell:
+        with Workbell(store=fresh_store(), settings=Settings()) as bell:
 
             @bell.job
             def echo() -> None: ...
@@ -240,7 +240,7 @@ class TestChains:
             assert drain(bell) == []
 
     def test_cancellations_too(self) -> None:
-        with Workbell(settings=Settings(url="memory://")) as bell:
+        with Workbell(store=fresh_store(), settings=Settings()) as bell:
             store = bell.store
 
             @bell.job
@@ -255,7 +255,7 @@ class TestChains:
 
 @pytest.fixture
 def bell() -> Iterator[Workbell]:
-    with Workbell(settings=Settings(url="memory://", lease=0.5, poll=0.02, grace=5)) as bell:
+    with Workbell(store=fresh_store(), settings=Settings(lease=0.5, poll=0.02, grace=5)) as bell:
         yield bell
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.unit.makers import worker_of
 from workbell import Workbell
 from workbell.engine import unserved
@@ -22,7 +23,7 @@ def register(store: Store, *jobs: str, **fields: Any) -> None:
 
 
 def enqueue(store: Store, job: str, times: int = 1, **options: Any) -> None:
-    bell = Workbell(settings=Settings(url="memory://"), store=store)
+    bell = Workbell(store=store, settings=Settings())
     function = bell.job(name=job)(lambda: None)
     for _ in range(times):
         function.options(**options).enqueue()
@@ -71,7 +72,7 @@ def test_nothing_waits(store: Store, caplog: pytest.LogCaptureFixture, monkeypat
 
 def test_what_is_paused_waits_for_another_reason(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     enqueue(store, "paused")
-    Workbell(settings=Settings(url="memory://"), store=store).pause(job="paused")
+    Workbell(store=store, settings=Settings()).pause(job="paused")
     assert told(store, caplog) == []
     enqueue(store, "paused", 2, tenant="other")
     (line,) = told(store, caplog)
@@ -80,7 +81,7 @@ def test_what_is_paused_waits_for_another_reason(store: Store, caplog: pytest.Lo
 
 def test_ten_lines_at_most(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unserved, "PAGE", 4)
-    with Workbell(settings=Settings(url="memory://")) as bell:
+    with Workbell(store=fresh_store(), settings=Settings()) as bell:
         for number in range(13):
             enqueue(bell.store, f"job{number}")
         lines = told(bell.store, caplog)

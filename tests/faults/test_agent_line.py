@@ -10,8 +10,9 @@ from __future__ import annotations
 import heapq
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -29,22 +30,23 @@ from workbell.model.clock import ManualClock
 from workbell.model.run import AttemptStatus, Run, Status
 from workbell.model.state import Transition
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
-from workbell.stores.port import Held
+from workbell.stores.port import Held, Store
+from workbell.stores.sqlite.store import SqliteStore
+from workbell.testing.sqlite_files import SqliteFiles
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
 SEEDS = range(60) if SOAK else range(2)
-RUNS = 200
+RUNS = 200 if SOAK else 100
 LEASE = 5.0
 
 
 class World:
     """Time, and what will happen when."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, store: Store) -> None:
         self.random = Random(seed)
-        self.clock = ManualClock()
-        self.store = MemoryStore(self.clock)
+        self.store = store
+        self.clock: Any = store.clock
         self.bell = Workbell(store=self.store, settings=Settings())
         self.agent: Agent = self.bell.agents.pair(self.bell.agents.pairing("web-1").text).agent
         self.written: list[tuple[Run, Transition]] = []
@@ -184,8 +186,17 @@ class Process:
                 del self.holding[one.run_id]
 
 
-def play(seed: int, size: int = RUNS) -> tuple[World, list[Process], list[Run]]:
-    world = World(seed)
+@pytest.fixture
+def store(tmp_path: Path, sqlite_files: SqliteFiles) -> Iterator[Store]:
+    path = tmp_path / "workbell.db"
+    sqlite_files.make(path)
+    store = SqliteStore(path, ManualClock())
+    yield store
+    store.close()
+
+
+def play(store: Store, seed: int, size: int = RUNS) -> tuple[World, list[Process], list[Run]]:
+    world = World(seed, store)
     retry = Retry(attempts=50, delay=1)
     runs = [world.bell.enqueue("a", {"n": n}, target="web-1", retry=retry) for n in range(size)]
     now = world.clock.now
@@ -225,8 +236,8 @@ def verdicts(world: World, processes: list[Process], runs: list[Run]) -> list[st
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_each_run_ends_once_whatever_the_line_does(seed: int) -> None:
-    world, processes, runs = play(seed)
+def test_each_run_ends_once_whatever_the_line_does(store: Store, seed: int) -> None:
+    world, processes, runs = play(store, seed)
     assert verdicts(world, processes, runs) == []
     assert all(world.bell.get(run.id).status in (Status.SUCCEEDED, Status.FAILED) for run in runs)
     statuses = Counter(one.status for run in runs for one in world.bell.attempts(run.id))
@@ -238,7 +249,7 @@ def test_each_run_ends_once_whatever_the_line_does(seed: int) -> None:
 
 
 @pytest.mark.parametrize("guard", ["token", "session", "standing"])
-def test_the_oracle_sees_a_missing_guard(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oracle_sees_a_missing_guard(store: Store, guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What each guard is for: without it something is written, or said, that was not so."""
 
     def lax(store: Any, run: Run, worker: str, token: int) -> standing.Standing:
@@ -254,4 +265,4 @@ def test_the_oracle_sees_a_missing_guard(guard: str, monkeypatch: pytest.MonkeyP
 
     real = standing.standing
     monkeypatch.setattr(working, "standing", lax)
-    assert verdicts(*play(1, 100))
+    assert verdicts(*play(store, 1, 100))

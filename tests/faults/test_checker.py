@@ -24,10 +24,9 @@ from workbell.model import state
 from workbell.model.ids import new_id
 from workbell.model.run import Added, Lane, NewRun, Run, Status
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
-from workbell.model.state import Keep, Transition
+from workbell.model.state import Keep
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Batch, Store
 from workbell.stores.postgres import database as postgres_module
 from workbell.stores.sqlite import database as sqlite_module
@@ -108,22 +107,6 @@ class TestTokenGuard:
         assert lease_lost_and_both_finish(store, recorder) == (True, False)
         assert "stale write" in found(store, recorder)
 
-    def test_guard_removed_from_memory(self, recorder: Recorder, monkeypatch) -> None:
-        sound = MemoryStore._write
-
-        def unguarded(store: MemoryStore, change: Transition) -> bool:
-            run = store._live.get(change.run_id)
-            return sound(store, change if run is None else _with_token(change, run.token))
-
-        monkeypatch.setattr(MemoryStore, "_write", unguarded)
-        store = MemoryStore()
-        assert lease_lost_and_both_finish(store, recorder) == (True, False)
-        assert "stale write" in found(store, recorder)
-
-
-def _with_token(change: Transition, token: int) -> Transition:
-    return msgspec.structs.replace(change, expected_token=token, token=token)
-
 
 class TestLostRuns:
     def test_acknowledged_before_the_commit(self, sqlite_store: SqliteStore, recorder: Recorder, monkeypatch) -> None:
@@ -171,7 +154,7 @@ class TestDoubled:
 
     @pytest.mark.anyio
     @pytest.mark.parametrize("twice", [False, True])
-    async def test_handler_started_twice(self, recorder: Recorder, monkeypatch, twice: bool) -> None:
+    async def test_handler_started_twice(self, sqlite_url: str, recorder: Recorder, monkeypatch, twice: bool) -> None:
         """One claim, delivered to two slots."""
         deliver = Engine._deliver
 
@@ -181,7 +164,7 @@ class TestDoubled:
 
         if twice:
             monkeypatch.setattr(Engine, "_deliver", deliver_twice)
-        bell = Workbell("memory://")
+        bell = Workbell(sqlite_url)
         bell.bus.subscribe(recorder.moved)
         starts: list[dict[str, int]] = []
         both = asyncio.Event()

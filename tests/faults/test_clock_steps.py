@@ -160,7 +160,7 @@ def test_a_supervised_fleet(tmp_path: Path, sql_store_url: str, step: float) -> 
         declare(bell, site.recorder, site.gates)
         bell.store.check()
         command = [sys.executable, "-m", f"{PACKAGE}.supervised"]
-        options = ["start", "--app", APP, "--workers", "2"]
+        options = ["start", "--app", APP, "--processes", "2"]
         fleet = site.run_command([*command, *options], TIDY="0.5", **clock.environment)
         workers = site.await_workers(fleet, 2)
         holders = hold_some(site, bell, workers)

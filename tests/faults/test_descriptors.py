@@ -34,8 +34,8 @@ def no_descriptors_left() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_connections_wait_and_one_line_says_why(caplog: pytest.LogCaptureFixture) -> None:
-    bell = Workbell(settings=Settings(url="memory://", http_port=0))
+def test_connections_wait_and_one_line_says_why(sqlite_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    bell = Workbell(settings=Settings(url=sqlite_url, http_port=0))
     with served(bell) as site:
         host, _, port = site.host.partition(":")
         callers = [socket.socket() for _ in range(20)]

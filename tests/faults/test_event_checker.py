@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.support.event_scheduling import emit, found, look, scheduler
@@ -19,7 +18,6 @@ from workbell.events.subscriptions import Subscriptions
 from workbell.model.event import Event, FannedOut
 from workbell.model.run import Lane
 from workbell.model.run_defaults import NO_DEFAULTS, Maker
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Store
 from workbell.stores.postgres import database as postgres_module
 from workbell.stores.sql_events import SqlEvents
@@ -51,20 +49,6 @@ class TestGuard:
         late, hearers = self.both_decide(store)
         late.fan_out_waiting(store.clock.now())
         assert found(store, hearers) == set()
-
-    def test_memory_without_its_guard(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        store = MemoryStore()
-        late, hearers = self.both_decide(store)
-        sound = MemoryStore.fan_out
-
-        def unguarded(self: MemoryStore, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
-            for event_id, event in self._events.items():
-                self._events[event_id] = msgspec.structs.replace(event, fanned_out_at=None)
-            return sound(self, fanned, now)
-
-        monkeypatch.setattr(MemoryStore, "fan_out", unguarded)
-        late.fan_out_waiting(store.clock.now())
-        assert "run twice" in found(store, hearers)
 
     @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
     def test_sql_without_its_guard(self, engine: str, request: Any, monkeypatch: pytest.MonkeyPatch) -> None:

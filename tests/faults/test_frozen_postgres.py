@@ -36,7 +36,7 @@ def test_a_database_that_stands_still(tmp_path: Path, server: PostgresServer) ->
     with Fleet(tmp_path, url, LEASE=str(LEASE)) as site, Workbell(url) as bell:
         declare(bell, site.recorder, site.gates)
         bell.store.check()
-        fleet = site.supervise("start", "--workers", str(WORKERS))
+        fleet = site.supervise("start", "--processes", str(WORKERS))
         site.await_workers(fleet, WORKERS)
         held = [bell.enqueue(job, {"gate": "gate"}) for job in ("held_async", "held_plain") * 2]
         site.recorder.acknowledged(held)

@@ -133,7 +133,7 @@ def test_the_others_go_on(tmp_path: Path, sql_store_url: str, record_property: C
         for name in ("limited", "naps"):
             bell.job(name=name, concurrency=LIMIT if name == "limited" else None)(lambda: None)
         bell.store.check()
-        fleets = [site.supervise("start", "--workers", "1") for _ in range(2)]
+        fleets = [site.supervise("start", "--processes", "1") for _ in range(2)]
         for fleet in fleets:
             site.await_workers(fleet, 1)
             site.await_workers(fleet, 1, "server")

@@ -193,7 +193,7 @@ def test_connections_that_were_cut_off_are_counted(postgres_url: str, monkeypatc
     monkeypatch.setattr(calls_module, "WAIT", 1.0)
     for name, seconds in {"PACE": 0.02, "GRACE": 0.1, "HELD": 0.1}.items():
         monkeypatch.setattr(deadlines_module, name, seconds)
-    database = calls_module.Database(postgres_url, size=1)
+    database = calls_module.Calls(postgres_url, size=1)
     suspended: list[psutil.Process] = []
 
     def freeze(connection: psycopg.Connection[Any]) -> None:
@@ -224,7 +224,7 @@ def test_connections_that_were_cut_off_are_counted(postgres_url: str, monkeypatc
 
 
 def test_filling_that_fails_halfway_gives_back_what_it_took(postgres_url: str, monkeypatch) -> None:
-    database = calls_module.Database(postgres_url, size=2)
+    database = calls_module.Calls(postgres_url, size=2)
     real, made = database.connections._connect, []
 
     def connect() -> psycopg.Connection[Any]:

@@ -109,6 +109,6 @@ async def opened(url: str, folder: Path) -> AsyncIterator[Api]:
 
 
 @pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[Api]:
-    async with opened("memory://", tmp_path) as api:
+async def api(tmp_path: Path, sqlite_url: str) -> AsyncIterator[Api]:
+    async with opened(sqlite_url, tmp_path) as api:
         yield api

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from pydantic import BaseModel
 
+from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.access.secret_text import NewToken, is_token
 from workbell.client import Client
@@ -25,7 +26,7 @@ from workbell.http.schemas.tokens import MadeToken, SelfShown, TokenShown
 from workbell.model.access import Access, Scope, TokenKind
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
+from workbell.stores.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.anyio
 
@@ -74,7 +75,7 @@ async def scene(clock: ManualClock) -> AsyncIterator[Scene]:
 
 @asynccontextmanager
 async def opened(clock: ManualClock) -> AsyncIterator[Scene]:
-    bell = Workbell(store=MemoryStore(clock), settings=Settings())
+    bell = Workbell(store=fresh_store(clock), settings=Settings())
     transport = httpx2.ASGITransport(app=bell.asgi())
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
         yield Scene(bell, http)
@@ -156,13 +157,15 @@ async def test_the_same_key_makes_one_token_and_stores_no_text(scene: Scene) -> 
     assert len(scene.bell.tokens.list(tenant="acme")) == 3
     await scene.acme.call("POST", "/tokens", 409, {"name": "y"}, key="k1")
     store = scene.bell.store
-    assert isinstance(store, MemoryStore)
-    assert first["id"] in str(store._answers)
-    assert first["token"] not in str(vars(store))
+    assert isinstance(store, SqliteStore)
+    files = store.file.path.parent.glob(f"{store.file.path.name}*")
+    kept = b"".join(path.read_bytes() for path in files)
+    assert first["id"].encode() in kept
+    assert first["token"].encode() not in kept
 
 
 async def test_who_am_i_without_a_token(clock: ManualClock) -> None:
-    bell = Workbell(store=MemoryStore(clock), settings=Settings(http_auth="none"))
+    bell = Workbell(store=fresh_store(clock), settings=Settings(http_auth="none"))
     transport = httpx2.ASGITransport(app=make_app(bell._service(listen="127.0.0.1")))
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
         told = (await http.get("/api/v1/tokens/self")).json()
@@ -173,7 +176,7 @@ async def test_who_am_i_without_a_token(clock: ManualClock) -> None:
 
 
 async def test_without_tokens_a_mounted_application_lets_in_whom_its_hook_knows(clock: ManualClock) -> None:
-    bell = Workbell(store=MemoryStore(clock), settings=Settings(http_auth="none"))
+    bell = Workbell(store=fresh_store(clock), settings=Settings(http_auth="none"))
     with pytest.raises(SettingsError, match="auth"):
         bell.asgi()
     known = Access(scopes=frozenset({Scope.READ}), actor="ada")

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from tests.http.test_agents import ended, opened, until, working
+from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.agent.hand import Hand
 from workbell.agent.heartbeat import Heartbeat
@@ -70,7 +71,7 @@ class There:
     """The agent's own jobs, and how often each was called."""
 
     def __init__(self) -> None:
-        self.bell = Workbell("memory://")
+        self.bell = Workbell(store=fresh_store())
         self.calls: list[int] = []
 
         @self.bell.job

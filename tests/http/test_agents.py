@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from random import Random
 from typing import Any
 
@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from pydantic import BaseModel
 
+from tests.support.fresh_store import fresh_store
 from workbell import Cancel, Context, Snooze, Workbell
 from workbell.agent.handlers import Handlers
 from workbell.agent.line import Line
@@ -25,7 +26,6 @@ from workbell.http.schemas.agents import AgentShown, HandedRuns, KeptRuns, Paire
 from workbell.http.schemas.base import Page
 from workbell.model.run import Run, Status
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Head, Store
 
 pytestmark = pytest.mark.anyio
@@ -63,7 +63,7 @@ class Scene:
 
 @asynccontextmanager
 async def opened() -> AsyncIterator[Scene]:
-    bell = Workbell(store=MemoryStore(), settings=Settings())
+    bell = Workbell(store=fresh_store(), settings=Settings())
     app = bell.asgi()
     try:
         yield Scene(bell, app)
@@ -262,6 +262,25 @@ class BadLine(httpx2.ASGITransport):
         return response
 
 
+class SlowNews(httpx2.ASGITransport):
+    """Holds back what a run logs until its result has arrived; at most for a while, because it should not."""
+
+    def __init__(self, app: Any) -> None:
+        super().__init__(app=app)
+        self.on_its_way = threading.Event()
+        self._ended = asyncio.Event()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.url.path.endswith("/progress"):
+            self.on_its_way.set()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), 0.3)
+        response = await super().handle_async_request(request)
+        if request.url.path.endswith("/result"):
+            self._ended.set()
+        return response
+
+
 @asynccontextmanager
 async def working(scene: Scene, there: Workbell, transport: Any = None, **settings: Any) -> AsyncIterator[Program]:
     line = Line(scene.client(scene.agent, transport))
@@ -290,7 +309,7 @@ async def ended(scene: Scene, *runs: Run) -> list[Run]:
 
 
 async def test_handlers_and_what_they_can_do() -> None:
-    there = Workbell("memory://")
+    there = Workbell(store=fresh_store())
 
     @there.job
     def plain(ctx: Context, n: int) -> dict[str, Any]:
@@ -324,8 +343,26 @@ async def test_handlers_and_what_they_can_do() -> None:
     there.close()
 
 
+async def test_a_result_does_not_overtake_the_last_lines() -> None:
+    """What comes after the end of a run is not taken."""
+    there = Workbell(store=fresh_store())
+    async with opened() as scene:
+        slow = SlowNews(scene.app)
+
+        @there.job
+        def plain(ctx: Context) -> None:
+            ctx.logger.warning("almost done")
+            assert slow.on_its_way.wait(20)
+
+        async with working(scene, there, slow):
+            run = scene.bell.enqueue("plain", target="web-1")
+            await ended(scene, run)
+        assert [line.message for line in scene.bell.logs(run.id)] == ["almost done"]
+    there.close()
+
+
 async def test_its_end_is_asked_for_its_time_is_over_and_its_lease_is_lost() -> None:
-    there, gate = Workbell("memory://"), threading.Event()
+    there, gate = Workbell(store=fresh_store()), threading.Event()
 
     @there.job
     async def endless() -> None:
@@ -361,7 +398,7 @@ async def test_its_end_is_asked_for_its_time_is_over_and_its_lease_is_lost() -> 
 
 
 async def test_it_hands_back_what_does_not_end_when_it_is_stopped() -> None:
-    there = Workbell("memory://")
+    there = Workbell(store=fresh_store())
 
     @there.job
     async def endless() -> None:
@@ -377,7 +414,7 @@ async def test_it_hands_back_what_does_not_end_when_it_is_stopped() -> None:
 
 
 async def test_a_line_that_loses_requests_and_answers_loses_no_run() -> None:
-    there, calls = Workbell("memory://"), []
+    there, calls = Workbell(store=fresh_store()), []
 
     @there.job
     async def count(n: int) -> int:

@@ -8,11 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import Status, Workbell
 from workbell.http.schemas.base import Page
 from workbell.http.schemas.runs import Counted, FoundRun, RunShown
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 from workbell.testing import drain
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def bell() -> AsyncIterator[Workbell]:
-    with Workbell(store=MemoryStore(), settings=Settings(url="memory://", tenant="acme")) as made:
+    with Workbell(store=fresh_store(), settings=Settings(tenant="acme")) as made:
 
         @made.job
         def send(to: str, copies: int = 1) -> None: ...

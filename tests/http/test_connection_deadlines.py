@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.http.conftest import Api
+from tests.support.fresh_store import fresh_store
 from tests.support.served import DEADLINE, Served, served
 from tests.support.waiting import until
 from workbell import Workbell
@@ -85,7 +86,7 @@ def _find(site: Served, port: int) -> EdgeProtocol | None:
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that looks at its deadlines only where a test says what time it is."""
     monkeypatch.setattr(server, "TICKS", 10**9)
-    bell = Workbell(settings=Settings(url="memory://", http_port=0, storage=str(tmp_path)))
+    bell = Workbell(store=fresh_store(), settings=Settings(http_port=0, storage=str(tmp_path)))
     with served(bell) as made:
         yield made
     bell.close()

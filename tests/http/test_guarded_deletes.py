@@ -14,24 +14,27 @@ CRON = {"job": "rest", "cron": "0 3 * * *"}
 TRIGGER = {"name": "mails", "event_pattern": "a.*", "processor_name": "count"}
 
 
-def change_before(api: Api, monkeypatch: pytest.MonkeyPatch, verb: str, change: Any) -> None:
+def change_before(part: Any, monkeypatch: pytest.MonkeyPatch, verb: str, change: Any) -> None:
     """Somebody changes the thing between the look and the deletion, once."""
-    delete = getattr(api.bell.store, verb)
+    delete = getattr(part, verb)
 
     def late(*args: Any) -> bool:
-        monkeypatch.setattr(api.bell.store, verb, delete)
+        monkeypatch.setattr(part, verb, delete)
         change()
         done: bool = delete(*args)
         return done
 
-    monkeypatch.setattr(api.bell.store, verb, late)
+    monkeypatch.setattr(part, verb, late)
 
 
 async def test_a_schedule_that_somebody_changed_meanwhile_stays(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     await api.operator.ask("PUT", "/schedules/nightly", 200, CRON)
     old = await api.operator.etag("/schedules/nightly")
     change_before(
-        api, monkeypatch, "delete_schedule", lambda: api.a.schedules.put("nightly", job="rest", cron="0 4 * * *")
+        api.bell.store,
+        monkeypatch,
+        "delete_schedule",
+        lambda: api.a.schedules.put("nightly", job="rest", cron="0 4 * * *"),
     )
     await api.operator.ask("DELETE", "/schedules/nightly", 412, match=old)
     assert api.a.schedules.get("nightly").expression == "0 4 * * *"
@@ -48,7 +51,7 @@ async def test_a_tick_meanwhile_is_no_change(api: Api, monkeypatch: pytest.Monke
         api.a.schedules.resume("nightly")
 
     for match in ({"match": await api.operator.etag("/schedules/nightly")}, {}):
-        change_before(api, monkeypatch, "delete_schedule", move)
+        change_before(api.bell.store, monkeypatch, "delete_schedule", move)
         await api.operator.ask("DELETE", "/schedules/nightly", 204, **match)
         assert api.a.schedules.list() == []
         await api.operator.ask("PUT", "/schedules/nightly", 200, CRON)
@@ -57,7 +60,9 @@ async def test_a_tick_meanwhile_is_no_change(api: Api, monkeypatch: pytest.Monke
 async def test_a_trigger_that_somebody_changed_meanwhile_stays(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     made = await api.operator.ask("POST", "/triggers", 201, TRIGGER)
     path = f"/triggers/{made['id']}"
-    change_before(api, monkeypatch, "delete_trigger", lambda: api.a.triggers.update("mails", pattern="b.*"))
+    change_before(
+        api.bell.store.subscribers, monkeypatch, "delete_trigger", lambda: api.a.triggers.update("mails", pattern="b.*")
+    )
     await api.operator.ask("DELETE", path, 412, match=await api.operator.etag(path))
     assert api.a.triggers.get("mails").pattern == "b.*"
     await api.operator.ask("DELETE", path, 204, match=await api.operator.etag(path))

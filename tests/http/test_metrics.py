@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.support.fresh_store import fresh_store
 from workbell import Retry, Workbell
 from workbell.client import Client
 from workbell.engine.tallies import write_at_once
@@ -26,7 +27,6 @@ from workbell.model.state import fail, succeed
 from workbell.model.tally import BUCKETS
 from workbell.model.worker import Worker
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 from workbell.version import __version__
 
 pytestmark = pytest.mark.anyio
@@ -75,7 +75,7 @@ class Scene:
 
 @asynccontextmanager
 async def opened(clock: ManualClock, **settings: Any) -> AsyncIterator[Scene]:
-    bell = Workbell(store=MemoryStore(clock), settings=Settings(**settings))
+    bell = Workbell(store=fresh_store(clock), settings=Settings(**settings))
     bell.job(name="send", queue="mail", retry=Retry(attempts=1))(lambda: None)
     transport = httpx2.ASGITransport(app=bell.asgi())
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:

@@ -8,12 +8,12 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.client import Client
 from workbell.http.schemas.base import Page
 from workbell.http.schemas.notifications import NotificationShown
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +52,7 @@ class Scene:
 
 @pytest.fixture
 async def scene() -> AsyncIterator[Scene]:
-    bell = Workbell(store=MemoryStore(), settings=Settings())
+    bell = Workbell(store=fresh_store(), settings=Settings())
     app = bell.asgi()
     async with (
         app.router.lifespan_context(app),

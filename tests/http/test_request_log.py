@@ -19,8 +19,8 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[Api]:
-    bell = make_bell("memory://", tmp_path)
+async def api(tmp_path: Path, sqlite_url: str) -> AsyncIterator[Api]:
+    bell = make_bell(sqlite_url, tmp_path)
     bell.settings = msgspec.structs.replace(bell.settings, http_log="all")
     app = bell.asgi()
     async with (

@@ -54,10 +54,9 @@ async def test_another_job_under_an_idempotency_key_is_refused(api: Api) -> None
 REUSED = "was used for another request"
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
-async def each(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Api]:
-    url = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path}/store.db"}.get(request.param)
-    async with opened(url or request.getfixturevalue("postgres_url"), tmp_path) as api:
+@pytest.fixture
+async def each(store_url: str, tmp_path: Path) -> AsyncIterator[Api]:
+    async with opened(store_url, tmp_path) as api:
         yield api
 
 

@@ -139,11 +139,10 @@ def without_waiting(case: Case) -> None:
 
 @pytest.mark.timeout(0 if SOAK else 120)
 @pytest.mark.parametrize("share", range(SHARES))
-@pytest.mark.parametrize("url", ["memory", *(["sqlite", "postgres"] if SOAK else [])])
-def test_every_answer_is_as_the_page_says(url: str, share: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("store_url", ["sqlite", *(["postgres"] if SOAK else [])], indirect=True)
+def test_every_answer_is_as_the_page_says(store_url: str, share: int, tmp_path: Path) -> None:
     import schemathesis
 
-    store_url = "memory://" if url == "memory" else request.getfixturevalue(f"{url}_url")
     with served(store_url, tmp_path) as (bell, app):
         callers = Callers(bell, app)
         try:

@@ -9,6 +9,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.engine.role import Role
 from workbell.errors import ServiceUnavailable, SettingsError
@@ -17,7 +18,7 @@ from workbell.settings import Settings
 
 
 def test_a_mounted_application_can_be_started_again() -> None:
-    bell = Workbell(settings=Settings(url="memory://"))
+    bell = Workbell(store=fresh_store(), settings=Settings())
 
     @bell.job
     def work() -> None: ...
@@ -35,7 +36,7 @@ def test_a_mounted_application_can_be_started_again() -> None:
 
 
 def test_what_comes_after_the_end_is_answered() -> None:
-    bell = Workbell(settings=Settings(url="memory://"))
+    bell = Workbell(store=fresh_store(), settings=Settings())
 
     @bell.job
     def work() -> None: ...
@@ -51,7 +52,7 @@ def test_what_comes_after_the_end_is_answered() -> None:
 
 
 def test_nothing_is_worked_on_where_the_api_is_refused() -> None:
-    bell = Workbell(settings=Settings(url="memory://", http_auth="none"))
+    bell = Workbell(store=fresh_store(), settings=Settings(http_auth="none"))
     with socket.socket() as anywhere:
         anywhere.bind(("0.0.0.0", 0))
         with pytest.raises(SettingsError, match="http_auth"):

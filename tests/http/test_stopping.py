@@ -7,6 +7,7 @@ import asyncio
 import httpx2
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.http.binding import bind
 from workbell.http.server import Listening
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_open_streams_and_long_waits_end_with_the_server() -> None:
-    bell = Workbell(settings=Settings(url="memory://", http_port=0))
+    bell = Workbell(store=fresh_store(), settings=Settings(http_port=0))
 
     @bell.job
     def work() -> None: ...

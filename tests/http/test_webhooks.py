@@ -10,7 +10,8 @@ from tests.http.conftest import Api
 from workbell.http.schemas.base import Page
 from workbell.http.schemas.runs import Attempts
 from workbell.http.schemas.webhooks import Deliveries, DeliveryShown, Endpoints, EndpointShown, MadeEndpoint
-from workbell.stores.memory import MemoryStore
+from workbell.stores.sqlite.store import SqliteStore
+from workbell.testing import drain
 
 pytestmark = pytest.mark.anyio
 
@@ -76,10 +77,11 @@ async def test_secrets_are_told_once(api: Api) -> None:
     assert (given["secret"], len(given["secrets"])) == (first["secret"], 1)
     await api.operator.ask("POST", path, 422, {"secret": "short"})
     store = api.bell.store
-    assert isinstance(store, MemoryStore)
-    assert first["id"] in str(store._answers)
+    assert isinstance(store, SqliteStore)
+    answers = str(store.read(lambda session: session.text_rows("SELECT * FROM workbell_answers", {})))
+    assert first["id"] in answers
     for made in (first, other):
-        assert made["secret"] not in str(store._answers)
+        assert made["secret"] not in answers
 
 
 async def test_deliveries(api: Api) -> None:
@@ -107,6 +109,22 @@ async def test_deliveries(api: Api) -> None:
     assert again["items"] == []
     for wrong, status in (({}, 422), ({"event": event["id"]}, 422), ({"event": "x"}, 404), ({"since": "then"}, 422)):
         await api.operator.ask("POST", f"{path}/replay", status, wrong)
+
+
+async def test_a_trigger_sends_to_all_endpoints(api: Api) -> None:
+    """C8: in the words of the service, and of the endpoints of one tenant alone."""
+    endpoint = await api.operator.ask("POST", "/webhooks", 201, NEW | {"patterns": ["nothing.like_this"]})
+    asked = {"name": "everybody", "event_pattern": "posts.*", "processor_name": "webhook-delivery"}
+    trigger = await api.operator.ask("POST", "/triggers", 201, asked)
+    assert trigger["processor_name"] == "webhook-delivery"
+    await api.maker.ask("POST", "/events", 201, {"type": "posts.created"})
+    drain(api.a, until_idle=False)  # the trigger's run, and not the delivery
+    (execution,) = (await api.reader.ask("GET", f"/executions?trigger={trigger['id']}"))["items"]
+    assert (execution["status"], execution["result"]["deliveries"]) == ("completed", 1)
+    (delivery,) = (await api.reader.ask("GET", f"/webhooks/{endpoint['id']}/deliveries"))["items"]
+    assert (await api.reader.ask("GET", f"/runs/{delivery['id']}"))["parent"] == execution["id"]
+    await api.reader.ask("GET", f"/webhooks/deliveries/{delivery['id']}/attempts")
+    await api.reader.ask("GET", f"/webhooks/deliveries/{execution['id']}/attempts", 404)  # it makes them, and is none
 
 
 @pytest.mark.parametrize(

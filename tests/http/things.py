@@ -86,6 +86,7 @@ BODIES: Mapping[tuple[str, str], Any] = {
     ("POST", "/events"): {"type": "posts.created"},
     ("POST", "/events/batch"): {"events": [{"type": "posts.created"}]},
     ("PUT", "/schedules/{name}"): {"job": "send", "cron": "0 4 * * *", "payload": {"to": "x"}},
+    ("PATCH", "/schedules/{name}"): {"description": "x"},
     ("POST", "/cron/preview"): {"cron": "0 4 * * *"},
     ("POST", "/agents/self/poll"): {"session": "s", "jobs": ["send"], "capacity": 1, "wait": 0},
     ("POST", "/agents/self/heartbeat"): {"session": "s", "holding": []},

@@ -34,7 +34,7 @@ def test_the_token_alone_is_what_a_pipe_gets(folder: Folder, bell: Workbell) -> 
     made = folder.call("agents", "pair", "--name", "web-1", "--label", "gpu", "--at", "https://bell.example.com")
     text = made.out.removesuffix("\n")
     assert is_token(text)
-    assert "Pairing of web-1 (gpu), good for once, until" in made.error
+    assert "Pairing of web-1 (gpu), to be used once, until" in made.error
     assert "\n    workbell agent pair --url https://bell.example.com\n" in made.error
     assert "moves" not in made.error
     assert text not in made.error + folder.call("audit", "--json").out

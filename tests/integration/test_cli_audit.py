@@ -94,11 +94,14 @@ def test_schedules_and_triggers(log: Log, folder: Folder, bell: Workbell) -> Non
     add = ["schedules", "add", "nightly", "--job", "tidy", "--every", "1h"]
     assert log.leaves("schedules.put", *add) == "nightly"
     log.leaves(None, *add, code=1)  # there is one already
+    assert log.leaves("schedules.change", "schedules", "update", "nightly", "--every", "2h") == "nightly"
+    log.leaves(None, "schedules", "update", "nobody", "--every", "2h", code=4)
     assert log.leaves("schedules.pause", "schedules", "pause", "nightly") == "nightly"
     assert log.leaves("schedules.resume", "schedules", "resume", "nightly") == "nightly"
+    assert log.leaves("schedules.run", "schedules", "run", "nightly") == "nightly"
     log.leaves(None, "schedules", "remove", "nightly", code=130)  # it was asked, and nobody said yes
     assert log.leaves("schedules.delete", "schedules", "remove", "nightly", "--yes") == "nightly"
-    trigger = log.leaves("triggers.add", "triggers", "add", "on-post", "--pattern", "posts.*", "--processor", "hear")
+    trigger = log.leaves("triggers.add", "triggers", "add", "on-post", "--pattern", "posts.*", "--job", "hear")
     assert trigger == bell.triggers.get("on-post").id
     assert log.leaves("triggers.change", "triggers", "update", "on-post", "--pattern", "posts.made") == trigger
     assert log.leaves("triggers.disable", "triggers", "disable", "on-post") == trigger

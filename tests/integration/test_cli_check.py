@@ -71,3 +71,15 @@ def test_a_name_that_the_code_has_taken(folder: Folder) -> None:
     answer = folder.call("check", "--app", "own:bell")
     assert answer.code == 1
     assert "jobs/send.py: the job 'send' is declared by own:send already" in answer.out
+
+
+def test_a_database_that_cannot_be_used(folder: Folder) -> None:
+    """A3: what a start would refuse."""
+    folder.write("jobs/a.py", GOOD)
+    for database, words in (("sqlite:///workbell.db", "the store's own file"), ("mine.db", "cannot be read")):
+        folder.write("workbell.toml", f'database = "{database}"\n')
+        answer = folder.call("check")
+        assert (answer.code, answer.error) == (1, "1 problem in 1 file.\n")
+        assert answer.out.startswith("workbell.toml: database = ")
+        assert words in answer.out
+        assert not list(folder.path.glob("*.db*")), "the store is not touched"

@@ -12,12 +12,12 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused, command, environment
-from tests.support.sqlite_files import SqliteFiles
 from workbell import Retry, Workbell
 from workbell.cli.events.remedy import remedy
 from workbell.model.event import Event
 from workbell.model.ids import new_id
 from workbell.testing import drain
+from workbell.testing.sqlite_files import SqliteFiles
 
 URL = "sqlite:///own.db"
 

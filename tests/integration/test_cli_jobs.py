@@ -14,6 +14,7 @@ from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
 from tests.support.waiting import until
 from workbell import Retry, Workbell
+from workbell.engine.clean import clean_job
 
 APP = """
 from workbell import Retry, Workbell
@@ -82,6 +83,14 @@ def test_list_before_anything_ran(project: Folder) -> None:
     assert not list(project.path.glob("*.db"))
 
 
+def test_the_system_s_own_job_starts_by_itself(project: Folder) -> None:
+    with Workbell(f"sqlite:///{project.path}/own.db") as bell:
+        bell.store.check()
+        bell.store.jobs.put([clean_job(bell.tenant, bell.store.clock.now())])
+    assert "by itself" in project.call("jobs", "list").out
+    assert "by itself" in project.call("jobs", "show", "clean-history").out
+
+
 def test_a_broken_file_is_mentioned(project: Folder) -> None:
     project.write("jobs/broken.py", "schedule = 1\n")
     answer = project.call("jobs", "list")
@@ -98,18 +107,50 @@ def test_show(project: Folder) -> None:
     assert_refused(project.call("jobs", "show", "helo"), 4, "'helo'", "clean_up, fail, hello")
 
 
+def test_show_says_what_the_input_is(project: Folder) -> None:
+    """The names, types and defaults of the arguments, so that one can write --input."""
+    assert "input    days: int = 7\n" in project.call("jobs", "show", "clean_up").out
+    assert "input    none\n" in project.call("jobs", "show", "fail").out
+    assert "input    name\n" in project.call("jobs", "show", "hello").out
+    schema = project.ask("jobs", "show", "clean_up")["input_schema"]
+    assert schema["properties"] == {"days": {"type": "integer", "default": 7}}
+
+
+def test_options_of_a_run(project: Folder) -> None:
+    """B1: what `options(…)` takes, for one run by hand."""
+    asked = [
+        "--queue",
+        "mail",
+        "--priority",
+        "7",
+        "--key",
+        "ada",
+        "--tag",
+        "t1",
+        "--target",
+        "label:gpu",
+        "--delay",
+        "1h",
+    ]
+    run = project.ask("jobs", "run", "hello", *asked)
+    told = {word: run[word] for word in ("queue", "priority", "key", "tag", "target")}
+    assert told == {"queue": "mail", "priority": 7, "key": "ada", "tag": "t1", "target": "label:gpu"}
+    assert run["status"] == "scheduled"
+    assert project.ask("jobs", "run", "hello", *asked)["id"] == run["id"], "the key is taken"
+
+
 def test_a_run_without_a_worker_waits(project: Folder) -> None:
     answer = project.call("jobs", "run", "hello")
     assert answer.code == 0, answer
     assert "of hello: queued" in answer.out
     assert "No worker is running; start one: `workbell start`." in answer.out
     (run,) = Workbell(f"sqlite:///{project.path}/own.db").runs(job="hello")
-    assert run.input == {"name": "Ada"}, "without --data it gets what its schedule would give it"
+    assert run.input == {"name": "Ada"}, "without --input it gets what its schedule would give it"
 
 
 def test_a_run_with_a_worker(project: Folder) -> None:
     with worker(project):
-        answer = project.call("jobs", "run", "hello", "--wait", "--data", '{"name": "Eve"}')
+        answer = project.call("jobs", "run", "hello", "--wait", "--input", '{"name": "Eve"}')
         assert answer.code == 0, answer
         assert "of hello: succeeded\nHello Eve\n" in answer.out
         assert "Hello Ada" in project.call("jobs", "run", "hello").out
@@ -139,15 +180,15 @@ def test_wait_no_longer_than_this(project: Folder) -> None:
 
 
 @pytest.mark.parametrize("data", ["{", "[1]", "nonsense"])
-def test_data_that_is_no_object(data: str, project: Folder) -> None:
-    answer = project.call("jobs", "run", "hello", "--data", data)
+def test_input_that_is_no_object(data: str, project: Folder) -> None:
+    answer = project.call("jobs", "run", "hello", "--input", data)
     assert answer.code == 2
     assert '{"to": "a@b.c"}' in answer.error
 
 
-def test_data_that_does_not_fit(project: Folder) -> None:
+def test_input_that_does_not_fit(project: Folder) -> None:
     """Checked against the signature before anything is written."""
-    assert_refused(project.call("jobs", "run", "hello", "--data", '{"nam": "Eve"}'), 1, "hello", "nam")
+    assert_refused(project.call("jobs", "run", "hello", "--input", '{"nam": "Eve"}'), 1, "hello", "nam")
     assert_refused(project.call("jobs", "run", "nobody"), 4, "'nobody'")
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from tests.support.sqlite_files import SqliteFiles
 from workbell import Workbell
+from workbell.testing.sqlite_files import SqliteFiles
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_the_limits_of_a_job_file_are_shown(project: Folder) -> None:
     assert (found["concurrency"], found["concurrency_key"], found["rate"]) == (3, "to", "100/m")
     text = project.call("jobs", "show", "send").out
     assert "3 at once for each to" in text
-    project.ask("jobs", "run", "send", "--data", '{"to": "Ada"}')
+    project.ask("jobs", "run", "send", "--input", '{"to": "Ada"}')
     with open_bell(project) as bell:
         assert [run.lane.key for run in bell.runs()] == ["Ada"]
 

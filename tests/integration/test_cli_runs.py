@@ -18,13 +18,13 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused, command, environment
-from tests.support.sqlite_files import SqliteFiles
 from tests.support.waiting import until
 from tests.unit.makers import worker_of
 from workbell import Context, Retry, Run, Status, Workbell
 from workbell.model.ids import new_id
 from workbell.model.worker import Worker
 from workbell.testing import drain
+from workbell.testing.sqlite_files import SqliteFiles
 
 URL = "sqlite:///own.db"
 
@@ -78,7 +78,7 @@ def test_nothing_yet(folder: Folder) -> None:
     """Looking makes no store."""
     folder.write("workbell.toml", f'url = "{URL}"\n')
     assert "There are no runs yet" in folder.call("runs", "list").out
-    assert "No worker is there" in folder.call("workers", "list").out
+    assert "No worker is running; start one with `workbell dev`" in folder.call("workers", "list").out
     assert_refused(folder.call("runs", "show", new_id()), 4, "There is no run")
     assert not list(folder.path.glob("*.db"))
 
@@ -101,12 +101,18 @@ def test_list(folder: Folder, bell: Workbell) -> None:
         (["--limit", "1"], [later]),
         (["--before", second.id], [first]),
         (["--before", second.id[-8:]], [first]),
+        (["--since", "1h"], [later, second, first]),
+        (["--until", "1h"], []),
     ):
         assert [run["id"] for run in folder.ask("runs", "list", *wanted)] == [run.id for run in found], wanted
     assert folder.ask("runs", "list", "--tenant", "other") == []
     assert folder.call("runs", "list", "--job", "nobody").out == "No run is like that.\n"
     assert "--before" in folder.call("runs", "list", "-n", "2").error
     assert folder.call("runs", "list", "--status", "odd").code == 2
+    assert all(
+        "or how long ago, such as 2h" in folder.call("runs", "list", "--since", x).error
+        for x in ("1x", "", "99999999d")
+    )
     assert_refused(folder.call("runs", "list", "--schedule", "nobody"), 4, "'nobody'")
 
 

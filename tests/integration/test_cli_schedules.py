@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from datetime import timedelta
 
@@ -9,9 +10,9 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from tests.support.sqlite_files import SqliteFiles
 from workbell import Workbell
 from workbell.engine.materialise import Materialise
+from workbell.testing.sqlite_files import SqliteFiles
 
 ADD = ("schedules", "add", "nightly", "--job", "send")
 
@@ -31,10 +32,10 @@ def open_bell(folder: Folder) -> Workbell:
 def test_everything_that_can_be_said(project: Folder) -> None:
     """E1, E3, F3: each option arrives in the store."""
     told = project.ask(
-        *(*ADD, "--cron", "0 3 * * *", "--timezone", "America/New_York", "--payload", '{"to": "x"}'),
+        *(*ADD, "--cron", "0 3 * * *", "--timezone", "America/New_York", "--input", '{"to": "x"}'),
         *("--queue", "mail", "--priority", "5", "--window", "02:00-06:00", "--outside", "skip"),
         *("--overlap", "queue_one", "--catch-up", "all", "--catch-up-cap", "3", "--jitter", "1m30s"),
-        *("--max-retries", "4", "--backoff-ms", "500", "--backoff-type", "exponential", "--timeout", "30"),
+        *("--attempts", "5", "--retry-delay", "0.5s", "--retry-factor", "2", "--timeout", "30"),
         *("--target", "agent-7", "--description", "The report", "--created-by", "Ada"),
         *("--alert-url", "https://hooks.slack.com/secret", "--ping-url", "https://hc-ping.com/secret"),
     )
@@ -71,6 +72,36 @@ def test_everything_that_can_be_said(project: Folder) -> None:
         assert part in text, text
 
 
+def test_what_is_given_changes_and_the_rest_stays(project: Folder) -> None:
+    """E1: word by word, also what is not shown in full."""
+    before = project.ask(
+        *(*ADD, "--cron", "0 3 * * *", "--input", '{"to": "x"}', "--window", "02:00-06:00", "--created-by", "Ada"),
+        *("--attempts", "5", "--retry-delay", "0.5s", "--tag", "t", "--alert-url", "https://hooks.slack.com/secret"),
+    )
+    with open_bell(project) as bell:
+        url = bell.schedules.get("nightly").options.alert_url
+    update = ("schedules", "update", "nightly")
+    others = ("--retry-factor", "2", "--default", "tag", "--disable")
+    told = project.ask(*update, "--cron", "30 4 * * *", *others)
+    by_itself = {"in_words", "reason", "updated_at", "next_run_at", "last_scheduled_at", "retry_policy"}
+    changed = {word for word in told if told[word] != before[word]}
+    assert changed - by_itself == {"expression", "retry", "tag", "enabled"}
+    assert (told["expression"], told["tag"], told["enabled"]) == ("30 4 * * *", None, False)
+    assert told["retry_policy"] == {"max_retries": 4, "backoff_ms": 500, "backoff_type": "exponential"}
+    with open_bell(project) as bell:
+        assert bell.schedules.get("nightly").options.alert_url == url == "https://hooks.slack.com/secret"
+    assert "at 04:30" in project.call(*update, "--enable").out
+    for options, words in (
+        ([], "Say what to change"),
+        (["--cron", "* * * * *", "--every", "5"], "got --cron and --every"),
+        (["--tag", "x", "--default", "tag"], "say two things"),
+    ):
+        answer = project.call(*update, *options)
+        assert (answer.code, words in answer.error) == (2, True), answer
+    answer = project.call("schedules", "update", "nobody", "--tag", "x")
+    assert (answer.code, "`workbell schedules list`" in answer.error) == (4, True), answer
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "expression"),
     [
@@ -97,7 +128,7 @@ def test_other_kinds(options: list[str], kind: str, expression: str, project: Fo
         (["--cron", "@daily", "--window", "night"], 2, "02:00-06:00"),
         (["--cron", "@daily", "--window", "2-6"], 78, "HH:MM"),
         (["--cron", "@daily", "--overlap", "pile_up"], 2, "'queue_one'"),
-        (["--cron", "@daily", "--payload", '{"nobody": 1}'], 1, "nobody"),
+        (["--cron", "@daily", "--input", '{"nobody": 1}'], 1, "nobody"),
         (["--cron", "0 0 30 2 *"], 78, "schedule nightly: cron"),
         (["--cron", "@daily", "--timezone", "Europe/Pari"], 78, "did you mean 'Europe/Paris'?"),
     ],
@@ -207,7 +238,7 @@ class TestPreview:
         arguments = ("--timezone", "Europe/Paris", "--after", "2026-10-24T23:50:00Z", "-n", "4")
         lines = folder.call("schedules", "preview", "--cron", "*/30 * * * *", *arguments).out.splitlines()
         assert lines[0] == "Every 30 minutes, Europe/Paris"
-        ticks = [" ".join(line.split()) for line in lines[3:]]
+        ticks = [" ".join(line.split()) for line in lines[2:]]
         assert ticks == [
             "Sun 2026-10-25 02:00:00 +02:00 2026-10-25 00:00:00Z comes twice: the first",
             "Sun 2026-10-25 02:30:00 +02:00 2026-10-25 00:30:00Z comes twice: the first",
@@ -243,3 +274,19 @@ class TestPreview:
         answer = folder.call("schedules", "preview", *options)
         assert answer.code == code
         assert words in answer.error
+
+
+def test_run_now(project: Folder) -> None:
+    """With the input and the settings of the schedule; its ticks go on as before."""
+    asked = ["--cron", "@daily", "--input", '{"to": "x"}', "--queue", "mail", "--priority", "5"]
+    before = project.ask(*ADD, *asked)["next_run_at"]
+    assert re.search(r'^  input +{"to":"x"}$', project.call("schedules", "show", "nightly").out, re.MULTILINE)
+    run = project.ask("schedules", "run", "nightly")
+    told = {word: run[word] for word in ("job", "input", "queue", "priority")}
+    assert told == {"job": "send", "input": {"to": "x"}, "queue": "mail", "priority": 5}
+    text = project.call("schedules", "run", "nightly").out
+    assert "of send: queued\n" in text
+    assert "No worker is running" in text
+    assert project.ask("schedules", "show", "nightly")["next_run_at"] == before
+    assert_refused(project.call("schedules", "run", "nobody"), 4, "'nobody'")
+    assert [entry["action"] for entry in project.ask("audit")].count("schedules.run") == 2

@@ -9,10 +9,10 @@ import pytest
 
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
-from tests.support.sqlite_files import SqliteFiles
 from workbell import Workbell
 from workbell.model.event import Event
 from workbell.testing import drain
+from workbell.testing.sqlite_files import SqliteFiles
 
 APP = """
 from workbell import Workbell
@@ -28,7 +28,7 @@ def mail(event):
 @bell.job
 def send(to="all"): ...
 """
-ADD = ("triggers", "add", "mails", "--pattern", "posts.*", "--processor", "mail")
+ADD = ("triggers", "add", "mails", "--pattern", "posts.*", "--job", "mail")
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def test_everything_that_can_be_said(project: Folder) -> None:
     """C1, C6: each option arrives in the store."""
     assert "There are no triggers yet" in project.call("triggers", "list").out
     told = project.ask(
-        *(*ADD, "--description", "Tell the readers", "--disabled", "--max-attempts", "5"),
-        *("--initial-delay-ms", "250", "--backoff-multiplier", "3", "--max-delay-ms", "2000"),
+        *(*ADD, "--description", "Tell the readers", "--disabled", "--attempts", "5"),
+        *("--retry-delay", "0.25s", "--retry-factor", "3", "--retry-cap", "2s"),
     )
     wanted = {
         "name": "mails",
@@ -77,11 +77,11 @@ def test_everything_that_can_be_said(project: Folder) -> None:
     ("options", "code", "words"),
     [
         (["--pattern", "posts.cre*"], 1, "one whole segment"),
-        (["--processor", "nobody"], 4, "known are mail"),
-        (["--processor", "send"], 4, "takes no event"),
-        (["--processor", "webhook-delivery"], 1, "webhooks"),
-        (["--max-attempts", "0"], 2, "max-attempts"),
-        (["--backoff-multiplier", "1e9"], 1, "retry"),
+        (["--job", "nobody"], 4, "known are mail"),
+        (["--job", "send"], 4, "takes no event"),
+        (["--job", "webhook-alert"], 4, "takes no event"),
+        (["--attempts", "0"], 2, "--attempts"),
+        (["--retry-factor", "1e9"], 2, "--retry-factor"),
     ],
 )
 def test_what_cannot_be_added(options: list[str], code: int, words: str, project: Folder) -> None:
@@ -109,6 +109,15 @@ def test_what_is_said_about_its_runs(project: Folder) -> None:
     assert {word: told[word] for word in OPTIONS} == OPTIONS
 
 
+def test_one_that_sends_to_all_webhook_endpoints(project: Folder) -> None:
+    """C8: the built-in processor, with the policy of the trigger."""
+    told = project.ask("triggers", "add", "all", "--pattern", "posts.*", "--job", "webhook-delivery")
+    assert (told["processor_name"], told["retry_config"]) == ("webhook-delivery", None)
+    told = project.ask("triggers", "update", "all", "--max-attempts", "5")
+    assert told["retry_config"]["max_attempts"] == 5
+    assert "webhook-delivery" in project.call("triggers", "list").out
+
+
 def test_a_name_is_taken_once(project: Folder) -> None:
     project.ask(*ADD)
     assert_refused(project.call(*ADD), 1, "'mails'")
@@ -129,9 +138,9 @@ def test_the_store_is_enough_for_a_processor_of_another_project(folder: Folder) 
 
 
 def test_changed_switched_and_removed(project: Folder) -> None:
-    made = project.ask(*ADD, "--max-attempts", "5")
+    made = project.ask(*ADD, "--attempts", "5")
     assert project.call("triggers", "update", "mails").code == 2
-    changed = project.ask("triggers", "update", "mails", "--pattern", "posts.**", "--max-delay-ms", "2000")
+    changed = project.ask("triggers", "update", "mails", "--pattern", "posts.**", "--retry-cap", "2s")
     assert (changed["id"], changed["event_pattern"]) == (made["id"], "posts.**")
     assert (changed["retry_config"]["max_attempts"], changed["retry_config"]["max_delay_ms"]) == (5, 2000)
     assert project.ask("triggers", "update", "mails", "--default-retry", "--name", "letters")["retry_config"] is None

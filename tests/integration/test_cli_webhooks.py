@@ -11,15 +11,15 @@ import pytest
 from tests.integration.conftest import Folder
 from tests.support.command_line import Answer, assert_refused
 from tests.support.hooks import Hooks
-from tests.support.sqlite_files import SqliteFiles
 from tests.support.waiting import until
 from workbell import Run, Workbell
 from workbell.client import Client
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import MatchOutcome
 from workbell.model.ids import new_id
-from workbell.stores.sqlite.store import SqliteStore
+from workbell.stores.subscribers.subscribers import Subscribers
 from workbell.testing import drain
+from workbell.testing.sqlite_files import SqliteFiles
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 TOML = 'url = "sqlite:///own.db"\nwebhook_allow = ["127.0.0.1"]\n'
@@ -49,7 +49,7 @@ def test_everything_that_can_be_said(folder: Folder, bell: Workbell, hooks: Hook
     assert "There are no endpoints yet" in folder.call("webhooks", "list").out
     told = add(
         *(folder, hooks, "--pattern", "*.created", "--header", "X-Token: very: secret", "--description", "Readers"),
-        *("--rate", "10/s", "--concurrency", "2", "--timeout", "5s", "--max-attempts", "4", "--secret", SECRET),
+        *("--rate", "10/s", "--concurrency", "2", "--timeout", "5s", "--attempts", "4", "--secret", SECRET),
     )
     assert told.pop("secret") == SECRET
     wanted = {
@@ -122,23 +122,23 @@ def test_a_list_looks_once(folder: Folder, bell: Workbell, hooks: Hooks, monkeyp
     for _ in range(3):
         bell.webhooks.add(hooks.url("/hook"), patterns="posts.*")
     looks = []
-    real = SqliteStore.list_endpoints
+    real = Subscribers.list_endpoints
 
-    def watched(store: SqliteStore, tenant: str | None = None) -> list[Endpoint]:
+    def watched(part: Subscribers, tenant: str | None = None) -> list[Endpoint]:
         looks.append(tenant)
-        return real(store, tenant)
+        return real(part, tenant)
 
-    monkeypatch.setattr(SqliteStore, "list_endpoints", watched)
+    monkeypatch.setattr(Subscribers, "list_endpoints", watched)
     assert len(folder.ask("webhooks", "list")) == 3
     assert folder.call("webhooks", "list").out.count("none yet") == 3
     assert looks == ["default", "default"]
 
 
 def test_changed_switched_and_removed(folder: Folder, bell: Workbell, hooks: Hooks) -> None:
-    made = add(folder, hooks, "--header", "X-Token: x", "--max-attempts", "4")
+    made = add(folder, hooks, "--header", "X-Token: x", "--attempts", "4")
     short = made["id"][-8:]
     assert folder.call("webhooks", "update", short).code == 2
-    told = folder.ask("webhooks", "update", short, "--to", hooks.url("/new"), "--no-headers", "--max-delay-ms", "5000")
+    told = folder.ask("webhooks", "update", short, "--to", hooks.url("/new"), "--no-headers", "--retry-cap", "5s")
     assert (told["url"], told["header_names"], told["patterns"]) == (hooks.url("/new"), [], ["posts.*"])
     assert (told["retry_config"]["max_attempts"], told["retry_config"]["max_delay_ms"]) == (4, 5000)
     said = folder.call("webhooks", "disable", short, "--reason", "too noisy")
@@ -154,7 +154,7 @@ def test_changed_switched_and_removed(folder: Folder, bell: Workbell, hooks: Hoo
 
 
 def test_deliveries_and_replay(folder: Folder, bell: Workbell, hooks: Hooks) -> None:
-    short = add(folder, hooks, "--max-attempts", "1")["id"][-8:]
+    short = add(folder, hooks, "--attempts", "1")["id"][-8:]
     assert "Nothing was sent to it yet" in folder.call("webhooks", "deliveries", short).out
     hooks.answer_once(200, 500, path="/hook")
     well = bell.emit("posts.created")

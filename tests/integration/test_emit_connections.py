@@ -182,11 +182,3 @@ async def test_the_wrong_connection_is_refused(
         connection.close()
     async with async_alchemy_connect(sql_store_url) as connection:
         assert "is asynchronous; use aenqueue() or aemit() with it" in refused(bell, connection)
-
-
-def test_the_memory_store_has_no_database() -> None:
-    with (
-        Workbell("memory://", settings=Settings(url="memory://")) as bell,
-        pytest.raises(WrongConnection, match="the memory store has no database"),
-    ):
-        bell.emit("posts.created", connection=object())

@@ -31,8 +31,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProjectFolder:
 
 
 @pytest.fixture
-def server(project: ProjectFolder) -> Iterator[Served]:
-    settings = load({"url": "memory://", "http_port": 0}, environment={}, file=project.folder / "workbell.toml")
+def server(project: ProjectFolder, sqlite_url: str) -> Iterator[Served]:
+    settings = load({"url": sqlite_url, "http_port": 0}, environment={}, file=project.folder / "workbell.toml")
     with Workbell(settings=settings) as bell, served(bell) as made:
         yield made
 

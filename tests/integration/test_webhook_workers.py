@@ -76,6 +76,28 @@ async def test_limits_of_an_endpoint_hold_over_all_workers(sql_store_url: str, h
         assert all(later - first >= timedelta(seconds=1) for first, later in zip(times, times[4:], strict=False))
 
 
+async def test_two_triggers_and_an_own_pattern_send_an_event_once(sql_store_url: str, hooks: Hooks) -> None:
+    """C8: whichever of two workers makes which delivery."""
+    with bell_on(sql_store_url) as bell, bell_on(sql_store_url) as second:
+        own, _ = bell.webhooks.add(hooks.url("/own"), patterns="posts.*")
+        others = [bell.webhooks.add(hooks.url(f"/{number}"), patterns="nothing.like_this")[0] for number in range(3)]
+        for name in ("one", "two"):
+            bell.triggers.add(name, pattern="posts.*", processor=DELIVERY)
+        events = [bell.emit("posts.created", {"number": number}).id for number in range(10)]
+        async with bell.running(), second.running():
+            for endpoint in (own, *others):
+                await settled(bell, endpoint.id, 10)
+
+            def made() -> list[int] | None:
+                runs = [run for name in ("one", "two") for run in bell.executions(trigger=name)]
+                done = [run.result["deliveries"] for run in runs if run.status == "completed"]
+                return done if len(done) == 20 else None
+
+            assert sum(await asyncio.to_thread(until, made, "the runs of both triggers")) == 30
+        for path in ("/own", "/0", "/1", "/2"):
+            assert sorted(one.id for one in hooks.to(path)) == sorted(events)
+
+
 async def test_failures_and_their_attempts_are_kept(sql_store_url: str, hooks: Hooks) -> None:
     with bell_on(sql_store_url) as bell:
         soon = Retry(5, delay=0.01, factor=1, jitter=0)

@@ -47,7 +47,7 @@ def test_the_life_of_a_fleet(tmp_path: Path, sql_store_url: str) -> None:
     with Fleet(tmp_path, sql_store_url, LEASE="60") as site, Workbell(sql_store_url) as bell:
         declare(bell, site.recorder, site.gates)
         bell.store.check()
-        fleet = site.supervise("start", "--workers", "2")
+        fleet = site.supervise("start", "--processes", "2")
         there = await_census(site, fleet, 2)
         assert {kind: len(pids) for kind, pids in there.items()} == {"server": 1, "worker": 2, "keeper": 1}
         helpers = set(family(fleet.pid)) - {pid for pids in there.values() for pid in pids}
@@ -138,7 +138,7 @@ def test_a_killed_supervisor_leaves_nobody_behind(tmp_path: Path, sqlite_url: st
     with Fleet(tmp_path, sqlite_url, GRACE="1") as site, Workbell(sqlite_url) as bell:
         declare(bell, site.recorder, site.gates)
         bell.store.check()
-        fleet = site.supervise("start", "--workers", "2", "--queues", "default")
+        fleet = site.supervise("start", "--processes", "2", "--queues", "default")
         await_census(site, fleet, 2)
         held = [bell.enqueue(job, {"gate": "gate"}) for job in ("held_async", "held_plain")]
         elsewhere = bell.enqueue("quick_plain", {}, queue="elsewhere")  # which they do not work on
@@ -171,7 +171,7 @@ def test_a_broken_app(tmp_path: Path, sqlite_url: str, code: str, said: str, kin
     """One line that says what and where, the exit code of the error, and nobody left."""
     with Fleet(tmp_path, sqlite_url, LOG_LEVEL="error") as site:
         (site.gates / "broken.py").write_text(code)
-        fleet = site.supervise("start", "--workers", "2", app="broken:bell")
+        fleet = site.supervise("start", "--processes", "2", app="broken:bell")
         assert fleet.wait(60) == kind.exit_code
         until(lambda: not site.everybody(), "all to end")
         (line,) = site.logged().splitlines()

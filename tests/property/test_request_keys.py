@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.http.conftest import Api, opened
+from workbell.testing.sqlite_files import SqliteFiles
 
 runs = st.fixed_dictionaries(
     {"job": st.sampled_from(("send", "rest"))},
@@ -69,9 +70,9 @@ def _facts(body: Any) -> Any:
 
 
 @contextmanager
-def served() -> Iterator[Service]:
+def served(url: str, folder: Path) -> Iterator[Service]:
     with asyncio.Runner() as loop:
-        context = opened("memory://", Path("unused"))
+        context = opened(url, folder)
         api = loop.run(context.__aenter__())
         try:
             yield Service(api, loop)
@@ -80,8 +81,9 @@ def served() -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    with served() as service:
+def service(sqlite_files: SqliteFiles, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("request-keys")
+    with served(sqlite_files.make(folder / "workbell.db"), folder) as service:
         yield service
 
 

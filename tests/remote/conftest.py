@@ -15,6 +15,8 @@ import pytest
 from tests.support.served import served
 from workbell import Client, Context, Endpoint, Event, Retry, Workbell
 from workbell.settings import Settings
+from workbell.stores.port import Store
+from workbell.testing.sqlite_files import SqliteFiles
 
 
 class Scene:
@@ -86,8 +88,8 @@ def scene_of(bell: Workbell) -> Iterator[Scene]:
             scene.close()
 
 
-def make_bell() -> Workbell:
-    bell = Workbell(settings=Settings(url="memory://", http_port=0, http_log="problems"))
+def make_bell(store: Store) -> Workbell:
+    bell = Workbell(store=store, settings=Settings(http_port=0, http_log="problems"))
 
     @bell.job
     def send(ctx: Context, to: str, urgent: bool = False) -> dict[str, str]:
@@ -108,9 +110,10 @@ def make_bell() -> Workbell:
 
 
 @pytest.fixture(scope="module")
-def module_scene() -> Iterator[Scene]:
+def module_scene(sqlite_files: SqliteFiles, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """Shared by the tests of a file: what one of them makes, the others must not stumble over."""
-    with make_bell() as bell, scene_of(bell) as scene:
+    store = sqlite_files.open(tmp_path_factory.mktemp("remote") / "workbell.db")
+    with make_bell(store) as bell, scene_of(bell) as scene:
         yield scene
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.client.conftest import take
 from tests.remote.conftest import Scene, make_bell
+from tests.support.fresh_store import fresh_store
 from workbell import (
     Client,
     DuplicateRun,
@@ -233,7 +234,7 @@ def test_tenants_do_not_see_each_other(scene: Scene) -> None:
 
 @pytest.mark.anyio
 async def test_an_app_in_the_same_process_can_be_asked_without_a_network() -> None:
-    with make_bell() as bell:
+    with make_bell(fresh_store()) as bell:
         token = bell.tokens.create("one", scopes=["operate"]).text
         transport = httpx2.ASGITransport(app=bell.asgi())
         async with Client("http://localhost", token, transport=transport) as client:

@@ -77,6 +77,33 @@ def test_what_is_put_is_what_the_workbell_would_have_put(scene: Scene, ask: str,
     assert scene.shown(again) == scene.shown(there)  # nothing changes
 
 
+CHANGES: list[dict[str, Any]] = [
+    {"window": ("01:00", "05:00"), "retry": {"max_retries": 4}, "jitter": timedelta(seconds=9)},
+    {"window": None, "retry": None, "tag": None, "user_id": None, "alert_url": None, "description": None},
+    {"job": "fail", "payload": {"reason": "x"}, "at": LATER},
+    {},
+]
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+@pytest.mark.parametrize("ask", ["asked", "awaited"])
+def test_what_is_changed_is_what_the_workbell_would_have_changed(
+    scene: Scene, ask: str, changes: dict[str, Any]
+) -> None:
+    """E1: what is not named stays, also what the API does not show; and so does who made it."""
+    given = {"payload": {"to": "x"}, "cron": "0 3 * * *", "timezone": "UTC", "tag": "t", "user_id": "ada", "queue": "q"}
+    given |= {"alert_url": "https://alerts.example.com/secret", "created_by": "ada", "description": "D"}
+    names = (f"there-{ask}", f"here-{ask}")
+    for name in names:
+        scene.bell.schedules.put(name, job="send", **given)
+    made = getattr(scene, ask)("schedules.update", names[0], **changes)
+    there, here = scene.bell.schedules.get(names[0]), scene.bell.schedules.update(names[1], **changes)
+    assert scene.shown(made) == scene.shown(there)
+    for word in ("job", "kind", "expression", "timezone", "options", "enabled"):
+        assert getattr(there, word) == getattr(here, word)
+    assert there.options.created_by == "ada"
+
+
 def test_looking(scene: Scene) -> None:
     schedules = scene.bell.schedules
     schedules.put("look", job="send", payload={"to": "x"}, cron="0 3 * * *", timezone="Europe/Paris")
@@ -97,7 +124,7 @@ def test_pausing_makes_ticks_and_deleting_ends_it(scene: Scene) -> None:
         assert scene.shown(ask("schedules.resume", "steered")) == scene.shown(schedules.get("steered"))
         scene.same("schedules.ticks", "steered")
         assert ask("schedules.delete", "steered") is None
-        for verb in ("get", "pause", "resume", "delete", "preview", "ticks"):
+        for verb in ("update", "get", "pause", "resume", "delete", "preview", "ticks"):
             scene.raises(ScheduleNotFound, f"schedules.{verb}", "steered")
 
 

@@ -24,6 +24,7 @@ EXCEPTIONS = {
     "cancel_pending": "for the run that acts on many",
     "retry_matched": "for the run that acts on many",
     "schedules.put_all": "for what code declares",
+    "schedules.update_if": "over HTTP, `If-Match` says it",
     "schedules.delete_if": "over HTTP, `If-Match` says it",
     "schedules.check": "for what code declares",
     "schedules.disable_others": "for what code declares",

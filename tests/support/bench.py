@@ -1,4 +1,4 @@
-"""A worker bench: the engine's steps over a memory store and a clock that stands still, called one by one."""
+"""A worker bench: the engine's steps over a store and a clock that stands still, called one by one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from random import Random
 
+from tests.support.fresh_store import fresh_store
 from workbell import Context, Run, Workbell
 from workbell.booking import Booking
 from workbell.engine.clean import remove
@@ -23,7 +24,6 @@ from workbell.model.clock import ManualClock
 from workbell.model.state import Keep
 from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Pair, Store
 
 LEASE = timedelta(seconds=30)
@@ -34,7 +34,7 @@ class Bench:
 
     def __init__(self, store: Store | None = None, *, concurrency: int = 10, name: str = "worker") -> None:
         self.clock = ManualClock() if store is None else store.clock
-        self.store: Store = MemoryStore(clock=self.clock) if store is None else store
+        self.store: Store = fresh_store(clock=self.clock) if store is None else store
         self.bell = Workbell(store=self.store)
         self.keep = Keep()
         self.delivered: list[Work] = []

@@ -24,7 +24,7 @@ class Fleet(Site):
         return self
 
     def supervise(self, command: str = "worker", *options: str, app: str = APP) -> Supervisor:
-        """`worker --processes N`, or `start --workers N` with a scheduler."""
+        """`worker --processes N`, or `start --processes N` with a scheduler."""
         return self.start(command, "--app", app, *options, program="supervised")
 
     def __exit__(

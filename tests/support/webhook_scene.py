@@ -1,4 +1,4 @@
-"""A Workbell on a memory store whose clock stands still, and a sender that sends nothing: webhooks step by step."""
+"""A Workbell on a store whose clock stands still, and a sender that sends nothing: webhooks step by step."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.support.fresh_store import fresh_store
 from workbell import Retry, Run, Workbell
 from workbell.errors import SendFailed
 from workbell.model.clock import ManualClock
@@ -14,7 +15,6 @@ from workbell.model.endpoint import Endpoint
 from workbell.outgoing.allow import AllowList
 from workbell.outgoing.answer import Answer
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 from workbell.testing import drain
 from workbell.webhooks.alerts import alert_job
 from workbell.webhooks.delivery import delivery_job
@@ -29,10 +29,8 @@ class Scene:
 
     def __init__(self, **settings: Any) -> None:
         self.clock = ManualClock(datetime.now(UTC).replace(microsecond=0))
-        self.store = MemoryStore(self.clock)
-        self.bell = Workbell(
-            store=self.store, settings=Settings(**{"url": "memory://", "webhook_allow": HERE} | settings)
-        )
+        self.store = fresh_store(self.clock)
+        self.bell = Workbell(store=self.store, settings=Settings(**{"webhook_allow": HERE} | settings))
         self.webhooks = self.bell.webhooks
 
     def __enter__(self) -> Scene:
@@ -52,6 +50,10 @@ class Scene:
 
     def work(self) -> list[Run]:
         return drain(self.bell)
+
+    def remove_all(self, table: str) -> None:
+        """Remove the rows of a table: their time was over."""
+        self.store.file.write(lambda connection: connection.execute(f"DELETE FROM {table}"))
 
     def last(self, endpoint: Endpoint) -> Delivery:
         """The newest delivery to an endpoint."""

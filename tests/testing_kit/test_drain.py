@@ -297,3 +297,17 @@ class TestSchedulesOfDecorators:
             assert drain(bell) == []
             (schedule,) = bell.schedules.list()
             assert (schedule.name, schedule.source) == ("beat", f"code:{bell.engine.project}")
+
+
+def test_a_stored_error_is_the_handlers_alone(workbell_memory: Workbell) -> None:
+    """Nothing of how `drain` was called is shown as if the handler had raised it."""
+
+    @workbell_memory.job(retry=Retry(attempts=1))
+    def fail() -> None:
+        raise ValueError("outer")
+
+    fail.enqueue()
+    (run,) = drain(workbell_memory)
+    assert run.error is not None
+    assert "While handling" not in run.error
+    assert "running event loop" not in run.error

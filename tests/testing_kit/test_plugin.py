@@ -26,6 +26,11 @@ def test_reminders(workbell_memory, workbell_clock):
     assert drain(workbell_memory) == []
     workbell_clock.advance(hours=1)
     assert [run.result for run in drain(workbell_memory)] == ["ADA"]
+
+
+def test_each_test_has_its_own_store(workbell_memory, tmp_path):
+    assert workbell_memory.runs() == []
+    assert list(tmp_path.iterdir()) == []
 """
 
 
@@ -33,30 +38,36 @@ def test_the_fixtures_are_there(tmp_path: Path) -> None:
     (tmp_path / "test_app.py").write_text(TEST)
     source = str(Path(workbell.__file__).parents[1])
     command = [sys.executable, "-m", "pytest", "-q", "-p", "workbell.testing.plugin", "-p", "no:cacheprovider"]
+    command += ["--basetemp", str(tmp_path / "temporary")]
     # The entry point, if the package is installed, would name the same module a second time.
     environment = os.environ | {"PYTHONPATH": source, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed" in done.stdout
-    left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
+    assert "2 passed" in done.stdout
+    left = {path.name for path in tmp_path.iterdir()} - {"__pycache__", "temporary"}
     assert left == {"test_app.py"}  # nothing is written into the project
+    assert len(list((tmp_path / "temporary").rglob("*.db"))) == 1  # the template: the stores of the tests are gone
 
 
-def test_a_sqlite_file_for_transactional_code(workbell_sqlite: Workbell, workbell_clock: ManualClock) -> None:
+def test_transactional_code(workbell_memory: Workbell, workbell_clock: ManualClock) -> None:
     """`connection=` and the clock of the test, together."""
 
-    @workbell_sqlite.job(retry=Retry(attempts=2, delay=60, jitter=0))
+    @workbell_memory.job(retry=Retry(attempts=2, delay=60, jitter=0))
     def send(ctx: Context, order: int) -> int:
         if ctx.run.attempt == 1:
             raise ConnectionError
         return order
 
-    database = sqlite3.connect(workbell_sqlite.store.file.path)  # type: ignore[attr-defined]
+    database = sqlite3.connect(workbell_memory.store.file.path)  # type: ignore[attr-defined]
     database.execute("CREATE TABLE orders (id)")
     with database:
         database.execute("INSERT INTO orders VALUES (7)")
         send.options(connection=database).enqueue(order=7)
     database.close()
-    assert drain(workbell_sqlite) == []
+    assert drain(workbell_memory) == []
     workbell_clock.advance(minutes=1)
-    assert [run.result for run in drain(workbell_sqlite)] == [7]
+    assert [run.result for run in drain(workbell_memory)] == [7]
+
+
+def test_the_other_name_is_the_same_workbell(workbell_memory: Workbell, workbell_sqlite: Workbell) -> None:
+    assert workbell_sqlite is workbell_memory

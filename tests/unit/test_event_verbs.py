@@ -6,6 +6,7 @@ import inspect
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.events.looking import Events
 from workbell.settings import Settings
@@ -28,5 +29,5 @@ def test_each_verb_and_its_twin_have_one_signature(kind: type) -> None:
 @pytest.mark.parametrize(("project", "source"), [("shop", "/shop"), ("workbell", "/workbell/app")])
 def test_a_project_is_the_source_of_its_events(project: str, source: str) -> None:
     """In all of its processes, so that one key means one event; and never Workbell's own, which is refused."""
-    with Workbell(settings=Settings(url="memory://", project=project)) as bell:
+    with Workbell(store=fresh_store(), settings=Settings(project=project)) as bell:
         assert bell.emit("posts.created").source == source

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.support.interrupts import every_point
 from tests.support.waiting import until
 from workbell import waiting
-from workbell.stores.memory import MemoryStore
 from workbell.stores.postgres import hints
 
 
@@ -55,7 +55,7 @@ def test_a_hint_may_be_interrupted_anywhere(verb: str) -> None:
 
 def test_a_wait_may_be_interrupted_anywhere() -> None:
     for interrupt in every_point(waiting, threading):
-        waiter = waiting.Waiter(MemoryStore())
+        waiter = waiting.Waiter(fresh_store())
 
         def register(waiter: waiting.Waiter = waiter) -> None:
             waiter._forget("run", waiter._register("run"))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, Workbell
 from workbell.model.limit import NO_LIMITS, Limits, key_of, limits_on
 from workbell.model.rate import Rate
@@ -20,7 +21,10 @@ LANE = Lane("t", "q", "send", None, "7")
         ({"concurrency": 0}, "concurrency: 0 is not a whole number from 1"),
         ({"concurrency": True}, "concurrency: True"),
         ({"concurrency": "3"}, "concurrency: '3'"),
-        ({"rate": "fast"}, "rate: 'fast' cannot be read"),
+        (
+            {"rate": "fast"},
+            '\'fast\' cannot be read; write "100/m", or "10/30s": a number of starts, a slash, and a span',
+        ),
         ({"rate": 5}, "rate: 5 cannot be read"),
         ({"rate": "0/m"}, "allows 0 starts"),
         ({"rate": "5/2d"}, "not from 1 s to 1 d"),
@@ -38,7 +42,7 @@ LANE = Lane("t", "q", "send", None, "7")
     ],
 )
 def test_what_cannot_be_used_is_refused_where_it_is_declared(given: dict[str, Any], says: str) -> None:
-    bell = Workbell("memory://")
+    bell = Workbell(store=fresh_store())
     with pytest.raises(InvalidOption, match="job send: ") as caught:
 
         @bell.job(**given)
@@ -65,7 +69,7 @@ def test_what_can_be_used(limits: Limits) -> None:
 
 
 def test_a_handler_that_takes_anything_has_any_key() -> None:
-    bell = Workbell("memory://")
+    bell = Workbell(store=fresh_store())
 
     @bell.job(concurrency=1, concurrency_key="whatever")
     def send(**extra: Any) -> None: ...

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from tests.unit.makers import NOW, worker_of
 from workbell import Workbell
 from workbell.model.clock import ManualClock
 from workbell.model.worker import LOST_AFTER
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
 
 HOUR = timedelta(hours=1)
 
@@ -28,7 +28,7 @@ def test_a_worker_is_alive_while_it_is_seen() -> None:
 @pytest.mark.parametrize("hours", [1, -1])
 def test_an_agent_that_asks_is_seen_after_a_step(hours: float) -> None:
     clock = ManualClock()
-    bell = Workbell(store=MemoryStore(clock), settings=Settings())
+    bell = Workbell(store=fresh_store(clock), settings=Settings())
     agent = bell.agents.pair(bell.agents.pairing("web-1", labels=[]).text, host="box", version="1").agent
     bell.agents.working.poll(agent)
     clock.put(hours=hours)

@@ -80,6 +80,7 @@ class Hand:
         self.finished = False  # what came of it is known here, and is told until the server says what becomes of it
         self.settled = False
         self.told: Callable[[], None] = lambda: None
+        self.sending = asyncio.Lock()  # held while news are on their way: the result must not overtake them
         self._lock = threading.Lock()
         self._progress: dict[str, Any] | None = None
         self._lines: list[dict[str, Any]] = []

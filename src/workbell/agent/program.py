@@ -317,15 +317,16 @@ class Program:
 
     async def _send_news(self, hand: Hand) -> None:
         """What it tells on its way; a line that is refused is left out, the result is what counts."""
-        while (news := hand.news()) is not None:
-            body = {**news, "token": hand.run.token, "session": self.session}
-            try:
-                _check_taken(await self._line.post(f"/agents/self/runs/{hand.run.id}/progress", body))
-            except Refused as error:
-                log.warning("run %s: its progress was refused: %s", hand.run.id, error)
-            except WorkbellError:
-                hand.put_back(news)
-                raise
+        async with hand.sending:
+            while (news := hand.news()) is not None:
+                body = {**news, "token": hand.run.token, "session": self.session}
+                try:
+                    _check_taken(await self._line.post(f"/agents/self/runs/{hand.run.id}/progress", body))
+                except Refused as error:
+                    log.warning("run %s: its progress was refused: %s", hand.run.id, error)
+                except WorkbellError:
+                    hand.put_back(news)
+                    raise
 
     async def _tell_news(self) -> None:
         outage = self._outage("no progress got through")

@@ -12,7 +12,7 @@ from workbell.access.audit import PAGE
 from workbell.access.describe import describe_entry
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.project import json_option, limit_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.tokens.every import every_tenant_option, whose
 from workbell.cli.words import local
@@ -21,7 +21,7 @@ from workbell.model.audit import AuditEntry
 
 
 @click.command(help="List what operators did, newest first.")
-@click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
+@limit_option(PAGE)
 @click.option("--before", metavar="ID", help="Only older ones: the id of the last entry of the page before.")
 @every_tenant_option("Those of all tenants.")
 @store_options

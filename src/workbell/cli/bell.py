@@ -49,7 +49,8 @@ def opened_here(project: Project, url: str | None, *, to_look: bool) -> Iterator
         files = {file.name: file for file in change.loaded if file.name not in bell.registry}
         bell.registry.replace([bell.engine.job_of(file) for file in files.values()], ())
         try:
-            yield Here(bell, files, [*change.problems, *clashes])
+            with _in_words_of_commands():
+                yield Here(bell, files, [*change.problems, *clashes])
         finally:
             found.close()
 
@@ -60,10 +61,16 @@ def opened_store(project: Project, *, to_look: bool) -> Iterator[Workbell]:
     with Workbell(settings=msgspec.structs.replace(project.settings, url=store_url(project))) as bell:
         if to_look:
             _create_nothing(bell)
-        try:
+        with _in_words_of_commands():
             yield bell
-        except ScheduleNotFound as error:
-            raise ScheduleNotFound(str(error).replace("bell.schedules.list()", "`workbell schedules list`")) from error
+
+
+@contextmanager
+def _in_words_of_commands() -> Iterator[None]:
+    try:
+        yield
+    except ScheduleNotFound as error:
+        raise ScheduleNotFound(str(error).replace("bell.schedules.list()", "`workbell schedules list`")) from error
 
 
 def _create_nothing(bell: Workbell) -> None:

@@ -1,4 +1,4 @@
-"""`workbell bench`: how fast runs are enqueued, worked off and started, on a scratch store or yours."""
+"""`workbell bench`: how fast runs are enqueued, processed and started, on a scratch store or yours."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ from workbell.settings import safe_url
 from workbell.stores.port import Store
 
 
-@click.command(help="Measure how fast runs are enqueued, worked off and started.")
+@click.command(help="Measure how fast runs are enqueued, processed and started.")
 @click.option("--url", metavar="URL", help="Where to measure; otherwise in a new SQLite file that is removed again.")
-@click.option(
-    "--runs", type=click.IntRange(100, 1_000_000), default=10_000, show_default=True, help="Runs to work off."
-)
+@click.option("--runs", type=click.IntRange(100, 1_000_000), default=10_000, show_default=True, help="Runs to process.")
 @click.option("--processes", type=click.IntRange(1, 32), default=1, show_default=True, help="Worker processes.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=1, show_default=True, help="Repeat; medians are shown.")
 @click.option("--raw", is_flag=True, help="Do the same in raw SQL, in turn, and show how much of it is reached.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -11,9 +12,10 @@ from workbell.app import Workbell
 from workbell.cli.output import print_json
 from workbell.cli.project import Project, app_option, json_option, open_project
 from workbell.errors import SettingsError, WorkbellError
+from workbell.handlers.app_database import check_database
 from workbell.handlers.job_files import JobFiles, Problem
 from workbell.load_app import load_app
-from workbell.settings import FILE, beside, find_file, load
+from workbell.settings import FILE, Settings, beside, find_file, load
 
 WITH_PLACE = re.compile(r"(?P<path>.+?\.py):(?P<line>\d+): (?P<message>.*)", re.DOTALL)
 
@@ -45,6 +47,7 @@ def look_through(app: str | None) -> Checked:
     project = _settings(app, problems)
     bell = _app(project, problems)
     settings = project.settings
+    problems += _database(settings)
     files = JobFiles(project.folder, settings.jobs, settings.timezone, settings.webhook_allow)
     try:
         change = files.reload()
@@ -70,6 +73,16 @@ def _settings(app: str | None, problems: list[Problem]) -> Project:
         line = re.search(r"at line (\d+)", message)
         problems.append(Problem(FILE, int(line[1]) if line else None, message))
         return Project(beside(file), file)
+
+
+def _database(settings: Settings) -> list[Problem]:
+    """What a start would refuse."""
+    path = settings.url.removeprefix("sqlite:///")
+    try:
+        check_database(settings.database, None if path == settings.url else Path(path))
+    except SettingsError as error:
+        return [Problem(FILE, None, str(error))]
+    return []
 
 
 def _app(project: Project, problems: list[Problem]) -> Workbell | None:

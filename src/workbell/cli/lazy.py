@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import click
@@ -33,6 +34,16 @@ class LazyGroup(click.Group):
         command = getattr(importlib.import_module(module), function)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in self.lazy or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        near = " or ".join(repr(known) for known in sorted(get_close_matches(name, self.lazy)))
+        hint = f"Did you mean {near}?" if near else f"The commands are {', '.join(self.lazy)}."
+        raise click.UsageError(f"No such command {name!r}. {hint}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

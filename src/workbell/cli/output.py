@@ -37,11 +37,10 @@ def can_draw(console: Console) -> bool:
 
 
 def make_table(*columns: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
-    """A table without a frame; columns in `whole` are never broken, the others where the line ends."""
-    from rich import box
+    """A table in the form of `print_rows`; columns in `whole` are never broken, the others where the line ends."""
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns:
         justify: Literal["left", "right"] = "right" if column in right else "left"
         table.add_column(column, justify=justify, overflow="fold", no_wrap=column in whole)

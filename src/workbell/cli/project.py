@@ -43,12 +43,18 @@ def json_option(command: Command) -> Command:
 
 
 def tenant_option(command: Command) -> Command:
-    return click.option("--tenant", metavar="NAME", help="Whose; otherwise the setting `tenant`.")(command)
+    return click.option("--tenant", metavar="NAME", help="The tenant; otherwise the setting `tenant`.")(command)
 
 
 def app_option(command: Command) -> Command:
     return click.option("--app", metavar="MODULE:NAME", help="The Workbell to use; otherwise `app` of workbell.toml.")(
         command
+    )
+
+
+def limit_option(most: int, default: int = 20) -> Callable[[Command], Command]:
+    return click.option(
+        "-n", "--limit", type=click.IntRange(1, most), default=default, show_default=True, help="How many rows."
     )
 
 

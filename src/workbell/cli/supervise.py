@@ -22,7 +22,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def watch_option(command: Command) -> Command:
-    return click.option("--watch", is_flag=True, help="Take over job files when they change.")(command)
+    return click.option("--watch", is_flag=True, help="Reload job files when they change.")(command)
 
 
 def work_options(command: Command) -> Command:

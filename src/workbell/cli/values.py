@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -114,5 +114,20 @@ class User(Kind):
             self.fail(str(error), param, ctx)
 
 
+class Since(Kind):
+    """A time that has passed, or how long ago it was by this machine's clock: `2h`, `3d`."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        text = str(value).strip()
+        try:
+            return datetime.now(UTC) - read_span(text) if text[-1:] in "smhdw" else read_instant(text)
+        except JobsError as error:
+            self.fail(f"{str(error).removesuffix('.')}, or how long ago, such as 2h or 3d.", param, ctx)
+
+
 INSTANT, SPAN, WINDOW, JSON, SIZE, WHEN = Instant(), Span(), TimesOfDay(), JsonObject(), Size(), When()
-USER = User()
+SINCE, USER = Since(), User()

@@ -82,7 +82,7 @@ class Clean:
 
     def _take(self, now: datetime) -> None:
         """Make the run if its time has come, and have it, unless another scheduler has."""
-        self._store.jobs.put([_job(self._lane.tenant, now)])
+        self._store.jobs.put([clean_job(self._lane.tenant, now)])
         (added,) = self._store.add([self._request(now)])
         found = self._store.find_runs([added.id]).get(added.id)
         self._look_at = now + min(self._every, timedelta(seconds=SETTLE))
@@ -139,7 +139,7 @@ def remove(store: Store, now: datetime, removed: Counter[str]) -> bool:
     return False
 
 
-def _job(tenant: str, now: datetime) -> Job:
+def clean_job(tenant: str, now: datetime) -> Job:
     """Its definition, for people to see."""
     return Job(
         id=new_id(),

@@ -21,6 +21,7 @@ from workbell.model.run_defaults import Maker, RunDefaults, layered
 from workbell.model.trigger import DEFAULT_RETRY, Trigger
 
 DELIVERY_QUEUE = "webhooks"  # so that they can be paused, and seen, apart
+TO_ALL = Terms(DELIVERY_QUEUE)  # of a trigger's runs that make deliveries: no endpoint's limits or retries
 
 
 class Place(NamedTuple):
@@ -68,6 +69,7 @@ def request_for(event: Event, subscriber: Subscriber, now: datetime, place: Plac
 
 def place_for(trigger: Trigger, terms: Terms = UNKNOWN) -> Place:
     """Where a trigger's runs go. Where neither it nor its job says how they are retried, that is as of event jobs."""
+    terms = TO_ALL if trigger.job == DELIVERY else terms
     said = layered(trigger.said, terms.defaults)
     if said.retry is None and terms.retry is None:
         said = msgspec.structs.replace(said, retry=DEFAULT_RETRY)

@@ -33,17 +33,10 @@ class AppDatabase:
 
     def open(self) -> Any:
         """A new DB-API connection, in the ways of its driver: a transaction begins by itself, and must be committed."""
-        scheme, separator, rest = self._url.partition("://")
-        if separator and scheme == "sqlite":
-            return self._open_file(rest)
-        if separator and scheme in ("postgresql", "postgres"):
-            return self._connect()
-        raise SettingsError(f"database = {self._url.split('@')[-1][:60]!r} cannot be read: {HOW}.")
+        path = _file_in(self._url)
+        return self._connect() if path is None else self._open_file(path)
 
-    def _open_file(self, rest: str) -> sqlite3.Connection:
-        path = Path(rest.removeprefix("/"))
-        if not rest.startswith("/") or path.name in ("", ":memory:") or "?" in rest:
-            raise SettingsError(f"database = {self._url!r} names no file: {HOW}.")
+    def _open_file(self, path: Path) -> sqlite3.Connection:
         if self._store_file is not None and _is_same(path, self._store_file):
             raise _not_apart(self._url)
         if not path.absolute().parent.is_dir():
@@ -126,14 +119,27 @@ def _not_apart(url: str) -> SettingsError:
     )
 
 
-def check_apart(url: str, store: object) -> None:
-    """Raise if the application's database is the store's file, before any run can meet it.
+def check_database(url: str, store_file: Path | None) -> None:
+    """Raise if the setting `database` cannot be read or is the store's file, before any run can meet it.
 
     One of the default's name may not be meant at all: then only a handler that asks for it is refused.
     """
-    file, path = file_of(store), Path(url.removeprefix("sqlite:///"))
-    if file is not None and url.startswith("sqlite:///") and path.name != DEFAULT_NAME and _is_same(path, file):
+    path = _file_in(url)
+    if path is not None and store_file is not None and path.name != DEFAULT_NAME and _is_same(path, store_file):
         raise _not_apart(url)
+
+
+def _file_in(url: str) -> Path | None:
+    """The file that a URL names; none, if it is PostgreSQL's."""
+    scheme, separator, rest = url.partition("://")
+    if separator and scheme in ("postgresql", "postgres"):
+        return None
+    if not separator or scheme != "sqlite":
+        raise SettingsError(f"database = {url.split('@')[-1][:60]!r} cannot be read: {HOW}.")
+    path = Path(rest.removeprefix("/"))
+    if not rest.startswith("/") or path.name in ("", ":memory:") or "?" in rest:
+        raise SettingsError(f"database = {url!r} names no file: {HOW}.")
+    return path
 
 
 def file_of(store: object) -> Path | None:

@@ -36,6 +36,7 @@ class Signature:
         self.wants_context = bool(parameters) and _is_context(parameters[0], hints)
         if self.wants_context:
             parameters = parameters[1:]
+        self._parameters, self._hints = parameters, hints
         self._names: list[str] = []
         self._positional: list[str] = []
         self._open = False
@@ -67,6 +68,14 @@ class Signature:
     def schema(self) -> dict[str, Any] | None:
         """The arguments as JSON Schema, with the defaults that JSON can carry."""
         return input_schema(self._struct, self._defaults)
+
+    @property
+    def in_words(self) -> str:
+        """The arguments as Python would declare them: `to: str, copies: int = 1`."""
+        return ", ".join(
+            str(parameter.replace(annotation=self._hints.get(parameter.name, parameter.empty)))
+            for parameter in self._parameters
+        )
 
     @property
     def arguments(self) -> list[str] | None:

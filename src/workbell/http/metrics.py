@@ -108,7 +108,9 @@ def _of_runs(totals: Iterable[Tally], view: View) -> list[Family]:
         Family("workbell_runs_total", "counter", "Attempts of runs that ended, by how.", ended),
         Family("workbell_run_duration_seconds", "histogram", "From the call of the handler to its end.", durations),
         Family("workbell_run_wait_seconds", "summary", "From when a run was due to the call of its handler.", waited),
-        Family("workbell_webhook_deliveries_total", "counter", "Tries to deliver a webhook, by how they ended.", sent),
+        Family(
+            "workbell_webhook_deliveries_total", "counter", "Attempts of webhook-delivery that ended, by how.", sent
+        ),
     ]
 
 

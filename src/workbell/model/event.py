@@ -97,9 +97,12 @@ class Match(msgspec.Struct, frozen=True, gc=False):
 
 
 class Rematch(NamedTuple):
-    """A run for an event that was matched before: it takes the place of `before`, if that is still in the ledger."""
+    """A run for an event that was matched before: it takes the place of `before`, if that is still in the ledger.
 
-    request: NewRun
+    Without a request it is the place alone, that says why there is no run.
+    """
+
+    request: NewRun | None
     match: Match
     before: str | None = None
 

@@ -42,7 +42,7 @@ class Rate(NamedTuple):
         found = _TEXT.match(text) if isinstance(text, str) else None
         if found is None:
             raise InvalidOption(
-                f'rate: {text!r} cannot be read; write "100/m", or "10/30s": a number of starts, a stroke, and a span '
+                f'rate: {text!r} cannot be read; write "100/m", or "10/30s": a number of starts, a slash, and a span '
                 "in s, m, h or d."
             )
         count, number, unit = found.groups()

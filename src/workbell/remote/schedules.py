@@ -14,7 +14,7 @@ from workbell.remote.line import Line
 from workbell.remote.options import body, name_of
 
 if TYPE_CHECKING:
-    from workbell.scheduling.declare import ScheduleSettings
+    from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings
 
 PAGE = 1000
 
@@ -37,6 +37,16 @@ class Schedules:
 
     async def aput(self, name: str, *, job: str, **settings: Unpack[ScheduleSettings]) -> Schedule:
         return await self._line.asend(_put(name, job, settings))
+
+    def update(self, name: str, *, job: str | None = None, **changes: Unpack[ScheduleChanges]) -> Schedule:
+        """Change what is named, and leave the rest: `client.schedules.update("nightly", window=("01:00", "05:00"))`.
+
+        None takes a setting back to its default. Where nothing is said about when it ticks, its next tick stays.
+        """
+        return self._line.send(_update(name, job, changes))
+
+    async def aupdate(self, name: str, *, job: str | None = None, **changes: Unpack[ScheduleChanges]) -> Schedule:
+        return await self._line.asend(_update(name, job, changes))
 
     # Look
 
@@ -95,6 +105,11 @@ class Schedules:
 def _put(name: str, job: object, settings: Any) -> Call[Schedule]:
     told = body(f"schedule {name}", {"job": name_of(job), **settings})
     return Call(method="PUT", path=path("schedules", name), read=words.read_schedule, body=told)
+
+
+def _update(name: str, job: object, changes: Any) -> Call[Schedule]:
+    told = body(f"schedule {name}", {**({} if job is None else {"job": name_of(job)}), **changes})
+    return Call(method="PATCH", path=path("schedules", name), read=words.read_schedule, body=told)
 
 
 def _get(name: str) -> Call[Schedule]:

@@ -70,6 +70,31 @@ class ScheduleSettings(TickSettings, RunSettings, total=False):
     """Where every end of a run of it is told, in the manner of healthchecks.io; before the job's."""
 
 
+class ScheduleChanges(RunSettings, total=False):
+    """What `update` can change, in the words of `put`. None takes a setting back to its default."""
+
+    cron: str | None
+    every: float | timedelta | None
+    anchor: datetime | None
+    at: datetime | None
+    timezone: str | None
+    payload: dict[str, Any] | None
+    window: tuple[str, str] | None
+    outside: str | None
+    overlap: str | None
+    catch_up: str | None
+    catch_up_cap: int | None
+    jitter: float | timedelta | None
+    queue: str | None
+    retry: Retry | int | Mapping[str, Any] | None
+    timeout: float | timedelta | None
+    description: str | None
+    created_by: str | None
+    enabled: bool | None
+    alert_url: str | None
+    ping_url: str | None
+
+
 NAMES = frozenset(get_type_hints(ScheduleSettings))
 TICK_NAMES = frozenset(get_type_hints(TickSettings))
 
@@ -92,11 +117,7 @@ def declare(
     `of_job` is what the job says about its runs.
     """
     settings = ScheduleSettings(**given)
-    unknown = sorted(set(settings) - NAMES)
-    if unknown:
-        raise InvalidOption(
-            f"schedule {name}: unknown setting {unknown[0]!r}; {list_options(unknown[0], NAMES, called='settings')}"
-        )
+    check_words(name, settings)
     what = f"schedule {check_name('schedule', name)}"
     try:
         kind, expression = _timing(settings, now, old)
@@ -120,6 +141,15 @@ def declare(
     except (JobsError, InvalidOption) as error:
         raise type(error)(f"{what}: {error}") from error
     return schedule
+
+
+def check_words(name: str, given: Mapping[str, Any]) -> None:
+    """Raise for a word that is no setting of a schedule."""
+    unknown = sorted(set(given) - NAMES)
+    if unknown:
+        raise InvalidOption(
+            f"schedule {name}: unknown setting {unknown[0]!r}; {list_options(unknown[0], NAMES, called='settings')}"
+        )
 
 
 def try_out(settings: ScheduleSettings, timezone: str, now: datetime) -> Rule:

@@ -110,8 +110,9 @@ class MemoryEvents:
                 if known is not None and known.run != before:
                     continue
                 self._matches[place] = match if known is None else replace(match, created_at=known.created_at)
-                self._add(request)
-                made.add(request.run.id)
+                if request is not None:
+                    self._add(request)
+                    made.add(request.run.id)
         self.wake()
         return made
 

@@ -392,7 +392,7 @@ class Store(Protocol):
 
     def add_matched(self, matched: Sequence[Rematch]) -> set[str]:
         """Make runs for events that were fanned out before, each taking the place of the run before it in the ledger,
-        if that is still there; the ids of the runs that were made."""
+        if that is still there; the ids of the runs that were made. One without a request takes its place alone."""
 
     def find_events(self, ids: Iterable[str]) -> dict[str, Event]: ...
 

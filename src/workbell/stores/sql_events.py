@@ -159,14 +159,15 @@ class SqlEvents(ABC):
     def add_matched(self, matched: Sequence[Rematch]) -> set[str]:
         if not matched:
             return set()
-        unknown = self.prepare_lanes([one.request for one in matched])
+        unknown = self.prepare_lanes([one.request for one in matched if one.request is not None])
         # In one order, so that two writers of the same ones do not wait for each other crosswise.
         ordered = sorted(matched, key=lambda one: (one.match.event, one.match.subscriber))
 
         def work(session: Session) -> set[str]:
             if unknown:
                 self._ensure_lanes(session, unknown)
-            mine = [one.request for one in ordered if self._rematch(session, one)]
+            taken = [one.request for one in ordered if self._rematch(session, one)]
+            mine = [request for request in taken if request is not None]
             if mine:
                 session.insert(mine)
             return {request.run.id for request in mine}

@@ -46,13 +46,20 @@ def drain(bell: Client, *, until_idle: bool = True, raise_errors: bool = False) 
     the call. A retry that is due later waits for the clock to be moved. `raise_errors` raises the first error of a
     handler, once it is booked, as if the handler had been called directly.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    # Not while a RuntimeError of `get_running_loop` is handled: it would be the context of what handlers raise.
+    if not _is_in_a_loop():
         return _drain(bell, until_idle, raise_errors)
     # Called from async code: its event loop cannot run another one inside it, so a thread stands in.
     with ThreadPoolExecutor(1, thread_name_prefix="workbell-drain") as thread:
         return thread.submit(_drain, bell, until_idle, raise_errors).result()
+
+
+def _is_in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _drain(bell: Client, until_idle: bool, raise_errors: bool) -> list[Run]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from workbell.app import Workbell
     from workbell.model.clock import ManualClock
+    from workbell.testing.sqlite_files import SqliteFiles
 
 
 @pytest.fixture
@@ -22,30 +22,33 @@ def workbell_clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture
-def workbell_memory(workbell_clock: ManualClock) -> Iterator[Workbell]:
-    """A Workbell in memory, under `workbell_clock`: for `drain`, `inline` and `assert_enqueued`."""
-    from workbell.app import Workbell
-    from workbell.settings import Settings
-    from workbell.stores.memory import MemoryStore
+@pytest.fixture(scope="session")
+def _workbell_files(tmp_path_factory: pytest.TempPathFactory) -> SqliteFiles:
+    from workbell.testing.sqlite_files import SqliteFiles
 
-    with Workbell(settings=Settings(url="memory://"), store=MemoryStore(workbell_clock)) as bell:
-        yield bell
+    return SqliteFiles(tmp_path_factory.mktemp("workbell-template"))  # with xdist, each process has its own
 
 
 @pytest.fixture
-def workbell_sqlite(tmp_path: Path, workbell_clock: ManualClock) -> Iterator[Workbell]:
-    """A Workbell on a new SQLite file with its tables, under `workbell_clock`: for code that uses `connection=`.
+def workbell_memory(
+    workbell_clock: ManualClock, _workbell_files: SqliteFiles, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Workbell]:
+    """A Workbell on an empty store, under `workbell_clock`: for `drain`, `inline`, `assert_enqueued` and `connection=`.
 
-    `workbell_sqlite.store.file.path` is the file, for connections of your own.
+    The store is a SQLite file, `workbell_memory.store.file.path`, for connections of your own. It lies beside
+    `tmp_path` and is removed at the end: pytest keeps what tests leave there, and this is 400 KB for each of them.
     """
     from workbell.app import Workbell
     from workbell.settings import Settings
-    from workbell.stores.sqlite.store import SqliteStore
 
-    path = tmp_path / "workbell.db"
-    store = SqliteStore(path, workbell_clock)
-    with Workbell(settings=Settings(url=f"sqlite:///{path}"), store=store) as bell:
-        store.check()
+    folder = tmp_path_factory.mktemp("workbell")
+    store = _workbell_files.open(folder / "workbell.db", workbell_clock)
+    with Workbell(settings=Settings(url=f"sqlite:///{store.file.path}"), store=store) as bell:
         yield bell
-        store.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def workbell_sqlite(workbell_memory: Workbell) -> Workbell:
+    """Another name of `workbell_memory`."""
+    return workbell_memory

@@ -1,4 +1,7 @@
-"""The built-in job `webhook-delivery`: one event, sent to one endpoint, and what its answer means."""
+"""The built-in job `webhook-delivery`: one event, sent to one endpoint, and what its answer means.
+
+Without an endpoint it is the run of a trigger, which makes such a run for each of them: see `to_all`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
 from workbell.model.job import DELIVERY
 from workbell.model.retry import Retry
+from workbell.model.run import Run
 from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
 from workbell.sealing import Sealer
@@ -25,6 +29,7 @@ from workbell.webhooks.disabling import disable, is_given_up
 from workbell.webhooks.endpoints import TIMEOUT
 from workbell.webhooks.limits import STANDARD, DeliveryLimits
 from workbell.webhooks.message import body_of, headers_of
+from workbell.webhooks.to_all import send_to_all
 from workbell.webhooks.verdict import Verdict, told, verdict
 
 if TYPE_CHECKING:
@@ -51,8 +56,8 @@ def delivery_job(client: Client, senders: MakeSender = make_sender) -> JobFuncti
     limits = DeliveryLimits(client.subscriptions)
     deliverer = Deliverer(client, senders, limits)
 
-    async def deliver(ctx: Context, endpoint: str) -> Any:
-        return await deliverer.deliver(ctx, endpoint)
+    async def deliver(ctx: Context, endpoint: str | None = None) -> Any:
+        return await (deliverer.deliver_to_all(ctx) if endpoint is None else deliverer.deliver(ctx, endpoint))
 
     job: JobFunction[Any, Any] = JobFunction(
         client,
@@ -60,11 +65,12 @@ def delivery_job(client: Client, senders: MakeSender = make_sender) -> JobFuncti
         job=DELIVERY,
         queue=DELIVERY_QUEUE,
         handler=f"workbell:{DELIVERY}",
-        description="Sends an event to a webhook endpoint.",
+        description="Sends an event to a webhook endpoint; started by a trigger, to all.",
         retry=RETRY,
         limits=STANDARD,
     )
     job.limits_of = limits
+    job.processor = True
     return job
 
 
@@ -109,6 +115,14 @@ class Deliverer:
             raise await self._failed(endpoint, event, found, told(answer))
         await self._succeeded(endpoint, again=ctx.run.attempt > 1)
         return told(answer)
+
+    async def deliver_to_all(self, ctx: Context) -> dict[str, Any] | Cancel:
+        made = await self._client.hop(self._make_deliveries, ctx.run)
+        self._client.nudge()
+        return made
+
+    def _make_deliveries(self, run: Run) -> dict[str, Any] | Cancel:
+        return send_to_all(self._store, self._client.subscriptions.current(), run, self._client.maker)
 
     def _look_up(self, endpoint_id: str, event_id: str | None) -> tuple[Endpoint | None, Event | None]:
         endpoint = self._client.subscriptions.current().endpoints.get(endpoint_id)

@@ -10,6 +10,7 @@ from workbell.errors import SecretSealed
 from workbell.model.alert import SEALED
 from workbell.model.delivery import Delivery
 from workbell.model.endpoint import Endpoint, Health
+from workbell.model.job import DELIVERY
 from workbell.model.run import Run, Status
 from workbell.model.trigger import config_of
 from workbell.sealing import Sealer
@@ -24,6 +25,11 @@ class NewEndpoint(NamedTuple):
 
     def __repr__(self) -> str:
         return f"NewEndpoint({self.endpoint!r}, secret=…)"
+
+
+def is_delivery(run: Run) -> bool:
+    """Whether a run sends to one endpoint; a trigger's run of the same job makes such runs."""
+    return run.job == DELIVERY and run.lane.key is not None
 
 
 def delivery_of(run: Run) -> Delivery:

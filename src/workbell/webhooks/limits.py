@@ -39,6 +39,8 @@ class DeliveryLimits:
         return endpoint_id in self._failing
 
     def __call__(self, lane: Lane) -> Sequence[Limit]:
+        if lane.key is None:  # a trigger's run, which sends nothing itself
+            return ()
         endpoint = self._subscriptions.recent(FRESH).endpoints.get(lane.key or "")
         if endpoint is None or not endpoint.enabled:  # what is left of it is canceled as it starts
             return limits_on(STANDARD, lane)

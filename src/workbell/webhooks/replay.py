@@ -33,13 +33,14 @@ def replay(store: Store, endpoint: Endpoint, *, event: str | None, since: dateti
     known = store.find_events([event]).get(event) if event is not None and is_id(event) else None
     if known is None or known.tenant != endpoint.tenant:
         raise EventNotFound(f"There is no event {event!r:.60} to send again; it may have been removed.")
-    found = next((match for match in _matches_of(store, known.id) if match.subscriber == endpoint.id), None)
+    found = next((match for match in matches_of(store, known.id) if match.subscriber == endpoint.id), None)
     if found is None:
         raise InvalidOption(f"event {event} did not match endpoint {endpoint.id}; see `workbell events show {event}`.")
     return _send(store, endpoint, [found])
 
 
-def _matches_of(store: Store, event: str) -> Iterator[Match]:
+def matches_of(store: Store, event: str) -> Iterator[Match]:
+    """The whole ledger of an event, by subscriber."""
     after = None
     while page := store.matches_of_event(event, after=after, limit=PAGE):
         yield from page
@@ -72,11 +73,12 @@ def _send(store: Store, endpoint: Endpoint, matches: list[Match]) -> list[Run]:
     now = store.clock.now()
     events = store.find_events([match.event for match in matches])
     place = delivery_place(endpoint)
-    again = []
+    again, runs = [], []
     for match in matches:
         if match.event in events:
             request = request_for(events[match.event], endpoint, now, place, Maker(process_name()))
             started = {"outcome": MatchOutcome.STARTED, "run": request.run.id, "reason": None}
             again.append(Rematch(request, msgspec.structs.replace(match, **started), match.run))
+            runs.append(request.run)
     made = store.add_matched(again)  # not those that somebody else replays at this moment
-    return [one.request.run for one in again if one.request.run.id in made]
+    return [run for run in runs if run.id in made]

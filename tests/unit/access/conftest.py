@@ -6,27 +6,28 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.client import Client
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
-from workbell.stores.memory import MemoryStore
+from workbell.stores.sqlite.store import SqliteStore
 
 
 @pytest.fixture
-def shared_store(clock: ManualClock) -> MemoryStore:
-    return MemoryStore(clock)
+def shared_store(clock: ManualClock) -> SqliteStore:
+    return fresh_store(clock)
 
 
 @pytest.fixture
-def bell(shared_store: MemoryStore) -> Iterator[Workbell]:
+def bell(shared_store: SqliteStore) -> Iterator[Workbell]:
     made = Workbell(store=shared_store, settings=Settings())
     yield made
     Client.close(made)
 
 
 @pytest.fixture
-def elsewhere(shared_store: MemoryStore) -> Iterator[Workbell]:
+def elsewhere(shared_store: SqliteStore) -> Iterator[Workbell]:
     made = Workbell(store=shared_store, settings=Settings())
     yield made
     Client.close(made)

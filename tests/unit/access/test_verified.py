@@ -14,13 +14,13 @@ from workbell.access.secret_text import new_text
 from workbell.errors import StoreUnavailable
 from workbell.model.access import Token, TokenKind
 from workbell.model.clock import ManualClock
-from workbell.stores.memory import MemoryStore
+from workbell.stores.sqlite.store import SqliteStore
 
 
 class Counted:
     """How often the store was asked for a token."""
 
-    def __init__(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
         self._find = store.tokens.find
         monkeypatch.setattr(store.tokens, "find", self.find)
@@ -31,7 +31,7 @@ class Counted:
 
 
 @pytest.fixture
-def looks(shared_store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> Counted:
+def looks(shared_store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> Counted:
     return Counted(shared_store, monkeypatch)
 
 
@@ -102,7 +102,7 @@ def test_revoked_with_the_verbs_of_another_client(bell: Workbell) -> None:
 
 
 def test_what_was_read_before_it_was_revoked_is_not_kept(
-    bell: Workbell, shared_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    bell: Workbell, shared_store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The answer of the store was on its way when the token was revoked, and arrives afterwards."""
     token, text = bell.tokens.create("x")
@@ -137,7 +137,7 @@ def test_what_is_to_be_redeemed_lets_nobody_in(kind: TokenKind, bell: Workbell) 
 
 @pytest.mark.anyio
 async def test_async_code_asks_the_store_on_a_thread(
-    bell: Workbell, shared_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    bell: Workbell, shared_store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token, text = bell.tokens.create("x")
     threads: list[threading.Thread] = []
@@ -163,7 +163,7 @@ async def test_async_code_asks_the_store_on_a_thread(
 class Seen:
     """What was noted of tokens."""
 
-    def __init__(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
         self.batches: list[list[str]] = []
         self.may_go = threading.Event()
         self.may_go.set()
@@ -182,7 +182,7 @@ class Seen:
 
 
 @pytest.fixture
-def seen(shared_store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> Seen:
+def seen(shared_store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> Seen:
     return Seen(shared_store, monkeypatch)
 
 
@@ -244,7 +244,7 @@ def test_a_use_that_cannot_be_noted_hinders_nothing(bell: Workbell, clock: Manua
     assert bell.tokens.get(token.id).last_used_at == clock.now()
 
 
-def test_a_closed_one_still_answers(shared_store: MemoryStore) -> None:
+def test_a_closed_one_still_answers(shared_store: SqliteStore) -> None:
     from workbell.client import Client
     from workbell.settings import Settings
 

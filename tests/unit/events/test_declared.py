@@ -8,23 +8,24 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import Retry
 from workbell.errors import StoreError
 from workbell.events.declared import DeclaredTriggers, Wanted, name_of
 from workbell.model.clock import ManualClock
 from workbell.model.ids import new_id
 from workbell.model.trigger import Trigger
-from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Store
+from workbell.stores.sqlite.store import SqliteStore
 
 
 @pytest.fixture
-def store(clock: ManualClock) -> MemoryStore:
-    return MemoryStore(clock)
+def store(clock: ManualClock) -> SqliteStore:
+    return fresh_store(clock)
 
 
 @pytest.fixture
-def shop(store: MemoryStore) -> DeclaredTriggers:
+def shop(store: SqliteStore) -> DeclaredTriggers:
     return DeclaredTriggers(store, "default", "shop")
 
 
@@ -44,14 +45,14 @@ def by_hand(store: Store, name: str, pattern: str = "posts.*", job: str = "mail"
 
 
 class TestPutting:
-    def test_a_new_one(self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
+    def test_a_new_one(self, store: SqliteStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
         shop.put(want("mail", "posts.*", description="Mails.", retry=Retry(attempts=5)))
         (trigger,) = store.subscribers.list_triggers("default")
         assert (trigger.name, trigger.pattern, trigger.job) == ("mail", "posts.*", "mail")
         assert (trigger.description, trigger.retry) == ("Mails.", Retry(attempts=5))
         assert (trigger.source, trigger.declared_at, trigger.enabled) == ("code:shop", clock.now(), True)
 
-    def test_again_only_the_time_changes(self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
+    def test_again_only_the_time_changes(self, store: SqliteStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
         shop.put(want("mail", "posts.*"))
         (before,), version = store.subscribers.list_triggers("default"), store.subscribers.version()
         clock.advance(60)
@@ -61,7 +62,7 @@ class TestPutting:
         assert store.subscribers.version() == version
 
     def test_what_the_code_says_now_counts_and_what_an_operator_said_stays(
-        self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock
+        self, store: SqliteStore, shop: DeclaredTriggers, clock: ManualClock
     ) -> None:
         shop.put(want("mail", "posts.*"))
         (before,) = store.subscribers.list_triggers("default")
@@ -74,7 +75,7 @@ class TestPutting:
         assert (after.created_at, after.updated_at) == (before.created_at, clock.now())
 
     def test_somebody_else_was_faster(
-        self, store: MemoryStore, shop: DeclaredTriggers, monkeypatch: pytest.MonkeyPatch
+        self, store: SqliteStore, shop: DeclaredTriggers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         other, write = DeclaredTriggers(store, "default", "shop"), store.subscribers.write_trigger
 
@@ -89,7 +90,7 @@ class TestPutting:
         assert (trigger.description, trigger.version) == ("newer", 1)
 
     def test_there_is_an_end_to_trying(
-        self, store: MemoryStore, shop: DeclaredTriggers, monkeypatch: pytest.MonkeyPatch
+        self, store: SqliteStore, shop: DeclaredTriggers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(store.subscribers, "write_trigger", lambda trigger, expected: False)
         with pytest.raises(StoreError, match=r"^trigger mail: it kept changing"):
@@ -97,7 +98,7 @@ class TestPutting:
 
 
 class TestSeveralPatterns:
-    def test_each_has_a_trigger(self, store: MemoryStore, shop: DeclaredTriggers) -> None:
+    def test_each_has_a_trigger(self, store: SqliteStore, shop: DeclaredTriggers) -> None:
         shop.put(want("mail", "posts.*", "users.*", "*.deleted"))
         assert there(store) == {"mail": "posts.*", "mail:users.*": "users.*", "mail:*.deleted": "*.deleted"}
 
@@ -114,7 +115,7 @@ class TestSeveralPatterns:
     )
     def test_no_pattern_ever_has_two(
         self,
-        store: MemoryStore,
+        store: SqliteStore,
         shop: DeclaredTriggers,
         before: list[str],
         after: list[str],
@@ -125,7 +126,7 @@ class TestSeveralPatterns:
         shop.put(want("mail", *after))
         assert there(store) == expected
 
-    def test_a_name_can_be_too_long(self, store: MemoryStore, shop: DeclaredTriggers) -> None:
+    def test_a_name_can_be_too_long(self, store: SqliteStore, shop: DeclaredTriggers) -> None:
         long = "a" * 150
         shop.put(want(long, "b" * 40, "b" * 100, "b" * 101))
         names = sorted(there(store), key=len)
@@ -136,7 +137,7 @@ class TestSeveralPatterns:
 
 class TestOthers:
     def test_a_name_that_was_taken_by_hand(
-        self, store: MemoryStore, shop: DeclaredTriggers, caplog: pytest.LogCaptureFixture
+        self, store: SqliteStore, shop: DeclaredTriggers, caplog: pytest.LogCaptureFixture
     ) -> None:
         mine = by_hand(store, "mail", "users.*", "other")
         shop.put(want("mail", "posts.*"))
@@ -150,7 +151,7 @@ class TestOthers:
         assert line.startswith("job note: no trigger for posts.* could be made")
 
     def test_the_same_code_under_two_names_is_one_trigger(
-        self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock
+        self, store: SqliteStore, shop: DeclaredTriggers, clock: ManualClock
     ) -> None:
         """A web server and a worker may be two projects by their names; an event starts one run all the same."""
         web = DeclaredTriggers(store, "default", "web")
@@ -164,12 +165,12 @@ class TestOthers:
         (trigger,) = store.subscribers.list_triggers("default")
         assert (trigger.source, trigger.declared_at) == ("code:web", clock.now())
 
-    def test_another_project_with_a_job_of_that_name(self, store: MemoryStore, shop: DeclaredTriggers) -> None:
+    def test_another_project_with_a_job_of_that_name(self, store: SqliteStore, shop: DeclaredTriggers) -> None:
         shop.put(want("mail", "posts.*"))
         DeclaredTriggers(store, "default", "web").put(want("mail", "users.*", source="code:web"))
         assert there(store) == {"mail": "posts.*", "mail:users.*": "users.*"}
 
-    def test_other_tenants_are_left_alone(self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
+    def test_other_tenants_are_left_alone(self, store: SqliteStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
         other = DeclaredTriggers(store, "other", "shop")
         other.put(want("mail", "users.*"))
         clock.advance(hours=1)
@@ -181,7 +182,7 @@ class TestOthers:
 
 class TestRetiring:
     def test_what_nobody_declares_goes_after_ten_minutes(
-        self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock, caplog: pytest.LogCaptureFixture
+        self, store: SqliteStore, shop: DeclaredTriggers, clock: ManualClock, caplog: pytest.LogCaptureFixture
     ) -> None:
         caplog.set_level(logging.INFO, "workbell.events")
         shop.put([*want("mail", "posts.*"), *want("note", "users.*")])
@@ -196,7 +197,7 @@ class TestRetiring:
         assert line == "trigger note for users.* is removed: no process has declared it for ten minutes"
 
     def test_an_older_process_removes_nothing_of_a_newer_one(
-        self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock
+        self, store: SqliteStore, shop: DeclaredTriggers, clock: ManualClock
     ) -> None:
         newer = DeclaredTriggers(store, "default", "shop")
         for _ in range(15):
@@ -207,7 +208,7 @@ class TestRetiring:
         assert set(there(store)) == {"mail", "note"}
 
     def test_who_is_back_first_removes_nothing(
-        self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock
+        self, store: SqliteStore, shop: DeclaredTriggers, clock: ManualClock
     ) -> None:
         """One project, two programs, and nobody was there for an hour; or the store was not."""
         other = DeclaredTriggers(store, "default", "shop")
@@ -230,7 +231,7 @@ class TestRetiring:
         assert set(there(store)) == {"mail"}
 
     def test_two_versions_do_not_take_a_trigger_from_each_other(
-        self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock
+        self, store: SqliteStore, shop: DeclaredTriggers, clock: ManualClock
     ) -> None:
         """During a deploy: else, of the events in between, half would miss what the newer code asks for."""
         newer = DeclaredTriggers(store, "default", "shop")
@@ -245,7 +246,7 @@ class TestRetiring:
         shop.put(want("mail", "posts.created"), again=True)
         assert there(store) == {"mail": "posts.created"}
 
-    def test_those_of_other_sources_stay(self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
+    def test_those_of_other_sources_stay(self, store: SqliteStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
         by_hand(store, "hand")
         by_hand(store, "web", source="code:web", declared_at=clock.now())
         by_hand(store, "shop's", source="code:shopping", declared_at=clock.now())
@@ -253,7 +254,7 @@ class TestRetiring:
         shop.retire()
         assert set(there(store)) == {"hand", "web", "shop's"}
 
-    def test_of_a_file_that_is_broken(self, store: MemoryStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
+    def test_of_a_file_that_is_broken(self, store: SqliteStore, shop: DeclaredTriggers, clock: ManualClock) -> None:
         shop.put([*want("mail", "posts.*", source="file:shop"), *want("note", "users.*", source="file:shop")])
         clock.advance(minutes=11)
         shop.hold({"mail"})
@@ -261,7 +262,7 @@ class TestRetiring:
         assert set(there(store)) == {"mail"}
 
 
-def test_dropping_takes_only_what_files_declared(store: MemoryStore, shop: DeclaredTriggers) -> None:
+def test_dropping_takes_only_what_files_declared(store: SqliteStore, shop: DeclaredTriggers) -> None:
     shop.put([*want("mail", "posts.*", "users.*", source="file:shop"), *want("note", "posts.*")])
     by_hand(store, "hand", job="mail")
     shop.drop({("mail", "posts.*"), ("note", "posts.*"), ("none", "posts.*")})

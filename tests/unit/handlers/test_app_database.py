@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from workbell.errors import DatabaseUnavailable, SettingsError, WorkbellError
-from workbell.handlers.app_database import AppDatabase, Use
+from workbell.handlers.app_database import AppDatabase, Use, check_database
 
 
 def test_a_file_is_made_when_opened(tmp_path: Path) -> None:
@@ -62,6 +62,8 @@ def test_the_stores_file_is_refused(tmp_path: Path, form: str, monkeypatch: pyte
 def test_urls_that_cannot_be_read(url: str) -> None:
     with pytest.raises(SettingsError, match=r"sqlite:///app\.db or postgresql://host/database"):
         AppDatabase(url).open()
+    with pytest.raises(SettingsError, match=r"sqlite:///app\.db or postgresql://host/database"):
+        check_database(url, None)
 
 
 def test_what_cannot_be_opened_is_said_without_secrets(tmp_path: Path) -> None:

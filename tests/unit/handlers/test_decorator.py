@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import Context, InvalidOption, InvalidPayload, JobsError, Retry, Workbell, WorkbellError
 
 MakeDecorator = Callable[..., Callable[[Callable[..., Any]], Any]]
@@ -16,7 +17,7 @@ MakeDecorator = Callable[..., Callable[[Callable[..., Any]], Any]]
 
 @pytest.fixture
 def bell() -> Iterator[Workbell]:
-    with Workbell("memory://") as bell:
+    with Workbell(store=fresh_store()) as bell:
         yield bell
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.errors import InvalidOption, JobsError
 from workbell.handlers.isolation import Isolation, isolation_of
@@ -39,7 +40,7 @@ def test_options_that_cannot_be_used_are_refused(options: Any, words: str) -> No
 
 
 def test_a_function_that_no_other_process_could_find_is_refused() -> None:
-    bell = Workbell("memory://")
+    bell = Workbell(store=fresh_store())
 
     def inner() -> None: ...
 
@@ -55,6 +56,6 @@ def at_the_top(number: int) -> int:
 
 
 def test_a_direct_call_is_just_a_call() -> None:
-    job = Workbell("memory://").job(isolate="process", memory_limit="1GB", cpu_limit=5)(at_the_top)
+    job = Workbell(store=fresh_store()).job(isolate="process", memory_limit="1GB", cpu_limit=5)(at_the_top)
     assert job.isolation == Isolation(10**9, 5.0)
     assert job(1) == 2

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.fresh_store import fresh_store
 from workbell import DuplicateRun, UnknownJob, Workbell
 from workbell.client import Client
 from workbell.http.enqueueing import MOST, Enqueueing, Order, Waiting
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def bell() -> Iterator[Workbell]:
-    with Workbell("memory://") as bell:
+    with Workbell(store=fresh_store()) as bell:
 
         @bell.job
         def work(number: int = 0) -> None: ...

@@ -210,7 +210,7 @@ def test_what_cannot_be_retried_for_lack_of_its_event(scene: Scene, sender: Pret
     endpoint, _ = scene.webhooks.add(URL, patterns="posts.*", retry=ONCE)
     scene.send()
     failed = scene.last(endpoint).id
-    scene.store._events.clear()
+    scene.remove_all("workbell_events")
     with pytest.raises(EventNotFound, match="was removed, so it cannot be run again"):
         scene.bell.retry(failed)
 

@@ -8,7 +8,9 @@ from workbell.cli.lazy import Lazy, LazyGroup
 
 PACKAGE = "workbell.cli.agents"
 COMMANDS = {
-    "pair": Lazy(f"{PACKAGE}.pair:pair", "Let one machine become an agent; the token for it is shown this once."),
+    "pair": Lazy(
+        f"{PACKAGE}.pair:pair", "Let one machine become an agent; its token is shown this once, and can be used once."
+    ),
     "list": Lazy(f"{PACKAGE}.look:list_agents", "List the agents, and when they were last heard of."),
     "show": Lazy(f"{PACKAGE}.look:show_agent", "Show all there is to know about an agent."),
     "label": Lazy(f"{PACKAGE}.change:label", "Give an agent these labels instead of those it has."),

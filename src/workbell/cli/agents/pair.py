@@ -18,11 +18,17 @@ from workbell.cli.words import local
 from workbell.model.pairing import terms_of
 
 
-@click.command(help="Let one machine become an agent; the token for it is shown this once. It is good for once.")
-@click.option("--name", metavar="NAME", help="What the agent is called; otherwise it says so. One that exists moves.")
+@click.command(help="Let one machine become an agent; its token is shown this once, and can be used once.")
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="The agent's name; otherwise it chooses one. An existing agent moves to the new machine.",
+)
 @click.option("--label", "labels", multiple=True, metavar="WORD", help="A label of the agent; may be repeated.")
 @click.option("--expires", type=SPAN, metavar="SPAN", help="How long the token is good: 5m, 2h. Otherwise: 15m.")
-@click.option("--at", metavar="URL", help="Where the service is reached from there; only to be told in the command.")
+@click.option(
+    "--at", metavar="URL", help="The service's URL as the agent reaches it; printed in the command to type there."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print the token, and nothing else.")
 @store_options
 @tenant_option
@@ -50,7 +56,7 @@ def pair(
         return
     if not quiet:
         until = local(token.expires_at)
-        click.echo(f"Pairing of {terms}, good for once, until {until}. On the other machine:", err=True)
+        click.echo(f"Pairing of {terms}, to be used once, until {until}. On the other machine:", err=True)
         click.echo(f"    {there}", err=True)
         where = "" if at is not None else "with the URL by which it reaches this service. "
         click.echo(f"{where}It asks for the token, which is shown this once:", err=True)

@@ -10,7 +10,7 @@ import click
 from workbell.cli.bell import opened_store
 from workbell.cli.events.find import find_event
 from workbell.cli.output import make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.project import json_option, limit_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago
 from workbell.finding import PAGE
@@ -21,7 +21,7 @@ NAME = 40  # letters of a type or a source
 
 @click.command("list", help="List events, newest first.")
 @click.option("--type", "event_type", metavar="PATTERN", help="Only of this type, or those that a pattern hears.")
-@click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
+@limit_option(PAGE)
 @click.option("--before", metavar="ID", help="Only older ones: the last event of the page before.")
 @store_options
 @tenant_option

@@ -32,7 +32,7 @@ def remedy(event_type: str, patterns: Sequence[tuple[str, str]]) -> str:
     near = get_close_matches(event_type, [pattern for pattern, _ in patterns], n=1)
     if near:
         return f"The nearest is {_of(near[0], dict(patterns)[near[0]])}."
-    add = f"`workbell triggers add NAME --pattern {first}.* --processor JOB`"
+    add = f"`workbell triggers add NAME --pattern {first}.* --job JOB`"
     there = (
         "There is 1 pattern, and it is not"
         if len(patterns) == 1

@@ -14,6 +14,7 @@ from workbell.cli.header import all_schedules
 from workbell.cli.words import in_words
 from workbell.errors import UnknownJob
 from workbell.handlers.job_files import JobFile
+from workbell.handlers.signature import Signature
 from workbell.model.alert import shown_url
 from workbell.model.job import Job
 from workbell.model.run import Run
@@ -30,6 +31,7 @@ class KnownJob(NamedTuple):
     schedules: list[Schedule]
     last_run: Run | None
     on: tuple[str, ...] = ()  # patterns of the events that start it, as its file or its code says it
+    signature: Signature | None = None  # of a job that is here
 
     @property
     def where(self) -> str:
@@ -54,6 +56,7 @@ class KnownJob(NamedTuple):
             **self.job.limits._asdict(),
             "alert_url": shown_url(self.job.alert_url),
             "ping_url": shown_url(self.job.ping_url),
+            "input_schema": None if self.signature is None else self.signature.schema,
             "schedule": self.declared,
             "on": list(self.on),
             "next_run_at": self.next_run_at,
@@ -92,7 +95,9 @@ def _known(here: Here, job: Job, schedules: list[Schedule]) -> KnownJob:
     file = here.files.get(job.name)
     function = here.bell.registry.find(job.name)
     patterns = file.on if file is not None else () if function is None else function.patterns
-    return KnownJob(job, file, _declared(here, job.name), job.name in here.bell.registry, schedules, last, patterns)
+    signature = None if function is None else function.signature
+    is_here = job.name in here.bell.registry
+    return KnownJob(job, file, _declared(here, job.name), is_here, schedules, last, patterns, signature)
 
 
 def _declared(here: Here, name: str) -> str | None:

@@ -13,6 +13,7 @@ from workbell.cli.output import make_console, make_table, one_line, print_facts,
 from workbell.cli.project import app_option, json_option, open_project, say_empty, tenant_option, url_option
 from workbell.cli.words import ago, due_in, in_words, limits_in_words, local, next_in_words, retry_in_words
 from workbell.model.alert import shown_url
+from workbell.model.job import CLEAN
 from workbell.model.retry import DEFAULT
 from workbell.model.run import Run, Status
 
@@ -65,6 +66,8 @@ def _events(job: KnownJob) -> list[str]:
 
 
 def _declared(job: KnownJob) -> str:
+    if job.job.name == CLEAN:
+        return "by itself (clean_every)"
     return "when asked" if job.declared is None else f"{job.declared} (not started yet)"
 
 
@@ -102,6 +105,7 @@ def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as
         ("job", job.name),
         ("where", known.where if known.is_here else f"{known.where} (not in this folder)"),
         ("about", job.description or "–"),
+        *([] if known.signature is None else [("input", known.signature.in_words or "none")]),
         ("queue", job.queue),
         *([("priority", str(job.priority))] if job.priority else []),
         ("retry", retry_in_words(job.retry or DEFAULT)),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -11,20 +12,44 @@ from workbell.cli.bell import Here, opened_here
 from workbell.cli.jobs.known import find_job, make_known
 from workbell.cli.output import make_console, print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.renamed import Renamed
 from workbell.cli.runs.looks import came
 from workbell.cli.values import JSON, SPAN
 from workbell.errors import WaitTimeout
+from workbell.model.request import EnqueueOptions
 from workbell.model.run import Run, Status
 
 GLANCE = 1.0  # seconds to see whether a worker takes the run up
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def wait_options(command: Command) -> Command:
+    wait = click.option("--wait", is_flag=True, help="Wait until it has ended; exit with 1 unless it succeeded.")
+    timeout = click.option(
+        "--timeout", type=SPAN, metavar="SPAN", help="How long to wait at the most; then exit with 3."
+    )
+    return wait(timeout(command))
+
 
 @click.command("run", help="Run a job now, as soon as a worker is free.")
 @click.argument("name")
-@click.option("--data", type=JSON, metavar="JSON", help="The arguments; otherwise those of its own schedule.")
+@click.option(
+    "--input",
+    "given",
+    cls=Renamed,
+    old="--data",
+    type=JSON,
+    metavar="JSON",
+    help="The arguments by name; otherwise those of its own schedule.",
+)
 @click.option("--delay", type=SPAN, metavar="SPAN", help="Not now but after this: 90, 5m, 1h30m.")
-@click.option("--wait", is_flag=True, help="Wait until it has ended; exit with 1 unless it succeeded.")
-@click.option("--timeout", type=SPAN, metavar="SPAN", help="How long to wait at the most; then exit with 3.")
+@click.option("--queue", metavar="NAME", help="Another queue than the job's own.")
+@click.option("--priority", type=click.IntRange(-100, 100), help="Higher runs first.")
+@click.option("--key", metavar="TEXT", help="Deduplicate: of a job's runs with one key there is one at a time.")
+@click.option("--tag", metavar="TEXT", help="A word to find it by.")
+@click.option("--target", metavar="AGENT", help="Which agent is to run it: a name, or label:x.")
+@wait_options
 @app_option
 @url_option
 @tenant_option
@@ -32,38 +57,45 @@ GLANCE = 1.0  # seconds to see whether a worker takes the run up
 @click.pass_context
 def run_job(
     context: click.Context,
+    /,
     name: str,
-    data: dict[str, Any] | None,
-    delay: timedelta | None,
+    given: dict[str, Any] | None,
     wait: bool,
     timeout: timedelta | None,
     app: str | None,
     url: str | None,
     tenant: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     project = open_project(app=app, url=url, tenant=tenant)
     with opened_here(project, url, to_look=False) as here:
-        bell = here.bell
-        payload = _usual_data(here, name) if data is None else data
-        run = bell.enqueue(name, payload) if delay is None else bell.enqueue(name, payload, delay=delay)
-        make_known(bell, name)
-        if wait:
-            if not as_json:
-                click.echo(f"Run {run.id} of {name}: waiting for its end.", err=True)
-            run = bell.wait(run.id, timeout)
-        elif delay is None and not as_json:
-            run = _glance(here, run)
-        why = "" if run.status.final else bell.why(run.id)
+        arguments = _usual_input(here, name) if given is None else given
+        said = {word: value for word, value in options.items() if value is not None}
+        run = here.bell.enqueue(name, arguments, **cast(EnqueueOptions, said))
+        make_known(here.bell, name)
+        finish(context, here, run, wait=wait, timeout=timeout, as_json=as_json)
+
+
+def finish(
+    context: click.Context, here: Here, run: Run, *, wait: bool, timeout: timedelta | None, as_json: bool
+) -> None:
+    """Show what becomes of a run: at its end with `wait`, otherwise after a glance."""
+    if wait:
+        if not as_json:
+            click.echo(f"Run {run.id} of {run.job}: waiting for its end.", err=True)
+        run = here.bell.wait(run.id, timeout)
+    elif run.status is not Status.SCHEDULED and not as_json:
+        run = _glance(here, run)
     if as_json:
         print_json(run.as_dict())
     else:
-        _tell(run, why)
+        _tell(run, "" if run.status.final else here.bell.why(run.id))
     if wait and run.status is not Status.SUCCEEDED:
         context.exit(1)
 
 
-def _usual_data(here: Here, name: str) -> dict[str, Any]:
+def _usual_input(here: Here, name: str) -> dict[str, Any]:
     """What its own schedule would give it."""
     known = find_job(here, name)
     if known.file is not None:

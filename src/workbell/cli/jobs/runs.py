@@ -9,7 +9,7 @@ import click
 from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import find_job
 from workbell.cli.output import can_draw, make_console, one_line, print_json, print_lines, span
-from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.project import app_option, json_option, limit_option, open_project, tenant_option, url_option
 from workbell.cli.words import local
 from workbell.jobs_engine import RUNS, JobRun
 
@@ -18,15 +18,15 @@ LOOKS = {"completed": ("✓", "+", "green"), "failed": ("✗", "x", "bold red")}
 
 @click.command("runs", help="List the last runs of a job that ended.")
 @click.argument("name")
-@click.option("-n", "number", type=click.IntRange(1, RUNS), default=RUNS, show_default=True, help="How many.")
+@limit_option(RUNS, default=RUNS)
 @app_option
 @url_option
 @tenant_option
 @json_option
-def runs_of_job(name: str, number: int, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+def runs_of_job(name: str, limit: int, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
     project = open_project(app=app, url=url, tenant=tenant)
     with opened_here(project, url, to_look=True) as here:
-        runs = here.bell.engine.get_runs(name)[:number]
+        runs = here.bell.engine.get_runs(name)[:limit]
         if not runs:
             find_job(here, name)  # raises if there is no such job
     if as_json:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from workbell.cli.values import INSTANT, USER, Kind
+from workbell.cli.values import SINCE, USER, Kind
 from workbell.model.filter_options import FilterOptions
 from workbell.model.payload_fields import value_from
 from workbell.model.run import Status
@@ -45,14 +45,19 @@ OPTIONS = (
     click.option("--event", metavar="ID", help="Only those that this event made."),
     click.option("--retry-of", metavar="ID", help="Only those that a retry of this run made."),
     click.option("--retried/--not-retried", default=None, help="Only those that were retried, or were not."),
-    click.option("--since", type=INSTANT, metavar="TIME", help="Only made then or later: 2026-11-16T09:00:00Z."),
-    click.option("--until", type=INSTANT, metavar="TIME", help="Only made before then."),
+    click.option(
+        "--since",
+        type=SINCE,
+        metavar="TIME",
+        help="Only created then or later: 2026-11-16T09:00:00Z, or 2h for 2h ago.",
+    ),
+    click.option("--until", type=SINCE, metavar="TIME", help="Only created before then."),
     click.option(
         "--input",
         multiple=True,
         type=PayloadField(),
         metavar="PATH=VALUE",
-        help="Only with this in the payload: customer.id=42; may be repeated.",
+        help="Only with this in the input: customer.id=42; may be repeated.",
     ),
 )
 NAMES = tuple("status job queue tag schedule user_id target event retry_of retried since until input".split())

@@ -10,7 +10,7 @@ import click
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_json
-from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.project import json_option, limit_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.filters import filter_from, filter_options
 from workbell.cli.runs.find import find_run, short
 from workbell.finding import PAGE
@@ -21,7 +21,7 @@ NAME = 24  # letters of a job's name
 
 @click.command("list", help="List runs, newest first.")
 @filter_options
-@click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
+@limit_option(PAGE)
 @click.option("--before", metavar="ID", help="Only older ones: the last run of the page before.")
 @store_options
 @tenant_option

@@ -11,6 +11,11 @@ COMMANDS = {
     "list": Lazy(f"{PACKAGE}.look:list_schedules", "List the schedules: when each ticks, next and last."),
     "show": Lazy(f"{PACKAGE}.look:show_schedule", "Show all there is to know about a schedule."),
     "add": Lazy(f"{PACKAGE}.add:add", "Add a schedule for a job."),
+    "run": Lazy(
+        f"{PACKAGE}.run:run_schedule",
+        "Run a schedule's job now, with its input and settings; its ticks go on as before.",
+    ),
+    "update": Lazy(f"{PACKAGE}.update:update", "Change what is given; the rest stays."),
     "pause": Lazy(f"{PACKAGE}.steer:pause", "Let no tick make a run until it is resumed."),
     "resume": Lazy(f"{PACKAGE}.steer:resume", "Go on with a paused schedule from its next tick."),
     "remove": Lazy(f"{PACKAGE}.steer:remove", "Remove a schedule; its runs stay."),
@@ -22,6 +27,6 @@ COMMANDS = {
 @click.group(
     cls=LazyGroup,
     lazy=COMMANDS,
-    help="See, add, preview, pause and remove schedules, and ask what became of their ticks.",
+    help="See, add, change, preview, run, pause and remove schedules, and ask what became of their ticks.",
 )
 def schedules() -> None: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any, cast
 
 import click
@@ -12,46 +11,18 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
-from workbell.cli.run_options import run_options
+from workbell.cli.retrying import take_retry
 from workbell.cli.schedules.look import as_dict, source_in_words
-from workbell.cli.values import INSTANT, JSON, SPAN, WINDOW
+from workbell.cli.schedules.settings import changed_retry, check_when, said_in, schedule_options
 from workbell.cli.words import here_now, in_words, next_in_words
 from workbell.errors import InvalidOption
-from workbell.model.retry import RetryWords
-from workbell.model.schedule import CatchUp, Outside, Overlap
 from workbell.scheduling.declare import ScheduleSettings
-
-RETRY = RetryWords.__struct_fields__
-
-
-def words(kind: type[StrEnum]) -> list[str]:
-    """As texts: of an enum, click shows the names and not the words."""
-    return [word.value for word in kind]
 
 
 @click.command(help="Add a schedule for a job.")
 @click.argument("name")
 @click.option("--job", metavar="NAME", required=True, help="What to run.")
-@click.option("--cron", metavar="TEXT", help="When: five fields, or six with seconds first.")
-@click.option("--every", type=SPAN, metavar="SPAN", help="When: every 90, 5m, 1h30m.")
-@click.option("--at", type=INSTANT, metavar="TIME", help="When: once, such as 2026-11-16T09:00:00Z.")
-@click.option("--anchor", type=INSTANT, metavar="TIME", help="Where --every is counted from; otherwise from now.")
-@click.option("--timezone", metavar="ZONE", help="Such as Europe/Paris; otherwise the setting, else the machine's.")
-@click.option("--payload", type=JSON, metavar="JSON", help="The arguments of every run.")
-@click.option("--window", type=WINDOW, metavar="A-B", help="Runs start only in it: 02:00-06:00, also 22:00-04:00.")
-@click.option("--outside", type=click.Choice(words(Outside)), help="A tick outside the window. Otherwise: defer.")
-@click.option("--overlap", type=click.Choice(words(Overlap)), help="A tick while the last run lives. Otherwise: skip.")
-@click.option("--catch-up", type=click.Choice(words(CatchUp)), help="Ticks missed in an outage. Otherwise: latest.")
-@click.option("--catch-up-cap", type=click.IntRange(1, 10_000), help="How many runs `all` makes at the most.")
-@click.option("--jitter", type=SPAN, metavar="SPAN", help="Spread runs over this long after the tick.")
-@click.option("--max-retries", type=click.IntRange(0, 1000), help="How often a failed run is tried again.")
-@click.option("--backoff-ms", type=click.FloatRange(0), help="How long a retry waits, in milliseconds.")
-@click.option("--backoff-type", type=click.Choice(["fixed", "exponential"]), help="How that grows.")
-@run_options
-@click.option("--description", metavar="TEXT", help="What it is for.")
-@click.option("--created-by", metavar="TEXT", help="Who wanted it.")
-@click.option("--alert-url", metavar="URL", help="Where a run that failed for good is told.")
-@click.option("--ping-url", metavar="URL", help="Where every end of a run is told, as healthchecks.io wants it.")
+@schedule_options
 @click.option("--replace", is_flag=True, help="Change it, if there is one of this name.")
 @app_option
 @url_option
@@ -88,13 +59,9 @@ def add(
 
 def _settings(given: dict[str, Any]) -> ScheduleSettings:
     """The options that were given, in the words of `bell.schedules.put`."""
-    when = [f"--{word}" for word in ("cron", "every", "at") if given[word] is not None]
-    if len(when) != 1:
-        raise click.UsageError(
-            f"Say when by exactly one of --cron, --every and --at; got {' and '.join(when) or 'none'}."
-        )
+    check_when(given, needed=True)
     if given["anchor"] is not None and given["every"] is None:
         raise click.UsageError("--anchor goes with --every.")
-    said = {word: value for word, value in given.items() if value is not None}
-    retry = {word: said.pop(word) for word in RETRY if word in said}
-    return cast(ScheduleSettings, said | ({"retry": retry} if retry else {}))
+    retry = take_retry(given)
+    said = said_in(given)
+    return cast(ScheduleSettings, said | ({"retry": changed_retry(retry)} if retry else {}))

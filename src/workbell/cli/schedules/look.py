@@ -112,7 +112,7 @@ def _facts(schedule: Schedule, now: datetime) -> list[tuple[str, str]]:
         ("target", options.target),
         ("alerts", shown_url(options.alert_url)),
         ("pings", shown_url(options.ping_url)),
-        ("payload", options.payload if schedule.payload else None),
+        ("input", options.payload if schedule.payload else None),
         ("about", options.description),
         ("by", options.created_by),
         ("declared", source_in_words(schedule)),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from workbell.cli.output import make_console, make_table, print_json
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import json_option, limit_option, open_project, store_options, tenant_option
 from workbell.cli.values import INSTANT
 from workbell.machine import timezone_name
 from workbell.settings import find_file, load
@@ -32,7 +32,7 @@ class Preview(NamedTuple):
 @click.option("--cron", metavar="TEXT", help="An expression instead of a name; needs no project and no store.")
 @click.option("--timezone", metavar="ZONE", help="Of the expression; otherwise the setting, else the machine's.")
 @click.option("--after", type=INSTANT, metavar="TIME", help="Such as 2026-11-16T09:00:00Z; otherwise now.")
-@click.option("-n", "number", type=click.IntRange(1, MOST), default=5, show_default=True, help="How many.")
+@limit_option(MOST, default=5)
 @store_options
 @tenant_option
 @json_option
@@ -41,7 +41,7 @@ def preview(
     cron: str | None,
     timezone: str | None,
     after: datetime | None,
-    number: int,
+    limit: int,
     url: str | None,
     tenant: str | None,
     as_json: bool,
@@ -49,12 +49,12 @@ def preview(
     if (name is None) == (cron is None):
         raise click.UsageError("Give either the name of a schedule or --cron.")
     if cron is not None:
-        found = _of_expression(cron, timezone, after or datetime.now(UTC), number)
+        found = _of_expression(cron, timezone, after or datetime.now(UTC), limit)
     elif timezone is not None:
         raise click.UsageError("--timezone goes with --cron; a schedule has its own.")
     else:
         assert name is not None
-        found = _of_schedule(name, after, number, url, tenant)
+        found = _of_schedule(name, after, limit, url, tenant)
     if as_json:
         told = {"timezone": found.timezone, "description": found.words, "ticks": found.ticks}
         print_json(found.what | told)

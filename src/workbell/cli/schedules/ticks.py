@@ -10,7 +10,7 @@ import click
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import can_draw, make_console, one_line, print_json, print_lines
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import json_option, limit_option, open_project, store_options, tenant_option
 from workbell.cli.values import INSTANT
 from workbell.cli.words import local
 from workbell.model.schedule import Tick, TickOutcome
@@ -25,14 +25,14 @@ LOOKS = {
 
 @click.command(help="Show what became of a schedule's ticks, newest first.")
 @click.argument("name")
-@click.option("-n", "number", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many rows.")
+@limit_option(1000, default=50)
 @click.option("--before", type=INSTANT, metavar="TIME", help="Only earlier ones: the end of the page before.")
 @store_options
 @tenant_option
 @json_option
-def ticks(name: str, number: int, before: datetime | None, url: str | None, tenant: str | None, as_json: bool) -> None:
+def ticks(name: str, limit: int, before: datetime | None, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
-        found = bell.schedules.ticks(name, before=before, limit=number)
+        found = bell.schedules.ticks(name, before=before, limit=limit)
     if as_json:
         print_json([_as_dict(tick) for tick in found])
     elif found:

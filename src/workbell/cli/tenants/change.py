@@ -14,7 +14,7 @@ from workbell.model.limit import MOST_RUNNING
 from workbell.model.tenant import WEIGHTS, Tenant
 
 
-@click.command("set", help="Set what is given; the rest stays. A tenant that is not there yet is made.")
+@click.command("set", help="Set what is given; the rest stays. A tenant that does not exist is created.")
 @click.argument("name")
 @click.option("--weight", type=click.IntRange(WEIGHTS[0], WEIGHTS[-1]), help="Its share of the starts. Otherwise: 1.")
 @click.option("--concurrency", type=click.IntRange(1, MOST_RUNNING), help="How many of its runs at once.")

@@ -12,14 +12,14 @@ from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.run_options import run_options
-from workbell.cli.triggers.settings import retry_config, retry_options
+from workbell.cli.triggers.settings import job_option, retry_config, retry_options
 from workbell.triggers import TriggerSettings
 
 
 @click.command(help="Start a job on every event that a pattern matches.")
 @click.argument("name")
 @click.option("--pattern", metavar="PATTERN", required=True, help="Which events, such as posts.* .")
-@click.option("--processor", metavar="JOB", required=True, help="What they start: a job that takes an event.")
+@job_option(required=True)
 @click.option("--description", metavar="TEXT", default="", help="What it is for.")
 @click.option("--disabled", is_flag=True, help="Let it start nothing until it is enabled.")
 @retry_options

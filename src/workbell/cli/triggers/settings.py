@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
+from workbell.cli.renamed import Renamed
+from workbell.cli.retrying import OF_TRIGGERS, take_retry
+from workbell.cli.retrying import retry_options as options
 from workbell.model.trigger import RetryConfig
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-RETRY = {
-    "max_attempts": (click.IntRange(1, 1000), "How often a run is tried."),
-    "initial_delay_ms": (click.FloatRange(0), "How long the first retry waits, in milliseconds."),
-    "backoff_multiplier": (click.FloatRange(1), "How that grows from one to the next."),
-    "max_delay_ms": (click.FloatRange(0), "How long a retry waits at the most, in milliseconds."),
-}
+retry_options = options(OF_TRIGGERS)
+WORDS = {"attempts": "max_attempts", "factor": "backoff_multiplier"}
+IN_MILLISECONDS = {"delay": "initial_delay_ms", "cap": "max_delay_ms"}
 
 
-def retry_options(command: Command) -> Command:
-    for word, (kind, text) in reversed(RETRY.items()):
-        command = click.option(f"--{word.replace('_', '-')}", type=kind, help=text)(command)
-    return command
+def job_option(*, required: bool) -> Callable[[Command], Command]:
+    return click.option(
+        "--job",
+        "processor",
+        cls=Renamed,
+        old="--processor",
+        metavar="NAME",
+        required=required,
+        help="What they start: a job that takes an event, or webhook-delivery.",
+    )
 
 
 def retry_config(given: dict[str, Any]) -> RetryConfig:
-    """What was said of retries; taken out of what was given."""
-    said = {word: given.pop(word) for word in RETRY}
-    return cast(RetryConfig, {word: value for word, value in said.items() if value is not None})
+    """What was said of retries, in the words of triggers; taken out of what was given."""
+    config: Any = {
+        WORDS.get(word) or IN_MILLISECONDS[word]: value * 1000 if word in IN_MILLISECONDS else value
+        for word, value in take_retry(given).items()
+    }
+    found: RetryConfig = config
+    return found

@@ -12,7 +12,7 @@ from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.run_options import WORDS, run_options
-from workbell.cli.triggers.settings import retry_config, retry_options
+from workbell.cli.triggers.settings import job_option, retry_config, retry_options
 from workbell.model.trigger import RetryConfig, config_of
 from workbell.triggers import TriggerChanges
 
@@ -21,7 +21,7 @@ from workbell.triggers import TriggerChanges
 @click.argument("name")
 @click.option("--name", "new_name", metavar="TEXT", help="Call it this.")
 @click.option("--pattern", metavar="PATTERN", help="Which events, such as posts.* .")
-@click.option("--processor", metavar="JOB", help="What they start: a job that takes an event.")
+@job_option(required=False)
 @click.option("--description", metavar="TEXT", help="What it is for.")
 @retry_options
 @run_options
@@ -50,7 +50,7 @@ def update(
         raise click.UsageError(f"--job-default {twice[0]} and --{twice[0].replace('_', '-')} say two things.")
     said |= dict.fromkeys(taken_back)
     if not (said or retry or default_retry):
-        raise click.UsageError("Say what to change, such as --pattern or --processor.")
+        raise click.UsageError("Say what to change, such as --pattern or --job.")
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=True) as here:
         bell = here.bell
         old = bell.triggers.get(name)

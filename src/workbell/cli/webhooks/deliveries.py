@@ -9,7 +9,7 @@ import click
 
 from workbell.cli.bell import opened_store
 from workbell.cli.output import can_draw, make_console, one_line, print_json, span
-from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.project import json_option, limit_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import find_run, short
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.words import ago, due_in
@@ -21,7 +21,7 @@ from workbell.model.run import Status
 @click.command(help="List what was and will be sent to an endpoint, newest first.")
 @endpoint_argument
 @click.option("--status", type=click.Choice([status.value for status in Status]), help="Only these.")
-@click.option("-n", "--limit", type=click.IntRange(1, PAGE), default=20, show_default=True, help="How many.")
+@limit_option(PAGE)
 @click.option("--before", metavar="ID", help="Only older ones: the last delivery of the page before.")
 @store_options
 @tenant_option

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
 
 import click
 
@@ -13,32 +12,21 @@ from workbell.cli.events.find import find_event
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
-from workbell.cli.values import INSTANT, SPAN, Kind
+from workbell.cli.values import SINCE
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
-
-
-class Since(Kind):
-    """A time, or how long ago it was: `2h`, `3d`."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime | timedelta:
-        kind = SPAN if str(value).strip()[-1:] in "smhdw" else INSTANT
-        found: datetime | timedelta = kind.convert(value, param, ctx)
-        return found
 
 
 @click.command(help="Send again: one event, or all that were not delivered since a time.")
 @endpoint_argument
 @click.option("--event", metavar="ID", help="This one, whatever became of it.")
-@click.option("--since", type=Since(), metavar="TIME", help="All since 2026-11-16T09:00:00Z, or since 2h ago: 2h, 3d.")
+@click.option("--since", type=SINCE, metavar="TIME", help="All since 2026-11-16T09:00:00Z, or since 2h ago: 2h, 3d.")
 @store_options
 @tenant_option
 @json_option
 def replay(
     endpoint_id: str,
     event: str | None,
-    since: datetime | timedelta | None,
+    since: datetime | None,
     url: str | None,
     tenant: str | None,
     as_json: bool,
@@ -47,10 +35,9 @@ def replay(
         raise click.UsageError("Give either --event or --since.")
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
-        after = bell.store.clock.now() - since if isinstance(since, timedelta) else since
         one = None if event is None else find_event(bell, event).id
-        made = bell.webhooks.replay(endpoint.id, event=one, since=after)
-        detail = {"to": endpoint.shown_url, "event": one, "since": after, "sent": len(made)}
+        made = bell.webhooks.replay(endpoint.id, event=one, since=since)
+        detail = {"to": endpoint.shown_url, "event": one, "since": since, "sent": len(made)}
         note(bell, "webhooks.replay", endpoint.id, detail=detail)
     if as_json:
         print_json([delivery.as_dict() for delivery in made])

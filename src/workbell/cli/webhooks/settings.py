@@ -60,7 +60,7 @@ def _headers(given: Iterable[str]) -> dict[str, str]:
 
 def secret_option(command: Command) -> Command:
     return click.option(
-        "--secret", metavar="TEXT", help="One of your own, or - to read it from stdin; otherwise one is made."
+        "--secret", metavar="TEXT", help="One of your own, or - to read it from stdin; otherwise one is generated."
     )(command)
 
 

@@ -17,7 +17,7 @@ from workbell.model.trigger import RetryConfig, config_of
 
 @click.command(help="Change what is given; the rest stays.")
 @endpoint_argument
-@click.option("--to", "target", metavar="URL", help="Where it is now.")
+@click.option("--to", "target", metavar="URL", help="The new URL to send to.")
 @endpoint_options
 @click.option("--no-headers", is_flag=True, help="Send no headers of your own any more.")
 @store_options

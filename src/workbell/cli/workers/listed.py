@@ -43,7 +43,7 @@ def list_workers(url: str | None, tenant: str | None, as_json: bool) -> None:
     elif found:
         _show(found, now)
     else:
-        say_empty(bell.settings.url, "No worker is there; `workbell dev` and `workbell start` are some.")
+        say_empty(bell.settings.url, "No worker is running; start one with `workbell dev` or `workbell start`.")
 
 
 def as_dict(seen: SeenWorker) -> dict[str, Any]:

@@ -25,7 +25,9 @@ from workbell.http.schemas.schedules import (
     CronShown,
     RetryPolicy,
     ScheduleBody,
+    ScheduleChange,
     ScheduleShown,
+    ScheduleTerms,
     TickShown,
     UpcomingTicks,
 )
@@ -81,17 +83,38 @@ async def put(request: Request, name: str, asked: ScheduleBody) -> Response:
 
 
 def _put(call: Call, name: str, asked: ScheduleBody) -> Schedule:
-    settings = {
-        word: value for word in asked.model_fields_set if word != "job" and (value := getattr(asked, word)) is not None
-    }
-    retry = settings.get("retry")
-    if isinstance(retry, RetryBody):
-        settings["retry"] = Retry(**retry.model_dump())
-    elif isinstance(retry, RetryPolicy):
-        settings["retry"] = retry.model_dump()
-    declaration = Declaration(name, asked.job, settings)  # type: ignore[arg-type]  # its keys come from the schema
+    settings: Any = {word: value for word, value in _said(asked).items() if value is not None}
+    declaration = Declaration(name, asked.job, settings)
     accept = lambda old: check_match(call.request, etag(old))  # noqa: E731
     return call.client.schedules.put_all([declaration], source="api", accept=accept, created_by=call.access.actor)[0]
+
+
+@routes.add("PATCH", "/schedules/{name}", needs=Scope.OPERATE, answers=ScheduleShown, parameters=[IF_MATCH])
+async def change(request: Request, name: str, asked: ScheduleChange) -> Response:
+    """Change what is named, and leave the rest; null takes a setting back to its default.
+
+    With `If-Match` only if it is still as it was read. One that code or a job file declares is changed there.
+    """
+    call = call_of(request)
+    found = await call.client.hop(_change, call, name, asked)
+    return answer_with(request, shown(found), etag(found) or "")
+
+
+def _change(call: Call, name: str, asked: ScheduleChange) -> Schedule:
+    job = asked.job if "job" in asked.model_fields_set else None
+    changes: Any = _said(asked)
+    return call.client.schedules.update_if(name, job, changes, lambda old: check_match(call.request, etag(old)))
+
+
+def _said(asked: ScheduleTerms) -> dict[str, Any]:
+    """In the words of `bell.schedules`, besides the job."""
+    said = {word: getattr(asked, word) for word in asked.model_fields_set if word != "job"}
+    retry = said.get("retry")
+    if isinstance(retry, RetryBody):
+        said["retry"] = Retry(**retry.model_dump())
+    elif isinstance(retry, RetryPolicy):
+        said["retry"] = retry.model_dump()
+    return said
 
 
 @routes.add("DELETE", "/schedules/{name}", needs=Scope.OPERATE, status=204, parameters=[IF_MATCH])

@@ -31,8 +31,8 @@ from workbell.http.schemas.webhooks import (
 )
 from workbell.model.access import Scope
 from workbell.model.delivery import Delivery
-from workbell.model.job import DELIVERY
 from workbell.model.run import Status
+from workbell.webhooks.describe import is_delivery
 from workbell.webhooks.verbs import BY_HAND
 
 routes = Routes("webhooks")
@@ -184,6 +184,6 @@ def _told(found: Sequence[Delivery]) -> Sequence[dict[str, Any]]:
 async def attempts(request: Request, delivery_id: str) -> Response:
     """List every try of a delivery; the `result` of each has `status_code`, `duration_ms` and `answer`."""
     client = call_of(request).client
-    if (await client.aget(delivery_id)).job != DELIVERY:
+    if not is_delivery(await client.aget(delivery_id)):
         raise RunNotFound(f"run {delivery_id} is no delivery of a webhook.")
     return Answer({"items": [attempt_shown(one) for one in await client.webhooks.aattempts(delivery_id)]})

@@ -23,25 +23,9 @@ class RetryPolicy(Asked):
     backoff_type: str = Field("fixed", pattern="^(fixed|exponential)$")
 
 
-class ScheduleBody(RunSettings):
-    """A schedule as somebody wants it. One of `cron`, `every` and `at` says when."""
+class ScheduleTerms(RunSettings):
+    """What can be said about a schedule."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "job": "send",
-                    "cron": "0 3 * * *",
-                    "timezone": "Europe/Paris",
-                    "payload": {"to": "a@b.c"},
-                    "window": ["02:00", "06:00"],
-                }
-            ]
-        },
-    )
-
-    job: Name
     cron: str | None = Field(None, max_length=200, description="Five fields, or six with seconds first.")
     every: Seconds | None = Field(None, description="An interval in seconds.")
     anchor: When | None = None
@@ -60,6 +44,37 @@ class ScheduleBody(RunSettings):
     enabled: bool | None = None
     alert_url: str | None = Field(None, max_length=2000)
     ping_url: str | None = Field(None, max_length=2000)
+
+
+class ScheduleBody(ScheduleTerms):
+    """A schedule as somebody wants it. One of `cron`, `every` and `at` says when."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "job": "send",
+                    "cron": "0 3 * * *",
+                    "timezone": "Europe/Paris",
+                    "payload": {"to": "a@b.c"},
+                    "window": ["02:00", "06:00"],
+                }
+            ]
+        },
+    )
+
+    job: Name
+
+
+class ScheduleChange(ScheduleTerms):
+    """What is to be otherwise. Null takes a setting back to its default."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"cron": "0 4 * * *"}, {"window": None, "priority": 5}]}
+    )
+
+    job: Name = Field(default_factory=str, description="Another job.")
 
 
 class ScheduleShown(RunSettingsShown):

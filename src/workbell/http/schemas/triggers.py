@@ -32,7 +32,7 @@ class NewTrigger(RunSettings):
 
     name: Name
     event_pattern: str = Pattern
-    processor_name: Name = Field(description="A job that takes an event.")
+    processor_name: Name = Field(description="A job that takes an event, or `webhook-delivery`: to all endpoints.")
     description: str = Field("", max_length=2000)
     enabled: bool = True
     retry_config: RetryConfig | None = None

@@ -42,8 +42,8 @@ class SqliteStore(SqlStore):
     engine = "sqlite"
     limits_need_rows = False  # one writes at a time
 
-    def __init__(self, path: Path, clock: Clock | None = None, keep: Keep | None = None) -> None:
-        self.file = SqliteFile(path)
+    def __init__(self, path: Path | SqliteFile, clock: Clock | None = None, keep: Keep | None = None) -> None:
+        self.file = path if isinstance(path, SqliteFile) else SqliteFile(path)
         self.database = SqliteDatabase(self.file, clock or SystemClock())
         super().__init__(self.database, keep or Keep())
 

@@ -29,9 +29,18 @@ export function App() {
     first.current = false;
   }, [address]);
 
+  useEffect(() => {
+    if (open) (document.querySelector("#nav a[aria-current]") ?? document.querySelector("#nav a")).focus();
+  }, [open]);
+  const leaveMenu = (event) => {
+    if (!open || event.key !== "Escape") return;
+    setOpen(false);
+    document.querySelector(".menu")?.focus();
+  };
+
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>Skip to the content</a>
-    <div class="frame ${open ? "nav-open" : ""}">
+    <div class="frame ${open ? "nav-open" : ""}" onKeyDown=${leaveMenu}>
       <${Navigation} current=${name} />
       <div class="column">
         <${TopBar} open=${open} toggle=${() => setOpen(!open)} />
@@ -57,7 +66,7 @@ function Screen({ screen, parts }) {
   if (isOpen(screen, session)) return html`<${Opened} screen=${screen} parts=${parts} />`;
   return html`<${Page} title=${screen.name}>
     <p>This needs a token with the scope <code>${screen.needs}</code>; yours has ${session.may.join(", ") || "none"}.</p>
-    ${session.user_id !== null && html`<p><${Link} to=${to(["notifications"])}>What you were told<//></p>`}
+    ${session.user_id !== null && html`<p><${Link} to=${to(["notifications"])}>Your notifications<//></p>`}
   <//>`;
 }
 

@@ -1,4 +1,4 @@
-// What a person has chosen, kept by the browser: the theme, the zone of times, and whether single keys do something.
+// What a person has chosen, kept by the browser: the theme, the zone of times, and whether keyboard shortcuts are on.
 import { shared } from "./store.js";
 
 function kept(name, known, otherwise) {

@@ -58,12 +58,15 @@ export function go(address, { replace = false } = {}) {
   if (!replace) window.scrollTo(0, 0);
 }
 
-/** A link to a screen, without loading the page anew. With a modifier key it opens a tab, as any link does. */
-export function Link({ to: address, children, ...rest }) {
+/**
+ * A link to a screen, without loading the page anew. With a modifier key it opens a tab, as any link does. With `replace`
+ * it shows the same screen in another way: Back does not lead through it, and nothing scrolls.
+ */
+export function Link({ to: address, replace = false, children, ...rest }) {
   const follow = (event) => {
     if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    go(address);
+    go(address, { replace });
   };
   return html`<a href=${address} onClick=${follow} ...${rest}>${children}</a>`;
 }

@@ -14,19 +14,25 @@ function format(timeZone, options) {
 /** The name of the zone that a choice means, or the zone that it names itself; undefined is the browser's own. */
 const zoneOf = (choice) => (choice === "utc" ? "UTC" : choice === "local" ? undefined : choice);
 
-const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" };
+const BARE_CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+const CLOCK = { ...BARE_CLOCK, timeZoneName: "short" };
 const DATE = { day: "numeric", month: "short" };
 
-/** A time as text: the day only if it is not today, the year only if it is not this one; always the zone. */
-export function timeText(at, choice, now = new Date()) {
+/** A time as text: the day only if it is not today, the year only if it is not this one; with the zone. */
+export const timeText = (at, choice, now = new Date()) => dayText(at, choice, CLOCK, now);
+
+/** The same without the zone, for a column whose heading names it. */
+const bareText = (at, choice) => dayText(at, choice, BARE_CLOCK, new Date());
+
+function dayText(at, choice, clock, now) {
   const when = new Date(at);
   if (Number.isNaN(when.getTime())) return "–";
   const timeZone = zoneOf(choice);
   const day = format(timeZone, { dateStyle: "short" });
-  if (day.format(when) === day.format(now)) return format(timeZone, CLOCK).format(when);
+  if (day.format(when) === day.format(now)) return format(timeZone, clock).format(when);
   const year = format(timeZone, { year: "numeric" });
   const date = year.format(when) === year.format(now) ? DATE : { ...DATE, year: "numeric" };
-  return format(timeZone, { ...date, ...CLOCK }).format(when);
+  return format(timeZone, { ...date, ...clock }).format(when);
 }
 
 const WALL = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" };
@@ -89,8 +95,18 @@ function Ago({ at }) {
 export function Time({ at, ago = false }) {
   const choice = zone.use();
   if (!at) return html`<span class="faint">–</span>`;
-  const title = `${timeText(at, "utc")} · ${timeText(at, "local")} · ${agoText(at)}`;
-  return html`<time dateTime=${at} title=${title}>${ago ? html`<${Ago} at=${at} />` : timeText(at, choice)}</time>`;
+  return html`<time dateTime=${at} title=${titleOf(at)}>${ago ? html`<${Ago} at=${at} />` : timeText(at, choice)}</time>`;
+}
+
+const titleOf = (at) => `${timeText(at, "utc")} · ${timeText(at, "local")} · ${agoText(at)}`;
+
+/** The short name of the zone that the page shows now, for the heading of a column of `Stamp`s. */
+export const useZoneName = () => zoneName(zone.use());
+
+/** A time within a list: how long ago, and the clock of the zone that the column's heading names. */
+export function Stamp({ at }) {
+  const choice = zone.use();
+  return html`<time class="stamp" dateTime=${at} title=${titleOf(at)}><${Ago} at=${at} /> <span class="faint">${bareText(at, choice)}</span></time>`;
 }
 
 const ticking = shared(Date.now());

@@ -175,6 +175,21 @@ class FanningContract:
         assert ids(claim(store)) == run_ids(again)
         assert ledger(store, event) == list(again.matches)
 
+    def test_a_place_without_a_run(self, store: Store) -> None:
+        """C8: that an endpoint was disabled when a trigger sent to all of them; a replay takes the place later."""
+        (event,) = told(store, fact())
+        settle(store, event)
+        receiver, other = sorted(new_id() for _ in range(2))
+        missed = Match(event.id, receiver, MatchOutcome.DISABLED, after(0), None, "it was disabled")
+        sent = fanned(event, other)
+        assert store.add_matched([Rematch(None, missed), Rematch(sent.runs[0], sent.matches[0])]) == set(run_ids(sent))
+        assert ledger(store, event) == [missed, *sent.matches]
+        again = Match(event.id, other, MatchOutcome.DISABLED, after(1), None, "it was disabled")
+        assert store.add_matched([Rematch(None, again)]) == set()  # it has a run, which stays
+        replayed = fanned(event, receiver)
+        assert store.add_matched([Rematch(replayed.runs[0], replayed.matches[0])]) == set(run_ids(replayed))
+        assert [match.run for match in ledger(store, event)] == [*run_ids(replayed), *run_ids(sent)]
+
     def test_of_two_later_runs_one_takes_the_place(self, store: Store) -> None:
         """Two replays at the same moment send once."""
         (event,) = told(store, fact())

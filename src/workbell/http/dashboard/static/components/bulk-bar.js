@@ -2,8 +2,9 @@
 import { api, part, Problem } from "../api.js";
 import { go, to } from "../router.js";
 import { useMay } from "../session.js";
-import { html, useEffect, useState } from "../ui.js";
+import { html } from "../ui.js";
 import { Action } from "./action.js";
+import { useRunCount } from "./run-count.js";
 import { countText } from "./value.js";
 
 const LIVE = ["scheduled", "queued", "running"];
@@ -11,7 +12,7 @@ const ENDED = ["succeeded", "failed", "canceled"];
 const AT_ONCE = 6; // requests in the air
 
 export function BulkBar({ chosen, clear, words, rows }) {
-  if (!useMay("operate")) return null;
+  const may = useMay("operate");
   const picked = rows.filter((run) => chosen.has(run.id));
   const live = picked.filter((run) => LIVE.includes(run.status));
   const ended = picked.filter((run) => ENDED.includes(run.status) && !run.retried_by);
@@ -30,7 +31,7 @@ export function BulkBar({ chosen, clear, words, rows }) {
                 run=${() => each(ended, "retry", clear)} />
               <button type="button" class="small quiet" onClick=${clear}>Choose none</button>
             `
-          : html`<${AllMatching} words=${words} />`
+          : html`<${AllMatching} words=${words} may=${may} />`
       }
     </div>
   `;
@@ -61,20 +62,13 @@ async function each(runs, verb, clear) {
 }
 
 /** All that match, also those on other pages: a run of its own does it, and can be watched. */
-function AllMatching({ words }) {
-  const [count, setCount] = useState(null);
-  const text = JSON.stringify(words.query);
-  useEffect(() => {
-    let over = false;
-    setCount(null);
-    if (words.any) api.get("/runs/count", JSON.parse(text)).then((found) => over || setCount(found), () => {});
-    return () => (over = true);
-  }, [text]);
-  if (!words.any || !count) return null;
+function AllMatching({ words, may }) {
+  const count = useRunCount(words.query);
+  if (!count) return null;
+  if (!words.any) return html`<span class="faint">${countText(count)} ${count.count === 1 ? "run" : "runs"}</span>`;
   return html`
     <span>${countText(count)} match</span>
-    <${Bulk} action="cancel" label="Cancel all matching" words=${words} />
-    <${Bulk} action="retry" label="Retry all matching" words=${words} />
+    ${may && html`<${Bulk} action="cancel" label="Cancel all matching" words=${words} /><${Bulk} action="retry" label="Retry all matching" words=${words} />`}
   `;
 }
 

@@ -28,7 +28,7 @@ function numbersAt({ at, series, choice }, place) {
 }
 
 /**
- * `at`: times as the API tells them; `series`: [{name, values, colour: "--good", fill}]. `summary` is the sentence. So many of the last steps are
+ * `at`: times as the API tells them; `series`: [{name, values, colour: "--good", fill, dash}]. `summary` is the sentence. So many of the last steps are
  * `open`, not over yet: they are in the table and the sentence, and not drawn, as each would look like a fall.
  * The chart is drawn anew only if what it is made of changes; new numbers are put into it.
  */
@@ -57,7 +57,7 @@ export function Chart({ title, at, series, summary, open = 0, height = 200 }) {
         tzDate: (seconds) => (choice === "utc" ? uPlot.tzDate(new Date(seconds * 1000), "UTC") : new Date(seconds * 1000)),
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(high ?? 0, 1) * 1.1] } },
         axes: [{ ...axis, values: TICKS }, { ...axis, size: 52, incrs: WHOLE }],
-        series: [{}, ...series.map((one) => ({ label: one.name, stroke: colour(one.colour), width: 2, fill: one.fill ? paler(colour(one.colour)) : undefined, points: { show: false } }))],
+        series: [{}, ...series.map((one) => ({ label: one.name, stroke: colour(one.colour), width: 2, dash: one.dash, fill: one.fill ? paler(colour(one.colour)) : undefined, points: { show: false } }))],
       },
       data,
       frame.current,
@@ -76,7 +76,7 @@ export function Chart({ title, at, series, summary, open = 0, height = 200 }) {
     <figure class="chart">
       <div ref=${frame} class="chart-frame" role="img" data-drawn=${at[drawn - 1]} aria-label=${`${title}. ${summary}`}></div>
       <figcaption>
-        <span class="chart-legend">${series.map((one) => html`<span key=${one.name}><i class="dot" style=${{ background: `var(${one.colour})` }}></i>${one.name}</span>`)}</span>
+        <span class="chart-legend">${series.map((one) => html`<span key=${one.name}><i class=${one.dash ? "chart-key chart-key-dash" : "chart-key"} style=${{ borderColor: `var(${one.colour})` }}></i>${one.name}</span>`)}</span>
         <strong ref=${pointed} class="chart-pointed" aria-hidden="true"></strong>
         <span class="faint">${summary}</span>
       </figcaption>

@@ -19,7 +19,7 @@ export function CopyAs({ run }) {
         ${
           isTooLong(input)
             ? html`<p class="faint">The input is too long for a command line.</p>`
-            : html`<${Block} name="Make it again with workbell" text=${commandText(["jobs", "run", ...tenant, "--data", input], run.job)} />`
+            : html`<${Block} name="Make it again with workbell" text=${commandText(["jobs", "run", ...tenant, "--input", input], run.job)} />`
         }
         <${Block} name="Make it again with curl" text=${curlText(addressOf("/runs"), stringify(orderOf(run)))} />
       </details>

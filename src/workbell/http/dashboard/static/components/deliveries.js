@@ -2,7 +2,7 @@
 import { part } from "../api.js";
 import { usePoll } from "../poll.js";
 import { Link, to, useLocation } from "../router.js";
-import { spanText, Time } from "../times.js";
+import { spanText, Stamp, Time, useZoneName } from "../times.js";
 import { html } from "../ui.js";
 import { DeliveryDialog } from "./delivery.js";
 import { Resend } from "./delivery-resend.js";
@@ -35,13 +35,14 @@ export function Deliveries({ endpoint }) {
 
 function Listed({ endpoint, data, status, reload, open }) {
   const events = useEventCounts(data.items.map((one) => one.event).filter(Boolean));
+  const zone = useZoneName();
   const columns = [
     { name: "Status", cell: (one) => html`<${DeliveryStatus} delivery=${one} />` },
     { name: "Event", look: "wide", cell: (one) => html`<${EventOf} id=${one.event} known=${events.get(one.event)} />` },
     { name: "Answer", cell: (one) => html`<${Answered} delivery=${one} />` },
     { name: "Attempts", look: "number", cell: (one) => one.attempts },
-    { name: "Created", look: "when", cell: (one) => html`<${Time} at=${one.created_at} />` },
-    { name: "Next attempt", look: "when", cell: (one) => one.next_attempt_at && html`<${Time} at=${one.next_attempt_at} />` },
+    { name: `Created, ${zone}`, look: "when", cell: (one) => html`<${Stamp} at=${one.created_at} />` },
+    { name: "Next attempt", look: "when", cell: (one) => one.next_attempt_at && html`<${Time} at=${one.next_attempt_at} ago />` },
     {
       name: "Actions",
       hidden: true,

@@ -55,7 +55,7 @@ function Form({ title, submit, endpoint, save, close }) {
         <div class="form-columns">
           <${Field} label="Rate" ...${field("rate")} placeholder="10/s" hint="No more than that; empty for no limit." />
           <${Field} label="At once" ...${field("concurrency")} type="number" min="1" hint="Deliveries at a time; else 5." />
-          <${Field} label="Seconds for one try" ...${field("timeout")} type="number" min="0.1" max="30" step="any" hint="Up to 30; else 15." />
+          <${Field} label="Seconds for one attempt" ...${field("timeout")} type="number" min="0.1" max="30" step="any" hint="Up to 30; else 15." />
         </div>
         <${Area} label="Headers" ...${field("headers")} rows=${2} placeholder="Authorization: Bearer …"
           hint=${names ? `Sent now: ${names}. Leave this empty to keep them; what is written here takes the place of all.` : "Sent along, one a line, as Name: value. Their values are never shown again."} />

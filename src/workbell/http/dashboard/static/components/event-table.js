@@ -1,6 +1,6 @@
 // Events as rows, with how much each matched.
 import { Link, to } from "../router.js";
-import { Time } from "../times.js";
+import { Stamp, useZoneName } from "../times.js";
 import { html } from "../ui.js";
 import { useEventCounts } from "./event-counts.js";
 import { Table } from "./table.js";
@@ -8,15 +8,16 @@ import { Inline } from "./value.js";
 
 export function EventTable({ rows, caption = "Events" }) {
   const counts = useEventCounts(rows.filter((event) => event.fanned_out_at).map((event) => event.id));
+  const zone = useZoneName();
   const columns = [
-    { name: "Time", look: "when", cell: (event) => html`<${Time} at=${event.time} />` },
+    { name: `Time, ${zone}`, look: "when", cell: (event) => html`<${Stamp} at=${event.time} />` },
     { name: "Type", cell: (event) => html`<${EventType} event=${event} />` },
     { name: "Subject", look: "event-short", cell: (event) => event.subject && html`<div class="roomy"><${Inline} value=${event.subject} /></div>` },
     { name: "Data", look: "wide", cell: (event) => event.data !== null && html`<${Inline} value=${event.data} />` },
     { name: "Source", look: "event-short", cell: (event) => html`<${Inline} value=${event.source} />` },
     { name: "Matched", look: "when", cell: (event) => html`<${Matched} event=${event} count=${counts.get(event.id)} />` },
   ];
-  return html`<${Table} caption=${caption} columns=${columns} rows=${rows} rowClass=${(event) => (event.system ? "system-event" : "")} />`;
+  return html`<${Table} class="events" caption=${caption} columns=${columns} rows=${rows} rowLink rowClass=${(event) => (event.system ? "system-event" : "")} />`;
 }
 
 /** The type as a link to the event; Workbell's own are told apart by a word. */

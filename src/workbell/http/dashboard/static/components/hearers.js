@@ -4,6 +4,7 @@ import { Link, to } from "../router.js";
 import { html } from "../ui.js";
 import { Status } from "./status.js";
 import { Table } from "./table.js";
+import { DELIVERY } from "./trigger-add.js";
 
 /** In one sentence, for a type that is being typed; nothing while it is not one yet. */
 export function WhoHears({ type }) {
@@ -22,7 +23,7 @@ export function Hearers({ items }) {
     { name: "Name", look: "wide", cell: (one) => html`<${Link} to=${addressOf(one)}>${one.name}<//>` },
     { name: "Matches by", cell: (one) => html`<code class="patterns">${one.patterns.join(" ")}</code>` },
     { name: "State", cell: (one) => html`<${Status} of=${one.enabled ? "enabled" : "disabled"} />${one.reason && html` <span class="faint">${one.reason}</span>`}` },
-    { name: "Starts", look: "when", cell: (one) => (one.job ? html`<${Link} to=${to(["jobs", one.job])}>${one.job}<//>` : "a delivery") },
+    { name: "Starts", look: "when", cell: (one) => (one.job ? html`<${Link} to=${to(one.job === DELIVERY ? ["webhooks"] : ["jobs", one.job])}>${one.job}<//>` : "a delivery") },
   ];
   return html`<${Table} caption="Who would hear of it" columns=${columns} rows=${items} />`;
 }

@@ -4,11 +4,14 @@ import { spanText } from "../times.js";
 import { html } from "../ui.js";
 import { Status } from "./status.js";
 
+/** Whether schedulers do it themselves: then nobody can enqueue or pause it, and no worker needs its code. */
+export const isOwn = (job) => job.handler === "workbell:clean-history";
+
 /** Whether it is paused, and whether the server has its code. */
 export function JobMarks({ job }) {
   return html`
     ${job.paused && html`<${Status} of="paused" />`}
-    ${!job.here && html`<span title="The server itself does not have its code; workers may."><${Status} of="lost" says="not known here" /></span>`}
+    ${!job.here && !isOwn(job) && html`<span title="The server itself does not have its code; workers may."><${Status} of="lost" says="not known here" /></span>`}
   `;
 }
 
@@ -16,6 +19,7 @@ export function JobMarks({ job }) {
 export function Starts({ job, ticks }) {
   const times = ticks.map((one) => [one.schedule, one.in_words]);
   if (job.schedule && !ticks.some((one) => one.schedule === job.name)) times.unshift([job.name, job.schedule]);
+  if (isOwn(job)) return html`<span class="faint">by itself, as the setting clean_every says</span>`;
   if (!times.length && !job.on.length) return html`<span class="faint">when it is enqueued</span>`;
   return html`<ul>
     ${times.map(([name, text]) => html`<li key=${name}><${Link} to=${to(["schedules", name])}>${text}<//></li>`)}

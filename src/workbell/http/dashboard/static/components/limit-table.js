@@ -30,7 +30,7 @@ function PauseHere({ queue, job, paused, reload }) {
   const run = async () => {
     await api.post(`/queues/${part(queue.name)}/${verb}`, { job });
     await reload();
-    return paused ? `${job} goes on in ${queue.name}.` : `${job} is paused in ${queue.name}.`;
+    return paused ? `${job} is resumed in ${queue.name}.` : `${job} is paused in ${queue.name}.`;
   };
   return html`<${Action} label=${paused ? "Resume here" : "Pause here"} look="small" run=${run} />`;
 }

@@ -31,14 +31,14 @@ export function MatchTable({ event }) {
 
 function Unheard({ event }) {
   const first = event.type.split(".")[0];
-  return html`<${Empty} code=${`workbell triggers add NAME --pattern '${first}.*' --processor JOB`}>
+  return html`<${Empty} code=${`workbell triggers add NAME --pattern '${first}.*' --job JOB`}>
     Nothing hears <code>${event.type}</code>: there was no trigger and no endpoint whose pattern matches it.
   <//>`;
 }
 
 function Subscriber({ match }) {
   if (match.kind === "endpoint") return html`<${Link} to=${to(["webhooks", match.subscriber])}>${match.name}<//>`;
-  if (match.kind === "trigger") return html`<${Link} to=${to(["events"], { view: "triggers" })}>${match.name}<//>`;
+  if (match.kind === "trigger") return html`<${Link} to=${to(["events"], { view: "triggers", trigger: match.subscriber })}>${match.name}<//>`;
   return html`<code>${match.subscriber}</code>`;
 }
 

@@ -16,7 +16,7 @@ export function NewNotification({ close, reload }) {
   const { send, busy, problem } = useSubmit(async (event) => {
     const found = {};
     let data = null;
-    if (!everybody && !/^(0|[1-9]\d{0,18})$/.test(user)) found.user = "The number of a person, such as 7.";
+    if (!everybody && !user.trim()) found.user = "Whom to tell: a number, or a text such as a UUID.";
     try {
       data = parse(text);
     } catch (error) {
@@ -24,7 +24,7 @@ export function NewNotification({ close, reload }) {
     }
     setWrong(found);
     if (Object.keys(found).length) return toFirstWrong(event.target);
-    const body = everybody ? { everybody, data } : { user_id: parse(user), data };
+    const body = everybody ? { everybody, data } : { user_id: user.trim(), data };
     await api.post("/notifications", body);
     toast("Sent.");
     close();
@@ -34,7 +34,7 @@ export function NewNotification({ close, reload }) {
     <${Dialog} title="Send notification" onClose=${close}>
       <form class="form" onSubmit=${send} noValidate>
         <${Check} label="Everybody of this tenant" checked=${everybody} onChange=${setEverybody} />
-        ${!everybody && html`<${Field} label="User id" value=${user} onChange=${setUser} wrong=${wrong.user} inputmode="numeric" hint="The user id of their token." />`}
+        ${!everybody && html`<${Field} label="User id" value=${user} onChange=${setUser} wrong=${wrong.user} hint="The user id of their token." />`}
         <${Area} label="What" value=${text} onChange=${setText} wrong=${wrong.text} hint="JSON; a field “text” is shown first." rows=${4} />
         <${SubmitFoot} label="Send" busy=${busy} problem=${problem} />
       </form>

@@ -1,7 +1,5 @@
 // Make a token; its text is shown this once.
 import { api } from "../api.js";
-import { toFirstWrong } from "../focus.js";
-import { parse } from "../json.js";
 import { useSession } from "../session.js";
 import { html, useState } from "../ui.js";
 import { Dialog } from "./dialog.js";
@@ -27,10 +25,8 @@ export function NewToken({ close, reload }) {
   const [every, setEvery] = useState(false);
   const [text, setText] = useState(null);
   const toggle = (scope) => (on) => setScopes(on ? [...scopes, scope] : scopes.filter((one) => one !== scope));
-  const wrong = user && !/^(0|[1-9]\d{0,18})$/.test(user) ? "A whole number, such as 7." : null;
-  const { send, busy, problem } = useSubmit(async (event) => {
-    if (wrong) return toFirstWrong(event.target);
-    const body = { name, scopes, user_id: user ? parse(user) : null, expires: expires ? Number(expires) : null, every_tenant: every };
+  const { send, busy, problem } = useSubmit(async () => {
+    const body = { name, scopes, user_id: user.trim() || null, expires: expires ? Number(expires) : null, every_tenant: every };
     setText((await api.post("/tokens", body)).token);
     return reload();
   });
@@ -48,7 +44,7 @@ export function NewToken({ close, reload }) {
           ${SCOPES.map(([scope, label]) => html`<${Check} key=${scope} label=${label} checked=${scopes.includes(scope)} onChange=${toggle(scope)} />`)}
         </fieldset>
         <${Choice} label="It ends" value=${expires} onChange=${setExpires} options=${ENDS} />
-        <${Field} label="User id" value=${user} onChange=${setUser} wrong=${wrong} hint="Whose notifications it may read; may be empty." inputmode="numeric" />
+        <${Field} label="User id" value=${user} onChange=${setUser} hint="Whose notifications it may read: a number, or a text such as a UUID; may be empty." />
         ${everything && html`<${Check} label="For every tenant" checked=${every} onChange=${setEvery} />`}
         <${SubmitFoot} label="Create token" busy=${busy} problem=${problem} />
       </form>

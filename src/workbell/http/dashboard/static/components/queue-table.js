@@ -7,17 +7,23 @@ import { Action } from "./action.js";
 import { Status } from "./status.js";
 import { Table } from "./table.js";
 
-/** With `reload`, a queue can be paused and resumed here. */
+const LONG = 60; // seconds
+
+/** Whether what waits there waits for long, and not because somebody has paused it. */
+export const waitsLong = (queue) => !queue.paused && queue.oldest_wait_seconds >= LONG;
+
+/** With `reload`, a queue can be paused and resumed here, and the table sorted. */
 export function QueueTable({ queues, reload }) {
   const link = (queue, status) => html`<${Link} to=${to(["runs"], { queue: queue.name, status })}>${queue[status].toLocaleString("en")}<//>`;
-  return html`<${Table} caption="Queues" rows=${queues} keyOf=${(queue) => queue.name} columns=${[
-    { name: "Queue", cell: (queue) => html`<${Link} class="strong" to=${to(["queues", queue.name])}>${queue.name}<//>` },
-    { name: "State", cell: (queue) => html`<${QueueState} queue=${queue} />` },
-    { name: "Running", look: "number", cell: (queue) => link(queue, "running") },
-    { name: "Queued", look: "number", cell: (queue) => link(queue, "queued") },
-    reload && { name: "Scheduled", look: "number", cell: (queue) => link(queue, "scheduled") },
-    { name: "Oldest wait", look: "number", cell: (queue) => (queue.oldest_wait_seconds ? spanText(queue.oldest_wait_seconds) : "–") },
-    reload && { name: "Actions", hidden: true, look: "number", cell: (queue) => html`<${PauseQueue} queue=${queue} reload=${reload} />` },
+  const by = (value) => (reload ? value : undefined);
+  return html`<${Table} class="queues" caption="Queues" rows=${queues} keyOf=${(queue) => queue.name} rowLink columns=${[
+    { name: "Queue", look: "queue-name", by: by((queue) => queue.name), cell: (queue) => html`<${Link} class="strong" to=${to(["queues", queue.name])}>${queue.name}<//>` },
+    { name: "State", look: "queue-state", cell: (queue) => html`<${QueueState} queue=${queue} />` },
+    { name: "Running", look: "number", by: by((queue) => queue.running), cell: (queue) => link(queue, "running") },
+    { name: "Queued", look: "number", by: by((queue) => queue.queued), cell: (queue) => link(queue, "queued") },
+    reload && { name: "Scheduled", look: "number", by: by((queue) => queue.scheduled), cell: (queue) => link(queue, "scheduled") },
+    { name: "Oldest wait", look: "number", by: by((queue) => queue.oldest_wait_seconds), cell: (queue) => (queue.oldest_wait_seconds ? html`<span class=${waitsLong(queue) ? "bad" : ""}>${spanText(queue.oldest_wait_seconds)}</span>` : "–") },
+    reload && { name: "Actions", hidden: true, look: "number queue-actions", cell: (queue) => html`<${PauseQueue} queue=${queue} reload=${reload} />` },
   ].filter(Boolean)} />`;
 }
 

@@ -1,4 +1,4 @@
-// Each try of a run: who worked on it, how long, and what it came to, with the whole traceback.
+// Each attempt of a run: who worked on it, how long, and what it came to, with the whole traceback.
 import { between, spanText, Time } from "../times.js";
 import { html, useState } from "../ui.js";
 import { Section } from "./page.js";
@@ -19,7 +19,7 @@ export function RunAttempts({ run, attempts }) {
     <${Section} title="Attempts">
       ${run.error && !known && html`<${Fault} text=${run.error} name="Error of the run" open />`}
       <ol class="attempts">
-        ${shown.map((one, place) => html`<li key=${one.number}><${Attempt} attempt=${one} latest=${place === 0} /></li>`)}
+        ${shown.map((one, place) => html`<li key=${one.number}><${Attempt} attempt=${one} latest=${place === 0} same=${sameAs(one, newest.slice(0, place))} /></li>`)}
       </ol>
       ${newest.length > shown.length && html`<button type="button" onClick=${() => showAll(true)}>Show all ${newest.length}</button>`}
     <//>
@@ -28,7 +28,10 @@ export function RunAttempts({ run, attempts }) {
 
 const hasMore = ({ status, error, result }) => status !== "succeeded" && (error || result !== null);
 
-function Attempt({ attempt, latest }) {
+/** The number of the latest attempt that failed with the same error, letter by letter. */
+const sameAs = ({ error }, later) => later.find((one) => error && one.error === error && one.status !== "succeeded")?.number;
+
+function Attempt({ attempt, latest, same }) {
   const { number, status, started_at: start, finished_at: end, worker, error, error_type: kind, result } = attempt;
   const told = result !== null && !(latest && status === "succeeded"); // what it returned stands with the run
   return html`
@@ -37,7 +40,8 @@ function Attempt({ attempt, latest }) {
       <${Time} at=${start} />${end && html` · took ${spanText(between(start, end))}`}${worker && html` · worker <code>${worker}</code>`}
       ${kind && status !== "succeeded" && html` · <code class="error-type">${kind}</code>`}
     </p>
-    ${error && status !== "succeeded" && html`<${Fault} text=${error} name=${`Error of attempt ${number}`} open=${latest} />`}
+    ${same && status !== "succeeded" && html`<p>The same error as attempt ${same}.</p>`}
+    ${error && !same && status !== "succeeded" && html`<${Fault} text=${error} name=${`Error of attempt ${number}`} open=${latest} />`}
     ${told && html`<${Json} value=${result} name=${`What attempt ${number} told`} />`}
   `;
 }

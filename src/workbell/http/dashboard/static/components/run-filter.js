@@ -6,13 +6,14 @@ import { zone } from "../preferences.js";
 import { go, to, useLocation } from "../router.js";
 import { html } from "../ui.js";
 import { Choice } from "./field.js";
-import { toast } from "./toasts.js";
+import { StatusChip } from "./status-chip.js";
 import { Typed } from "./typed.js";
 
 export const STATUSES = ["scheduled", "queued", "running", "succeeded", "failed", "canceled"];
-const NAMES = ["job", "queue", "tag", "schedule", "target", "event", "retry_of", "since", "until"];
+const NAMES = ["job", "queue", "tag", "schedule", "user_id", "target", "event", "retry_of", "since", "until"];
 const OTHERS = ["queue", "tag", "schedule", "user_id", "target", "event"];
 const TIMES = ["since", "until"];
+const LABELS = { queue: "Queue", tag: "Tag", schedule: "Schedule", target: "Target", event: "Event id", since: "Since", until: "Until" };
 const FIELD = "input.";
 const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?\s*(Z|[+-]\d\d:?\d\d)?$/i;
 
@@ -31,12 +32,6 @@ export function filterOf(query) {
   if (["true", "false"].includes(query.get("retried"))) {
     words.retried = query.get("retried");
     topic.retried = words.retried === "true";
-  }
-  const user = query.get("user_id");
-  if (user) {
-    if (!/^\d+$/.test(user)) return { words: {}, problem: new Problem(`user: ${user} is no whole number.`) };
-    words.user_id = user;
-    topic.user_id = parse(user.replace(/^0+(?=.)/, "")); // to the last digit: a bulk action is about these runs, too
   }
   for (const [name, text] of query) {
     if (!name.startsWith(FIELD) || name.length === FIELD.length) continue;
@@ -75,21 +70,21 @@ export function RunFilter() {
     <form class="filter" role="search" aria-label="Filter of runs" onSubmit=${(event) => event.preventDefault()}>
       <div class="filter-row">
         <div class="chips" role="group" aria-label="Status">
-          ${STATUSES.map((one) => html`<button key=${one} type="button" class="chip" aria-pressed=${statuses.includes(one)} onClick=${() => toggle(one)}>${one}</button>`)}
+          ${STATUSES.map((one) => html`<${StatusChip} key=${one} status=${one} words=${filterOf(query).words.query} pressed=${statuses.includes(one)} onClick=${() => toggle(one)} />`)}
         </div>
-        <${Choice} label="Job" value=${words.job ?? ""} onChange=${(job) => set({ job })} data-filter
+        <${Choice} label="Job" value=${words.job ?? ""} onChange=${(job) => set({ job })}
           options=${[["", "every job"], ...new Set([...names, ...(words.job ? [words.job] : [])])]} />
-        <${Typed} label="Input field" value=${fieldText(words, fields)} placeholder="customer.id=42"
+        <${Typed} label="Input field" value=${fieldText(words, fields)} placeholder="customer.id=42" data-filter check=${fieldProblem}
           onDone=${(text) => set({ ...Object.fromEntries(fields.map((name) => [name, ""])), ...fieldWords(text) })} />
         ${(hidden || statuses.length > 0 || words.job) && html`<button type="button" class="small" onClick=${() => go(to(parts, {}))}>Clear</button>`}
       </div>
       <details open=${hidden}>
         <summary>More filters</summary>
         <div class="filter-row">
-          ${OTHERS.map((name) => html`<${Typed} key=${name} label=${name === "user_id" ? "User" : name} value=${words[name] ?? ""} onDone=${(text) => set({ [name]: text })} />`)}
+          ${OTHERS.map((name) => html`<${Typed} key=${name} label=${name === "user_id" ? "User" : LABELS[name]} value=${words[name] ?? ""} onDone=${(text) => set({ [name]: text })} />`)}
           <${Choice} label="Retried" value=${words.retried ?? ""} onChange=${(retried) => set({ retried })}
             options=${[["", "either"], ["true", "retried"], ["false", "not retried"]]} />
-          ${TIMES.map((name) => html`<${Typed} key=${name} label=${name} value=${words[name] ?? ""} placeholder="2026-11-16 09:00" onDone=${(text) => set({ [name]: withZone(text) })} />`)}
+          ${TIMES.map((name) => html`<${Typed} key=${name} label=${LABELS[name]} value=${words[name] ?? ""} placeholder="2026-11-16 09:00" onDone=${(text) => set({ [name]: withZone(text) })} />`)}
         </div>
       </details>
     </form>
@@ -107,9 +102,10 @@ function withZone(text) {
 const AND = " & ";
 const fieldText = (words, fields) => fields.map((name) => `${name.slice(FIELD.length)}=${words[name]}`).join(AND);
 
-/** The words of `customer.id=42 & paid=true`. What cannot be read is told, and filters nothing. */
-function fieldWords(text) {
-  const found = text.trim().split(/\s+&\s+(?=[^=\s]+=)/).map((one) => one.match(/^([^=\s]+)=(.*)$/));
-  if (text.trim() && !found.every(Boolean)) toast("Input field: write its path and its value, such as customer.id=42.", { bad: true });
-  return Object.fromEntries(found.filter(Boolean).map(([, name, value]) => [`${FIELD}${name}`, value]));
-}
+/** The parts of `customer.id=42 & paid=true`: of each its path and its value, or null if it cannot be read. */
+const fieldParts = (text) => text.trim().split(/\s+&\s+(?=[^=\s]+=)/).map((one) => one.match(/^([^=\s]+)=(.*)$/));
+
+/** What is wrong with the text; then it filters nothing. */
+const fieldProblem = (text) => (!text.trim() || fieldParts(text).every(Boolean) ? null : "Write a path and its value, such as customer.id=42.");
+
+const fieldWords = (text) => Object.fromEntries(fieldParts(text).filter(Boolean).map(([, name, value]) => [`${FIELD}${name}`, value]));

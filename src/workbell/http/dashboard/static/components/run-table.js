@@ -1,16 +1,19 @@
 // Runs as rows, with a box to choose each where something could be done with it.
 import { Link, to } from "../router.js";
 import { useMay } from "../session.js";
-import { between, spanText, Time, useNow } from "../times.js";
+import { between, spanText, Stamp, Time, useNow, useZoneName } from "../times.js";
 import { html } from "../ui.js";
-import { Progress } from "./progress.js";
+import { RunSummary, useNamesOf } from "./run-summary.js";
 import { Status, stateOf } from "./status.js";
 import { Table } from "./table.js";
-import { Inline } from "./value.js";
+
+const SHORT = 8; // letters of an id, from its end, as the terminal shows them
 
 /** `choose` gets the new set of chosen ids; without it, there are no boxes. */
 export function RunTable({ rows, chosen, choose, caption = "Runs" }) {
   const may = useMay("operate") && choose;
+  const names = useNamesOf(rows);
+  const zone = useZoneName();
   const all = rows.length > 0 && rows.every((run) => chosen?.has(run.id));
   const toggle = (id) => {
     const next = new Set(chosen);
@@ -26,13 +29,14 @@ export function RunTable({ rows, chosen, choose, caption = "Runs" }) {
       cell: (run) => html`<input type="checkbox" aria-label=${`Choose run ${run.id}`} checked=${chosen.has(run.id)} onChange=${() => toggle(run.id)} />`,
     },
     { name: "Status", look: "run-status", cell: (run) => html`<${Status} of=${stateOf(run)} /><${Retried} run=${run} />` },
-    { name: "Job", look: "run-job", cell: (run) => html`<${Link} to=${to(["runs", run.id])} class="strong">${run.job}<//>` },
-    { name: "Input or error", look: "wide run-input", cell: (run) => (run.progress && run.status === "running" ? html`<${Progress} progress=${run.progress} />` : html`<${Inline} value=${run.error && run.status === "failed" ? firstLine(run.error) : run.input} />`) },
-    { name: "Attempt", look: "number run-try", cell: (run) => run.attempt || "" },
+    { name: "Run", look: "run-job", cell: (run) => html`<${Link} to=${to(["runs", run.id])} class="strong">${run.job} <code class="run-id">${run.id.slice(-SHORT)}</code><//>` },
+    { name: "Input and result, or error", look: "wide run-input", cell: (run) => html`${run.tag && html`<span class="mark" title="Tag">${run.tag}</span> `}<${RunSummary} run=${run} names=${names} />` },
+    { name: "Queue", look: "run-queue", cell: (run) => run.queue },
+    { name: "Attempt", look: "number run-try", cell: (run) => run.attempt || "–" },
     { name: "Took", look: "number run-took", cell: (run) => html`<${Took} run=${run} />` },
-    { name: "When", look: "when run-when", cell: (run) => html`<${When} run=${run} />` },
+    { name: `Created, ${zone}`, look: "when run-when", cell: (run) => html`<${Stamp} at=${run.created_at} />` },
   ].filter(Boolean);
-  return html`<${Table} class="runs" caption=${caption} columns=${columns} rows=${rows} />`;
+  return html`<${Table} class="runs" caption=${caption} columns=${columns} rows=${rows} rowLink />`;
 }
 
 /** What became of its retry. */
@@ -41,10 +45,9 @@ function Retried({ run }) {
   return html`<span class="retried faint">↻ retried: <${Link} to=${to(["runs", run.retried_by.id])}>${run.retried_by.status}<//></span>`;
 }
 
-const firstLine = (text) => text.trim().split("\n")[0];
-
-/** How long a run took, or is taking. */
+/** How long a run took, or is taking; of one that has its time before it, when it is due. */
 export function Took({ run }) {
+  if (run.status === "scheduled") return html`due <${Time} at=${run.scheduled_for} ago />`;
   if (run.status === "running" && run.started_at) return html`<${Since} at=${run.started_at} />`;
   return spanText(between(run.started_at, run.finished_at));
 }
@@ -52,10 +55,4 @@ export function Took({ run }) {
 function Since({ at }) {
   const seconds = Math.max(0, Math.round((useNow() - new Date(at)) / 1000));
   return seconds < 60 ? `${seconds} s` : spanText(seconds);
-}
-
-/** The time that matters most: of its end, its start, or when it is due. */
-export function When({ run }) {
-  const at = run.finished_at ?? (run.status === "running" ? run.started_at : run.scheduled_for);
-  return html`<${Time} at=${at} />`;
 }

@@ -22,10 +22,13 @@ function stepsOf(run, attempts, leftOut) {
   const steps = [html`<${Step} key="made" at=${run.created_at} look="made">Created<//>`];
   if (leftOut > 0) steps.push(html`<${Pause} key="more">${leftOut.toLocaleString("en")} earlier attempts<//>`);
   let before = leftOut > 0 ? null : run.created_at;
+  let said = null; // the error that stands above
   for (const attempt of attempts) {
+    const line = attempt.error && attempt.status !== "succeeded" ? headline(attempt.error) : null;
     steps.push(...waitSteps(run, attempt.number, before, attempt.started_at));
-    steps.push(html`<${Attempt} key=${attempt.number} attempt=${attempt} />`);
+    steps.push(html`<${Attempt} key=${attempt.number} attempt=${attempt} error=${line === said ? null : line} again=${line !== null && line === said} />`);
     before = attempt.finished_at;
+    said = line ?? said;
   }
   if (run.status === "scheduled" && !attempts.length) steps.push(...waitSteps(run, 1, before, null));
   steps.push(html`<${Last} key="last" run=${run} attempts=${attempts} />`);
@@ -54,13 +57,15 @@ function Pause({ children }) {
   return html`<li class="step step-pause"><span class="step-time"></span><span class="step-text faint">${children}</span></li>`;
 }
 
-function Attempt({ attempt }) {
-  const { number, status, started_at: start, finished_at: end, worker, error } = attempt;
+/** `error` is its first line, `again` whether it is that of the attempt before. */
+function Attempt({ attempt, error, again }) {
+  const { number, status, started_at: start, finished_at: end, worker } = attempt;
   return html`<${Step} at=${start} look="attempt">
     <span>Attempt ${number}</span> <${Status} of=${status} />
     <span>${end ? ` after ${spanText(between(start, end))}` : html` for <${Since} at=${start} />`}</span>
+    ${again && html`<span> with the same error</span>`}
     ${worker && html`<span class="faint"> on ${worker}</span>`}
-    ${error && status !== "succeeded" && html`<span class="step-error">${headline(error)}</span>`}
+    ${error && html`<span class="step-error">${error}</span>`}
   <//>`;
 }
 

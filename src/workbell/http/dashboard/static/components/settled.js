@@ -75,8 +75,8 @@ function useLookUp(rows, keyOf, lookUp, found) {
 }
 
 /**
- * Rows that are held still: `children(rows)` shows them. Above them is a place that is as high without the button for
- * new rows as with it, lest it move them; `above(rows)` is put there too. `empty` is shown where there are no rows.
+ * Rows that are held still: `children(rows)` shows them. The button for new rows lies over their upper edge, so that it
+ * moves nothing when it comes. `above(rows)` stands above them. `empty` is shown where there are no rows.
  */
 export function Settled({ found, isHeld = NOTHING, keyOf = (row) => row.id, lookUp, changes, above, empty = null, children }) {
   const { rows, waiting, show, hold } = useSettled(found, isHeld, keyOf, lookUp, changes);
@@ -86,11 +86,11 @@ export function Settled({ found, isHeld = NOTHING, keyOf = (row) => row.id, look
         rows.length === 0
           ? empty
           : html`
-              <div class="above">
-                ${above ? above(rows) : html`<span></span>`}
-                ${waiting > 0 && html`<button type="button" class="primary small" onClick=${show}>Show ${waiting} new</button>`}
+              ${above?.(rows)}
+              <div class="settled">
+                ${waiting > 0 && html`<button type="button" class="primary small show-new" onClick=${show}>Show ${waiting} new</button>`}
+                ${children(rows)}
               </div>
-              ${children(rows)}
             `
       }
     </div>

@@ -1,5 +1,5 @@
-// Keys: `g` and a letter for a screen, `/` for the filter, `p` to pause, `?` for this list. They can be switched off,
-// because a single letter may be spoken by who dictates.
+// Keyboard shortcuts: `g` and a letter for a screen, `/` for the filter, `j`, `k` and `x` in a list, `p` to pause, `?` for
+// this list. They can be switched off, because a single letter may be spoken by who dictates.
 import { paused } from "../live.js";
 import { shortcuts } from "../preferences.js";
 import { go, to } from "../router.js";
@@ -12,6 +12,16 @@ import { Check } from "./field.js";
 const shown = shared(false);
 const TYPED = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 const SECOND = 1000;
+
+const ROW_LINK = "main tbody tr a.strong";
+const currentRow = () => document.activeElement?.closest("main tbody tr");
+
+/** To the link of the row so many rows on from the one with the focus; from nowhere, to the first. */
+function toRow(step) {
+  const links = [...document.querySelectorAll(ROW_LINK)];
+  const here = links.indexOf(currentRow()?.querySelector("a.strong"));
+  links[here < 0 ? 0 : Math.min(links.length - 1, Math.max(0, here + step))]?.focus();
+}
 
 export const showShortcuts = () => shown.set(true);
 
@@ -30,6 +40,9 @@ export function Shortcuts() {
       else if (event.key === "?") shown.set(true);
       else if (event.key === "p") paused.set(!paused.get());
       else if (event.key === "/") document.querySelector("[data-filter]")?.focus();
+      else if (event.key === "j") toRow(1);
+      else if (event.key === "k") toRow(-1);
+      else if (event.key === "x") currentRow()?.querySelector("input[type=checkbox]")?.click();
       else return;
       event.preventDefault();
     };
@@ -43,6 +56,9 @@ export function Shortcuts() {
       <dl class="keys">
         ${SCREENS.map((one) => html`<div key=${one.path}><dt><kbd>g</kbd> <kbd>${one.key}</kbd></dt><dd>${one.name}</dd></div>`)}
         <div><dt><kbd>/</kbd></dt><dd>to the filter</dd></div>
+        <div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next row, previous row</dd></div>
+        <div><dt><kbd>Enter</kbd></dt><dd>open the row</dd></div>
+        <div><dt><kbd>x</kbd></dt><dd>choose the row</dd></div>
         <div><dt><kbd>p</kbd></dt><dd>pause and resume</dd></div>
         <div><dt><kbd>?</kbd></dt><dd>this list</dd></div>
       </dl>

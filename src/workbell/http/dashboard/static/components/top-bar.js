@@ -1,6 +1,8 @@
-// The bar on top: the menu on narrow screens, whether the page is live, the zone of times, the theme, the tenant.
+// The bar on top: the menu on narrow screens, whether the page is live, the zone of times, the theme, the tenant. On a
+// narrow screen the zone and the theme are in the menu of the account, so that the bar is one row.
 import { api } from "../api.js";
 import { paused, state } from "../live.js";
+import { useNarrow } from "../narrow.js";
 import { shortcuts, theme, zone } from "../preferences.js";
 import { go, to, useLocation } from "../router.js";
 import { useSession } from "../session.js";
@@ -10,15 +12,16 @@ import { attempt } from "./action.js";
 import { showShortcuts } from "./shortcuts.js";
 
 export function TopBar({ open, toggle }) {
+  const narrow = useNarrow();
+  const settings = html`<${Zone} /><${Theme} />`;
   return html`
     <header class="top">
       <button type="button" class="menu" aria-expanded=${open} aria-controls="nav" onClick=${toggle}>☰ Menu</button>
       <${Liveness} />
       <span class="spread"></span>
       <${Tenant} />
-      <${Zone} />
-      <${Theme} />
-      <${Who} />
+      ${!narrow && settings}
+      <${Who}>${narrow && settings}<//>
     </header>
   `;
 }
@@ -75,7 +78,7 @@ function Tenant() {
   </label>`;
 }
 
-function Who() {
+function Who({ children }) {
   const session = useSession();
   const leave = () =>
     attempt(async () => {
@@ -88,7 +91,8 @@ function Who() {
       <div class="who-menu">
         <p><strong>${session.actor}</strong></p>
         <p class="faint">${session.tenant === "*" ? "all tenants" : session.tenant} · ${session.may.join(", ") || "no scopes"}</p>
-        <button type="button" onClick=${showShortcuts}>Keyboard (${shortcuts.use()})</button>
+        ${children}
+        <button type="button" onClick=${showShortcuts}>Keyboard shortcuts (${shortcuts.use()})</button>
         ${session.token && html`<button type="button" onClick=${leave}>Sign out</button>`}
       </div>
     </details>

@@ -8,6 +8,9 @@ import { Choice, Field } from "./field.js";
 import { SubmitFoot, useSubmit } from "./submit.js";
 import { toast } from "./toasts.js";
 
+export const DELIVERY = "webhook-delivery"; // the job of Workbell's own that a trigger may start
+const TO_ALL = [DELIVERY, `${DELIVERY} (to all endpoints)`];
+
 export function AddTrigger({ done }) {
   const [open, setOpen] = useState(false);
   return html`
@@ -17,7 +20,7 @@ export function AddTrigger({ done }) {
 }
 
 function Form({ done, close }) {
-  const { data: jobs } = usePoll("/jobs", {}, 0);
+  const { data: jobs, problem: unknown } = usePoll("/jobs", {}, 0);
   const [words, setWords] = useState({ name: "", event_pattern: "", processor_name: "", description: "" });
   const field = (name) => ({ value: words[name], onChange: (text) => setWords({ ...words, [name]: text }) });
   const processors = (jobs?.items ?? []).filter((job) => job.processor).map((job) => job.name);
@@ -33,11 +36,8 @@ function Form({ done, close }) {
         <${Field} label="Name" ...${field("name")} required maxlength="200" />
         <${Field} label="Pattern" ...${field("event_pattern")} required maxlength="256" placeholder="orders.*"
           hint="* is one word, ** at the end is one or more." />
-        ${
-          processors.length
-            ? html`<${Choice} label="Job" ...${field("processor_name")} required options=${[["", "choose one"], ...processors]} hint="Jobs that take an event." />`
-            : html`<${Field} label="Job" ...${field("processor_name")} required hint="The name of a job that takes an event." />`
-        }
+        <${Choice} label="Job" ...${field("processor_name")} required options=${[["", "choose one"], ...processors, TO_ALL]}
+          hint="A job that takes an event, or a delivery to every webhook endpoint." />
         <${Field} label="Description" ...${field("description")} />
         <${SubmitFoot} label="Add it" busy=${busy} problem=${problem} close=${close} />
       </form>

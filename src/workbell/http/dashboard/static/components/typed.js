@@ -2,11 +2,26 @@
 import { html, useEffect, useState } from "../ui.js";
 import { Field } from "./field.js";
 
-/** `onDone(text)` is called if the text is another one than `value`. */
-export function Typed({ value, onDone, ...rest }) {
+/**
+ * `onDone(text)` is called if the text is another one than `value`. With `check`, a text that it says something about is
+ * not done: what it says stands at the field until the text is right.
+ */
+export function Typed({ value, onDone, check = () => null, ...rest }) {
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  const done = () => text.trim() !== value && onDone(text.trim());
-  return html`<${Field} ...${rest} value=${text} onChange=${setText} onBlur=${done}
+  const [wrong, setWrong] = useState(null);
+  useEffect(() => {
+    setText(value);
+    setWrong(null);
+  }, [value]);
+  const type = (next) => {
+    setText(next);
+    if (wrong) setWrong(check(next));
+  };
+  const done = () => {
+    const found = check(text);
+    setWrong(found);
+    if (!found && text.trim() !== value) onDone(text.trim());
+  };
+  return html`<${Field} ...${rest} value=${text} wrong=${wrong} onChange=${type} onBlur=${done}
     onKeyDown=${(event) => event.key === "Enter" && done()} />`;
 }

@@ -6,11 +6,12 @@ import { Inline } from "../components/value.js";
 import { usePoll } from "../poll.js";
 import { Link, to, useLocation } from "../router.js";
 import { useSession } from "../session.js";
-import { Time } from "../times.js";
+import { Stamp, useZoneName } from "../times.js";
 import { html } from "../ui.js";
 
 export function Audit() {
   const { query } = useLocation();
+  const zone = useZoneName();
   const everything = useSession().tenant === "*";
   const all = everything && query.get("every") === "true";
   const { data, problem } = usePoll("/audit", { limit: 50, before: query.get("before"), every_tenant: all ? "true" : null }, 5);
@@ -21,7 +22,7 @@ export function Audit() {
       ${!data && !problem && html`<${Loading} />`}
       ${data?.items.length === 0 && html`<${Empty} code="workbell audit">No operator has done anything yet. The command line shows the same:<//>`}
       ${data?.items.length > 0 && html`<${Table} caption="Audit log" rows=${data.items} columns=${[
-        { name: "When", look: "when", cell: (entry) => html`<${Time} at=${entry.at} />` },
+        { name: `When, ${zone}`, look: "when", cell: (entry) => html`<${Stamp} at=${entry.at} />` },
         { name: "Who", cell: (entry) => html`<strong>${entry.actor}</strong>` },
         { name: "Did", cell: (entry) => html`<code>${entry.action}</code>` },
         { name: "To what", look: "audit-subject", cell: (entry) => entry.subject },

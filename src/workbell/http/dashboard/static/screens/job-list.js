@@ -54,7 +54,7 @@ function Listed({ jobs }) {
       <${Field} label="Filter" value=${text} placeholder="name, queue, words, pattern" data-filter
         onChange=${(q) => setQuery(["jobs"], { q }, { replace: true })} />
     </form>
-    ${found.length ? html`<${JobTable} jobs=${found.slice(0, MOST)} />` : html`<${Empty}>No job has “${text}” in it.<//>`}
+    ${found.length ? html`<${JobTable} jobs=${found} />` : html`<${Empty}>No job has “${text}” in it.<//>`}
     ${found.length > MOST && html`<p class="faint">${MOST} of ${found.length.toLocaleString("en")} jobs are shown; filter for the others.</p>`}
   `;
 }
@@ -69,22 +69,24 @@ function JobTable({ jobs }) {
   const byJob = new Map((recent?.items ?? []).map((one) => [one.job, one]));
   const ticksOf = (job) => (upcoming?.items ?? []).filter((one) => one.job === job.name);
   const columns = [
-    { name: "Job", look: "job-name", cell: (job) => html`<${Named} job=${job} />` },
-    { name: "Queue", cell: (job) => job.queue },
+    { name: "Job", look: "job-name", by: (job) => job.name, cell: (job) => html`<${Named} job=${job} />` },
+    { name: "Queue", by: (job) => job.queue, cell: (job) => job.queue },
     { name: "Starts", look: "job-starts", cell: (job) => html`<${Starts} job=${job} ticks=${ticksOf(job)} />` },
     { name: "Last runs", cell: (job) => byJob.has(job.name) && html`<${StripLink} job=${job.name} runs=${byJob.get(job.name).runs} running=${running.get(job.name)} />` },
-    { name: "Running", look: "number", cell: (job) => running.has(job.name) && html`<${Link} to=${to(["runs"], { job: job.name, status: "running" })}>${running.get(job.name).toLocaleString("en")}<//>` },
-    { name: "Failed", look: "number", cell: (job) => html`<${FailedShare} recent=${byJob.get(job.name)} />` },
-    { name: "Median", look: "number", cell: (job) => spanText(byJob.get(job.name)?.p50) },
-    { name: "95 %", look: "number", cell: (job) => spanText(byJob.get(job.name)?.p95) },
+    { name: "Running", look: "number", by: (job) => running.get(job.name) ?? 0, cell: (job) => running.has(job.name) && html`<${Link} to=${to(["runs"], { job: job.name, status: "running" })}>${running.get(job.name).toLocaleString("en")}<//>` },
+    { name: "Failed", look: "number", by: (job) => failedShare(byJob.get(job.name)), cell: (job) => html`<${FailedShare} recent=${byJob.get(job.name)} />` },
+    { name: "Median", look: "number", by: (job) => byJob.get(job.name)?.p50, cell: (job) => spanText(byJob.get(job.name)?.p50) },
+    { name: "95 %", look: "number", by: (job) => byJob.get(job.name)?.p95, cell: (job) => spanText(byJob.get(job.name)?.p95) },
   ];
-  return html`<${Table} caption="Jobs" columns=${columns} rows=${jobs} keyOf=${(job) => job.name} />`;
+  return html`<${Table} caption="Jobs" columns=${columns} rows=${jobs} most=${MOST} keyOf=${(job) => job.name} rowLink />`;
 }
 
-/** Of the last runs, the same that the durations are of. */
+/** Of the last runs, the same that the durations are of; in percent. */
+const failedShare = (recent) => (recent?.count ? (100 * recent.failed) / recent.count : null);
+
 function FailedShare({ recent }) {
   if (!recent?.count) return html`<span class="faint">–</span>`;
-  const share = Math.round((100 * recent.failed) / recent.count);
+  const share = Math.round(failedShare(recent));
   const text = recent.failed && !share ? "< 1 %" : `${share} %`;
   return html`<span class=${recent.failed ? "bad" : ""} title=${`${recent.failed} of the last ${recent.count} runs`}>${text}</span>`;
 }

@@ -1,7 +1,7 @@
 // One job: how its runs go, what it is made of, and running it by hand.
 import { api, part } from "../api.js";
 import { Action } from "../components/action.js";
-import { JobMarks, limitTexts, retryText, Starts } from "../components/job-words.js";
+import { isOwn, JobMarks, limitTexts, retryText, Starts } from "../components/job-words.js";
 import { Empty, Facts, Loading, Page, Section, Trouble } from "../components/page.js";
 import { FileProblem, useFileProblems } from "../components/reloads.js";
 import { useRunning } from "../components/running-jobs.js";
@@ -24,7 +24,7 @@ export function Job({ name }) {
   if (!job) return html`<${Page} title=${name}>${problem ? html`<${Trouble} problem=${problem} />` : html`<${Loading} />`}<//>`;
   const heading = html`${name} <${JobMarks} job=${job} />`;
   return html`
-    <${Page} title=${name} heading=${heading} lead=${job.description} actions=${html`<${Actions} job=${job} reload=${reload} />`}>
+    <${Page} title=${name} heading=${heading} lead=${job.description} actions=${!isOwn(job) && html`<${Actions} job=${job} reload=${reload} />`}>
       <${Trouble} problem=${problem} />
       <${OwnProblems} name=${name} />
       <${HowItGoes} name=${name} />
@@ -41,7 +41,7 @@ function Actions({ job, reload }) {
   const turn = async () => {
     await api.post(`/jobs/${part(job.name)}/${verb}`);
     await reload();
-    return job.paused ? `${job.name} goes on.` : `${job.name} is paused: no run of it starts until it is resumed.`;
+    return job.paused ? `${job.name} is resumed.` : `${job.name} is paused: no run of it starts until it is resumed.`;
   };
   return html`
     ${may && html`<button type="button" class="primary" onClick=${() => setOpen(true)}>Run now</button>`}
@@ -55,7 +55,7 @@ function OwnProblems({ name }) {
   return own.map((one) => html`<${FileProblem} key=${one.id} problem=${one} elsewhere=${false} />`);
 }
 
-/** What ended in the last hour, how long it takes, and the last runs as bars. */
+/** The runs that finished in the last hour, how long it takes, and the last runs as bars. */
 function HowItGoes({ name }) {
   const { data: tallies } = usePoll("/tallies", { job: name, minutes: 60 }, 5);
   const { data: recent, problem } = usePoll("/recent", { job: name, limit: 40 }, 3);

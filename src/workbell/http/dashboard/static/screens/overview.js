@@ -1,5 +1,6 @@
 // The first screen: how it goes, what waits, what runs, what fails, what comes next, and who does the work.
-import { QueueTable } from "../components/queue-table.js";
+import { Attention } from "../components/attention.js";
+import { QueueTable, waitsLong } from "../components/queue-table.js";
 import { Empty, Loading, Page, Section, Trouble } from "../components/page.js";
 import { Throughput } from "../components/throughput.js";
 import { FailingJobs } from "../components/failing-jobs.js";
@@ -13,6 +14,7 @@ import { spanText } from "../times.js";
 import { html } from "../ui.js";
 
 const MOST_RUNNING = 200; // of more, the number of the queues is shown
+const LONG = 7; // letters of a figure that are written smaller, such as "13 min 59 s"
 const SPANS = [["15", "15 min"], ["60", "1 hour"], ["1440", "1 day"], ["10080", "7 days"]];
 
 export function Overview() {
@@ -30,8 +32,9 @@ export function Overview() {
     <${Page} title="Overview" actions=${spans}>
       <${Trouble} problem=${tallies.problem ?? queues.problem ?? workers.problem} />
       <${Figures} minutes=${minutes} tallies=${tallies.data} queues=${queues.data} workers=${workers.data} />
+      <${Attention} queues=${queues.data?.items} />
       <${Section} title="Finished runs">${tallies.data ? html`<${Throughput} tallies=${tallies.data} />` : html`<${Waiting} of=${tallies} />`}<//>
-      <div class="columns">
+      <div class="columns overview-columns">
         <${Section} title="Running now"><${RunningNow} running=${running} /><//>
         <${Section} title="Failing jobs">${tallies.data ? html`<${FailingJobs} jobs=${tallies.data.jobs} />` : html`<${Waiting} of=${tallies} />`}<//>
         <${Section} title="Queues">
@@ -67,7 +70,7 @@ function Figures({ minutes, tallies, queues, workers }) {
       <${Figure} name="running" value=${sum("running")} address=${to(["runs"], { status: "running" })} />
       <${Figure} name="queued" value=${sum("queued")} address=${to(["runs"], { status: "queued" })} />
       <${Figure} name="scheduled" value=${sum("scheduled")} address=${to(["runs"], { status: "scheduled" })} />
-      <${Figure} name="oldest wait" value=${oldest === null || oldest === undefined ? undefined : oldest ? spanText(oldest) : "none"} address=${to(["queues"])} />
+      <${Figure} name="oldest wait" value=${oldest === null || oldest === undefined ? undefined : oldest ? spanText(oldest) : "none"} address=${to(["queues"])} bad=${queues?.items.some(waitsLong)} />
       <${Figure} name=${`failed (last ${SPANS.find(([value]) => value === minutes)?.[1] ?? `${minutes} min`})`} value=${failed} address=${to(["runs"], { status: "failed" })} bad=${failed > 0} />
       <${Figure} name=${alive?.length === 1 ? "worker" : "workers"} value=${alive?.length} address=${to(["workers"])} bad=${alive?.length === 0} />
     </div>
@@ -76,5 +79,5 @@ function Figures({ minutes, tallies, queues, workers }) {
 
 function Figure({ name, value, address, bad }) {
   const text = typeof value === "number" ? value.toLocaleString("en") : (value ?? "…");
-  return html`<${Link} class="figure ${bad ? "figure-bad" : ""}" to=${address}><b>${text}</b><span>${name}</span><//>`;
+  return html`<${Link} class="figure ${bad ? "figure-bad" : ""}" to=${address}><b class=${text.length > LONG ? "long" : ""}>${text}</b><span>${name}</span><//>`;
 }

@@ -62,7 +62,7 @@ function Listed({ found, words, next }) {
   `;
 }
 
-const COMMAND = 'workbell jobs run JOB --data \'{"name": "value"}\'';
+const COMMAND = 'workbell jobs run JOB --input \'{"name": "value"}\'';
 
 /** When the run with this id was made: its first 48 bits are milliseconds. */
 const madeAt = (id) => new Date(parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toISOString();

@@ -41,7 +41,7 @@ function Found({ all }) {
         <p class="faint" role="status">${matching.length} of ${all.length}</p>
       </div>
     </form>
-    <${Listed} key=${`${text} ${after}`} found=${page} />
+    <${Listed} key=${`${text} ${after}`} found=${page} whole=${matching.length <= PAGE} />
     <${Pager} name="after" next=${rest.length > PAGE ? page[PAGE - 1].name : null} first="« First" further="More »" />
   `;
 }
@@ -52,20 +52,22 @@ function matches(schedule, text) {
   return text.toLowerCase().split(/\s+/).every((word) => whole.includes(word));
 }
 
-function Listed({ found }) {
+/** Sorted only if the `whole` of them is there: the order of one page would be taken for that of all. */
+function Listed({ found, whole }) {
+  const columns = whole ? COLUMNS : COLUMNS.map(({ by: _, ...column }) => column);
   const keyOf = (schedule) => schedule.name;
   return html`
     <${Settled} found=${found} keyOf=${keyOf} empty=${html`<${Empty}>No schedule matches this filter.<//>`}>
       ${(rows) => html`<div class="schedules">
-        <${Table} caption="Schedules" columns=${COLUMNS} rows=${rows} keyOf=${keyOf} rowClass=${(schedule) => (schedule.gone ? "gone" : "")} />
+        <${Table} caption="Schedules" columns=${columns} rows=${rows} keyOf=${keyOf} rowLink rowClass=${(schedule) => (schedule.gone ? "gone" : "")} />
       </div>`}
     <//>
   `;
 }
 
 const COLUMNS = [
-  { name: "Schedule", cell: (schedule) => html`<${Link} class="strong name" to=${to(["schedules", schedule.name])}>${schedule.name}<//>` },
-  { name: "Job", cell: (schedule) => html`<${Link} class="name" to=${to(["jobs", schedule.job])}>${schedule.job}<//>` },
+  { name: "Schedule", by: (schedule) => schedule.name, cell: (schedule) => html`<${Link} class="strong name" to=${to(["schedules", schedule.name])}>${schedule.name}<//>` },
+  { name: "Job", by: (schedule) => schedule.job, cell: (schedule) => html`<${Link} class="name" to=${to(["jobs", schedule.job])}>${schedule.job}<//>` },
   {
     name: "When",
     look: "wide",
@@ -73,7 +75,7 @@ const COLUMNS = [
       <span>${schedule.in_words}</span><span class="faint"><code>${schedule.expression}</code> · ${schedule.timezone}</span>
     </div>`,
   },
-  { name: "Next", look: "when", cell: (schedule) => html`<${NextTick} schedule=${schedule} />` },
+  { name: "Next", look: "when", by: (schedule) => schedule.next_run_at && Date.parse(schedule.next_run_at), cell: (schedule) => html`<${NextTick} schedule=${schedule} />` },
   { name: "Last", cell: (schedule) => html`<${LastOutcome} schedule=${schedule} />` },
   { name: "State", cell: (schedule) => html`<${State} schedule=${schedule} />` },
 ];

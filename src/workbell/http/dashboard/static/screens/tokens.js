@@ -38,13 +38,20 @@ export function Tokens() {
 
 const stateOf = (token) => (token.revoked_at ? "revoked" : token.valid ? "valid" : "expired");
 
+const LONGEST = 36; // characters: a UUID in one line
+
+function User({ id }) {
+  const text = id === null ? "–" : id === 0 ? "0 (system)" : String(id);
+  return text.length > LONGEST ? html`<span title=${text}>${text.slice(0, LONGEST)}…</span>` : text;
+}
+
 function TokenTable({ tokens, reload }) {
   return html`<${Table} caption="Tokens" rows=${tokens} columns=${[
     { name: "Name", look: "wide", cell: (token) => html`<div><strong>${token.name || "no name"}</strong> ${token.kind !== "api" && token.name !== "browser session" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code></div>` },
     { name: "State", cell: (token) => html`<${Status} of=${stateOf(token)} />` },
     { name: "Scopes", cell: (token) => token.scopes.join(", ") || "none" },
     { name: "Tenant", cell: (token) => (token.tenant === "*" ? "all" : token.tenant) },
-    { name: "User id", look: "number", cell: (token) => (token.user_id === null ? "–" : token.user_id === 0 ? "0 (system)" : String(token.user_id)) },
+    { name: "User id", look: "when", cell: (token) => html`<${User} id=${token.user_id} />` },
     { name: "Last used", look: "when", cell: (token) => html`<${Time} at=${token.last_used_at} />` },
     { name: "Ends", look: "when", cell: (token) => (token.expires_at ? html`<${Time} at=${token.expires_at} />` : "never") },
     { name: "Actions", hidden: true, look: "number", cell: (token) => stateOf(token) === "valid" && html`<${Revoke} token=${token} reload=${reload} />` },

@@ -1,12 +1,12 @@
 // Triggers: which events start which jobs; switched, added and removed here.
-import { AddTrigger } from "../components/trigger-add.js";
+import { AddTrigger, DELIVERY } from "../components/trigger-add.js";
 import { Action } from "../components/action.js";
 import { Empty, Loading, Trouble } from "../components/page.js";
 import { Status } from "../components/status.js";
 import { Table } from "../components/table.js";
 import { api, part } from "../api.js";
 import { usePoll } from "../poll.js";
-import { Link, to } from "../router.js";
+import { Link, to, useLocation } from "../router.js";
 import { useMay } from "../session.js";
 import { Time } from "../times.js";
 import { html } from "../ui.js";
@@ -15,25 +15,28 @@ export function Triggers() {
   const { data, problem, reload } = usePoll("/triggers", {}, 3);
   const { data: executions } = usePoll("/executions", { limit: 100 }, 5);
   const may = useMay("operate");
+  const one = useLocation().query.get("trigger"); // the only one that is shown, if the address names it
   if (!data) return html`<${Trouble} problem=${problem} />${!problem && html`<${Loading} />`}`;
+  const shown = one ? data.items.filter((trigger) => trigger.id === one) : data.items;
   const last = new Map([...(executions?.items ?? [])].reverse().map((one) => [one.job_id, one]));
   return html`
     <${Trouble} problem=${problem} />
-    <div class="bulk"><${AddTrigger} done=${reload} /></div>
+    <div class="bulk"><${AddTrigger} done=${reload} />${one && html`<${Link} to=${to(["events"], { view: "triggers" })}>All ${data.items.length} triggers<//>`}</div>
+    ${one && !shown.length && html`<${Empty}>This trigger was removed.<//>`}
     ${
       data.items.length
-        ? html`<${Table} caption="Triggers" columns=${columnsOf(last, reload, may)} rows=${data.items} />`
+        ? shown.length > 0 && html`<${Table} caption="Triggers" columns=${columnsOf(last, reload, may)} rows=${shown} />`
         : html`<${Empty} code=${'@bell.on("orders.*")\ndef placed(event: Event) -> None: ...'}>No events start a job yet. In code:<//>
-            <${Empty} code="workbell triggers add mails --pattern 'orders.*' --processor mail">Or by hand, for a job that takes an event:<//>`
+            <${Empty} code="workbell triggers add mails --pattern 'orders.*' --job mail">Or by hand, for a job that takes an event:<//>`
     }
   `;
 }
 
 const columnsOf = (last, reload, may) =>
   [
-    { name: "Trigger", look: "wide", cell: (one) => html`<div><strong>${one.name}</strong>${one.description && html`<p class="faint">${one.description}</p>`}</div>` },
+    { name: "Trigger", look: "wide", by: (one) => one.name, cell: (one) => html`<div><strong>${one.name}</strong>${one.description && html`<p class="faint">${one.description}</p>`}</div>` },
     { name: "Hears", cell: (one) => html`<${Link} to=${to(["events"], { type: one.event_pattern })}><code>${one.event_pattern}</code><//>` },
-    { name: "Starts", cell: (one) => html`<${Link} to=${to(["jobs", one.processor_name])}>${one.processor_name}<//>` },
+    { name: "Starts", by: (one) => one.processor_name, cell: (one) => html`<${Link} to=${to(one.processor_name === DELIVERY ? ["webhooks"] : ["jobs", one.processor_name])}>${one.processor_name}<//>` },
     { name: "State", cell: (one) => html`<${Status} of=${one.enabled ? "enabled" : "disabled"} />` },
     { name: "Created", look: "when", cell: (one) => (one.source === "api" ? "by hand" : html`<span>in code <code class="inline">${one.source.replace(/^code:/, "")}</code></span>`) },
     { name: "Last", look: "when", cell: (one) => html`<${Last} execution=${last.get(one.id)} />` },

@@ -1,0 +1,49 @@
+"""`workbell schedules run`: a run of a schedule's job now, as a tick would make it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import cast
+
+import click
+
+from workbell.cli.acting import note
+from workbell.cli.bell import opened_here
+from workbell.cli.jobs.known import make_known
+from workbell.cli.jobs.run import finish, wait_options
+from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.model.request import EnqueueOptions
+from workbell.model.schedule import Schedule
+
+
+@click.command("run", help="Run a schedule's job now, with its input and settings; its ticks go on as before.")
+@click.argument("name")
+@wait_options
+@app_option
+@url_option
+@tenant_option
+@json_option
+@click.pass_context
+def run_schedule(
+    context: click.Context,
+    name: str,
+    wait: bool,
+    timeout: timedelta | None,
+    app: str | None,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+) -> None:
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=False) as here:
+        schedule = here.bell.schedules.get(name)
+        run = here.bell.enqueue(schedule.job, schedule.payload, **options_of(schedule))
+        make_known(here.bell, schedule.job)
+        note(here.bell, "schedules.run", name, detail={"run": run.id})
+        finish(context, here, run, wait=wait, timeout=timeout, as_json=as_json)
+
+
+def options_of(schedule: Schedule) -> EnqueueOptions:
+    """What a schedule says about its runs, in the words of an enqueue."""
+    words = EnqueueOptions.__annotations__.keys() & schedule.options.__struct_fields__
+    said = {word: value for word in words if (value := getattr(schedule.options, word)) is not None}
+    return cast(EnqueueOptions, said)

@@ -1,0 +1,62 @@
+"""`workbell schedules update`."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import click
+
+from workbell.cli.acting import note
+from workbell.cli.bell import opened_here
+from workbell.cli.jobs.known import make_known
+from workbell.cli.output import print_json
+from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
+from workbell.cli.retrying import take_retry
+from workbell.cli.schedules.look import as_dict
+from workbell.cli.schedules.settings import WHEN, changed_retry, check_when, said_in, schedule_options
+from workbell.cli.words import here_now, in_words, next_in_words
+from workbell.scheduling.declare import NAMES, ScheduleChanges
+
+TAKEN_BACK = sorted(NAMES - {*WHEN, "anchor"})
+
+
+@click.command(help="Change what is given; the rest stays.")
+@click.argument("name")
+@click.option("--job", metavar="NAME", help="Another job.")
+@schedule_options
+@click.option("--enable/--disable", "enabled", default=None, help="Switch it on or off.")
+@click.option("--default", "taken_back", type=click.Choice(TAKEN_BACK), multiple=True, help="Take back what was said.")
+@app_option
+@url_option
+@tenant_option
+@json_option
+def update(
+    name: str,
+    job: str | None,
+    taken_back: tuple[str, ...],
+    app: str | None,
+    url: str | None,
+    tenant: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    check_when(given, needed=False)
+    retry = take_retry(given)
+    said = said_in(given)
+    if twice := sorted(set(taken_back) & {*said, *(["retry"] if retry else [])}):
+        raise click.UsageError(f"--default {twice[0]} and another value of it say two things.")
+    said |= dict.fromkeys(taken_back)
+    if not said and not retry and job is None:
+        raise click.UsageError("Say what to change, such as --cron or --window.")
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=True) as here:
+        bell = here.bell
+        if retry:
+            said["retry"] = changed_retry(retry, bell.schedules.get(name).options.retry)
+        schedule = bell.schedules.update(name, job=job, **cast(ScheduleChanges, said))
+        make_known(bell, schedule.job)
+        detail = {"changed": sorted({*said, *(() if job is None else ("job",))}), "when": in_words(schedule)}
+        note(bell, "schedules.change", schedule.name, detail=detail)
+    if as_json:
+        print_json(as_dict(schedule))
+        return
+    click.echo(f"{schedule.name}: {schedule.job}, {in_words(schedule)}; next {next_in_words(schedule, here_now())}.")

@@ -1,0 +1,56 @@
+"""Changing a schedule: what it says now, in the words of `put`, and what somebody says instead. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, assert_never, cast
+
+from workbell.errors import InvalidOption
+from workbell.model.alert import URLS
+from workbell.model.schedule import OPTION_FIELDS, Schedule, ScheduleKind
+from workbell.scheduling.declare import ScheduleSettings
+from workbell.timing import Interval, Once
+
+WHEN = ("cron", "every", "at")
+
+
+def changed(schedule: Schedule, given: Mapping[str, Any]) -> ScheduleSettings:
+    """All settings of a schedule with those that are given; None takes one back to its default."""
+    known = _settings_of(schedule, when=not any(word in given for word in WHEN))
+    return cast(ScheduleSettings, {word: value for word, value in {**known, **given}.items() if value is not None})
+
+
+def _settings_of(schedule: Schedule, *, when: bool) -> dict[str, Any]:
+    """With its URLs as they are stored."""
+    said = {word: getattr(schedule.options, word) for word in (*OPTION_FIELDS, *URLS)}
+    said |= {"timezone": schedule.timezone, "payload": schedule.payload, "enabled": schedule.enabled}
+    return said | (_when(schedule) if when else {})
+
+
+def _when(schedule: Schedule) -> dict[str, Any]:
+    match schedule.kind:
+        case ScheduleKind.CRON:
+            return {"cron": schedule.expression}
+        case ScheduleKind.ONCE:
+            return {"at": Once.parse(schedule.expression).at}
+        case ScheduleKind.INTERVAL:
+            found = Interval.parse(schedule.expression)
+            return {"every": found.every, "anchor": found.anchor}
+        case other:
+            assert_never(other)
+
+
+def check_changeable(schedule: Schedule) -> None:
+    """Raise if a schedule cannot be changed word by word."""
+    kind, _, project = schedule.source.partition(":")
+    if kind in ("code", "file"):
+        where = "in the code" if kind == "code" else "in a job file"
+        raise InvalidOption(
+            f"schedule {schedule.name}: it is declared {where} of {project!r}, and would soon be as before; change it "
+            "there, or put another. It can be paused here."
+        )
+    if schedule.unreadable is not None:
+        raise InvalidOption(
+            f"schedule {schedule.name}: its settings in the store cannot be read, so those that are not named would be "
+            "lost; put it as a whole."
+        )

@@ -1,0 +1,32 @@
+"""Tables look the same in every command: a dim line of names, two spaces between columns, no rule."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from rich.text import Text
+
+from workbell.cli.columns import Row, print_rows
+from workbell.cli.output import make_table
+
+
+def shown(draw_table: bool) -> list[str]:
+    out = io.StringIO()
+    console = Console(file=out, width=60, force_terminal=True, color_system="standard")
+    if draw_table:
+        table = make_table("queue", "runs", "paused", right=("runs",))
+        table.add_row("mail", "12", "no")
+        console.print(table)
+    else:
+        print_rows(console, ("queue", "runs"), "paused", [Row([Text("mail"), Text("12")], Text("no"))], right=("runs",))
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def plain(lines: list[str]) -> list[str]:
+    return [Text.from_ansi(line).plain.rstrip() for line in lines]
+
+
+def test_one_form() -> None:
+    assert plain(shown(draw_table=True)) == plain(shown(draw_table=False)) == ["queue  runs  paused", "mail     12  no"]
+    assert all("\x1b[2m" in shown(draw_table)[0] for draw_table in (True, False)), "names are dim"
