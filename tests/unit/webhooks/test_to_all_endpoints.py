@@ -16,6 +16,7 @@ from workbell.errors import StoreUnavailable
 from workbell.model.event import MatchOutcome, Rematch
 from workbell.model.job import DELIVERY
 from workbell.model.trigger import DEFAULT_RETRY
+from workbell.stores.sqlite.store import SqliteStore
 from workbell.webhooks import to_all
 from workbell.webhooks.limits import FAILING_AFTER, FRESH
 
@@ -243,7 +244,8 @@ def test_an_event_that_was_removed(scene: Scene, sender: Pretended) -> None:
     scene.emit()
     duty = MatchEvents(scene.store, scene.bell.registry, scene.bell.subscriptions, lambda: None, 1.0)
     duty.step(scene.clock.now())
-    scene.store._events.clear()
+    assert isinstance(scene.store, SqliteStore)
+    scene.store.file.write(lambda connection: connection.execute("DELETE FROM workbell_events"))
     scene.work()
     run = execution(scene)
     assert (run.status, run.reason, sender.sent) == (Status.CANCELED, "its event was removed", [])
