@@ -124,8 +124,10 @@ def test_live_then_canceled_then_retried(site: Site) -> None:
     expect(page.locator(".timeline")).to_contain_text("Attempt 1")
     assert page.title() == title  # nothing of what it said was executed
 
+    old = log.element_handle()
     page.get_by_role("button", name="Retry", exact=True).click()
     expect(page.get_by_role("link", name=f"run {run.id[-8:]}")).to_be_visible()
+    old.evaluate("box => box.dispatchEvent(new Event('scroll'))")  # which may come when the log is gone: no error
     [again] = site.bell.runs(status="queued")
     expect(page).to_have_url(f"{site.url}/runs/{again.id}")
     assert (again.retry_of, again.input) == (run.id, {"rows": 4})

@@ -112,7 +112,7 @@ def test_every_setting_is_tried_here() -> None:
     assert {*RUN_WORDS, *OPTION_FIELDS, "payload", "alert_url", "ping_url"} == {*ScheduleOptions.__struct_fields__}
 
 
-@pytest.mark.parametrize("store_url", ["memory"], indirect=True)
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("word", sorted(OTHER))
 def test_one_setting_changes_and_the_others_stay(bell: Workbell, full: Schedule, word: str) -> None:
     changed = bell.schedules.update("nightly", **{word: OTHER[word]})  # type: ignore[misc]
@@ -125,7 +125,7 @@ def test_one_setting_changes_and_the_others_stay(bell: Workbell, full: Schedule,
     assert (changed.id, changed.created_at, changed.version) == (full.id, full.created_at, 1)
 
 
-@pytest.mark.parametrize("store_url", ["memory"], indirect=True)
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("word", sorted(set(ALL) - {"cron", "payload", "created_by", "timezone"}))
 def test_none_is_the_default(bell: Workbell, full: Schedule, word: str) -> None:
     with_tag = {} if word != "tag" else {"replace_tag": None}  # else there would be none to replace
@@ -226,7 +226,7 @@ BAD: list[tuple[dict[str, Any], type[WorkbellError], str]] = [
 ]
 
 
-@pytest.mark.parametrize("store_url", ["memory"], indirect=True)
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("asked", "kind", "words"), BAD, ids=[str(asked)[:40] for asked, _, _ in BAD])
 def test_what_cannot_be_used_changes_nothing(
     bell: Workbell, full: Schedule, asked: Any, kind: type[WorkbellError], words: str

@@ -25,7 +25,7 @@ COMMANDS = {
     "jobs": "See the jobs, how their runs ended, and run one now.",
     "runs": "See, watch, cancel and repeat runs, read their logs, and ask why one does not run.",
     "queues": "See the queues, and pause and resume them.",
-    "schedules": "See, add, preview, run, pause and remove schedules, and ask what became of their ticks.",
+    "schedules": "See, add, change, preview, run, pause and remove schedules, and ask what became of their ticks.",
     "events": "Emit events, see them as they come and what they matched, and try which triggers hear a type.",
     "triggers": "See, add, change and remove triggers: which events start which jobs.",
     "webhooks": "See, add, test, change and remove webhook endpoints, and what was sent to them.",

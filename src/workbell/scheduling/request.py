@@ -1,14 +1,15 @@
-"""The run that a tick makes."""
+"""The run that a tick makes, and the options of one that is made now."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import cast
 
 from workbell.model.job import UNKNOWN, Terms
 from workbell.model.limit import key_of
-from workbell.model.request import made_by_rule, options_of
+from workbell.model.request import EnqueueOptions, made_by_rule, options_of
 from workbell.model.run import Lane, NewRun
-from workbell.model.run_defaults import Maker, layered
+from workbell.model.run_defaults import RUN_WORDS, Maker, layered
 from workbell.model.schedule import Schedule
 
 
@@ -27,3 +28,9 @@ def request_for(schedule: Schedule, due: datetime, now: datetime, maker: Maker, 
         input_text=options.payload,
         schedule=schedule.id,
     )
+
+
+def enqueue_options(schedule: Schedule) -> EnqueueOptions:
+    """What a schedule says about its runs, in the words of an enqueue: for a run now."""
+    said = {word: value for word in RUN_WORDS if (value := getattr(schedule.options, word)) is not None}
+    return cast(EnqueueOptions, said)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import cast
 
 import click
 
@@ -12,8 +11,7 @@ from workbell.cli.bell import opened_here
 from workbell.cli.jobs.known import make_known
 from workbell.cli.jobs.run import finish, wait_options
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
-from workbell.model.request import EnqueueOptions
-from workbell.model.schedule import Schedule
+from workbell.scheduling.request import enqueue_options
 
 
 @click.command("run", help="Run a schedule's job now, with its input and settings; its ticks go on as before.")
@@ -36,14 +34,7 @@ def run_schedule(
 ) -> None:
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=False) as here:
         schedule = here.bell.schedules.get(name)
-        run = here.bell.enqueue(schedule.job, schedule.payload, **options_of(schedule))
+        run = here.bell.enqueue(schedule.job, schedule.payload, **enqueue_options(schedule))
         make_known(here.bell, schedule.job)
         note(here.bell, "schedules.run", name, detail={"run": run.id})
         finish(context, here, run, wait=wait, timeout=timeout, as_json=as_json)
-
-
-def options_of(schedule: Schedule) -> EnqueueOptions:
-    """What a schedule says about its runs, in the words of an enqueue."""
-    words = EnqueueOptions.__annotations__.keys() & schedule.options.__struct_fields__
-    said = {word: value for word in words if (value := getattr(schedule.options, word)) is not None}
-    return cast(EnqueueOptions, said)

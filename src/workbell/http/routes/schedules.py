@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import islice, takewhile
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from fastapi import Query
@@ -32,13 +32,12 @@ from workbell.http.schemas.schedules import (
     UpcomingTicks,
 )
 from workbell.model.access import Scope
-from workbell.model.request import EnqueueOptions
 from workbell.model.retry import Retry
-from workbell.model.run_defaults import RUN_WORDS
 from workbell.model.schedule import Schedule
 from workbell.schedules import Declaration
 from workbell.scheduling.clock_notes import clock_notes
 from workbell.scheduling.declare import try_out
+from workbell.scheduling.request import enqueue_options
 from workbell.scheduling.rule import Rule, rule_of
 from workbell.scheduling.words import rule_in_words
 
@@ -142,12 +141,9 @@ async def run(request: Request, name: str) -> Response:
     """Run its job now, with its payload and settings; its ticks go on as before."""
     call = call_of(request)
     schedule = await call.client.schedules.aget(name)
-    return Answer((await call.client.aenqueue(schedule.job, schedule.payload, **_options(schedule))).as_dict(), 201)
-
-
-def _options(schedule: Schedule) -> EnqueueOptions:
-    said = {word: value for word in RUN_WORDS if (value := getattr(schedule.options, word)) is not None}
-    return cast(EnqueueOptions, said)
+    return Answer(
+        (await call.client.aenqueue(schedule.job, schedule.payload, **enqueue_options(schedule))).as_dict(), 201
+    )
 
 
 @routes.add("GET", "/schedules/{name}/preview", needs=Scope.READ, answers=UpcomingTicks)

@@ -69,8 +69,8 @@ function useEnd(lastLine, firstLine) {
   useEffect(() => {
     if (ends) toEnd();
   }, [lastLine]);
-  const onScroll = () => {
-    const { scrollHeight, scrollTop, clientHeight } = box.current;
+  const onScroll = (event) => {
+    const { scrollHeight, scrollTop, clientHeight } = event.currentTarget; // the box may be gone by now
     setEnds(scrollHeight - scrollTop - clientHeight < NEAR);
   };
   const follow = () => {

@@ -26,7 +26,7 @@ function About({ run, names }) {
   if (!run.event) return html`<${Inline} value=${run.input} />`;
   const type = names.events.get(run.event)?.type ?? `event …${run.event.slice(-8)}`;
   if (run.job !== DELIVERY) return html`<${Inline} value=${type} />`;
-  return html`<${Inline} value=${`${type} to ${names.endpoints.get(run.input?.endpoint)?.replace(/^https?:\/\//, "") ?? "an endpoint"}`} />`;
+  return html`<${Inline} value=${`${type} to ${names.endpoints.get(run.input?.endpoint)?.replace(/^https?:\/\//, "") ?? (run.input?.endpoint ? "an endpoint" : "all endpoints")}`} />`;
 }
 
 /** Of a delivery, what was answered. */
