@@ -31,7 +31,7 @@ from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
 from workbell.machine import process_name, program_name
 from workbell.model.access import EVERY_TENANT
-from workbell.model.job import BUILT_IN, TENANT, UNKNOWN, Terms, name
+from workbell.model.job import BUILT_IN, TENANT, UNKNOWN, Terms, name, refused
 from workbell.model.limit import NO_LIMITS, key_of
 from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, Request, make_request, plain_request
@@ -161,9 +161,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         if not isinstance(payload, dict):
             raise InvalidPayload(f"job {job}: the payload must be a dict of arguments, got {type(payload).__name__}.")
         if job in BUILT_IN:
-            raise InvalidOption(
-                f"job {job}: it is Workbell's own, which enqueues it itself; see bell.webhooks and bell.bulk."
-            )
+            raise refused(job)
         known = self.registry.find(job)
         if known is not None:
             return Resolved(known.name, known.signature.encode(payload), known.terms)

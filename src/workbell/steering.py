@@ -12,6 +12,7 @@ from workbell.events.telling import Telling
 from workbell.handlers.current import traced
 from workbell.model import state
 from workbell.model.event import Match, MatchOutcome, Rematch
+from workbell.model.job import CLEAN, refused
 from workbell.model.payload import clean_text
 from workbell.model.request import Request, again
 from workbell.model.run import PENDING, NewRun, Run, Status
@@ -75,6 +76,8 @@ class Steering(Reading):
         run = self.get(run_id)
         if not run.status.final:
             raise RunNotFinished(f"run {run_id} is {run.status}; cancel it, or wait until it has ended.")
+        if run.job == CLEAN:
+            raise refused(run.job)
         new = again(run, self.store.clock.now(), self.maker, retry_of=run.id)
         return self.retry_matched(run, new) or self.enqueue_requests([Request(new)])[0]
 

@@ -174,7 +174,7 @@ class Triggers:
                     "change it there, or add another."
                 )
             fields = self._checked(changes)
-            if any(word in changes for word in OPTION_FIELDS):
+            if "job" in fields or any(word in changes for word in OPTION_FIELDS):
                 fields["options"] = self._options(old.options, changes, fields.get("job", old.job))
             new = msgspec.structs.replace(old, **fields)
             if new == old:

@@ -176,6 +176,7 @@ def test_when_it_ticks(bell: Workbell, clock: ManualClock) -> None:
     anchored = bell.schedules.update("often", anchor=ONE)
     assert (anchored.expression, anchored.next_run_at) == ("10m from 2030-01-07T01:00:00Z", ONE)
     assert bell.schedules.update("often", anchor=None).expression == anchored.expression
+    assert bell.schedules.update("often", every=1200).expression == "20m from 2030-01-07T01:00:00Z"
     cron = bell.schedules.update("often", cron="0 * * * *", timezone="UTC")
     assert (cron.kind, cron.expression, cron.next_run_at) == (ScheduleKind.CRON, "0 * * * *", ONE)
     once = bell.schedules.update("often", cron=None, at=LATER)

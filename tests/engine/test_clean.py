@@ -108,7 +108,7 @@ def test_no_pause_holds_it_up_and_no_worker_takes_it(scene: Scene, what: dict[st
     scene.work(clean)
     assert [run.status for run in scene.runs] == [Status.SUCCEEDED]
     assert CLEAN not in scene.bell.registry
-    with pytest.raises(InvalidOption, match=f"job {CLEAN}: it is Workbell's own"):
+    with pytest.raises(InvalidOption, match=f"job {CLEAN}: it starts by itself"):
         scene.bell.enqueue(CLEAN)
 
 
@@ -166,3 +166,66 @@ def test_listeners_to_jobs_do_not_hear_of_it() -> None:
     scene.bell.listen("job.*", heard.append)
     scene.work(scene.settled())
     assert heard == []
+
+
+def test_a_shorter_pace_counts_at_once(store: Store) -> None:
+    """The run before was made at the pace of then; nobody looks in a loop until that would have been over."""
+    before = Scene(store)
+    before.work(before.settled())
+    (first,) = before.runs
+    scene = Scene(store, every=60.0)
+    scene.clock.advance((first.created_at + timedelta(seconds=50) - scene.clock.now()).total_seconds())
+    clean = scene.settled()
+    wait = scene.work(clean)
+    assert len(scene.runs) == 2
+    assert wait == 60.0
+
+
+def test_one_of_many_has_it_also_at_a_shorter_pace(store: Store) -> None:
+    before = Scene(store)
+    before.work(before.settled())
+    scene = Scene(store, every=60.0)
+    cleans = [scene.settled(f"host/{number}/1") for number in range(3)]
+    for clean in cleans:
+        scene.work(clean)
+    assert len(scene.runs) == 2
+
+
+def test_a_stop_hands_it_back(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is nobody's loss: the next scheduler has it at once."""
+    clean = scene.settled()
+    with monkeypatch.context() as endless:
+        endless.setattr(module, "remove", lambda *_: True)
+        clean.step(scene.clock.now())
+    (run,) = scene.runs
+    assert run.status is Status.RUNNING
+    clean.hand_back(scene.clock.now())
+    (run,) = scene.runs
+    assert (run.status, run.attempt, run.losses) == (Status.QUEUED, 0, 0)
+    clean.hand_back(scene.clock.now())  # there is nothing any more
+    other = scene.settled("host/2/1")
+    scene.work(other)
+    (run,) = scene.runs
+    assert (run.status, run.worker) == (Status.SUCCEEDED, "host/2/1")
+
+
+def test_it_can_be_canceled(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    clean = scene.settled()
+    with monkeypatch.context() as endless:
+        endless.setattr(module, "remove", lambda *_: True)
+        clean.step(scene.clock.now())
+        (run,) = scene.runs
+        scene.bell.cancel(run.id, "not now")
+        scene.clock.advance(15)
+        clean.step(scene.clock.now())
+    (run,) = scene.runs
+    assert (run.status, run.reason) == (Status.CANCELED, "not now")
+
+
+def test_it_is_not_run_again_by_hand(scene: Scene) -> None:
+    scene.work(scene.settled())
+    (run,) = scene.runs
+    with pytest.raises(InvalidOption, match="clean-history: it starts by itself, as the setting clean_every says"):
+        scene.bell.retry(run.id)
+    with pytest.raises(InvalidOption, match="clean-history: it starts by itself, as the setting clean_every says"):
+        scene.bell.enqueue(CLEAN)

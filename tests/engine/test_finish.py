@@ -248,6 +248,17 @@ class TestReschedules:
         plain = bench.bell.retry(bench.bell.cancel(bench.bell.enqueue("work", delay=60).id).id)
         assert (plain.persistent, plain.options_text) == (True, None)
 
+    def test_the_next_one_expires_after_as_long(self, bench: Bench) -> None:
+        """And so does one that is retried by hand: what was said of all runs of a job holds for it."""
+        first = bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60, expires=90, retry=1)
+        bench.work()
+        (new,) = bench.bell.runs(status="scheduled")
+        assert first.expires_at is not None
+        assert new.expires_at == new.scheduled_for + timedelta(seconds=90)
+        bench.clock.advance(7)
+        again = bench.bell.retry(first.id)
+        assert again.expires_at == again.created_at + timedelta(seconds=90)
+
     def test_how_long_it_gets_can_be_set(self, bench: Bench) -> None:
         bench.bell.reschedules = 1
         bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60)

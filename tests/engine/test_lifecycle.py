@@ -17,12 +17,13 @@ from workbell.engine.outcome import Returned
 from workbell.engine.tell import Tell
 from workbell.engine.work import Work
 from workbell.errors import StoreError, StoreUnavailable
+from workbell.model import state
 from workbell.model.clock import ManualClock
 from workbell.model.job import DELIVERY
 from workbell.model.run import Lane, NewRun
 from workbell.model.state import CRASH_LIMIT, Transition
 from workbell.model.worker import LOST_AFTER
-from workbell.notices.lifecycle import LifecycleEvent
+from workbell.notices.lifecycle import LifecycleEvent, about_chain
 from workbell.stores.port import Store
 
 
@@ -116,6 +117,17 @@ class TestSubscribed:
         told = event.data
         assert (told["run_id"], told["reason"]) == (last.id, "error; the last run of its chain")
         assert "ValueError: no" in told["error"]
+
+    def test_a_run_that_crashes_is_the_last_of_its_chain(self, bench: Bench) -> None:
+        """B8: however many were left. Before, such a chain ended without a word."""
+        run = bench.bell.enqueue("work", auto_reschedule=60)
+        crashed = msgspec.structs.replace(run, status=Status.RUNNING, attempt=3, token=3, crashes=2)
+        change = state.crash(crashed, bench.clock.now(), keep=bench.keep.other, how="was killed")
+        told = about_chain(change.move, change.after(crashed))
+        assert told is not None
+        assert (told.type, told.reason, change.then) == ("run.chain_ended", "crashed", ())
+        plain = msgspec.structs.replace(crashed, options_text=None)
+        assert about_chain(change.move, change.after(plain)) is None
 
     def test_a_disabled_trigger_counts(self, bench: Bench) -> None:
         subscribe(bench.store, "job.completed", enabled=False)

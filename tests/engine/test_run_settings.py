@@ -12,7 +12,7 @@ import pytest
 from tests.support.event_scheduling import look as look_at_events
 from tests.support.fresh_store import fresh_store
 from tests.support.scheduling import DECLARED, live, look, runs_of, told
-from workbell import InvalidOption, Retry, Workbell
+from workbell import Event, InvalidOption, Retry, Workbell
 from workbell.engine.match import MatchEvents
 from workbell.handlers.job_files.load import load_folder
 from workbell.machine import process_name
@@ -290,6 +290,17 @@ class TestRefused:
             bell.schedules.put("bad", job=plain, every=5, replace_tag=True)
         with pytest.raises(InvalidOption, match="replace_tag: there is no tag"):
             bell.triggers.add("bad", pattern="posts.*", processor="hear", replace_tag=True)
+
+    def test_nor_by_a_change_of_the_job(self) -> None:
+        bell = Workbell(store=fresh_store())
+        processor(bell)
+
+        @bell.processor("tagged", tag="named")
+        def tagged(event: Event) -> None: ...
+
+        bell.triggers.add("hearing", pattern="posts.*", processor="tagged", replace_tag=True)
+        with pytest.raises(InvalidOption, match="replace_tag: there is no tag"):
+            bell.triggers.update("hearing", processor="hear")
 
     def test_a_trigger_is_changed_word_by_word(self) -> None:
         bell = Workbell(store=fresh_store())

@@ -10,6 +10,7 @@ import msgspec
 
 from workbell.bulk.order import Action
 from workbell.errors import StoreError, WorkbellError
+from workbell.model.job import CLEAN
 from workbell.model.request import Request, again
 from workbell.model.run import PENDING, Run, Status
 
@@ -75,7 +76,7 @@ def _retry(client: Client, runs: Sequence[Run]) -> Acted:
     for run in runs:
         key = f"bulk:{run.id}"
         retry = retries.get(run.id)
-        if retry is not None and retry.key != key and not _made_by_event(run):
+        if run.job == CLEAN or (retry is not None and retry.key != key and not _made_by_event(run)):
             skipped += 1
             continue
         new = again(run, now, client.maker, retry_of=run.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple, TypeVar
 
 import click
@@ -22,7 +23,10 @@ class Old(NamedTuple):
 
 
 def _milliseconds(text: str) -> str:
-    return f"{float(text) / 1000:g}s"
+    try:
+        return f"{Decimal(text) / 1000:f}s"
+    except InvalidOperation:
+        raise ValueError(text) from None
 
 
 def _growth(text: str) -> str:

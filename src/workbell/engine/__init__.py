@@ -1,1 +1,1 @@
-"""The way of a run, one file a verb: dispatch, consume, execute, finish, recover, prune; and the loops around them."""
+"""The way of a run, one file a verb: dispatch, consume, execute, finish, recover, clean; and the loops around them."""

@@ -1,8 +1,8 @@
 """Clean: what is kept no longer is removed by the system job `clean-history`, whose runs say how much (B7).
 
-A scheduler does the work itself, so it needs no worker, and no pause of a queue or a job holds it up. The run is made
-under a key that is taken for as long as the pace says: of any number of schedulers one has it. It is under a lease as
-any run, and if its process dies, another scheduler takes it up.
+A scheduler does the work itself, so it needs no worker, and no pause of a queue or a job holds it up. The key of a run
+names the run before: of any number of schedulers one makes the next, each by its own pace. It is under a lease as any
+run, and if its process dies, another scheduler takes it up.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbell.model.job import CLEAN, Job
 from workbell.model.keys import KeyScope, stored_key
 from workbell.model.payload import clean_text
 from workbell.model.run import Lane, NewRun, Options, Run, Status
-from workbell.stores.port import Held, Pick, Store
+from workbell.stores.port import Filter, Held, Pick, Store
 
 log = logging.getLogger("workbell.engine")
 
@@ -32,7 +32,7 @@ WORKERS = timedelta(days=1)  # for which a lost worker is still shown
 KEPT = 168  # of its own runs: a week of hourly ones
 LONGEST = timedelta(days=30)  # that one of them is kept
 QUEUE = "system"
-KEY = stored_key("clean", KeyScope.JOB, CLEAN)
+KEY_FOR = timedelta(hours=1)  # longer than another scheduler may need from reading the run before to making the next
 
 
 class Clean:
@@ -82,21 +82,27 @@ class Clean:
 
     def _take(self, now: datetime) -> None:
         """Make the run if its time has come, and have it, unless another scheduler has."""
-        self._store.jobs.put([clean_job(self._lane.tenant, now)])
-        (added,) = self._store.add([self._request(now)])
-        found = self._store.find_runs([added.id]).get(added.id)
         self._look_at = now + min(self._every, timedelta(seconds=SETTLE))
-        if found is None:  # removed at this very moment, or on its way
-            return
-        if found.status is Status.QUEUED:
-            until = now + self._lease
+        found = self._newest()
+        if found is None or found.status.final:
+            if found is not None and now < found.created_at + self._every:
+                self._look_at = found.created_at + self._every
+                return
+            self._store.jobs.put([clean_job(self._lane.tenant, now)])
+            self._store.add([self._request(now, found)])
+            found = self._newest()
+        if found is not None and found.status is Status.QUEUED:
             picks = [Pick(self._lane.id, found.rank, 1)]
+            until = now + self._lease
             taken = self._store.claim(picks, 1, worker=self._worker, now=now, lease_until=until)
             self._run, self._removed, self._renewed_at = (taken[0] if taken else None), Counter(), now
-        elif found.status.final:
-            self._look_at = max(found.created_at + self._every, now + timedelta(seconds=PAUSE))
 
-    def _request(self, now: datetime) -> NewRun:
+    def _newest(self) -> Run | None:
+        found = self._store.list_runs(Filter(self._lane.tenant, job=CLEAN, queue=QUEUE, limit=1))
+        return found[0] if found else None
+
+    def _request(self, now: datetime, before: Run | None) -> NewRun:
+        key = "clean" if before is None else f"clean after {before.id}"
         options = Options(remove_delay=self._kept.total_seconds())
         run = Run(
             new_id(),
@@ -107,19 +113,29 @@ class Clean:
             now,
             now,
             options_text=msgspec.json.encode(options).decode(),
-            key_text=KEY,
+            key_text=stored_key(key, KeyScope.JOB, CLEAN),
         )
-        return NewRun(run, key_span=self._every)
+        return NewRun(run, key_span=KEY_FOR)
 
     def _renew(self, run: Run, now: datetime) -> bool:
         """Keep the lease; without it, whoever has it goes on."""
         if self._renewed_at is None or now - self._renewed_at < self._lease / 3:
             return True
-        if not self._store.renew([Held(run.id, run.token)], now=now, lease_until=now + self._lease):
+        renewed = self._store.renew([Held(run.id, run.token)], now=now, lease_until=now + self._lease)
+        if not renewed:
             self._run = None
+            return False
+        if renewed[0].cancel_reason is not None:
+            self._end(state.cancel(run, now, reason=renewed[0].cancel_reason, keep=self._kept))
             return False
         self._renewed_at = now
         return True
+
+    def hand_back(self, now: datetime) -> None:
+        """At a stop: the run that is under way here waits for another scheduler, as if nobody had begun it."""
+        if self._run is not None:
+            self._booking.book([(self._run, state.release(self._run, now))])
+            self._run = None
 
     def _end(self, change: state.Transition) -> None:
         assert self._run is not None

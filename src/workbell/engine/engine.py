@@ -129,7 +129,7 @@ class Engine:
             store, client.registry, client.subscriptions, self._announce, settings.poll, self._maker
         )
         renew = Renew(store, settings.lease_span, self._works, self._hands.stop_work, alone=role.give_up is None)
-        clean = Clean(store, self._booking, client.tenant, self.worker, settings.clean_every, settings.lease_span)
+        self._clean = Clean(store, self._booking, client.tenant, self.worker, settings.clean_every, settings.lease_span)
         self._consume_duty = Duty("consume", self._consume.step, clock)
         self._dispatch_duty = Duty("dispatch", self._dispatch.step, clock)
         self._materialise_duty = Duty("materialise", self._materialise.step, clock)
@@ -147,7 +147,7 @@ class Engine:
         self._duties.append(tallies_duty)
         if role.schedules:
             self._duties += [
-                Duty("clean", clean.step, clock),
+                Duty("clean", self._clean.step, clock),
                 Duty("unserved", Unserved(store).step, clock),
                 Duty("missing", Missing(store, self._tell.missing).step, clock),
                 Duty("declare", self._declare, clock),
@@ -362,6 +362,7 @@ class Engine:
             duty.stop()
         self._reports.flush()
         with suppress(StoreError):  # they are not worth a stop that fails
+            self._clean.hand_back(self._store.clock.now())
             self.tallies.flush()
         self._register.remove()
         self._watch.close()

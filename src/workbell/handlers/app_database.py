@@ -135,11 +135,16 @@ def _file_in(url: str) -> Path | None:
     if separator and scheme in ("postgresql", "postgres"):
         return None
     if not separator or scheme != "sqlite":
-        raise SettingsError(f"database = {url.split('@')[-1][:60]!r} cannot be read: {HOW}.")
+        raise SettingsError(f"database = {_shown(url)} cannot be read: {HOW}.")
     path = Path(rest.removeprefix("/"))
     if not rest.startswith("/") or path.name in ("", ":memory:") or "?" in rest:
-        raise SettingsError(f"database = {url!r} names no file: {HOW}.")
+        raise SettingsError(f"database = {_shown(url)} names no file: {HOW}.")
     return path
+
+
+def _shown(url: str) -> str:
+    """A URL without what may be secret: the user before the host, and the parameters at its end."""
+    return repr(url.split("@")[-1].partition("?")[0][:60])
 
 
 def file_of(store: object) -> Path | None:

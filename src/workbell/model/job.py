@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.errors import JobsError, WorkbellError
+from workbell.errors import InvalidOption, JobsError, WorkbellError
 from workbell.model.alert import repr_without_urls, without_urls
 from workbell.model.limit import NO_LIMITS, Limits
 from workbell.model.retry import Retry
@@ -78,6 +78,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return without_urls(self)
+
+
+def refused(job: str) -> InvalidOption:
+    """What to say to somebody who asks for a run of one of Workbell's own jobs."""
+    if job == CLEAN:
+        return InvalidOption(f"job {job}: it starts by itself, as the setting clean_every says.")
+    return InvalidOption(f"job {job}: it is Workbell's own, which enqueues it itself; see bell.webhooks and bell.bulk.")
 
 
 def name(kind: str, value: object, error: type[WorkbellError] = JobsError) -> str:

@@ -277,13 +277,15 @@ def again(run: Run, now: datetime, maker: Maker, *, wait: timedelta = timedelta(
     """
     chain = None if run.options.auto_reschedule is None else maker.reschedules
     options = msgspec.structs.replace(run.options, request=None, parent=None, reschedules_left=chain)
+    due = now + wait
     copy = msgspec.structs.replace(
-        Run(new_id(), run.lane, Status.SCHEDULED if wait else Status.QUEUED, run.rank, now + wait, now, now),
+        Run(new_id(), run.lane, Status.SCHEDULED if wait else Status.QUEUED, run.rank, due, now, now),
         input_text=run.input_text,
         options_text=_text_of(options),
         tag=run.tag,
         user_number=run.user_number,
         accepted_by=None if run.persistent else maker.process,
+        expires_at=None if run.expires_at is None else due + (run.expires_at - run.created_at),
         schedule=run.schedule,
         event=run.event,
         **links,

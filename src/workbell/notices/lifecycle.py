@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from workbell.errors import InvalidOption
-from workbell.model.run import Run
+from workbell.model.run import Run, Status
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.state import Move, Transition
 from workbell.model.system_events import (
@@ -103,8 +103,15 @@ def about_run(move: Move, run: Run, describe: Describe = nothing_known) -> Lifec
 
 
 def about_chain(move: Move, run: Run, describe: Describe = nothing_known) -> LifecycleEvent | None:
-    """That a run has failed for good which was the last of its chain; the run is as it is afterwards."""
-    failed = about_run(move, run, describe) if move is Move.FAIL and run.ends_chain else None
+    """That a run has failed for good which was the last of its chain; the run is as it is afterwards.
+
+    One that crashed its worker is the last of its chain, however many were left.
+    """
+    if run.status is not Status.FAILED:
+        return None
+    if not run.ends_chain and (move is not Move.LOSE or run.options.auto_reschedule is None):
+        return None
+    failed = about_run(move, run, describe)
     return None if failed is None else msgspec.structs.replace(failed, type=CHAIN_ENDED, reason=run.reason)
 
 

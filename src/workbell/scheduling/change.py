@@ -17,6 +17,8 @@ WHEN = ("cron", "every", "at")
 def changed(schedule: Schedule, given: Mapping[str, Any]) -> ScheduleSettings:
     """All settings of a schedule with those that are given; None takes one back to its default."""
     known = _settings_of(schedule, when=not any(word in given for word in WHEN))
+    if "every" in given and schedule.kind is ScheduleKind.INTERVAL:
+        known["anchor"] = Interval.parse(schedule.expression).anchor
     return cast(ScheduleSettings, {word: value for word, value in {**known, **given}.items() if value is not None})
 
 

@@ -41,6 +41,8 @@ RENAMED: dict[str, Any] = {
     "schedules add nightly --job send --backoff-type exponential": 2.0,
     "triggers add mails --pattern a.* --job send --max-attempts 5": 5,
     "triggers update mails --initial-delay-ms 250": timedelta(milliseconds=250),
+    "triggers update mails --initial-delay-ms 1234567": timedelta(milliseconds=1234567),
+    "triggers update mails --max-delay-ms 1000000000": timedelta(seconds=1_000_000),
     "triggers update mails --backoff-multiplier 3": 3.0,
     "webhooks update 01a1e3 --max-delay-ms 5000": timedelta(seconds=5),
     "schedules preview nightly -n 3": 3,
@@ -93,7 +95,7 @@ def test_an_old_word_is_still_understood(line: str) -> None:
 
 @pytest.mark.parametrize("old", [old for old in OLD if old.startswith("--")])
 def test_an_old_word_says_the_new_one_on_stderr(old: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (line,) = (line for line in RENAMED if f" {old} " in line)
+    line = next(line for line in RENAMED if f" {old} " in line)
     parsed(line)
     told = capsys.readouterr()
     assert told.out == ""

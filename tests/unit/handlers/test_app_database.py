@@ -31,6 +31,13 @@ def test_a_url_that_cannot_be_read_is_not_quoted() -> None:
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize("url", ["mysql://host/db?user=u&password=hunter2", "sqlite:///app.sqlite?key=hunter2"])
+def test_parameters_are_not_quoted(url: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        check_database(url, None)
+    assert "hunter2" not in str(caught.value)
+
+
 def test_postgres(empty_postgres_url: str) -> None:
     connection = AppDatabase(empty_postgres_url).open()
     assert connection.execute("SELECT 1").fetchone() == (1,)

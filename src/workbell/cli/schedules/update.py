@@ -17,7 +17,7 @@ from workbell.cli.schedules.settings import WHEN, changed_retry, check_when, sai
 from workbell.cli.words import here_now, in_words, next_in_words
 from workbell.scheduling.declare import NAMES, ScheduleChanges
 
-TAKEN_BACK = sorted(NAMES - {*WHEN, "anchor"})
+TAKEN_BACK = {"input" if name == "payload" else name: name for name in sorted(NAMES - {*WHEN, "anchor"})}
 
 
 @click.command(help="Change what is given; the rest stays.")
@@ -25,7 +25,9 @@ TAKEN_BACK = sorted(NAMES - {*WHEN, "anchor"})
 @click.option("--job", metavar="NAME", help="Another job.")
 @schedule_options
 @click.option("--enable/--disable", "enabled", default=None, help="Switch it on or off.")
-@click.option("--default", "taken_back", type=click.Choice(TAKEN_BACK), multiple=True, help="Take back what was said.")
+@click.option(
+    "--default", "taken_back", type=click.Choice(sorted(TAKEN_BACK)), multiple=True, help="Take back what was said."
+)
 @app_option
 @url_option
 @tenant_option
@@ -43,6 +45,7 @@ def update(
     check_when(given, needed=False)
     retry = take_retry(given)
     said = said_in(given)
+    taken_back = tuple(TAKEN_BACK[word] for word in taken_back)
     if twice := sorted(set(taken_back) & {*said, *(["retry"] if retry else [])}):
         raise click.UsageError(f"--default {twice[0]} and another value of it say two things.")
     said |= dict.fromkeys(taken_back)
