@@ -108,7 +108,7 @@ def test_no_pause_holds_it_up_and_no_worker_takes_it(scene: Scene, what: dict[st
     scene.work(clean)
     assert [run.status for run in scene.runs] == [Status.SUCCEEDED]
     assert CLEAN not in scene.bell.registry
-    with pytest.raises(InvalidOption, match=f"job {CLEAN}: it is Workbell's own"):
+    with pytest.raises(InvalidOption, match=f"job {CLEAN}: it starts by itself"):
         scene.bell.enqueue(CLEAN)
 
 
