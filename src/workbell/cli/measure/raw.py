@@ -17,7 +17,7 @@ import msgspec
 
 from workbell.cli.measure.scene import LANE
 from workbell.cli.measure.tally import Tally
-from workbell.cli.project import store_file
+from workbell.cli.project import opened
 from workbell.cli.schema import OURS, scheme_of
 from workbell.errors import InvalidOption
 from workbell.model.run import NewRun, Status
@@ -155,10 +155,12 @@ def open_raw(url: str) -> Raw:
     """A bare connection to the store of a URL; raises where there is no raw SQL to compare with."""
     if OURS.get(scheme_of(url)) == "postgres":
         return RawPostgres(url)
-    file = store_file(url)
-    if file is None:
-        raise InvalidOption(f"--raw: {safe_url(url)} is neither a SQLite file nor PostgreSQL; leave it out.")
-    return RawSqlite(str(file))
+    from workbell.stores.sqlite.store import SqliteStore
+
+    with opened(url) as store:
+        if not isinstance(store, SqliteStore):
+            raise InvalidOption(f"--raw: {safe_url(url)} is neither a SQLite file nor PostgreSQL; leave it out.")
+        return RawSqlite(str(store.file.path))
 
 
 def _json(value: Any) -> str:
