@@ -13,10 +13,12 @@ import psycopg
 from dashboard_load import CROWD, WORKERS, Load
 
 from workbell.model.worker import Worker
+from workbell.stores.access.audit import AUDIT
 from workbell.stores.event_rows import EVENT, MATCH
+from workbell.stores.logs.logs import LOG
 from workbell.stores.port import Batch, Store
-from workbell.stores.rows import HISTORY, LIVE, LOG, TICK, TIMES
-from workbell.stores.service_rows import AUDIT, TALLY
+from workbell.stores.rows import HISTORY, LIVE, TICK, TIMES
+from workbell.stores.tallies.tallies import TALLY
 
 ATTEMPT = "run number status started_at finished_at worker error".split()
 TIMED = frozenset({*TIMES, "time", "minute"})

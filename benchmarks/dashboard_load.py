@@ -19,10 +19,10 @@ from workbell.model.endpoint import Endpoint
 from workbell.model.job import DELIVERY, Job
 from workbell.model.run import Lane
 from workbell.model.schedule import Schedule, ScheduleKind
+from workbell.stores.access.audit import AUDIT
 from workbell.stores.event_rows import EVENT, MATCH
 from workbell.stores.port import Batch
 from workbell.stores.rows import HISTORY, LIVE, TICK
-from workbell.stores.service_rows import AUDIT
 
 TENANT, OTHER = "default", "other"
 SPAN = 14 * 86_400  # seconds in which all of it happened

@@ -139,7 +139,7 @@ def latency(new_store: NewStore, count: int) -> None:
             await started.put(time.perf_counter())
 
         bell.store.check()
-        bell.store.write_trigger(trigger(bell.store.clock, "shop.*.made"), None)
+        bell.store.subscribers.write_trigger(trigger(bell.store.clock, "shop.*.made"), None)
 
         async def once(told: Callable[[], Any]) -> float:
             began = time.perf_counter()

@@ -55,7 +55,7 @@ def workers(supervisor: psutil.Process) -> list[psutil.Process]:
 
 
 def wait_for(supervisor: psutil.Process, bell: Workbell, count: int) -> None:
-    while len(workers(supervisor)) < count or len(bell.store.list_workers()) < count:
+    while len(workers(supervisor)) < count or len(bell.store.workers.list()) < count:
         time.sleep(0.05)
 
 
@@ -97,7 +97,7 @@ def measure(url: str, rounds: int) -> None:
             async def noop() -> None: ...
 
             bell.store.check()
-            bell.store.put_jobs(bell.registry.definitions(bell.store.clock, bell.tenant))
+            bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
             idle(folder, url, bell)
             for job, count in (("nap", 8000), ("noop", 20_000)):
                 for _ in range(rounds):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 SETTINGS = {
     "url": "Where the store is: `sqlite:///file.db`, `sqlite:////absolute/file.db`, `postgresql://…` or "
-    "`memory://`. In `workbell.toml` a file without a leading slash lies beside that one.",
+    "`memory://`, or that of an installed package. In `workbell.toml` a file of `sqlite` without a leading slash lies "
+    "beside that one.",
     "app": "Where the command line finds your `Workbell`, as `module:name`.",
     "project": "What the project is called: its schedules are known by it. With a `workbell.toml`, the name of its "
     "folder; without one, the name of the program that was started.",

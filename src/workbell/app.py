@@ -1,4 +1,4 @@
-"""The composition root: the one file that knows every adapter, and puts a Workbell together from its URL."""
+"""The composition root: puts a Workbell together from its settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import logging
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbell.agents.verbs import Agents
@@ -20,17 +19,17 @@ from workbell.engine.engine import Engine
 from workbell.engine.isolated.entry import entry
 from workbell.engine.role import Role
 from workbell.engine.tallies import write_at_once
-from workbell.errors import InvalidUrl, MissingPackage, SettingsError, StoreError, WorkbellError
+from workbell.errors import MissingPackage, SettingsError, WorkbellError
 from workbell.events.lifecycle import QUIET
 from workbell.handlers.registry import Registry
 from workbell.handlers.resources import Resources
 from workbell.jobs_engine import JobsEngine
-from workbell.model.state import Keep
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.lifecycle import LifecycleEvent, listen
 from workbell.notices.run_log import log_all
 from workbell.queues.in_store import FRESH, InStoreQueue
 from workbell.settings import Settings, find_file, load, warn_of_misspelt
+from workbell.stores.opening import open_store
 from workbell.stores.port import Pair, Store
 from workbell.webhooks.alerts import alert_job
 from workbell.webhooks.clear_secrets import stored_in_clear
@@ -50,32 +49,6 @@ Stop = Callable[[bool], object]
 FOR_WORKER = 3  # connections of a process that only works: it claims, books, and listens
 
 log = logging.getLogger("workbell")
-
-
-def open_store(url: str, keep: Keep | None = None, connections: int | None = None) -> Store:
-    """The store that a URL names; with at most so many connections, where it is a server."""
-    if not isinstance(url, str):
-        raise InvalidUrl(f"The store's URL must be a text, got {type(url).__name__}.")
-    scheme, separator, rest = url.partition("://")
-    if scheme == "sqlite" and separator:
-        from workbell.stores.sqlite.store import SqliteStore
-
-        path = rest.removeprefix("/")
-        if not rest.startswith("/") or not path or "?" in path:
-            raise InvalidUrl(f"{url!r}: write sqlite:///file.db, or sqlite:////absolute/path/file.db.")
-        return SqliteStore(Path(path), keep=keep)
-    if scheme in ("postgresql", "postgres") and separator:
-        try:
-            from workbell.stores.postgres.store import PostgresStore
-        except ImportError as error:
-            raise StoreError("PostgreSQL needs its driver: pip install 'workbell[postgres]'.") from error
-        return PostgresStore(url, keep=keep, connections=connections)
-    if url == "memory://":
-        from workbell.stores.memory import MemoryStore
-
-        return MemoryStore(keep=keep)
-    shown = scheme if separator else url.split("@")[-1][:40]
-    raise InvalidUrl(f"{shown!r} names no store; use sqlite:///file.db, postgresql://host/database or memory://.")
 
 
 class Workbell(Declaring):

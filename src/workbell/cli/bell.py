@@ -9,11 +9,12 @@ from typing import NamedTuple
 import click
 import msgspec
 
-from workbell.app import Workbell, open_store
+from workbell.app import Workbell
 from workbell.cli.project import Project, missing_file, store_url
 from workbell.errors import ScheduleNotFound
 from workbell.handlers.job_files import JobFile, JobFiles, Problem
 from workbell.recipe import Recipe, make, other_store
+from workbell.stores.opening import open_store
 
 
 class Here(NamedTuple):

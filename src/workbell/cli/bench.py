@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from workbell.cli.measure.plan import Row, measure
+from workbell.cli.measure.raw import open_raw
 from workbell.cli.measure.scene import clear, is_ours
 from workbell.cli.output import make_console, make_progress, make_table, print_json
 from workbell.cli.project import json_option, open_project, opened
@@ -42,6 +43,8 @@ def bench(
         with opened(chosen) as store:
             store.check()
             _refuse_real_work(store, chosen, force)
+        if raw:
+            open_raw(chosen).close()  # refused before anything is measured
         try:
             with make_progress() as progress:
                 task = progress.add_task("measuring", total=None)

@@ -10,8 +10,8 @@ import click
 
 from workbell.app import Workbell
 from workbell.cli.output import print_json
-from workbell.cli.project import Project, app_option, json_option, open_project
-from workbell.errors import SettingsError, WorkbellError
+from workbell.cli.project import Project, app_option, json_option, open_project, store_file
+from workbell.errors import InvalidUrl, SettingsError, StoreError, WorkbellError
 from workbell.handlers.app_database import check_database
 from workbell.handlers.job_files import JobFiles, Problem
 from workbell.load_app import load_app
@@ -77,12 +77,18 @@ def _settings(app: str | None, problems: list[Problem]) -> Project:
 
 def _database(settings: Settings) -> list[Problem]:
     """What a start would refuse."""
-    path = settings.url.removeprefix("sqlite:///")
     try:
-        check_database(settings.database, None if path == settings.url else Path(path))
-    except SettingsError as error:
+        check_database(settings.database, _store_file(settings.url))
+    except (SettingsError, InvalidUrl) as error:
         return [Problem(FILE, None, str(error))]
     return []
+
+
+def _store_file(url: str) -> Path | None:
+    try:
+        return store_file(url)
+    except StoreError:  # a driver that is missing here: where the files are checked, the store need not be used
+        return None
 
 
 def _app(project: Project, problems: list[Problem]) -> Workbell | None:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from workbell.app import open_store
+from workbell.handlers.app_database import file_of
 from workbell.logs import set_up
 from workbell.settings import Settings, beside, find_file, load, safe_url, warn_of_misspelt
+from workbell.stores.opening import open_store
 from workbell.stores.port import Store
 
 NAMED_APP = "workbell.app"
@@ -120,11 +121,17 @@ def opened(url: str) -> Iterator[Store]:
         store.close()
 
 
+def store_file(url: str) -> Path | None:
+    """The file of the store that a URL names, whatever its scheme; none, where the store is no file."""
+    with opened(url) as store:
+        return file_of(store)
+
+
 def missing_file(url: str) -> Path | None:
-    """The file of an SQLite URL, if it is not there: only to look must not create it."""
-    if not url.startswith("sqlite:///"):
+    """The file of a store that is one, if it is not there: read commands must not create it."""
+    path = store_file(url)
+    if path is None:
         return None
-    path = Path(url.removeprefix("sqlite:///"))
     try:
         return None if path.exists() else path
     except OSError as error:

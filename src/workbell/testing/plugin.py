@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from workbell.testing.sqlite_files import SqliteFiles
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("workbell").addoption(
+        "--workbell-store",
+        metavar="URL",
+        help="The store that `--pyargs workbell.testing.contracts` tests; {new} in it is another word for each test.",
+    )
+
+
 @pytest.fixture
 def workbell_clock() -> ManualClock:
     """A clock that moves only when told to: `workbell_clock.advance(hours=1)`."""

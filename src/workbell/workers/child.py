@@ -18,6 +18,7 @@ from workbell.engine.board import Board
 from workbell.engine.engine import Engine
 from workbell.engine.role import Role
 from workbell.errors import StoreUnavailable, WorkbellError
+from workbell.handlers.app_database import file_of
 from workbell.logs import set_up
 from workbell.machine import memory_in_use, name_process
 from workbell.notices.message import Broadcast, SendToUser
@@ -110,7 +111,9 @@ class _Child:
         self._announced = True
         settings = bell.settings
         keeps = (settings.keep_succeeded, settings.keep_other)
-        self._line.send(StoreNamed(settings.url, settings.lease, *keeps, bell.tenant))
+        file = file_of(bell.store)
+        path = None if file is None else str(file.absolute())
+        self._line.send(StoreNamed(settings.url, settings.lease, *keeps, bell.tenant, path))
         self._line.send(WorkerStarted(worker, os.getpid(), len(bell.registry)))
 
     async def _serve(self, bell: Workbell, role: Role) -> None:

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from random import Random
 
-from workbell.app import open_store
 from workbell.booking import Booking
 from workbell.engine.renew import PARTS
 from workbell.engine.tallies import write_at_once
@@ -30,6 +29,7 @@ from workbell.model.worker import BEAT
 from workbell.notices.bus import Notice
 from workbell.notices.run_log import log_runs
 from workbell.stores.measuring import follow_time
+from workbell.stores.opening import open_store
 from workbell.stores.port import Held, Pair
 from workbell.workers.burial import burial
 from workbell.workers.line import Line

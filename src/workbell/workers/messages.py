@@ -28,6 +28,7 @@ class StoreNamed(msgspec.Struct, frozen=True, tag="store-named"):
     keep_succeeded: float
     keep_other: float
     tenant: str = TENANT  # for which its jobs are stored
+    file: str | None = None  # where the store is one, whatever its URL looks like
 
 
 class WorkerShutdown(msgspec.Struct, frozen=True, tag="worker-shutdown"):

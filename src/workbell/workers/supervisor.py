@@ -11,12 +11,13 @@ import socket
 import time
 from collections import deque
 from multiprocessing.connection import wait
+from pathlib import Path
 
 from workbell.engine.isolated.process import how_it_ended
 from workbell.errors import StoreUnavailable, WorkbellError
 from workbell.machine import STOPPED, process_state
 from workbell.notices.message import Broadcast, SendToUser
-from workbell.stores.sqlite.lock_holders import database_file, lock_holders
+from workbell.stores.sqlite.lock_holders import lock_holders
 from workbell.workers.backoff import next_failures, wait_after
 from workbell.workers.child import FORCED
 from workbell.workers.child_process import Child, make_context
@@ -270,8 +271,9 @@ class Supervisor:
     def _hinders(self, child: Child) -> bool:
         """Whether it has the write lock of a SQLite file; the server of PostgreSQL ends such transactions itself."""
         store = None if self._keeper is None else self._keeper.task.store
-        database = None if store is None else database_file(store.url)
-        return database is not None and any(holder.pid == child.pid for holder in lock_holders(database))
+        if store is None or store.file is None:
+            return False
+        return any(holder.pid == child.pid for holder in lock_holders(Path(store.file)))
 
     def _is_worn(self, child: Child) -> bool:
         plan = self._plan

@@ -17,9 +17,12 @@ import msgspec
 
 from workbell.cli.measure.scene import LANE
 from workbell.cli.measure.tally import Tally
-from workbell.cli.schema import engine_of
+from workbell.cli.project import opened
+from workbell.cli.schema import OURS, scheme_of
+from workbell.errors import InvalidOption
 from workbell.model.run import NewRun, Status
 from workbell.model.state import MOVES, Move
+from workbell.settings import safe_url
 from workbell.stores.rows import LIVE, NEW, new_values
 from workbell.stores.times import to_micros
 
@@ -149,7 +152,15 @@ class RawPostgres(Raw):
 
 
 def open_raw(url: str) -> Raw:
-    return RawPostgres(url) if engine_of(url) == "postgres" else RawSqlite(url.removeprefix("sqlite:///"))
+    """A bare connection to the store of a URL; raises where there is no raw SQL to compare with."""
+    if OURS.get(scheme_of(url)) == "postgres":
+        return RawPostgres(url)
+    from workbell.stores.sqlite.store import SqliteStore
+
+    with opened(url) as store:
+        if not isinstance(store, SqliteStore):
+            raise InvalidOption(f"--raw: {safe_url(url)} is neither a SQLite file nor PostgreSQL; leave it out.")
+        return RawSqlite(str(store.file.path))
 
 
 def _json(value: Any) -> str:

@@ -42,11 +42,6 @@ def can_tell() -> bool:
     return TABLE.exists()
 
 
-def database_file(url: str) -> Path | None:
-    """The file of a SQLite store; none, if the URL is another's."""
-    return Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite:///") else None
-
-
 def side_file(path: Path) -> Path:
     """The file that the turn at writing is a lock of."""
     return path.with_name(path.name + "-lock")

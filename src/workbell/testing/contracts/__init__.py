@@ -4,5 +4,7 @@
         @pytest.fixture
         def store(self): ...
 
+Or, without code, on a URL: `pytest --pyargs workbell.testing.contracts --workbell-store 'mydb://test_{new}'`.
+
 The contract of a store is in `contracts.store`, that of a queue in `contracts.queue`.
 """
