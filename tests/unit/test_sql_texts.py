@@ -15,7 +15,7 @@ from workbell.stores.database import Statement
 from workbell.stores.filters import LaneChoice, Stream, lanes_beside, lanes_wanted, streams_of
 from workbell.stores.looks import choose
 from workbell.stores.port import Filter
-from workbell.stores.queries import migrations, parse, queries, spell_postgres
+from workbell.stores.queries import expand, migrations, parse, queries, spell_postgres
 from workbell.stores.rows import place_columns
 from workbell.stores.sql_events import statements_for_event
 from workbell.stores.statements import Replacing, making
@@ -49,6 +49,29 @@ def test_parameters_are_spelled_for_psycopg() -> None:
         "a = %(a)s AND b LIKE '%%x' AND c = CAST(%(c_d)s AS int)"
     )
     assert spell_postgres("SELECT x::text, '12:30'") == "SELECT x::text, '12:30'"
+
+
+def test_a_list_is_a_condition_of_each_engine() -> None:
+    text = "DELETE FROM t WHERE id {among ids uuid} AND x = :x"
+    assert expand(text, "sqlite") == "DELETE FROM t WHERE id IN (SELECT value FROM json_each(:ids)) AND x = :x"
+    assert expand(text, "postgres") == "DELETE FROM t WHERE id = ANY(CAST(:ids AS uuid[])) AND x = :x"
+
+
+def test_rows_are_a_table_of_each_engine() -> None:
+    text = "SELECT * FROM {rows new: id uuid, at timestamptz,\n    share double precision} WHERE true"
+    assert expand(text, "sqlite") == (
+        "SELECT * FROM (SELECT value ->> 0 AS id, value ->> 1 AS at, value ->> 2 AS share FROM json_each(:rows)) "
+        "AS new WHERE true"
+    )
+    assert expand(text, "postgres") == (
+        "SELECT * FROM unnest(CAST(:id AS uuid[]), CAST(:at AS timestamptz[]), CAST(:share AS double precision[])) "
+        "AS new(id, at, share) WHERE true"
+    )
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_no_macro_is_left(engine: str) -> None:
+    assert [name for name, text in queries(engine).items() if "{among" in text or "{rows" in text] == []
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])

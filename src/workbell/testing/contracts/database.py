@@ -1,0 +1,141 @@
+"""The contract of a database: what an SQL engine must do for the parts of a store.
+
+Subclass `DatabaseContract` and supply a fixture `database` that gives one without any tables, or with empty ones.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from workbell.model.ids import new_id
+from workbell.stores.database import Conflict, Database, Rows, Statement, read_rows, write_rows
+from workbell.stores.notifications.notifications import NOTIFICATION
+from workbell.testing.contracts.making import START, after
+
+ODD = [
+    "",
+    " ",
+    "it's",
+    'a "b"',
+    "a\\b",
+    "\\N",
+    "\\.",
+    "NULL",
+    "{1,2}",
+    "[1]",
+    "100 %",
+    ":name",
+    "tab\tline\nend",
+    "été 🎉",
+]
+
+
+def note(name: str, value: str = "x") -> Statement:
+    return Statement("note_service", {"name": f"service/{name}", "value": value})
+
+
+def names(database: Database) -> set[str]:
+    return {row[0].removeprefix("service/") for row in read_rows(database, "services")}
+
+
+def agent(name: str, agent_id: str) -> Statement:
+    values: dict[str, Any] = dict.fromkeys(("jobs", "metrics", "seen_at"))
+    values |= {"id": agent_id, "name": name, "created_at": START, "tenant": "default", "labels": "[]"}
+    return Statement("put_agent", values | {"version": "", "host": "", "enabled": True})
+
+
+def told(text: str, user: int | None = 1, at: float = 0) -> list[Any]:
+    return [new_id(), "default", user, text, after(at), None]
+
+
+def tell(*rows: list[Any]) -> Statement:
+    return Statement("add_notifications", {"rows": Rows(NOTIFICATION, rows)})
+
+
+def heard(database: Database) -> list[tuple[Any, ...]]:
+    found = read_rows(database, "new_notifications", after="00000000-0000-0000-0000-000000000000", limit=100_000)
+    return [tuple(row) for row in found]
+
+
+class DatabaseContract:
+    """Batches: in order, whole or not at all, with the answers afterwards."""
+
+    def test_the_tables_are_there_at_the_first_use(self, database: Database) -> None:
+        assert names(database) == set()
+
+    def test_answers_come_in_the_order_of_the_statements(self, database: Database) -> None:
+        """And each statement sees what those before it have written."""
+        answers = database.write([note("a"), Statement("services"), note("b"), Statement("services")])
+        assert [len(answer) for answer in answers] == [0, 1, 0, 2]
+        assert [list(row) for row in answers[1]] == [["service/a", "x"]]
+        first, second = database.read([Statement("services"), Statement("services")])
+        assert sorted(map(list, first)) == sorted(map(list, second)) == [["service/a", "x"], ["service/b", "x"]]
+
+    def test_nothing_is_asked_for(self, database: Database) -> None:
+        assert database.read([]) == []
+        assert database.write([]) == []
+
+    @pytest.mark.parametrize("place", [0, 1, 2])
+    def test_a_conflict_undoes_all_of_it(self, database: Database, place: int) -> None:
+        """Wherever it is in the batch; and the next one works."""
+        database.write([agent("taken", new_id())])
+        batch = [note("a"), note("b")]
+        batch.insert(place, agent("taken", new_id()))
+        with pytest.raises(Conflict):
+            database.write(batch)
+        assert names(database) == set()
+        database.write([note("c")])
+        assert names(database) == {"c"}
+
+    def test_a_statement_that_is_alone_conflicts_too(self, database: Database) -> None:
+        write_rows(database, "put_agent", **agent("taken", new_id()).values)
+        with pytest.raises(Conflict):
+            write_rows(database, "put_agent", **agent("taken", new_id()).values)
+
+    @pytest.mark.parametrize("text", ODD)
+    def test_texts_come_back_as_they_were(self, database: Database, text: str) -> None:
+        """As a value, and as one of many rows."""
+        write_rows(database, "note_service", name="service/odd", value=text)
+        database.write([tell(told(text), told("beside"))])
+        assert [row[1] for row in read_rows(database, "services")] == [text]
+        assert [row[3] for row in heard(database)] == [text, "beside"]
+
+    def test_numbers_of_64_bits_and_nothing(self, database: Database) -> None:
+        users = [0, 1, -1, 2**53 + 1, 2**63 - 1, -(2**63), None]
+        database.write([tell(*(told(str(user), user) for user in users))])
+        assert [row[2] for row in heard(database)] == users
+
+    def test_times_to_the_microsecond(self, database: Database) -> None:
+        at = after(0.123456)
+        database.write([tell(told("now", at=0.123456))])
+        (row,) = heard(database)
+        assert (row[4], row[4].utcoffset()) == (at, at.utcoffset())
+
+    def test_many_rows_at_once(self, database: Database) -> None:
+        database.write([tell(*(told(str(number)) for number in range(5000)))])
+        assert [row[3] for row in heard(database)] == [str(number) for number in range(5000)]
+
+    def test_a_list_as_a_condition(self, database: Database) -> None:
+        rows = [told(str(number)) for number in range(4)]
+        database.write([tell(*rows)])
+        values = {"tenant": "default", "user_id": 1, "now": START}
+        read = write_rows(database, "read_some", ids=[rows[1][0], rows[3][0], new_id()], **values)
+        assert {row[0] for row in read} == {rows[1][0], rows[3][0]}
+        assert write_rows(database, "read_some", ids=[], **values) == []
+
+    def test_writers_at_once(self, database: Database) -> None:
+        """Each batch is whole for whoever reads meanwhile."""
+
+        def write(number: int) -> None:
+            database.write([note(f"{number} one"), note(f"{number} two")])
+
+        with ThreadPoolExecutor(4) as threads:
+            writing = [threads.submit(write, number) for number in range(20)]
+            for _ in range(20):
+                assert len(names(database)) % 2 == 0
+            for one in writing:
+                one.result(30)
+        assert len(names(database)) == 40
