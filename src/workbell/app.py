@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from workbell.agents.verbs import Agents
 from workbell.bulk.job import bulk_job
+from workbell.claims.selection import FRESH
 from workbell.client import nothing
 from workbell.declaring import Declaring
 from workbell.emitting import source_of
@@ -27,7 +28,7 @@ from workbell.jobs_engine import JobsEngine
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.lifecycle import LifecycleEvent, listen
 from workbell.notices.run_log import log_all
-from workbell.queues.in_store import FRESH, InStoreQueue
+from workbell.queues.in_store import InStoreQueue
 from workbell.settings import Settings, find_file, load, warn_of_misspelt
 from workbell.stores.opening import open_store
 from workbell.stores.port import Pair, Store

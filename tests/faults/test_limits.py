@@ -87,7 +87,7 @@ def work(url: str, name: str, stress: Stress) -> None:
     dice = random.Random(name)
     store = open_store(url)
     try:
-        queue = InStoreQueue(store, claims_per_look=dice.choice([1, 5]))
+        queue = InStoreQueue(store, claims_per_survey=dice.choice([1, 5]))
         claimant = Claimant(name, LEASE, lambda _lane: True, lambda lane: limits_on(JOBS[lane.job], lane))
         while not stress.done():
             runs = queue.claim(claimant, dice.randint(1, 6), store.clock.now(), dice.randint(1, 6))

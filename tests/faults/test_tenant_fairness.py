@@ -13,11 +13,12 @@ import pytest
 
 from tests.support.waiting import until
 from workbell import Run, Workbell
+from workbell.claims.selection import HEADS
 from workbell.model.request import Request, plain_request
 from workbell.model.run import Lane
 from workbell.model.state import Move
 from workbell.notices.bus import Notice
-from workbell.queues.in_store import HEADS, InStoreQueue
+from workbell.queues.in_store import InStoreQueue
 from workbell.queues.port import Claimant
 from workbell.settings import Settings
 

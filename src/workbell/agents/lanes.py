@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from workbell.claims.lane_choice import choose_lanes
+from workbell.claims.limit_room import LimitRoom
+from workbell.claims.tenant_settings import TenantSettings
 from workbell.client import Client
 from workbell.model.agent import Agent
 from workbell.model.limit import Limit, limits_on
 from workbell.model.retry import Retry
 from workbell.model.run import Lane, Run
-from workbell.queues.known_tenants import KnownTenants
-from workbell.queues.lanes import choose
-from workbell.queues.rooms import Rooms
 from workbell.stores.port import Head
 
 HEADS = 500  # lanes looked at for one poll
@@ -80,18 +80,18 @@ def _claim_from(
     store = client.store
     limits: dict[int, Sequence[Limit]] = {}
     if heads:
-        tenants = KnownTenants(store)
-        tenants.look(store.clock.now())
+        tenants = TenantSettings(store)
+        tenants.refresh(store.clock.now())
         own = [tenants.limits[client.tenant]] if client.tenant in tenants.limits else []
         limits = {head.lane_id: found for head in heads if (found := [*known.limits(head.lane), *own])}
-    rooms = Rooms(store)
+    room = LimitRoom(store)
     claimed: list[Run] = []
     while heads and len(claimed) < most:
         now: datetime = store.clock.now()
         left = most - len(claimed)
         if limits:
-            rooms.look({head.lane_id: limits[head.lane_id] for head in heads if head.lane_id in limits}, now)
-        picks = choose(heads, left, turn, lambda _lane: True, _room(rooms, left) if limits else None)
+            room.read({head.lane_id: limits[head.lane_id] for head in heads if head.lane_id in limits}, now)
+        picks = choose_lanes(heads, left, turn, lambda _lane: True, _room(room, left) if limits else None)
         if not picks:
             break
         counted = {pick.lane_id: limits[pick.lane_id] for pick in picks if pick.lane_id in limits}
@@ -101,8 +101,8 @@ def _claim_from(
     return claimed
 
 
-def _room(rooms: Rooms, most: int) -> Callable[[Lane], int]:
-    return lambda lane: rooms.of(lane.id, most)
+def _room(room: LimitRoom, most: int) -> Callable[[Lane], int]:
+    return lambda lane: room.of(lane.id, most)
 
 
 def _that_may_have_more(heads: Sequence[Head], quotas: dict[tuple[int, int], int], taken: Sequence[Run]) -> list[Head]:

@@ -97,7 +97,7 @@ class _Drainer:
         self._store = bell.store
         self._runner = runner
         self._raise_errors = raise_errors
-        self._queue = InStoreQueue(bell.store, claims_per_look=1)
+        self._queue = InStoreQueue(bell.store, claims_per_survey=1)
         settings: Settings = getattr(bell, "settings", None) or Settings()
         self._claimant = Claimant("drain", settings.lease_span, serves(bell.registry, None), limits(bell.registry))
         self._telling = bell.telling

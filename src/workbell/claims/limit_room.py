@@ -1,7 +1,7 @@
-"""What the limits leave free, as a queue saw it: read at once for all lanes of a look, and good for a few claims.
+"""Room under limits: how many more runs of each lane its limits allow, read at once for all lanes of a survey.
 
-It only saves work: a claim counts again, under the limits' locks. A lane whose limits leave nothing is not tried, so
-that many of them do not cost a lock each.
+It is an estimate that only saves work: a claim counts again, under the limits' locks. A lane whose limits leave
+nothing is not tried, so that many of them do not cost a lock each.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from workbell.model.rate import Rate
 from workbell.model.run import Run
 from workbell.stores.port import Store
 
-MOST_HELD = 20_000
+MOST_HELD = 20_000  # limits that a rate holds back; beyond that, those whose time has come are forgotten
 
 
-class Rooms:
-    """Limits by lane, and what is left of each."""
+class LimitRoom:
+    """Limits by lane, and what is left of each; good for a few claims."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._limits: dict[int, Sequence[Limit]] = {}
         self._left: dict[int, int] = {}
-        # Limits whose rate leaves nothing before a time. Others can only add to the starts: no need to look sooner.
+        # Limits whose rate leaves nothing before a time. Others can only add to the starts: no need to read sooner.
         # By the rate too, which may be another one when the job's file has changed.
         self._held: dict[tuple[int, Rate | None], datetime] = {}
 
-    def look(self, limits: Mapping[int, Sequence[Limit]], now: datetime) -> None:
+    def read(self, limits: Mapping[int, Sequence[Limit]], now: datetime) -> None:
         """Read what these lanes' limits leave."""
         self._limits = dict(limits)
         every = {limit.id: limit for listed in limits.values() for limit in listed}
         if len(self._held) > MOST_HELD:
-            self._held = {place: at for place, at in self._held.items() if at > now}
+            self._held = {key: at for key, at in self._held.items() if at > now}
         asked = [limit for limit in every.values() if not self._is_held(limit, now)]
         uses = self._store.limit_uses(asked)
         self._left = dict.fromkeys(every, 0)
@@ -51,14 +51,14 @@ class Rooms:
     def free_at(self, now: datetime) -> datetime | None:
         """When the first of the lanes that a rate holds back may go on."""
         every = {(limit.id, limit.rate) for listed in self._limits.values() for limit in listed}
-        return min((at for place in every if (at := self._held.get(place)) is not None and at > now), default=None)
+        return min((at for key in every if (at := self._held.get(key)) is not None and at > now), default=None)
 
     def of(self, lane_id: int, most: int) -> int:
         """How many runs of a lane may be taken."""
         return min([most, *(self._left[limit.id] for limit in self._limits.get(lane_id, ()))])
 
     def note(self, taken: Iterable[Run]) -> bool:
-        """These were taken; whether that left nothing of a limit."""
+        """Count these runs as claimed; whether that left nothing of a limit."""
         concerned = [limit.id for run in taken for limit in self._limits.get(run.lane.id, ())]
         for limit_id in concerned:
             self._left[limit_id] -= 1

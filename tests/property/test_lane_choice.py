@@ -7,9 +7,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbell.claims.fairness import FairShares
+from workbell.claims.lane_choice import choose_lanes
 from workbell.model.run import Lane
-from workbell.queues.lanes import choose
-from workbell.queues.shares import Shares
 from workbell.stores.port import Head, Pick
 
 lanes = st.builds(Lane, st.sampled_from("abcde"), st.just("default"), st.sampled_from([f"job{n}" for n in range(8)]))
@@ -36,7 +36,7 @@ def shares(picks: list[Pick], heads: list[Head]) -> Counter[str]:
 
 @given(all_heads, limits, turns)
 def test_tenants_have_equal_shares_that_use_up_the_limit(heads: list[Head], limit: int, turn: int) -> None:
-    picks = choose(heads, limit, turn, serves)
+    picks = choose_lanes(heads, limit, turn, serves)
     tenants = {head.lane.tenant for head in heads if serves(head.lane)}
     found = shares(picks, heads)
     assert set(found) == tenants
@@ -48,7 +48,7 @@ def test_tenants_have_equal_shares_that_use_up_the_limit(heads: list[Head], limi
 @given(all_heads, limits, turns)
 def test_only_the_best_rank_of_each_tenant_and_only_what_is_served(heads: list[Head], limit: int, turn: int) -> None:
     by_place = {(head.lane_id, head.rank): head for head in heads}
-    picks = choose(heads, limit, turn, serves)
+    picks = choose_lanes(heads, limit, turn, serves)
     assert len({(pick.lane_id, pick.rank) for pick in picks}) == len(picks)
     for pick in picks:
         chosen = by_place[pick.lane_id, pick.rank]
@@ -62,7 +62,7 @@ def test_only_the_best_rank_of_each_tenant_and_only_what_is_served(heads: list[H
 def test_lanes_of_a_tenant_share_equally(heads: list[Head], limit: int, turn: int) -> None:
     tenant_of = {head.lane_id: head.lane.tenant for head in heads}
     quotas: dict[str, list[int]] = {}
-    for pick in choose(heads, limit, turn, serves):
+    for pick in choose_lanes(heads, limit, turn, serves):
         quotas.setdefault(tenant_of[pick.lane_id], []).append(pick.quota)
     assert all(max(each) - min(each) <= 1 for each in quotas.values())
 
@@ -71,7 +71,7 @@ def test_lanes_of_a_tenant_share_equally(heads: list[Head], limit: int, turn: in
 def test_whose_turn_is_first_goes_round(heads: list[Head], turn: int) -> None:
     tenant_of = {head.lane_id: head.lane.tenant for head in heads}
     tenants = {head.lane.tenant for head in heads if serves(head.lane)}
-    first = [choose(heads, 1, turn + step, serves)[:1] for step in range(len(tenants))]
+    first = [choose_lanes(heads, 1, turn + step, serves)[:1] for step in range(len(tenants))]
     assert {tenant_of[pick.lane_id] for picks in first for pick in picks} == tenants
 
 
@@ -82,7 +82,7 @@ def test_every_lane_of_the_best_rank_comes_up_sooner_or_later(heads: list[Head],
     best = {tenant: min(h.rank for h in usable if h.lane.tenant == tenant) for tenant in tenants}
     expected = {head.lane_id for head in usable if head.rank == best[head.lane.tenant]}
     rounds = len(tenants) * max(len(expected), 1)
-    seen = {pick.lane_id for step in range(rounds) for pick in choose(heads, limit, turn + step, serves)}
+    seen = {pick.lane_id for step in range(rounds) for pick in choose_lanes(heads, limit, turn + step, serves)}
     assert seen == expected
 
 
@@ -91,7 +91,7 @@ def test_no_lane_gets_more_than_its_room_and_nothing_is_given_to_nobody(
     heads: list[Head], limit: int, turn: int, data: st.DataObject
 ) -> None:
     rooms = {head.lane_id: data.draw(st.integers(0, 5)) for head in heads}
-    picks = choose(heads, limit, turn, serves, lambda lane: rooms[lane.id])
+    picks = choose_lanes(heads, limit, turn, serves, lambda lane: rooms[lane.id])
     usable = [head for head in heads if serves(head.lane) and rooms[head.lane_id]]
     assert all(0 < pick.quota <= rooms[pick.lane_id] for pick in picks)
     tenants = {head.lane.tenant for head in usable}
@@ -113,11 +113,11 @@ weights = st.dictionaries(st.sampled_from("abcde"), st.integers(1, 9))
 def test_starts_follow_the_weights(of: dict[str, int], limit: int, order: list[int]) -> None:
     """E6: with work for all, each tenant has had its part at any time, to within one claim."""
     heads = [Head(place, 0, Lane(tenant, "default", "job1")) for place, tenant in enumerate("abcde")]
-    shared = Shares()
+    shared = FairShares()
     shared.weights = of
     total: Counter[str] = Counter()
     for turn in order:
-        taken = shares(choose(heads, limit, turn, serves, shares=shared)[:limit], heads)
+        taken = shares(choose_lanes(heads, limit, turn, serves, shares=shared)[:limit], heads)
         started = list(Counter(dict(taken)).elements())[:limit]
         shared.note(started)
         total.update(started)
@@ -128,7 +128,7 @@ def test_starts_follow_the_weights(of: dict[str, int], limit: int, order: list[i
 
 @given(st.integers(1, 50), st.integers(1, 200), turns)
 def test_who_was_away_has_saved_nothing_up(limit: int, rounds: int, turn: int) -> None:
-    shared = Shares()
+    shared = FairShares()
     for _ in range(rounds):
         shared.note(["a"] * shared.divide(limit, {"a": limit}, turn)["a"])
     shared.divide(1, {"a": 1, "b": 1}, turn)

@@ -1,4 +1,4 @@
-"""What is set for tenants, as a queue knows it: read again every second, so that a claim costs no read for it."""
+"""Cache of the weights and limits of tenants: read again every second, so that a claim costs no read for them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from workbell.stores.port import Store
 FRESH = timedelta(seconds=1)
 
 
-class KnownTenants:
-    """The weights that are not 1, and the limits of those that have any."""
+class TenantSettings:
+    """The weights that are not 1, and the limits of the tenants that have any."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._looked_at: datetime | None = None
+        self._read_at: datetime | None = None
         self.weights: Mapping[str, int] = {}
         self.limits: Mapping[str, Limit] = {}
 
-    def look(self, now: datetime) -> None:
-        if self._looked_at is not None and abs(now - self._looked_at) < FRESH:
+    def refresh(self, now: datetime) -> None:
+        """Read them, unless that was less than a second ago."""
+        if self._read_at is not None and abs(now - self._read_at) < FRESH:
             return
-        self._looked_at = now
+        self._read_at = now
         tenants = self._store.tenants.list()
         self.weights = {tenant.name: tenant.weight for tenant in tenants if tenant.weight != 1}
         found = ((one.name, limit_of_tenant(one.name, one.concurrency, one.rate)) for one in tenants)

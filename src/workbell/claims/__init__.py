@@ -1,0 +1,1 @@
+"""Which queued runs a claim takes: fairness between tenants, priority within one, and room under limits."""

@@ -1,0 +1,1 @@
+"""Tests of which queued runs a claim takes."""
