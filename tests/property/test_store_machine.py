@@ -28,8 +28,8 @@ from workbell.model.run import PENDING, Lane, NewRun, Run, Status
 from workbell.model.state import Transition
 from workbell.stores.memory import MemoryStore
 from workbell.stores.port import Batch, Pick, Store
-from workbell.stores.rows import to_micros
 from workbell.stores.sql_limits import KEPT_FOR
+from workbell.stores.times import to_micros
 from workbell.testing.contracts.making import KEEP, after, held, request
 from workbell.testing.contracts.store.copying import everything
 from workbell.testing.sqlite_files import SqliteFiles

@@ -36,7 +36,7 @@ class FreshStores:
             store.close()
         self._open.clear()
         for left in self._folder.glob("fresh-*"):
-            left.unlink()
+            left.unlink(missing_ok=True)  # by a connection that a thread has closed meanwhile
 
 
 _stores: FreshStores | None = None
