@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -118,6 +118,8 @@ class Executing(ABC):
     def _of_trigger(self, trigger: str, before: str | None) -> Iterator[Run]:
         """In the order of their events, which is that of the ledger."""
         last = None if before is None else self.get(before).event
+        if last is not None:  # what the page before has left of its last event
+            yield from self._of_event(last, trigger, before)
         while True:
             page = self.store.matches_of_subscriber(trigger, before=last, limit=PAGE)
             yield from self._own([match.run for match in page if match.run is not None])
@@ -138,7 +140,16 @@ class Executing(ABC):
     def _own(self, ids: list[str]) -> list[Run]:
         """Those that are still kept, in this order; nobody sees what belongs to another tenant."""
         found = self.store.find_runs(ids)
-        return [found[run_id] for run_id in ids if run_id in found and found[run_id].tenant == self.tenant]
+        own = [found[run_id] for run_id in ids if run_id in found and found[run_id].tenant == self.tenant]
+        return [one for run in own for one in (*self._followers(run), run)]
+
+    def _followers(self, run: Run) -> Sequence[Run]:
+        """The runs that followed one by `auto_reschedule`, newest first: the ledger names the first of a chain."""
+        if run.options.auto_reschedule is None:
+            return ()
+        of_event = self.store.list_runs(Filter(self.tenant, event=run.event, limit=PAGE))
+        trigger = run.options.trigger
+        return [one for one in of_event if one.rescheduled_from is not None and one.options.trigger == trigger]
 
 
 def _id(run: Run) -> str:

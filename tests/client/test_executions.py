@@ -12,6 +12,7 @@ from workbell.engine.match import MatchEvents
 from workbell.errors import EventNotFound, TriggerNotFound
 from workbell.model.event import Event
 from workbell.model.ids import new_id
+from workbell.model.run_defaults import RESCHEDULES
 from workbell.testing import drain
 
 
@@ -141,3 +142,21 @@ def test_nobody_sees_those_of_another_tenant(bell: Workbell) -> None:
     for ask in (lambda: other.execution(good.id), lambda: other.invocations(good.id)):
         with pytest.raises(RunNotFound):
             ask()
+
+
+def test_those_that_follow_a_failed_one_are_its_triggers_too(bell: Workbell) -> None:
+    """B8: the ledger names the first of a chain, and whoever asks by trigger or event wants to see how it went on."""
+    bell.triggers.add("chained", pattern="pages.*", processor="fail", retry=Retry(attempts=1), auto_reschedule=0)
+    bell.triggers.add("beside", pattern="pages.*", processor="mail")
+    event, other = bell.emit("pages.created"), bell.emit("pages.gone")
+    drain(bell)
+    chain = bell.executions(trigger="chained", event=event.id)
+    assert [one.status for one in chain] == ["failed"] * (RESCHEDULES + 1)
+    assert [bell.get(one.id).rescheduled_from for one in chain] == [*(one.id for one in chain[1:]), None]
+    everything = bell.executions(trigger="chained")
+    assert {one.event_id for one in everything} == {event.id, other.id}
+    assert len(everything) == 2 * len(chain)
+    pages = [bell.executions(trigger="chained", limit=4)]
+    while pages[-1]:
+        pages.append(bell.executions(trigger="chained", limit=4, before=pages[-1][-1].id))
+    assert [one.id for page in pages for one in page] == [one.id for one in everything]

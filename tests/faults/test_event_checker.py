@@ -13,7 +13,7 @@ from tests.support.event_scheduling import emit, found, look, scheduler
 from tests.support.event_triggers import add_fifty, type_of
 from workbell.engine.match import MatchEvents
 from workbell.errors import StoreError
-from workbell.events.fan_out import Place, fan_out
+from workbell.events.fan_out import Destination, fan_out
 from workbell.events.subscriptions import Subscriptions
 from workbell.model.event import Event, FannedOut
 from workbell.model.run import Lane
@@ -25,7 +25,7 @@ from workbell.stores.sqlite import database as sqlite_module
 
 QUERIES = {"sqlite": sqlite_module.QUERIES, "postgres": postgres_module.QUERIES}
 LANE = Lane("default", "default", "hear")
-PLACE, MAKER = Place(LANE, NO_DEFAULTS), Maker("host/1/0")
+DESTINATION, MAKER = Destination(LANE, NO_DEFAULTS), Maker("host/1/0")
 
 
 class Killed(BaseException):
@@ -108,5 +108,5 @@ class TestLedger:
 
 def _decided(store: Store, event: Event) -> FannedOut:
     return fan_out(
-        event, Subscriptions(lambda: store).current().match(event), store.clock.now(), lambda _: PLACE, MAKER
+        event, Subscriptions(lambda: store).current().match(event), store.clock.now(), lambda _: DESTINATION, MAKER
     )

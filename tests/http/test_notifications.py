@@ -82,6 +82,7 @@ async def test_a_person_with_a_text_for_an_id(scene: Scene) -> None:
     told = await scene.operator.ask("POST", "", 201, {"user_id": user, "data": 1})
     assert told["user_id"] == user
     assert (await eve.listed(), await scene.ada.listed()) == ([1], [])
+    await scene.operator.ask("POST", "", 422, {"user_id": True, "data": 1})  # it is no 1
     told = await scene.operator.ask("POST", "", 201, {"user_id": "7", "data": 2})
     assert (told["user_id"], await scene.ada.listed()) == (7, [2])
 

@@ -14,7 +14,7 @@ from workbell.engine.look import Look
 from workbell.engine.passed_over import PassedOver
 from workbell.engine.terms import find_terms, this_process
 from workbell.errors import StoreError, StoreUnavailable
-from workbell.events.fan_out import Place, delivery_place, fan_out, place_for
+from workbell.events.fan_out import Destination, delivery_destination, destination_for, fan_out
 from workbell.events.subscriptions import Subscriber, Subscriptions
 from workbell.handlers.registry import Registry
 from workbell.model.endpoint import Endpoint
@@ -70,16 +70,18 @@ class MatchEvents:
         if not waiting:
             return False
         subscriptions = self._subscriptions.current()  # after the events: see there
-        places: dict[str, Place] = {}
+        destinations: dict[str, Destination] = {}
         maker = self._maker()
 
-        def place_of(subscriber: Subscriber) -> Place:
-            if subscriber.id not in places:
-                places[subscriber.id] = self._place_of(subscriber)
-            return places[subscriber.id]
+        def destination_of(subscriber: Subscriber) -> Destination:
+            if subscriber.id not in destinations:
+                destinations[subscriber.id] = self._destination_of(subscriber)
+            return destinations[subscriber.id]
 
         taken: set[str] = set()
-        for part in _in_parts(fan_out(event, subscriptions.match(event), now, place_of, maker) for event in waiting):
+        for part in _in_parts(
+            fan_out(event, subscriptions.match(event), now, destination_of, maker) for event in waiting
+        ):
             mine = self._write(part, now)
             taken |= mine
             written = [one for one in part if one.event_id in mine]
@@ -112,10 +114,10 @@ class MatchEvents:
                 self._told.add(one.event_id)
         return taken
 
-    def _place_of(self, subscriber: Subscriber) -> Place:
+    def _destination_of(self, subscriber: Subscriber) -> Destination:
         if isinstance(subscriber, Endpoint):
-            return delivery_place(subscriber)
-        return place_for(subscriber, find_terms(self._registry, self._store, subscriber.tenant, subscriber.job))
+            return delivery_destination(subscriber)
+        return destination_for(subscriber, find_terms(self._registry, self._store, subscriber.tenant, subscriber.job))
 
     def _warn(self, fanned: list[FannedOut]) -> None:
         for one in fanned:

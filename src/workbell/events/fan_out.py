@@ -24,18 +24,18 @@ DELIVERY_QUEUE = "webhooks"  # so that they can be paused, and seen, apart
 TO_ALL = Terms(DELIVERY_QUEUE)  # of a trigger's runs that make deliveries: no endpoint's limits or retries
 
 
-class Place(NamedTuple):
+class Destination(NamedTuple):
     """Where the runs of a subscriber go, and what is said about them."""
 
     lane: Lane
     said: RunDefaults
 
 
-PlaceOf = Callable[[Subscriber], Place]
+DestinationOf = Callable[[Subscriber], Destination]
 
 
 def fan_out(
-    event: Event, subscribers: Sequence[Subscriber], now: datetime, place_of: PlaceOf, maker: Maker
+    event: Event, subscribers: Sequence[Subscriber], now: datetime, destination_of: DestinationOf, maker: Maker
 ) -> FannedOut:
     """All that follows from one event; each subscriber is in the ledger, whatever came of it."""
     matches, runs = [], []
@@ -47,18 +47,18 @@ def fan_out(
             reason = getattr(subscriber, "reason", None) or "it was disabled"
             matches.append(Match(event.id, subscriber.id, MatchOutcome.DISABLED, now, None, reason))
         else:
-            request = request_for(event, subscriber, now, place_of(subscriber), maker)
+            request = request_for(event, subscriber, now, destination_of(subscriber), maker)
             runs.append(request)
             matches.append(Match(event.id, subscriber.id, MatchOutcome.STARTED, now, request.run.id))
     return FannedOut(event.id, tuple(matches), tuple(runs))
 
 
-def request_for(event: Event, subscriber: Subscriber, now: datetime, place: Place, maker: Maker) -> NewRun:
+def request_for(event: Event, subscriber: Subscriber, now: datetime, destination: Destination, maker: Maker) -> NewRun:
     """The run that an event makes for a trigger or an endpoint; it names the event, and carries nothing of it."""
     return made_by_rule(
-        place.lane,
-        place.said,
-        options_of(place.said, maker, trigger=subscriber.id, depth=event.depth, quiet=event.system),
+        destination.lane,
+        destination.said,
+        options_of(destination.said, maker, trigger=subscriber.id, depth=event.depth, quiet=event.system),
         due=now,
         now=now,
         maker=maker,
@@ -67,23 +67,23 @@ def request_for(event: Event, subscriber: Subscriber, now: datetime, place: Plac
     )
 
 
-def place_for(trigger: Trigger, terms: Terms = UNKNOWN) -> Place:
+def destination_for(trigger: Trigger, terms: Terms = UNKNOWN) -> Destination:
     """Where a trigger's runs go. Where neither it nor its job says how they are retried, that is as of event jobs."""
     terms = TO_ALL if trigger.job == DELIVERY else terms
     said = layered(trigger.said, terms.defaults)
     if said.retry is None and terms.retry is None:
         said = msgspec.structs.replace(said, retry=DEFAULT_RETRY)
     key = None if terms.limits is NO_LIMITS else key_of(terms.limits, None)
-    return Place(Lane(trigger.tenant, said.queue or terms.queue, trigger.job, said.target, key), said)
+    return Destination(Lane(trigger.tenant, said.queue or terms.queue, trigger.job, said.target, key), said)
 
 
-def delivery_place(endpoint: Endpoint) -> Place:
-    return Place(delivery_lane(endpoint), RunDefaults(retry=endpoint.retry))
+def delivery_destination(endpoint: Endpoint) -> Destination:
+    return Destination(delivery_lane(endpoint), RunDefaults(retry=endpoint.retry))
 
 
-def ping_place(endpoint: Endpoint) -> Place:
+def ping_destination(endpoint: Endpoint) -> Destination:
     """Once: whoever waits for the answer wants to hear of the first failure."""
-    return Place(ping_lane(endpoint), RunDefaults(retry=ONCE))
+    return Destination(ping_lane(endpoint), RunDefaults(retry=ONCE))
 
 
 def delivery_lane(endpoint: Endpoint) -> Lane:

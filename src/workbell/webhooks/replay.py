@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from workbell.errors import EventNotFound, InvalidOption
-from workbell.events.fan_out import delivery_place, request_for
+from workbell.events.fan_out import delivery_destination, request_for
 from workbell.machine import process_name
 from workbell.model.clock import aware
 from workbell.model.endpoint import Endpoint
@@ -72,11 +72,11 @@ def _undelivered(store: Store, matches: list[Match]) -> list[Match]:
 def _send(store: Store, endpoint: Endpoint, matches: list[Match]) -> list[Run]:
     now = store.clock.now()
     events = store.find_events([match.event for match in matches])
-    place = delivery_place(endpoint)
+    destination = delivery_destination(endpoint)
     again, runs = [], []
     for match in matches:
         if match.event in events:
-            request = request_for(events[match.event], endpoint, now, place, Maker(process_name()))
+            request = request_for(events[match.event], endpoint, now, destination, Maker(process_name()))
             started = {"outcome": MatchOutcome.STARTED, "run": request.run.id, "reason": None}
             again.append(Rematch(request, msgspec.structs.replace(match, **started), match.run))
             runs.append(request.run)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from workbell.events.fan_out import Place, delivery_lane, request_for
+from workbell.events.fan_out import Destination, delivery_lane, request_for
 from workbell.events.subscriptions import Snapshot
 from workbell.handlers.signals import Cancel
 from workbell.model.endpoint import Endpoint
@@ -48,8 +48,8 @@ def _match(store: Store, event: Event, endpoint: Endpoint, retry: Retry | None, 
     if not endpoint.enabled:
         reason = endpoint.reason or "it was disabled"
         return Rematch(None, Match(event.id, endpoint.id, MatchOutcome.DISABLED, now, None, reason))
-    place = Place(delivery_lane(endpoint), RunDefaults(retry=retry or endpoint.retry))
-    request = request_for(event, endpoint, now, place, maker)
+    destination = Destination(delivery_lane(endpoint), RunDefaults(retry=retry or endpoint.retry))
+    request = request_for(event, endpoint, now, destination, maker)
     request = msgspec.structs.replace(request, run=with_parent(request.run, run.id))
     return Rematch(request, Match(event.id, endpoint.id, MatchOutcome.STARTED, now, request.run.id))
 

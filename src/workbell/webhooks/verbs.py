@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 
 from workbell.errors import EndpointNotFound, InvalidOption, SettingsError, StoreError
-from workbell.events.fan_out import delivery_lane, ping_lane, ping_place, request_for
+from workbell.events.fan_out import delivery_lane, ping_destination, ping_lane, request_for
 from workbell.model.clock import span
 from workbell.model.delivery import Delivery
 from workbell.model.endpoint import Endpoint, Health
@@ -301,7 +301,7 @@ class Webhooks:
             fanned_out_at=now,  # it is for this endpoint alone
         )
         store.add_events([event])
-        request = request_for(event, endpoint, now, ping_place(endpoint), self._client.maker)
+        request = request_for(event, endpoint, now, ping_destination(endpoint), self._client.maker)
         match = Match(event.id, endpoint.id, MatchOutcome.STARTED, now, request.run.id)
         store.add_matched([Rematch(request, match)])
         self._client.nudge()

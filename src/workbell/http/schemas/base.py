@@ -57,7 +57,7 @@ def _finite(value: Any) -> Any:
 _NUMBER = re.compile(r"[-+]?\d*\.?\d+")
 When = Annotated[datetime, BeforeValidator(_no_number)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-User = Annotated[int, Field(ge=0, lt=2**63)] | Name  # a user's id: a number or a text
+User = Annotated[int, Field(strict=True, ge=0, lt=2**63)] | Name  # a user's id: a number or a text
 Limit = Annotated[int, Field(ge=1, le=1000)]
 Seconds = Annotated[float, Field(ge=0, le=10_000_000_000)]
 Json = Annotated[Any, AfterValidator(_finite)]
