@@ -364,7 +364,8 @@ def test_what_needs_somebody_is_said_on_the_overview(site: Site) -> None:
     risks = page.locator(".finding").filter(has_text="at risk").locator("h2").all_text_contents()
     assert "slowed endpoint" in risks
     page.get_by_role("link", name="Overview", exact=True).click()
-    expect(attention_on(page).get_by_role("link").last).to_have_text(f"Doctor, at risk: {', '.join(risks)}.")
+    doctor = attention_on(page).get_by_role("link").last
+    expect(doctor).to_have_text(f"Doctor, at risk: {', '.join(risks)}.", timeout=90_000)  # asked once a minute
 
 
 def test_long_waits_are_seen(site: Site) -> None:
