@@ -303,9 +303,9 @@ def test_sqlite_behaves_as_memory_does(on_sqlite: Opener) -> None:
 
 @pytest.mark.timeout(0 if SOAK else 120)
 def test_postgres_behaves_as_memory_does(on_postgres: Opener) -> None:
-    exercise(on_postgres, 20)
+    exercise(on_postgres, 12)
 
 
 @pytest.mark.timeout(0 if SOAK else 120)
 def test_postgres_behaves_as_sqlite_does(on_postgres: Opener, on_sqlite: Opener) -> None:
-    exercise(on_postgres, 10, on_sqlite)
+    exercise(on_postgres, 8, on_sqlite)
