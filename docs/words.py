@@ -28,7 +28,7 @@ SETTINGS = {
     "poll": "How often a worker looks for work if no hint reaches it. From 0.005 to 60.",
     "grace": "How long a stopping worker waits for its handlers. From 0 to 86,400.",
     "reschedules": "How many new runs `auto_reschedule` makes, one after another, before a chain ends.",
-    "clean_every": "How often [history is cleaned](../how-to/operate.md#what-is-removed-and-when), in seconds.",
+    "clean_every": "How often [history is cleaned](../how-to/operate.md#cleaning-history), in seconds.",
     "keep_succeeded": "How long succeeded runs stay in history.",
     "keep_other": "How long failed and canceled runs stay in history.",
     "keep_events": "How long events are kept, with what they matched.",

@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 
 class JobSettings(TickSettings, RunSettings, total=False):
-    """What `@bell.job` takes besides its own: when the job runs by itself, and what is said about all its runs."""
+    """Further options of `@bell.job`: those of its schedule, and those of all its runs."""
 
 
 class HandlerOptions(RunSettings, total=False):

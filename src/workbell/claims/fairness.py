@@ -58,7 +58,7 @@ class FairShares:
         return given
 
     def _join(self, names: Sequence[str]) -> list[float]:
-        """What each of these has had; those that were not there last start with the least of the others."""
+        """The starts that each tenant has had, by weight. One that was not there last begins with the least of them."""
         present = [self._had[name] for name in names if name in self._had]
         least = min(present, default=0.0)
         self._had = {name: self._had.get(name, least) - least for name in names}

@@ -18,7 +18,7 @@ CLAIMS = 5  # served by one survey: so long may a more urgent run, or another te
 FRESH = 0.5  # seconds that a survey is good for: so long may a pause go unseen
 
 
-# What the store is asked to claim: picks, and the limits of their lanes by id where any lane has some.
+# A claim as the store takes it: picks of lanes, and the limits of these by lane id, if any lane has some.
 Offer = tuple[Sequence[Pick], Mapping[int, Sequence[Limit]] | None]
 
 

@@ -76,7 +76,7 @@ def _settings(app: str | None, problems: list[Problem]) -> Project:
 
 
 def _database(settings: Settings) -> list[Problem]:
-    """What a start would refuse."""
+    """Problems of the setting `database` that a start would refuse."""
     try:
         check_database(settings.database, _store_file(settings.url))
     except (SettingsError, InvalidUrl) as error:

@@ -66,7 +66,7 @@ def retry_options(before: Mapping[str, Old]) -> Callable[[Command], Command]:
 
 
 def take_retry(given: dict[str, Any]) -> dict[str, Any]:
-    """What was said of retries, in the words of `Retry` and in seconds; taken out of what was given."""
+    """Options about retries in the words of `Retry`, in seconds; removed from those that were given."""
     said = {name.removeprefix("retry_"): given.pop(name) for name in OPTIONS}
     return {
         word: value.total_seconds() if isinstance(value, timedelta) else value

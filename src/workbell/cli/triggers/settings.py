@@ -32,7 +32,7 @@ def job_option(*, required: bool) -> Callable[[Command], Command]:
 
 
 def retry_config(given: dict[str, Any]) -> RetryConfig:
-    """What was said of retries, in the words of triggers; taken out of what was given."""
+    """Options about retries in the words of triggers; removed from those that were given."""
     config: Any = {
         WORDS.get(word) or IN_MILLISECONDS[word]: value * 1000 if word in IN_MILLISECONDS else value
         for word, value in take_retry(given).items()

@@ -12,14 +12,15 @@ from workbell.model.alert import repr_without_urls
 from workbell.model.job import QUEUE
 from workbell.model.limit import Limits
 from workbell.model.retry import Retry
+from workbell.model.run_defaults import RunDefaults
 from workbell.model.run_settings import SETTINGS
 from workbell.model.schedule import CatchUp, Outside, Overlap
 
 DEFAULT_RETRY = Retry(attempts=3, delay=5, factor=1, jitter=0)  # of a file that says nothing about it
 
 
-class JobFile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """One job file that is in order. None: the file leaves it to the defaults.
+class JobFile(RunDefaults, frozen=True, kw_only=True, eq=False, omit_defaults=False, gc=True):
+    """One job file that is in order, with what it says about its runs. None: the file leaves it to the defaults.
 
     Two of them are never equal: a file that was loaded again has a new function, whatever else it says.
     """
@@ -36,25 +37,14 @@ class JobFile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     overlap: Overlap | None = None
     catch_up: CatchUp | None = None
     jitter: float | None = None
-    retry: Retry | None = None
-    timeout: float | None = None
     concurrency: int | None = None
     concurrency_key: str | None = None
     rate: str | None = None
     rate_key: str | None = None
     isolation: Isolation | None = None
     queue: str = QUEUE
-    priority: int | None = None
-    target: str | None = None
-    tag: str | None = None
-    replace_tag: bool | None = None
-    user_id: int | str | None = None
-    persistent: bool | None = None
-    auto_reschedule: float | None = None
-    remove_delay: float | None = None
-    expires: float | None = None
     enabled: bool = True
-    payload: dict[str, Any] = {}
+    payload: dict[str, Any] = msgspec.field(default_factory=dict)
     alert_url: str | None = None
     ping_url: str | None = None
     description: str = ""
