@@ -62,7 +62,7 @@ def many_events(bell: Workbell, count: int) -> None:
     now = bell.store.clock.now()
     told = [Event(new_id(), "default", type_of(number), "/bench", now, now, data_text="{}") for number in range(count)]
     for start in range(0, count, 500):
-        bell.store.add_events(told[start : start + 500])
+        bell.store.events.add(told[start : start + 500])
 
 
 def one_event(bell: Workbell, count: int) -> None:

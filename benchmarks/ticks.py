@@ -79,7 +79,7 @@ def fire(bell: Workbell, job: Any, late: list[float], what: str, spread: float) 
     gc.collect()  # what was made for the measurement itself must not be walked in the middle of it
     late.clear()
     committed: list[float] = []
-    write = bell.store.write_schedules
+    write = bell.store.schedules.write
 
     def watched(changes: Sequence[Any]) -> set[str]:
         written = write(changes)

@@ -89,7 +89,7 @@ class Booking:
         refused = {run.id: change for run, change in pairs if run.id not in done and not change.status.final}
         if not refused:
             return []
-        found = self._store().find_runs(refused)
+        found = self._store().runs.find(refused)
         return [
             (run, obey_cancel(run, refused[run.id], self.keep))
             for run in found.values()
@@ -115,7 +115,7 @@ class Booking:
 
     def _apply(self, changes: Sequence[Transition]) -> set[str]:
         try:
-            return self._store().apply(changes)
+            return self._store().runs.apply(changes)
         except StoreUnavailable:
             self._unsure.update([_place(change) for change in changes])
             raise
@@ -149,7 +149,7 @@ class Booking:
     def _written_before(self, pairs: Sequence[Pair]) -> list[Pair]:
         """After a lost connection: those whose earlier write had gone through, told by token and time."""
         doubtful = {run.id: (run, change) for run, change in pairs if _place(change) in self._unsure}
-        found = self._store().find_runs(doubtful) if doubtful else {}
+        found = self._store().runs.find(doubtful) if doubtful else {}
         written = []
         for run_id, now in found.items():
             run, change = doubtful[run_id]

@@ -182,11 +182,11 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         requests = _traced(requests)
         connection, new = _connection_of(requests), [request.new for request in requests]
         if connection is None:
-            added = self.store.add(new)
+            added = self.store.runs.add(new)
             if new:
                 self.nudge()
         else:
-            added = self.store.add_on(connection, new)
+            added = self.store.runs.add_on(connection, new)
         return self._answers(requests, added)
 
     async def aenqueue_requests(self, requests: Sequence[Request]) -> list[Run]:
@@ -195,11 +195,11 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         connection, new = _connection_of(requests), [request.new for request in requests]
         if connection is None:
             may_wait = any(one.run.key_text is not None or one.replace_tag for one in new)
-            added = await (self.hop_apart if may_wait else self.hop)(self.store.add, new)
+            added = await (self.hop_apart if may_wait else self.hop)(self.store.runs.add, new)
             if new:
                 self.nudge()
         else:
-            added = await self.store.aadd_on(connection, new)
+            added = await self.store.runs.aadd_on(connection, new)
         if all(answer.created for answer in added):
             return [request.new.run for request in requests]
         return await self.hop(self._answers, requests, added)
@@ -214,7 +214,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
     def _holder(self, run: Run, run_id: str) -> Run:
         # In a caller's transaction the holder may not be visible to us yet; its id is what counts.
         held = msgspec.structs.replace(run, id=run_id)
-        return self.store.find_runs([run_id]).get(run_id, held)
+        return self.store.runs.find([run_id]).get(run_id, held)
 
     def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
         """Have a job run by a worker, by its name: `bell.enqueue("send", {"to": "a@b.c"}, delay=60)`."""

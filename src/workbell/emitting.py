@@ -69,10 +69,10 @@ class Emitting(ABC):
         event = self._event(type, data, subject, source, key)
         self.store.check(joining=connection is not None)
         if connection is None:
-            added = self.store.add_events([event])[0]
+            added = self.store.events.add([event])[0]
             self.nudge()
         else:
-            added = self.store.add_event_on(connection, event)
+            added = self.store.events.add_on(connection, event)
         return event if added.created else self._told_before(event, added)
 
     async def aemit(
@@ -90,13 +90,13 @@ class Emitting(ABC):
             return await hop(lambda: self.emit(type, data, subject=subject, source=source, key=key))
         event = self._event(type, data, subject, source, key)
         await self.hop(lambda: self.store.check(joining=True))
-        added = await self.store.aadd_event_on(connection, event)
+        added = await self.store.events.aadd_on(connection, event)
         return event if added.created else await self.hop(lambda: self._told_before(event, added))
 
     def _told_before(self, event: Event, added: Added) -> Event:
         # In a caller's transaction the first one may not be visible to us yet; its id is what counts.
         told = msgspec.structs.replace(event, id=added.id)
-        return self.store.find_events([added.id]).get(added.id, told)
+        return self.store.events.find([added.id]).get(added.id, told)
 
     def _event(self, type: str, data: Any, subject: str | None, source: str | None, key: str | None) -> Event:  # noqa: A002
         if check_type(type) in SYSTEM_TYPES:
@@ -129,9 +129,9 @@ def emit_all(client: Emitting, facts: Sequence[Fact], once: OnceTold | None = No
     `once` is the Idempotency-Key that their keys are made of: other facts under it are refused with KeyReused.
     """
     events = [_of_fact(client, fact) for fact in facts]
-    added = client.store.add_events(events, once)
+    added = client.store.events.add(events, once)
     client.nudge()
-    known = client.store.find_events([one.id for one in added if not one.created])
+    known = client.store.events.find([one.id for one in added if not one.created])
     return [
         event if one.created else known.get(one.id, msgspec.structs.replace(event, id=one.id))
         for event, one in zip(events, added, strict=True)

@@ -107,7 +107,7 @@ class Executing(ABC):
         found: list[Run] = []
         after: str | None = None
         while True:
-            page = self.store.matches_of_event(event, after=after, limit=PAGE)
+            page = self.store.events.matches(event, after=after, limit=PAGE)
             ids = [match.run for match in page if match.run is not None and trigger in (None, match.subscriber)]
             found += self._own(ids)
             if len(page) < PAGE:
@@ -121,7 +121,7 @@ class Executing(ABC):
         if last is not None:  # what the page before has left of its last event
             yield from self._of_event(last, trigger, before)
         while True:
-            page = self.store.matches_of_subscriber(trigger, before=last, limit=PAGE)
+            page = self.store.events.matches_of_subscriber(trigger, before=last, limit=PAGE)
             yield from self._own([match.run for match in page if match.run is not None])
             if len(page) < PAGE:
                 return
@@ -129,7 +129,7 @@ class Executing(ABC):
 
     def _of_all(self, wanted: frozenset[Status], before: str | None) -> Iterator[Run]:
         while True:
-            page = self.store.list_runs(
+            page = self.store.runs.list(
                 Filter(self.tenant, [] if len(wanted) == len(STATUSES) else sorted(wanted), before=before, limit=PAGE)
             )
             yield from (run for run in page if run.event is not None)
@@ -139,7 +139,7 @@ class Executing(ABC):
 
     def _own(self, ids: list[str]) -> list[Run]:
         """Those that are still kept, in this order; nobody sees what belongs to another tenant."""
-        found = self.store.find_runs(ids)
+        found = self.store.runs.find(ids)
         own = [found[run_id] for run_id in ids if run_id in found and found[run_id].tenant == self.tenant]
         return [one for run in own for one in (*self._followers(run), run)]
 
@@ -147,7 +147,7 @@ class Executing(ABC):
         """The runs that followed one by `auto_reschedule`, newest first: the ledger names the first of a chain."""
         if run.options.auto_reschedule is None:
             return ()
-        of_event = self.store.list_runs(Filter(self.tenant, event=run.event, limit=PAGE))
+        of_event = self.store.runs.list(Filter(self.tenant, event=run.event, limit=PAGE))
         trigger = run.options.trigger
         return [one for one in of_event if one.rescheduled_from is not None and one.options.trigger == trigger]
 

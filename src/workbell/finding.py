@@ -43,10 +43,10 @@ class Finding(ABC):
         """
         asked = self.filter_of(wanted, before, limit)
         if not asked.fields and asked.event is None and asked.retried is None:
-            return self.store.list_runs(asked)
+            return self.store.runs.list(asked)
         found: list[Run] = []
         while True:
-            runs, looked_to = self.store.search_runs(asked._replace(limit=limit - len(found)))
+            runs, looked_to = self.store.reports.search(asked._replace(limit=limit - len(found)))
             found += runs
             if looked_to is None or len(found) >= limit:
                 return found
@@ -57,7 +57,7 @@ class Finding(ABC):
 
     def page_of_runs(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> RunPage:
         """The same in bounded time and size: a page may have fewer, or none; go on `before` its `next`."""
-        runs, looked_to = self.store.search_runs(self.filter_of(wanted, before, limit))
+        runs, looked_to = self.store.reports.search(self.filter_of(wanted, before, limit))
         most = _fitting(runs)
         return RunPage(runs, looked_to) if most == len(runs) else RunPage(runs[:most], runs[most - 1].id)
 
@@ -69,7 +69,7 @@ class Finding(ABC):
     def count_runs(self, **wanted: Unpack[FilterOptions]) -> Counted:
         """How many runs there are by a filter: counted up to 10,000, and among no more than the last 20,000 where only
         looking at each can tell."""
-        return self.store.count_runs(self.filter_of(wanted))
+        return self.store.reports.count(self.filter_of(wanted))
 
     async def acount_runs(self, **wanted: Unpack[FilterOptions]) -> Counted:
         return await self.hop(lambda: self.count_runs(**wanted))

@@ -269,7 +269,7 @@ class JobsEngine:
     def list(self) -> list[RegisteredJob]:
         """The jobs that run by themselves here: from files, and from code."""
         names = [job.name for job in self._client.registry]
-        known = self._client.store.find_schedules(self._client.tenant, names)
+        known = self._client.store.schedules.find(self._client.tenant, names)
         found = []
         for job in self._client.registry:
             file, schedule = self._loaded.get(job.name), known.get(job.name)

@@ -92,7 +92,7 @@ class Pausing(ABC):
             raise _no_worker(worker_id)
         self.store.wake()
         self.nudge()
-        held = self.store.held_by(worker.id)
+        held = self.store.runs.held_by(worker.id)
         return SeenWorker(worker, True, len(held), [run for run in held if run.tenant == self.tenant])
 
     def _check(self, verb: str, queue: str | None, job: str | None) -> None:

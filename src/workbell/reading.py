@@ -38,13 +38,13 @@ class Reading(Finding):
     def _find(self, run_id: str) -> Run | None:
         if not is_id(run_id):
             return None
-        run = self.store.find_runs([run_id]).get(run_id)
+        run = self.store.runs.find([run_id]).get(run_id)
         return run if run is not None and run.tenant == self.tenant else None
 
     def attempts(self, run_id: str) -> list[Attempt]:
         """Every attempt of a run, oldest first: who worked on it, and how it ended."""
         run = self.get(run_id)
-        earlier = self.store.list_attempts(run_id)
+        earlier = self.store.runs.attempts(run_id)
         last = last_attempt(run)
         return [*earlier, last] if last is not None else earlier
 
@@ -63,8 +63,8 @@ class Reading(Finding):
         return explain(
             run,
             now,
-            ahead=self.store.ahead_of(run),
-            running=sum(one.lane == run.lane for one in self.store.list_runs(beside)),
+            ahead=self.store.reports.ahead_of(run),
+            running=sum(one.lane == run.lane for one in self.store.runs.list(beside)),
             pause=next((one for one in self.store.pauses.list(run.tenant) if one.covers(run.lane)), None),
             held=self._held_by(run, now),
             workers=workers,
@@ -98,7 +98,7 @@ class Reading(Finding):
         tenant = next((one for one in self.store.tenants.list() if one.name == run.tenant), None)
         of_tenant = None if tenant is None else limit_of_tenant(tenant.name, tenant.concurrency, tenant.rate)
         limits = limits if of_tenant is None else (*limits, of_tenant)
-        uses = self.store.limit_uses(limits)
+        uses = self.store.limits.uses(limits)
         return [(limit, uses[limit.id]) for limit in limits if not limit.room(uses[limit.id], now)]
 
     async def awhy(self, run_id: str) -> str:

@@ -253,7 +253,7 @@ class Schedules:
             changes = [change for change in decide(self._find(names), store.clock.now()) if change is not None]
             if not changes:
                 return
-            written = store.write_schedules(changes)
+            written = store.schedules.write(changes)
             store.wake()
             self._client.nudge()
             if len(written) == len({change.schedule.id for change in changes}):
@@ -265,7 +265,7 @@ class Schedules:
         store = self._client.store
         names = [name for name in names if isinstance(name, str) and name.isprintable()]  # no other was ever put
         for start in range(0, len(names), PAGE):
-            found |= store.find_schedules(self._client.tenant, names[start : start + PAGE])
+            found |= store.schedules.find(self._client.tenant, names[start : start + PAGE])
         return found
 
     # Look
@@ -275,7 +275,7 @@ class Schedules:
         store = self._client.store
         found = self._find([name]).get(name)
         if found is None and is_id(name):
-            known = store.find_schedule(name)
+            known = store.schedules.get(name)
             found = known if known is not None and known.tenant == self._client.tenant else None
         if found is None:
             raise ScheduleNotFound(f"There is no schedule {name!r}; bell.schedules.list() shows those there are.")
@@ -288,14 +288,14 @@ class Schedules:
         """Schedules by name; `after` is the last name of the page before."""
         if not 1 <= limit <= PAGE:
             raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
-        return self._client.store.list_schedules(self._client.tenant, source=None, after=after, limit=limit)
+        return self._client.store.schedules.list(self._client.tenant, source=None, after=after, limit=limit)
 
     async def alist(self, *, after: str = "", limit: int = PAGE) -> Sequence[Schedule]:
         return await self._client.hop(lambda: self.list(after=after, limit=limit))
 
     def _pages(self, source: str) -> Iterable[Schedule]:
         after, store = "", self._client.store
-        while page := store.list_schedules(self._client.tenant, source=source, after=after, limit=PAGE):
+        while page := store.schedules.list(self._client.tenant, source=source, after=after, limit=PAGE):
             yield from page
             after = page[-1].name
 
@@ -316,7 +316,7 @@ class Schedules:
         if not 1 <= limit <= PAGE:
             raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
         upto = LAST if before is None else aware("before", before)
-        return self._client.store.list_ticks(self.get(name).id, before=upto, limit=limit)
+        return self._client.store.schedules.ticks(self.get(name).id, before=upto, limit=limit)
 
     async def aticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
         return await self._client.hop(lambda: self.ticks(name, before=before, limit=limit))
@@ -355,7 +355,7 @@ class Schedules:
         for _ in range(TRIES):
             known = self.get(name)
             accept(known)
-            if self._client.store.delete_schedule(known.id, known.version):
+            if self._client.store.schedules.delete(known.id, known.version):
                 return
         raise _kept_changing(name)
 

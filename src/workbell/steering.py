@@ -48,7 +48,7 @@ class Steering(Reading):
                 if ended:
                     return ended[run.id]
             elif run.status is Status.RUNNING:
-                if self.store.request_cancel(run.id, reason):
+                if self.store.runs.request_cancel(run.id, reason):
                     self.store.wake()
                     self.nudge()
                     return self.get(run_id)
@@ -86,11 +86,11 @@ class Steering(Reading):
         trigger = run.options.trigger
         if run.event is None or trigger is None:
             return None
-        if run.event not in self.store.find_events([run.event]):
+        if run.event not in self.store.events.find([run.event]):
             raise EventNotFound(f"run {run.id}: its event {run.event} was removed, so it cannot be run again; emit it.")
         new = traced(new)
         match = Match(run.event, trigger, MatchOutcome.STARTED, new.run.created_at, new.run.id)
-        made = self.store.add_matched([Rematch(new, match, run.id)])
+        made = self.store.events.rematch([Rematch(new, match, run.id)])
         if made:
             self.nudge()
         return new.run if made else None

@@ -103,7 +103,7 @@ class Waiter:
 
     def _ask(self, ids: list[str]) -> None:
         try:
-            found = self._store.find_runs(ids)
+            found = self._store.runs.find(ids)
         except StoreUnavailable:
             return  # the waits go on until their own time is over
         except Exception as error:  # noqa: BLE001  whatever it is, the waiting must hear of it

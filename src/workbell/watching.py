@@ -52,7 +52,7 @@ class Watching(ABC):
         known, now = self.store.workers.list(), self.store.clock.now()
         held: dict[str | None, list[Run]] = defaultdict(list)
         if known:
-            for run in self.store.list_runs(Filter(None, [Status.RUNNING], limit=MOST_RUNNING)):
+            for run in self.store.runs.list(Filter(None, [Status.RUNNING], limit=MOST_RUNNING)):
                 held[run.worker].append(run)
         return [
             SeenWorker(

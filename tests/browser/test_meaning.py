@@ -26,7 +26,7 @@ DAY = timedelta(days=1)
 
 def start(bell: Workbell, at: datetime) -> list[Run]:
     """Start what is due then, as a worker does."""
-    bell.store.dispatch(at, 100)
+    bell.store.runs.dispatch(at, 100)
     return InStoreQueue(bell.store).claim(Claimant("w1", DAY, lambda lane: True), 100, at)
 
 
@@ -35,7 +35,7 @@ def end(bell: Workbell, run: Run, at: datetime, *, well: bool = True) -> None:
         change = state.succeed(run, at, result="1", keep=DAY)
     else:
         change = state.fail(run, at, error="ValueError: no", reason="error", keep=DAY)
-    assert bell.store.apply([change]) == {run.id}
+    assert bell.store.runs.apply([change]) == {run.id}
 
 
 def section(page: Page, title: str) -> Any:

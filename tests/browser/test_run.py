@@ -258,7 +258,7 @@ def test_only_looking(site: Site) -> None:
     site.bell.cancel(run.id, "not needed any more")
     expect(page.get_by_role("region", name="How did it end?")).to_contain_text("not needed any more")
     expect(page.get_by_role("button", name="Retry")).to_have_count(0)
-    site.bell.store.delete_finished(site.bell.store.clock.now() + timedelta(days=1000), 100)
+    site.bell.store.prune(site.bell.store.clock.now() + timedelta(days=1000), 100)
     expect(page.get_by_text("This run was removed")).to_be_visible()
     expect(page.get_by_role("region", name="Input")).to_contain_text('"order": 1')
 

@@ -53,7 +53,7 @@ def take(bell: Client, limit: int = 100) -> list[Run]:
 def finish(bell: Client, run: Run, result: str = '"done"') -> Run:
     """End a claimed run well."""
     change = state.succeed(run, bell.store.clock.now(), result=result, keep=timedelta(days=1))
-    assert bell.store.apply([change]) == {run.id}
+    assert bell.store.runs.apply([change]) == {run.id}
     return change.after(run)
 
 
@@ -61,5 +61,5 @@ def fail(bell: Client, run: Run) -> Run:
     """End a claimed run badly."""
     now = bell.store.clock.now()
     change = state.fail(run, now, error="ValueError: bad", reason="error", keep=timedelta(days=1))
-    assert bell.store.apply([change]) == {run.id}
+    assert bell.store.runs.apply([change]) == {run.id}
     return change.after(run)

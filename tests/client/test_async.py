@@ -114,14 +114,14 @@ async def test_a_cancelled_enqueue_is_written_whole_or_not_at_all(
 ) -> None:
     """The write goes on in its thread; only the caller stops waiting for it."""
     begun, go = threading.Event(), threading.Event()
-    add = bell.store.add
+    add = bell.store.runs.add
 
     def slow(new: Any) -> Any:
         begun.set()
         assert go.wait(30)
         return add(new)
 
-    monkeypatch.setattr(bell.store, "add", slow)
+    monkeypatch.setattr(bell.store.runs, "add", slow)
     task = asyncio.ensure_future(bell.aenqueue_many(send.request(str(number)) for number in range(20)))
     assert await asyncio.to_thread(begun.wait, 30)
     task.cancel()

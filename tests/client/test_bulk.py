@@ -101,7 +101,7 @@ def test_retry_leaves_out_what_was_retried_before(bell: Workbell, failed: list[R
     old = [run.id for run in failed if run.id not in (failed[0].id, failed[3].id)]
     assert retried(bell) == sorted([*old, *[run.id for run in bell.runs(status="failed") if run.retry_of]])
     (again,) = bell.runs(retry_of=first.id)
-    assert bell.store.find_retries([first.id])[first.id].id == again.id
+    assert bell.store.reports.retries([first.id])[first.id].id == again.id
 
 
 def test_two_bulk_retries_at_once_make_one_run_each(
@@ -112,7 +112,7 @@ def test_two_bulk_retries_at_once_make_one_run_each(
     bell.bulk("retry")
     bell.bulk("retry")
     with monkeypatch.context() as blind:
-        blind.setattr(type(bell.store), "find_retries", lambda _store, _ids: {})
+        blind.setattr(type(bell.store).reports, "retries", lambda _store, _ids: {})
         drain(bell)
     assert retried(bell) == sorted(run.id for run in failed)
 
@@ -173,7 +173,7 @@ def test_a_crash_in_the_middle_repeats_no_run_twice(
 
 
 def _make_due(bell: Workbell, run: Run) -> None:
-    assert bell.store.dispatch(run.scheduled_for, 10) == 1
+    assert bell.store.runs.dispatch(run.scheduled_for, 10) == 1
 
 
 def test_it_stops_when_it_is_canceled(
@@ -205,10 +205,10 @@ def test_what_cannot_be_repeated_is_told(bell: Workbell, failed: list[Run], monk
     clock = bell.store.clock
     (shipped,) = bell.runs(event=event.id)
     while not (shipped := bell.get(shipped.id)).status.final:  # its attempts
-        bell.store.dispatch(shipped.scheduled_for, 10)
+        bell.store.runs.dispatch(shipped.scheduled_for, 10)
         drain(bell)
-    found = bell.store.find_events
-    monkeypatch.setattr(bell.store, "find_events", lambda ids: {} if list(ids) == [event.id] else found(ids))
+    found = bell.store.events.find
+    monkeypatch.setattr(bell.store.events, "find", lambda ids: {} if list(ids) == [event.id] else found(ids))
     bulk = bell.bulk("retry", job="ship")
     drain(bell)
     result = bell.get(bulk.id).result
@@ -232,7 +232,7 @@ def test_others_of_its_kind_are_left_alone_unless_they_are_named(bell: Workbell,
         "dry_run": False,
     }
     taken = {each.id: each for each in take(bell)}
-    bell.store.apply([state.release(taken[each.id], bell.store.clock.now()) for each in (run, second)])
+    bell.store.runs.apply([state.release(taken[each.id], bell.store.clock.now()) for each in (run, second)])
     drain(bell)
     assert of(bell, first, run, second) == [Status.RUNNING, Status.CANCELED, Status.SUCCEEDED]
     named = bell.bulk("cancel", job=BULK)
@@ -245,7 +245,7 @@ def test_others_of_its_kind_are_left_alone_unless_they_are_named(bell: Workbell,
 def test_what_workbell_sends_is_left_alone_unless_it_is_named(bell: Workbell, send: Any, job: str) -> None:
     """Who ends all runs of a bad night must still hear of those that failed."""
     own = plain_request(Lane(bell.tenant, "elsewhere", job), "{}", bell.store.clock.now())
-    bell.store.add([own])
+    bell.store.runs.add([own])
     run = send.enqueue("x")
     bell.pause(queue="elsewhere")
     bulk = bell.bulk("cancel")

@@ -178,7 +178,7 @@ def test_many_in_one_call(bell: Workbell, send: Any) -> None:
     assert [run.input["to"] for run in runs] == [f"{number}@b.c" for number in range(2500)]
     assert len({run.id for run in runs}) == 2500
     assert bell.get(runs[-1].id) == runs[-1]
-    assert sum(counts.queued for counts in bell.store.counts()) == 2500
+    assert sum(counts.queued for counts in bell.store.reports.counts()) == 2500
 
 
 def test_many_may_be_named_and_have_options(bell: Workbell, send: Any, report: Any) -> None:

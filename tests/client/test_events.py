@@ -204,7 +204,7 @@ class TestTail:
         found = bell.events.tail()
         made = [bell.emit("posts.a").id for _ in range(10)]
         assert [next(found).id for _ in made] == made
-        bell.store.add_events([late])
+        bell.store.events.add([late])
         assert next(found).id == late.id
         found.close()
 

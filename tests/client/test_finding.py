@@ -58,13 +58,13 @@ def test_a_page_leads_to_the_next(bell: Workbell, send: Any) -> None:
 def test_runs_go_on_until_there_are_enough(bell: Workbell, send: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One look sees so many; the verb goes on with the next."""
     made = [run.id for run in bell.enqueue_many(send.request("a", number % 10) for number in range(40))]
-    real, looks = bell.store.search_runs, []
+    real, looks = bell.store.reports.search, []
 
     def short_sighted(wanted: Filter) -> Any:
         looks.append(wanted.before)
         return real(wanted, scan=10)
 
-    monkeypatch.setattr(bell.store, "search_runs", short_sighted)
+    monkeypatch.setattr(bell.store.reports, "search", short_sighted)
     assert [run.id for run in bell.runs(input={"copies": 3})] == made[3::10][::-1]
     assert len(looks) >= 4
     assert [run.id for run in bell.runs(input={"copies": 3}, limit=2)] == made[3::10][:1:-1]
@@ -134,6 +134,6 @@ def test_a_tenant_that_comes_meanwhile_is_not_shown(sql_store: SqlStore, monkeyp
         return chosen
 
     monkeypatch.setattr(sql_store, "choose_lanes", choose_and_be_late)
-    assert ids(sql_store.list_runs(Filter("a"))) == [mine.id]
+    assert ids(sql_store.runs.list(Filter("a"))) == [mine.id]
     monkeypatch.undo()
-    assert len(sql_store.list_runs(Filter(None))) == 2
+    assert len(sql_store.runs.list(Filter(None))) == 2

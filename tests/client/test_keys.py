@@ -110,7 +110,7 @@ def test_names_that_could_be_mixed_up(bell: Workbell) -> None:
 def test_the_holder_of_a_key_is_found_though_its_time_is_over(bell: Workbell, sync: Any) -> None:
     first = sync.options(key="k", key_for=timedelta(days=60)).enqueue(1)
     finish(bell, take(bell)[0])
-    bell.store.delete_finished(bell.store.clock.now() + timedelta(days=30), 100)
+    bell.store.prune(bell.store.clock.now() + timedelta(days=30), 100)
     again = sync.options(key="k").enqueue(1)
     assert (again.id, again.status) == (first.id, Status.SUCCEEDED)
     assert bell.get(first.id) == again

@@ -261,7 +261,7 @@ def test_one_whose_settings_cannot_be_read(
 ) -> None:
     """What it said is not known here; to change one word would lose the others."""
     broken = msgspec.structs.replace(full, options=ScheduleOptions(), unreadable='{"window": 5}')
-    monkeypatch.setattr(store, "find_schedules", lambda _tenant, _names: {"nightly": broken})
+    monkeypatch.setattr(store.schedules, "find", lambda _tenant, _names: {"nightly": broken})
     with pytest.raises(InvalidOption, match=r"schedule nightly: its settings .* cannot be read.*put it as a whole"):
         bell.schedules.update("nightly", description="x")
 
@@ -277,13 +277,13 @@ def test_two_who_change_different_things(
     bell: Workbell, full: Schedule, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody's change is lost: whoever is slower decides anew on what is there."""
-    write = store.write_schedules
+    write = store.schedules.write
 
     def slower(changes: Any) -> Any:
-        monkeypatch.setattr(store, "write_schedules", write)
+        monkeypatch.setattr(store.schedules, "write", write)
         bell.schedules.update("nightly", priority=-5)
         return write(changes)
 
-    monkeypatch.setattr(store, "write_schedules", slower)
+    monkeypatch.setattr(store.schedules, "write", slower)
     changed = bell.schedules.update("nightly", description="mine")
     assert (changed.options.priority, changed.options.description) == (-5, "mine")

@@ -154,8 +154,8 @@ class TestPut:
         for verb in ("list_schedules", "due_schedules", "export", "list_runs", "list_ticks", "next_look"):
             monkeypatch.setattr(store, verb, lambda *_, verb=verb, **__: pytest.fail(verb))
         asked: list[Any] = []
-        find = store.find_schedules
-        monkeypatch.setattr(store, "find_schedules", lambda tenant, names: asked.append(names) or find(tenant, names))
+        find = store.schedules.find
+        monkeypatch.setattr(store.schedules, "find", lambda tenant, names: asked.append(names) or find(tenant, names))
         bell.schedules.put("hourly", job="tidy", **HOURLY)
         bell.schedules.put("hourly", job="tidy", every=60)
         assert {name for names in asked for name in names} == {"hourly"}
@@ -423,7 +423,7 @@ class TestSteer:
     ) -> None:
         """The version is another one when it writes: it reads again, and nothing of the tick is lost."""
         bell.schedules.put("a", job="tidy", **HOURLY)
-        find, calls = store.find_schedules, list[int]()
+        find, calls = store.schedules.find, list[int]()
 
         def overtaken(tenant: str, names: Any) -> Any:
             found = find(tenant, names)
@@ -432,7 +432,7 @@ class TestSteer:
                 look(bell, ONE)
             return found
 
-        monkeypatch.setattr(store, "find_schedules", overtaken)
+        monkeypatch.setattr(store.schedules, "find", overtaken)
         paused = bell.schedules.pause("a")
         assert (paused.paused, paused.run_count, fates(bell, "a")) == (True, 1, [("fired", 1)])
 

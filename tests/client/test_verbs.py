@@ -76,8 +76,8 @@ def test_attempts_are_one_list(bell: Workbell, send: Any) -> None:
     assert [(each.number, each.status) for each in bell.attempts(run.id)] == [(1, AttemptStatus.RUNNING)]
     now = bell.store.clock.now()
     change = state.retry(first, now, error="E: 1", reason="error", wait=timedelta(0), started_at=now)
-    assert bell.store.apply([change])
-    bell.store.dispatch(bell.store.clock.now(), 10)
+    assert bell.store.runs.apply([change])
+    bell.store.runs.dispatch(bell.store.clock.now(), 10)
     fail(bell, take(bell)[0])
     attempts = bell.attempts(run.id)
     assert [(each.number, each.status, each.worker) for each in attempts] == [
@@ -103,7 +103,7 @@ def test_cancel_asks_a_running_handler_to_stop(bell: Workbell, send: Any) -> Non
     asked = bell.cancel(run.id, "enough")
     assert (asked.status, asked.cancel_requested) == (Status.RUNNING, True)
     now = bell.store.clock.now()
-    (renewed,) = bell.store.renew([Held(run.id, run.token)], now=now, lease_until=now)
+    (renewed,) = bell.store.runs.renew([Held(run.id, run.token)], now=now, lease_until=now)
     assert renewed.cancel_reason == "enough"
     ended = finish(bell, run)
     assert bell.cancel(run.id).status is ended.status is Status.SUCCEEDED

@@ -45,7 +45,7 @@ def test_a_run_is_watched_until_its_end(bell: Workbell, send: Any) -> None:
         if run.status is Status.QUEUED:
             (taken,) = take(bell)
         elif run.progress is None:
-            bell.store.set_progress(Held(taken.id, taken.token), '{"done":1}')
+            bell.store.runs.set_progress(Held(taken.id, taken.token), '{"done":1}')
         elif not run.status.final:
             finish(bell, taken)
     assert seen == [("queued", None), ("running", None), ("running", 1), ("succeeded", 1)]
@@ -55,19 +55,19 @@ def test_a_renewed_lease_is_no_news(bell: Workbell, send: Any, monkeypatch: pyte
     waiting = send.enqueue("x")
     (taken,) = take(bell)
     looked = 0
-    real = bell.store.find_runs
+    real = bell.store.runs.find
 
     def find(ids: Any) -> Any:
         nonlocal looked
         looked += 1
         now = bell.store.clock.now()
         if looked < 5:
-            bell.store.renew([Held(taken.id, taken.token)], now=now, lease_until=now + timedelta(seconds=looked))
+            bell.store.runs.renew([Held(taken.id, taken.token)], now=now, lease_until=now + timedelta(seconds=looked))
         else:
             finish(bell, taken)
         return real(ids)
 
-    monkeypatch.setattr(bell.store, "find_runs", find)
+    monkeypatch.setattr(bell.store.runs, "find", find)
     assert [run.status for run in bell.watch(waiting.id, pace=0.01)] == ["running", "succeeded"]
     assert looked == 5
 

@@ -33,23 +33,23 @@ class Scene:
     def __init__(self, url: str, threads: ThreadPoolExecutor) -> None:
         self.store = open_store(url)
         self.store.check()
-        self.store.add([request()])
+        self.store.runs.add([request()])
         self.caller = psycopg.connect(url)
         self.looking = psycopg.connect(url, autocommit=True)
         self.threads = threads
 
     def hold(self, *keys: str) -> None:
         for key in keys:
-            self.store.add_on(self.caller, [request(key=key)])
+            self.store.runs.add_on(self.caller, [request(key=key)])
 
     def wait_for_waiting(self, count: int = 1) -> None:
         until(lambda: (self.looking.execute(WAITING).fetchone() or (0,))[0] >= count, "somebody to wait for the lock")
 
     def add(self, **options: Any) -> Future[list[Added]]:
-        return self.threads.submit(self.store.add, [request(**options)])
+        return self.threads.submit(self.store.runs.add, [request(**options)])
 
     def emit(self, **options: Any) -> Future[list[Added]]:
-        return self.threads.submit(self.store.add_events, [fact(**options)])
+        return self.threads.submit(self.store.events.add, [fact(**options)])
 
     def close(self) -> None:
         self.caller.rollback()
@@ -96,7 +96,7 @@ def test_those_who_share_a_commit_with_it_are_not_held_up_either(scene: Scene) -
 
 
 def test_a_held_key_of_an_event_holds_up_nobody_else(scene: Scene) -> None:
-    scene.store.add_event_on(scene.caller, fact(key="held"))
+    scene.store.events.add_on(scene.caller, fact(key="held"))
     blocked = scene.emit(key="held")
     scene.wait_for_waiting()
     others = [scene.emit() for _ in range(CROWD)] + [scene.emit(key=f"free {n}") for n in range(CROWD)]
@@ -116,7 +116,7 @@ def test_many_who_wait_leave_connections_to_the_others(scene: Scene) -> None:
     for _ in range(3):
         others = [scene.add() for _ in range(4)] + [scene.add(key=f"free {n}") for n in range(4)]
         done(others)
-        assert scene.store.find_runs(["00000000-0000-0000-0000-000000000000"]) == {}
+        assert scene.store.runs.find(["00000000-0000-0000-0000-000000000000"]) == {}
     assert not any(call.done() for call in blocked)
     scene.caller.rollback()
     made = [call.result(20)[0] for call in blocked]
@@ -128,25 +128,25 @@ def test_who_gives_up_is_told_what_it_waited_for(scene: Scene, kind: str, monkey
     monkeypatch.setattr(keyed_writes, "DEADLINE", 0.3)
     monkeypatch.setattr(keyed_writes, "SLICE", 0.1)
     scene.hold("held")
-    scene.store.add_event_on(scene.caller, fact(key="held"))
+    scene.store.events.add_on(scene.caller, fact(key="held"))
     call: Callable[[], object] = (
-        partial(scene.store.add, [request(tag="with it"), request(key="held"), request(key="other")])
+        partial(scene.store.runs.add, [request(tag="with it"), request(key="held"), request(key="other")])
         if kind == "run"
-        else partial(scene.store.add_events, [fact(), fact(key="held")])
+        else partial(scene.store.events.add, [fact(), fact(key="held")])
     )
-    before = len(scene.store.list_runs(Filter(None))), len(listed(scene.store))
+    before = len(scene.store.runs.list(Filter(None))), len(listed(scene.store))
     with pytest.raises(
         StoreUnavailable, match=r"Another transaction held the lock on .*the key 'held'.* for over"
     ) as told:
         call()
     assert "Commit or roll back the transaction" in str(told.value)
     assert "cannot be reached" not in str(told.value)
-    assert (len(scene.store.list_runs(Filter(None))), len(listed(scene.store))) == before  # all or nothing
+    assert (len(scene.store.runs.list(Filter(None))), len(listed(scene.store))) == before  # all or nothing
 
 
 def test_a_list_is_written_in_one_order_and_answered_in_the_callers(scene: Scene) -> None:
     new = [request(key="z"), request(), request(key="a"), request(key="z"), request(key="m", on_duplicate="replace")]
-    z, plain, a, again, m = scene.store.add(new)
+    z, plain, a, again, m = scene.store.runs.add(new)
     assert [z, plain, a, m] == [Added(new[place].run.id, True) for place in (0, 1, 2, 4)]
     assert again == Added(z.id, False)
 
@@ -157,7 +157,9 @@ def test_the_same_keys_crosswise(scene: Scene, postgres_url: str, monkeypatch: p
     keys = ["a", "m", "z"]
 
     def add(store: Store, keys: list[str]) -> dict[str, str]:
-        return {key: added.id for key, added in zip(keys, store.add([request(key=key) for key in keys]), strict=True)}
+        return {
+            key: added.id for key, added in zip(keys, store.runs.add([request(key=key) for key in keys]), strict=True)
+        }
 
     other = open_store(postgres_url)
     try:

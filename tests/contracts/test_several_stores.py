@@ -32,7 +32,7 @@ def stores(sql_store_url: str) -> Iterator[list[Store]]:
 
 
 def tell(store: Store, keys: list[str]) -> dict[str, Added]:
-    return dict(zip(keys, store.add_events([fact(key=key) for key in keys]), strict=True))
+    return dict(zip(keys, store.events.add([fact(key=key) for key in keys]), strict=True))
 
 
 def test_one_key_makes_one_event(stores: list[Store]) -> None:
@@ -55,7 +55,7 @@ def test_the_same_keys_crosswise(stores: list[Store], sql_store_url: str, monkey
         psycopg.connect(sql_store_url, autocommit=True) as looking,
         ThreadPoolExecutor(2) as threads,
     ):
-        stores[0].add_event_on(holding, fact(key="m"))
+        stores[0].events.add_on(holding, fact(key="m"))
         one, other = threads.submit(tell, stores[1], KEYS), threads.submit(tell, stores[2], KEYS[::-1])
         until(lambda: (looking.execute(waiting).fetchone() or (False,))[0], "that both of them wait for the middle one")
         holding.rollback()
@@ -67,8 +67,8 @@ def test_the_same_keys_crosswise(stores: list[Store], sql_store_url: str, monkey
 
 def test_replacing_a_tag_at_once_leaves_one_waiting(stores: list[Store]) -> None:
     for number in range(20):
-        at_once(lambda place, tag=f"t{number}": stores[place].add([request(tag=tag, replace_tag=True, at=place)]))
-        assert len(stores[0].pending_of(tenant="default", tag=f"t{number}")) == 1
+        at_once(lambda place, tag=f"t{number}": stores[place].runs.add([request(tag=tag, replace_tag=True, at=place)]))
+        assert len(stores[0].runs.pending(tenant="default", tag=f"t{number}")) == 1
 
 
 @pytest.mark.parametrize("sql_store_url", ["postgres"], indirect=True)
@@ -79,26 +79,26 @@ def test_replacing_a_tag_waits_for_a_callers_transaction(stores: list[Store], sq
         psycopg.connect(sql_store_url, autocommit=True) as looking,
         ThreadPoolExecutor(1) as threads,
     ):
-        stores[0].add_on(holding, [request(tag="t", replace_tag=True)])
-        other = threads.submit(stores[1].add, [request(tag="t", replace_tag=True, at=1)])
+        stores[0].runs.add_on(holding, [request(tag="t", replace_tag=True)])
+        other = threads.submit(stores[1].runs.add, [request(tag="t", replace_tag=True, at=1)])
         until(lambda: (looking.execute(waiting).fetchone() or (False,))[0], "that the other waits for the tag")
         holding.commit()
         (added,) = other.result(30)
-    assert ids(stores[0].pending_of(tenant="default", tag="t")) == [added.id]
+    assert ids(stores[0].runs.pending(tenant="default", tag="t")) == [added.id]
 
 
 def test_schedulers_that_know_nothing_of_each_other(stores: list[Store]) -> None:
     """Each event makes the run that one of them has decided on, in the lane that this one has chosen."""
-    told = [answer.id for answer in stores[0].add_events([fact() for _ in range(10)])]
+    told = [answer.id for answer in stores[0].events.add([fact() for _ in range(10)])]
     subscriber = told[0]  # any id will do
 
     def fan_out(number: int) -> list[str]:
-        decided = [fanned(event, subscriber, queue=f"q{number}") for event in stores[number].waiting_events(100)]
-        taken = stores[number].fan_out(decided, START)
+        decided = [fanned(event, subscriber, queue=f"q{number}") for event in stores[number].events.waiting(100)]
+        taken = stores[number].events.fan_out(decided, START)
         return run_ids(*[one for one in decided if one.event_id in taken])
 
     made = [run_id for mine in at_once(fan_out) for run_id in mine]
     assert len(made) == len(told)
-    assert set(stores[0].find_runs(made)) == set(made)
-    events = stores[0].find_events(told)
+    assert set(stores[0].runs.find(made)) == set(made)
+    events = stores[0].events.find(told)
     assert {match.run for event in events.values() for match in ledger(stores[0], event)} == set(made)

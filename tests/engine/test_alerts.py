@@ -35,7 +35,7 @@ ERROR = Raised(ValueError("bad"))
 
 def told(store: Store, tenant: str | None = None) -> list[tuple[str, str]]:
     """Which runs were told of, and how, in the order of their making."""
-    runs = store.list_runs(Filter(tenant, job=ALERT))
+    runs = store.runs.list(Filter(tenant, job=ALERT))
     return [(run.input["run"], run.input["kind"]) for run in reversed(runs)]
 
 
@@ -80,7 +80,7 @@ class TestEnds:
         schedule = bench.bell.schedules.put("often", job="plain", every=60, ping_url=PINGS)
         now = bench.clock.now()
         new = request_for(schedule, now, now, bench.bell.maker)
-        bench.store.add([new])
+        bench.store.runs.add([new])
         (work,) = bench.claim()
         bench.finish.put(work, Returned(None))
         bench.finish.step(now)
@@ -118,7 +118,7 @@ class TestEnds:
             assert told(bench.store) == [], f"after {death} deaths"
             bench.consume.held.clear()
             for work in bench.claim():
-                bench.store.mark_alone(work.held)
+                bench.store.runs.mark_alone(work.held)
             other.lapse()
             other.recover.step(bench.clock.now())
             if bench.bell.get(run.id).status is Status.FAILED:
@@ -138,14 +138,14 @@ class TestEnds:
     def test_one_whose_alert_cannot_be_stored_is_booked_all_the_same(
         self, bench: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        apply = bench.store.apply
+        apply = bench.store.runs.apply
 
         def refuse(changes: Any) -> set[str]:
             if any(change.then for change in changes):
                 raise StoreError("no room")
             return apply(changes)
 
-        monkeypatch.setattr(bench.store, "apply", refuse)
+        monkeypatch.setattr(bench.store.runs, "apply", refuse)
         run = self.end(bench, "watched", ERROR)
         assert (bench.bell.get(run.id).status, told(bench.store)) == (Status.FAILED, [])
 
@@ -169,7 +169,7 @@ class TestKeeper:
                     keeper._bury(Bury("box/1/2/a", "was killed", Verdict.INNOCENT, [], ids))
             finally:
                 keeper._store.close()
-            assert {bell.store.find_runs([run])[run].reason for run in ids} == {"timeout"}
+            assert {bell.store.runs.find([run])[run].reason for run in ids} == {"timeout"}
             assert sorted(told(bell.store)) == sorted((run, "alert") for run in ids)
             counted = {(one.tenant, one.status): one.count for one in bell.store.tallies.totals()}
             assert counted == {("home", "failed"): 1, ("guest", "failed"): 1}

@@ -161,14 +161,14 @@ class TestTorn:
         now = bench.clock.now()
         change = state.release(work.run, now) if how == "release" else state.lose(work.run, now, keep=timedelta(days=1))
         with monkeypatch.context() as refusing:
-            refusing.setattr(bench.store, "apply", refuse)
+            refusing.setattr(bench.store.runs, "apply", refuse)
             assert bench.booking.book([(work.run, change)]) == []
         assert bench.run(run).status is Status.RUNNING  # and is decided on again
 
 
 def tear(bench: Bench, monkeypatch: pytest.MonkeyPatch, number: int = 1) -> None:
     """Book what waits; the answer to one of its writes is lost."""
-    sound, writes = bench.store.apply, iter(range(1, 100))
+    sound, writes = bench.store.runs.apply, iter(range(1, 100))
 
     def apply(changes: Sequence[Transition]) -> set[str]:
         moved = sound(changes)
@@ -177,7 +177,7 @@ def tear(bench: Bench, monkeypatch: pytest.MonkeyPatch, number: int = 1) -> None
         return moved
 
     with monkeypatch.context() as torn:
-        torn.setattr(bench.store, "apply", apply)
+        torn.setattr(bench.store.runs, "apply", apply)
         with pytest.raises(StoreUnavailable):
             bench.finish.step(bench.clock.now())
 
@@ -202,7 +202,7 @@ class TestReplaced:
         bell.listen("run.canceled", lambda event: heard.append(event.run_id))
         old = bell.enqueue("work", {"then": ""}, tag="t", key="k")
         bell.enqueue("work", {"then": ""}, **options)  # type: ignore[arg-type]
-        (event,) = bench.store.list_events("default", type="run.canceled", before=None, limit=10)
+        (event,) = bench.store.events.list("default", type="run.canceled", before=None, limit=10)
         assert event.subject == old.id
         assert heard == [old.id]
         tallied = [tally for tally in bench.store.tallies.totals() if tally.status == "canceled"]

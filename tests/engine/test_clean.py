@@ -58,7 +58,7 @@ class Scene:
             self.bell.enqueue("work", **options)
         now = self.clock.now()
         for run in claim(self.store, count):
-            self.store.apply([state.succeed(run, now, result=None, keep=timedelta(0))])
+            self.store.runs.apply([state.succeed(run, now, result=None, keep=timedelta(0))])
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_what_cannot_be_removed_is_said(scene: Scene, monkeypatch: pytest.Monkey
     def refuse(*_: object) -> int:
         raise StoreError("a trigger of yours refuses it")
 
-    monkeypatch.setattr(scene.store, "delete_finished", refuse)
+    monkeypatch.setattr(scene.store, "prune", refuse)
     clean = scene.settled()
     scene.work(clean)
     (run,) = scene.runs

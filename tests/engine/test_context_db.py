@@ -241,17 +241,17 @@ class TestLease:
         bell, store = app.bell, app.bell.store
         run = bell.enqueue("it")
         now = store.clock.now()
-        [head] = store.survey(0, 10)
+        [head] = store.runs.survey(0, 10)
         from workbell.stores.port import Pick
 
-        [claimed] = store.claim(
+        [claimed] = store.runs.claim(
             [Pick(head.lane_id, head.rank, 1)], 1, worker="w", now=now, lease_until=now + timedelta(seconds=30)
         )
         assert claimed.id == run.id
         job = bell.registry.find("it")
         assert job is not None
         work = Work(claimed, job)
-        return work, Context(claimed, bell, store.set_progress, lambda: work.stopping), claimed
+        return work, Context(claimed, bell, store.runs.set_progress, lambda: work.stopping), claimed
 
     async def call(self, work: Work, context: Context) -> Outcome:
         return await call_async(work, context) if work.job.is_async else call_plain(work, context)
@@ -270,7 +270,7 @@ class TestLease:
         """The process was stopped for a while, and nobody has told it yet."""
         work, context, run = self.begin(app, kind)
         work.valid_until = app.bell.store.clock.monotonic()
-        assert app.bell.store.apply([state.release(run, app.bell.store.clock.now())])
+        assert app.bell.store.runs.apply([state.release(run, app.bell.store.clock.now())])
         assert await self.call(work, context) == HANDED_BACK
         assert app.rows == []
 

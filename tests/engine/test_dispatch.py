@@ -59,12 +59,12 @@ def test_a_long_line_goes_in_batches(bench: Bench) -> None:
     bench.clock.advance(1)
     look = Dispatch(bench.store, lambda: None, 1)
     assert [look.step(bench.clock.now()) for _ in range(3)] == [0, 0, 1]
-    assert sum(counts.queued for counts in bench.store.counts()) == BATCH + 1
+    assert sum(counts.queued for counts in bench.store.reports.counts()) == BATCH + 1
 
 
 def test_two_dispatchers_queue_once(bench: Bench) -> None:
     bench.bell.enqueue("work", delay=1)
     bench.clock.advance(1)
     now = bench.clock.now()
-    assert bench.store.dispatch(now, 10) == 1
-    assert bench.store.dispatch(now, 10) == 0
+    assert bench.store.runs.dispatch(now, 10) == 1
+    assert bench.store.runs.dispatch(now, 10) == 0

@@ -33,7 +33,7 @@ class TestRefusedBatches:
         runs = bench.bell.enqueue_many([("work", {})] * 5)
         bad = runs[2].id
         sizes = []
-        sound = bench.store.apply
+        sound = bench.store.runs.apply
 
         def apply(changes: Sequence[Transition]) -> set[str]:
             sizes.append(len(changes))
@@ -41,7 +41,7 @@ class TestRefusedBatches:
                 raise StoreError("this one cannot be taken")
             return sound(changes)
 
-        monkeypatch.setattr(bench.store, "apply", apply)
+        monkeypatch.setattr(bench.store.runs, "apply", apply)
         for work in bench.claim():
             bench.finish.put(work, bench.call(work))
         bench.finish.step(bench.clock.now())
@@ -54,14 +54,14 @@ class TestRefusedBatches:
     def test_alone_and_refused(self, bench: Bench, monkeypatch) -> None:
         """A single outcome that cannot be stored is not tried for ever: the run ends as failed, and says why."""
         run = bench.bell.enqueue("work")
-        sound = bench.store.apply
+        sound = bench.store.runs.apply
 
         def apply(changes: Sequence[Transition]) -> set[str]:
             if any(change.result_text for change in changes):
                 raise StoreError("this one cannot be taken")
             return sound(changes)
 
-        monkeypatch.setattr(bench.store, "apply", apply)
+        monkeypatch.setattr(bench.store.runs, "apply", apply)
         (work,) = bench.claim()
         bench.finish.put(work, bench.call(work))
         bench.finish.step(bench.clock.now())
@@ -77,7 +77,7 @@ class TestRefusedBatches:
     def test_store_away_keeps_everything(self, bench: Bench, monkeypatch) -> None:
         """The database is not there for a while: outcomes wait, and are written once."""
         runs = bench.bell.enqueue_many([("work", {})] * 3)
-        sound = bench.store.apply
+        sound = bench.store.runs.apply
         away = [True]
 
         def apply(changes: Sequence[Transition]) -> set[str]:
@@ -87,7 +87,7 @@ class TestRefusedBatches:
                 raise StoreUnavailable("gone")
             return sound(changes)
 
-        monkeypatch.setattr(bench.store, "apply", apply)
+        monkeypatch.setattr(bench.store.runs, "apply", apply)
         for work in bench.claim():
             bench.finish.put(work, bench.call(work))
         with pytest.raises(StoreUnavailable):
@@ -111,35 +111,35 @@ class TestStrays:
     def test_claim_whose_answer_was_lost(self, bench: Bench, monkeypatch) -> None:
         """What the store says we hold and we know nothing of is handed back unspent, and claimed again."""
         run = bench.bell.enqueue("work")
-        sound = bench.store.claim
+        sound = bench.store.runs.claim
 
         def claim(*arguments: object, **named: object) -> list[Run]:
             sound(*arguments, **named)
             raise StoreUnavailable("the answer was lost")
 
-        monkeypatch.setattr(bench.store, "claim", claim)
+        monkeypatch.setattr(bench.store.runs, "claim", claim)
         with pytest.raises(StoreUnavailable):
             bench.consume.step(bench.clock.now())
         assert bench.run(run).status is Status.RUNNING
-        monkeypatch.setattr(bench.store, "claim", sound)
+        monkeypatch.setattr(bench.store.runs, "claim", sound)
         (work,) = bench.claim()
         assert (work.run.id, work.run.attempt, work.run.token) == (run.id, 1, 2)
-        assert bench.store.list_attempts(run.id) == []
+        assert bench.store.runs.attempts(run.id) == []
 
     @pytest.mark.parametrize("error", [StoreUnavailable("gone"), RuntimeError("of our own")])
     def test_whatever_went_wrong_behind_the_commit(self, bench: Bench, monkeypatch, error: Exception) -> None:
         """A keeper of leases would keep the run for us for ever, and we would not know."""
         run = bench.bell.enqueue("work")
-        sound = bench.store.claim
+        sound = bench.store.runs.claim
 
         def claim(*arguments: object, **named: object) -> list[Run]:
             sound(*arguments, **named)
             raise error
 
-        monkeypatch.setattr(bench.store, "claim", claim)
+        monkeypatch.setattr(bench.store.runs, "claim", claim)
         with pytest.raises(type(error)):
             bench.consume.step(bench.clock.now())
-        monkeypatch.setattr(bench.store, "claim", sound)
+        monkeypatch.setattr(bench.store.runs, "claim", sound)
         (work,) = bench.claim()
         assert (work.run.id, work.run.attempt) == (run.id, 1)
 
@@ -149,14 +149,14 @@ class TestStrays:
         bench.consume.note_dropped([work])
         (again,) = bench.claim()
         assert (again.run.id, again.run.attempt, again.run.losses, again.run.suspect) == (run.id, 2, 1, False)
-        assert [(attempt.number, attempt.status) for attempt in bench.store.list_attempts(run.id)] == [(1, "lost")]
+        assert [(attempt.number, attempt.status) for attempt in bench.store.runs.attempts(run.id)] == [(1, "lost")]
 
     def test_a_look_that_fails_is_made_again(self, bench: Bench, monkeypatch) -> None:
         run = bench.bell.enqueue("work")
         (work,) = bench.claim()
         bench.consume.note_dropped([work])
         with monkeypatch.context() as broken:
-            broken.setattr(bench.store, "held_by", lambda _worker: 1 / 0)
+            broken.setattr(bench.store.runs, "held_by", lambda _worker: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 bench.consume.step(bench.clock.now())
         (again,) = bench.claim()
@@ -296,7 +296,7 @@ class TestPrune:
         bench.clock.advance(days=23)
         bench.prune()
         assert bench.bell.runs() == []
-        assert bench.store.list_attempts(good.id) == []
+        assert bench.store.runs.attempts(good.id) == []
 
     @pytest.mark.parametrize("fail", [False, True])
     @pytest.mark.parametrize("delay", [0, 60])

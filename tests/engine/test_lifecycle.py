@@ -163,12 +163,12 @@ class TestSubscribed:
         now = bench.clock.now()
         made = bench.bell.enqueue("work")
         delivery = msgspec.structs.replace(made, id=made.id[:-4] + "ffff", lane=Lane("default", "default", DELIVERY))
-        bench.store.add([NewRun(delivery)])
+        bench.store.runs.add([NewRun(delivery)])
         for work in bench.claim():
             bench.book(work, Returned(None))
         assert [event.data["name"] for event in stored(bench.store)] == ["work"]
         waiting = msgspec.structs.replace(delivery, id=made.id[:-4] + "fffe", created_at=now)
-        bench.store.add([NewRun(waiting)])
+        bench.store.runs.add([NewRun(waiting)])
         assert bench.bell.cancel(waiting.id).status is Status.CANCELED
         assert types(bench.store) == ["job.completed"]
 
@@ -197,7 +197,7 @@ class TestExactly:
         """The write went through, and nobody said so: written again, there is one event."""
         bench = make_bench(store)
         run, work = self.claimed(bench)
-        sound, calls = store.apply, list[int]()
+        sound, calls = store.runs.apply, list[int]()
 
         def shaky(changes: Sequence[Transition]) -> set[str]:
             moved = sound(changes)
@@ -206,7 +206,7 @@ class TestExactly:
                 raise StoreUnavailable("the connection was lost")
             return moved
 
-        monkeypatch.setattr(store, "apply", shaky)
+        monkeypatch.setattr(store.runs, "apply", shaky)
         with pytest.raises(StoreUnavailable):
             bench.book(work, bench.call(work))
         bench.finish.step(bench.clock.now())
@@ -221,34 +221,34 @@ class TestExactly:
         bench.book(work, bench.call(work))
         change = bench.written[0][1]
         assert len(change.emits) == 1
-        assert store.apply([change]) == set()
-        assert store.add_events(change.emits)[0].created is False
+        assert store.runs.apply([change]) == set()
+        assert store.events.add(change.emits)[0].created is False
         assert [event.cause for event in stored(store)] == [run.id]
 
     def test_rather_untold_than_unbooked(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         run, work = self.claimed(bench)
-        sound = bench.store.apply
+        sound = bench.store.runs.apply
 
         def without_events(changes: Sequence[Transition]) -> set[str]:
             if any(change.emits for change in changes):
                 raise StoreError("this event cannot be stored")
             return sound(changes)
 
-        monkeypatch.setattr(bench.store, "apply", without_events)
+        monkeypatch.setattr(bench.store.runs, "apply", without_events)
         bench.book(work, bench.call(work))
         assert bench.run(run).status is Status.SUCCEEDED
         assert types(bench.store) == []
 
     def test_what_cannot_be_stored_is_told_as_a_failure(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         run, work = self.claimed(bench)
-        sound = bench.store.apply
+        sound = bench.store.runs.apply
 
         def without_results(changes: Sequence[Transition]) -> set[str]:
             if any(change.result_text for change in changes):
                 raise StoreError("this result cannot be stored")
             return sound(changes)
 
-        monkeypatch.setattr(bench.store, "apply", without_results)
+        monkeypatch.setattr(bench.store.runs, "apply", without_results)
         bench.book(work, Returned('"odd"'))
         assert bench.run(run).status is Status.FAILED
         assert types(bench.store) == ["job.failed"]
@@ -326,7 +326,7 @@ class TestLostWorkers:
             assert types(bench.store) == []
             bench.consume.held.clear()
             (work,) = bench.claim()
-            bench.store.mark_alone(work.held)
+            bench.store.runs.mark_alone(work.held)
             bench.lapse()
         (event,) = stored(bench.store)
         assert (event.data["run_id"], event.data["attempt"]) == (run.id, CRASH_LIMIT)

@@ -54,12 +54,12 @@ def stored(bell: Workbell, *kinds: str, **fields: Any) -> list[Event]:
     """Events as they could be in a store, also such as nobody could have emitted."""
     now = bell.store.clock.now()
     made = [msgspec.structs.replace(Event(new_id(), "default", kind, "/test", now, now), **fields) for kind in kinds]
-    assert all(added.created for added in bell.store.add_events(made))
+    assert all(added.created for added in bell.store.events.add(made))
     return made
 
 
 def ledger(bell: Workbell, event: Event) -> list[Match]:
-    return bell.store.matches_of_event(event.id, after=None, limit=100)
+    return bell.store.events.matches(event.id, after=None, limit=100)
 
 
 def fates(bell: Workbell, event: Event) -> set[tuple[str, MatchOutcome]]:
@@ -84,7 +84,7 @@ class TestRuns:
         assert (run.job, run.status, run.event, run.input_text) == ("work", Status.QUEUED, event.id, None)
         assert (run.retry.attempts, runs[other.id].options.retry) == (7, DEFAULT_RETRY)
         assert (run.created_at, run.scheduled_for) == (bell.store.clock.now(), bell.store.clock.now())
-        assert bell.store.find_events([event.id])[event.id].fanned_out_at == bell.store.clock.now()
+        assert bell.store.events.find([event.id])[event.id].fanned_out_at == bell.store.clock.now()
 
     def test_oldest_first(self, bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
         """Batch by batch, and the runs stand in line as the events came."""
@@ -93,7 +93,7 @@ class TestRuns:
         monkeypatch.setattr(module, "BATCH", 3)
         duty, done = duty_of(bell), list[list[str]]()
         while duty.fan_out_waiting(bell.store.clock.now()):
-            waiting = {event.id for event in bell.store.waiting_events(100)}
+            waiting = {event.id for event in bell.store.events.waiting(100)}
             done.append([event.id for event in events if event.id not in waiting])
         ids = [event.id for event in events]
         assert done == [ids[:3], ids[:6], ids]
@@ -104,13 +104,13 @@ class TestRuns:
             hear(bell, "*", name=f"t{number}")
         stored(bell, *["some.thing"] * 5)
         monkeypatch.setattr(module, "MOST_RUNS", 7)
-        sound, sizes = bell.store.fan_out, list[int]()
+        sound, sizes = bell.store.events.fan_out, list[int]()
 
         def counted(fanned: Sequence[FannedOut], now: datetime) -> set[str]:
             sizes.append(sum(len(one.runs) for one in fanned))
             return sound(fanned, now)
 
-        monkeypatch.setattr(bell.store, "fan_out", counted)
+        monkeypatch.setattr(bell.store.events, "fan_out", counted)
         look(bell.store, duty_of(bell))
         assert sizes == [6, 6, 3]
         assert len(live(bell.store)) == 15
@@ -120,7 +120,7 @@ class TestRuns:
         said: list[int] = []
         look(bell.store, duty_of(bell, said))
         assert (ledger(bell, event), said, live(bell.store)) == ([], [], [])
-        assert bell.store.waiting_events(9) == []
+        assert bell.store.events.waiting(9) == []
 
     def test_each_tenant_hears_its_own(self, bell: Workbell) -> None:
         mine, theirs = hear(bell, "*"), hear(bell, "*", tenant="other")
@@ -266,7 +266,7 @@ class TestBroken:
         look(bell.store, duty_of(bell))
         assert [fates(bell, event) for event in broken] == [set()] * 7
         assert fates(bell, sound) == {(every.id, MatchOutcome.STARTED)}
-        assert bell.store.waiting_events(9) == []
+        assert bell.store.events.waiting(9) == []
 
     def test_a_pattern_that_is_none(self, bell: Workbell, caplog: pytest.LogCaptureFixture) -> None:
         broken = hear(bell, "posts.**.created")
@@ -282,18 +282,18 @@ class TestBroken:
         """It goes on waiting, with its reason in the log; all others are written."""
         hear(bell, "*")
         events = stored(bell, *["some.thing"] * 5)
-        refused, sound = events[2].id, bell.store.fan_out
+        refused, sound = events[2].id, bell.store.events.fan_out
 
         def refuse(fanned: Sequence[FannedOut], now: datetime) -> set[str]:
             if any(one.event_id == refused for one in fanned):
                 raise StoreError("no such lane")
             return sound(fanned, now)
 
-        monkeypatch.setattr(bell.store, "fan_out", refuse)
+        monkeypatch.setattr(bell.store.events, "fan_out", refuse)
         duty, now = duty_of(bell), bell.store.clock.now()
         assert duty.step(now) == 0
         assert duty.step(now) == 1  # and not again and again
-        assert [event.id for event in bell.store.waiting_events(9)] == [refused]
+        assert [event.id for event in bell.store.events.waiting(9)] == [refused]
         assert len(live(bell.store)) == 4
         assert f"event {refused}: what follows from it cannot be written: no such lane" in caplog.text
         monkeypatch.undo()
@@ -310,7 +310,7 @@ class TestBroken:
             tries.append(len(fanned))
             raise StoreUnavailable("away")
 
-        monkeypatch.setattr(bell.store, "fan_out", gone)
+        monkeypatch.setattr(bell.store.events, "fan_out", gone)
         with pytest.raises(StoreUnavailable):
             duty_of(bell).step(bell.store.clock.now())
         assert tries == [3]
@@ -352,7 +352,7 @@ class TestStep:
         duty.step(now)
         stored(bell, "some.thing")
         assert duty.step(now - DAY) == 0
-        assert bell.store.waiting_events(1) == []
+        assert bell.store.events.waiting(1) == []
 
     def test_beaten_by_another_scheduler(self, bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
         """It comes back soon, for what the other may leave; and announces nothing that is not its own."""
@@ -360,14 +360,14 @@ class TestStep:
         hear(bell, "*")
         duty, other, now = duty_of(bell, said), scheduler(bell.store), bell.store.clock.now()
         stored(bell, "some.thing", "some.other")
-        sound = bell.store.fan_out
+        sound = bell.store.events.fan_out
 
         def overtaken(fanned: Sequence[FannedOut], at: datetime) -> set[str]:
-            monkeypatch.setattr(bell.store, "fan_out", sound)
+            monkeypatch.setattr(bell.store.events, "fan_out", sound)
             look(bell.store, other)
             return sound(fanned, at)
 
-        monkeypatch.setattr(bell.store, "fan_out", overtaken)
+        monkeypatch.setattr(bell.store.events, "fan_out", overtaken)
         assert duty.step(now) == pytest.approx(GAP)
         assert (said, len(live(bell.store))) == ([], 2)
         assert duty.step(now + timedelta(seconds=GAP)) == 1
@@ -377,19 +377,19 @@ class TestStep:
         hear(bell, "*")
         duty, now = duty_of(bell), bell.store.clock.now()
         events = [event.id for event in stored(bell, *["some.thing"] * 8)]
-        held, sound = set(events[:4]), bell.store.fan_out
+        held, sound = set(events[:4]), bell.store.events.fan_out
         monkeypatch.setattr(module, "BATCH", 3)
 
         def stuck(fanned: Sequence[FannedOut], at: datetime) -> set[str]:
             return sound([one for one in fanned if one.event_id not in held], at)
 
-        monkeypatch.setattr(bell.store, "fan_out", stuck)
+        monkeypatch.setattr(bell.store.events, "fan_out", stuck)
         steps = []
         while not steps or steps[-1] == 0:
             steps.append(duty.step(now))
         assert steps[-1] == pytest.approx(GAP)
         assert len(steps) < 9
-        assert [event.id for event in bell.store.waiting_events(9)] == events[:4]
+        assert [event.id for event in bell.store.events.waiting(9)] == events[:4]
         held.clear()
         now += timedelta(seconds=GAP)
         assert [duty.step(now) for _ in range(3)] == [0, 0, 1]

@@ -29,7 +29,7 @@ def put(bell: Workbell, name: str = "often", **settings: Any) -> Schedule:
 
 def refuse(monkeypatch: pytest.MonkeyPatch, store: Store, why: str, *names: str, always: bool = False) -> list[str]:
     """Writes about these schedules fail: those that make runs, or all of them."""
-    sound, seen = store.write_schedules, list[str]()
+    sound, seen = store.schedules.write, list[str]()
 
     def write(changes: Sequence[ScheduleChange]) -> set[str]:
         for change in changes:
@@ -38,7 +38,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch, store: Store, why: str, *names: str,
                 raise StoreError(why)
         return sound(changes)
 
-    monkeypatch.setattr(store, "write_schedules", write)
+    monkeypatch.setattr(store.schedules, "write", write)
     return seen
 
 
@@ -361,7 +361,7 @@ class TestRefused:
         def away(_changes: Sequence[ScheduleChange]) -> set[str]:
             raise StoreUnavailable("away")
 
-        monkeypatch.setattr(store, "write_schedules", away)
+        monkeypatch.setattr(store.schedules, "write", away)
         scheduler = new_scheduler(bell)
         with pytest.raises(StoreUnavailable):
             scheduler.step(NEXT)
@@ -376,12 +376,12 @@ def test_what_a_run_reports_is_told_apart_from_firing(store: Store) -> None:
     bell, _ = told(store)
     put(bell)
     look(bell, NEXT)
-    store.dispatch(NEXT, 10)
+    store.runs.dispatch(NEXT, 10)
     end_all(store, NEXT + timedelta(seconds=5))
     now = bell.schedules.get("often")
     assert (now.last_fire_status, now.last_run_status, now.last_status) == ("fired", "success", "success")
     look(bell, NEXT + MINUTE)
     assert bell.schedules.get("often").last_status == "fired"
     (run,) = [run for run in runs_of(bell, "often") if not run.status.final]
-    store.apply([state.cancel(run, NEXT + MINUTE, reason="-", keep=KEEP.other)])
+    store.runs.apply([state.cancel(run, NEXT + MINUTE, reason="-", keep=KEEP.other)])
     assert bell.schedules.get("often").last_status == "fired"

@@ -41,7 +41,7 @@ def declared(number: int) -> ScheduleChange:
 def test_all_due_in_the_same_minute(sql_store: Store) -> None:
     bell, _ = told(sql_store)
     for start in range(0, MANY, PAGE):
-        written = sql_store.write_schedules([declared(number) for number in range(start, start + PAGE)])
+        written = sql_store.schedules.write([declared(number) for number in range(start, start + PAGE)])
         assert len(written) == PAGE
     both = threading.Barrier(2)
 

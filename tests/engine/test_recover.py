@@ -75,7 +75,7 @@ def test_three_deaths_alone_set_a_run_aside(bench: Bench) -> None:
     for deaths in range(CRASH_LIMIT):
         assert bench.run(run).crashes == deaths
         (work,) = restarted(bench).claim()
-        assert bench.store.mark_alone(work.held)
+        assert bench.store.runs.mark_alone(work.held)
         bench.lapse()
     ended = bench.run(run)
     assert (ended.status, ended.reason, ended.crashes) == (Status.FAILED, "crashed", CRASH_LIMIT)
@@ -233,7 +233,7 @@ class TestRenew:
         def fail(*_arguments: object, **_named: object) -> None:
             raise StoreUnavailable("gone")
 
-        monkeypatch.setattr(bench.store, "renew", fail)
+        monkeypatch.setattr(bench.store.runs, "renew", fail)
         with pytest.raises(StoreUnavailable):
             renew.step(bench.clock.now())
         assert (work.lost, bench.stopped) == (alone, [work] if alone else [])

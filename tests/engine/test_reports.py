@@ -126,7 +126,7 @@ async def test_progress_of_a_run_that_is_anothers(store: Store) -> None:
         from workbell.model import state
 
         now = store.clock.now()
-        assert store.apply([state.release(held, now)]) == {run.id}
+        assert store.runs.apply([state.release(held, now)]) == {run.id}
         claim_at(store, at=(now - after(0)).total_seconds(), worker="another", lease=600)
         taken.set()
         await asyncio.to_thread(until, lambda: raised, "the error")

@@ -42,7 +42,7 @@ def start(store: Store, clock: ManualClock) -> Callable[..., Workbell]:
 def seen_by(bell: Workbell, clock: ManualClock, span: timedelta) -> None:
     """Let time pass, with looks whenever one is due, and runs that end."""
     end = clock.now() + span
-    while (look_at := bell.store.next_look()) is not None and look_at <= end:
+    while (look_at := bell.store.schedules.next_look()) is not None and look_at <= end:
         clock.advance((max(look_at, clock.now()) - clock.now()).total_seconds())
         look(bell, clock.now())
         end_all(bell.store, clock.now())
@@ -87,7 +87,7 @@ class TestRestarts:
             "c": {"jitter": 3, "at": DECLARED + DAY},
         }
         first = start(**jobs).schedules.list()
-        monkeypatch.setattr(store, "write_schedules", lambda changes: pytest.fail(f"{len(changes)} changes"))
+        monkeypatch.setattr(store.schedules, "write", lambda changes: pytest.fail(f"{len(changes)} changes"))
         clock.advance(hours=1)
         assert start(**jobs).schedules.list() == first
 

@@ -69,7 +69,7 @@ class TestStarts:
         def away(*_: object) -> None:
             raise StoreUnavailable("gone")
 
-        monkeypatch.setattr(bench.store, "add_events", away)
+        monkeypatch.setattr(bench.store.events, "add", away)
         tell.started(bench.claim())
         assert emitted == []
 
@@ -125,7 +125,7 @@ class TestSkippedTicks:
         heard: list[ScheduleChange] = []
         bell.schedules.put("often", job="work", cron="* * * * *")
         look(bell, NEXT)
-        due = store.due_schedules(NEXT + MINUTE, 10)
+        due = store.schedules.due(NEXT + MINUTE, 10)
         first = new_scheduler(bell)
         second = Materialise(store, bell.registry, lambda: None, 1.0, heard.extend, bell.telling)
         late = second._decide_all(due, NEXT + MINUTE)
@@ -143,13 +143,13 @@ class TestSkippedTicks:
         for name in ("often", "seldom"):
             bell.schedules.put(name, job="work", cron="* * * * *")
         look(bell, NEXT)
-        due = store.due_schedules(NEXT + MINUTE, 10)
+        due = store.schedules.due(NEXT + MINUTE, 10)
         change, other = new_scheduler(bell)._decide_all(due, NEXT + MINUTE)
         with pytest.raises(StoreError):
-            store.write_schedules([change, msgspec.structs.replace(other, ticks=other.ticks * 2)])
+            store.schedules.write([change, msgspec.structs.replace(other, ticks=other.ticks * 2)])
         assert stored(store) == []
         again = msgspec.structs.replace(change.emits[0], id=new_id())
-        store.write_schedules([msgspec.structs.replace(change, emits=(again,))])
+        store.schedules.write([msgspec.structs.replace(change, emits=(again,))])
         assert [event.id for event in stored(store)] == [again.id]
 
     def test_nothing_where_nobody_subscribes(self) -> None:
@@ -234,7 +234,7 @@ class TestChains:
             assert [run.job for run in ended].count("work") == DEPTH_LIMIT
             events = stored(store)
             assert [event.depth for event in events] == list(range(1, DEPTH_LIMIT + 1))
-            (last,) = store.matches_of_event(events[-1].id, after=None, limit=10)
+            (last,) = store.events.matches(events[-1].id, after=None, limit=10)
             assert (last.outcome, last.run, last.subscriber) == (MatchOutcome.TOO_DEEP, None, trigger.id)
             assert "the limit is 8" in (last.reason or "")
             assert drain(bell) == []
@@ -285,7 +285,7 @@ class TestRunning:
         kinds = {event.type for event in stored(bell.store)}
         assert kinds == {"job.started", "job.failed", "job.completed"}
         assert len(stored(bell.store, "job.failed")) == 1
-        matches = bell.store.matches_of_subscriber(started.id, before=None, limit=100)
+        matches = bell.store.events.matches_of_subscriber(started.id, before=None, limit=100)
         assert len(matches) >= 2
         assert {match.outcome for match in matches} == {MatchOutcome.DISABLED}
 

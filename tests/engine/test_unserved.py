@@ -66,7 +66,7 @@ def test_nothing_waits(store: Store, caplog: pytest.LogCaptureFixture, monkeypat
     enqueue(store, "later", delay=60)
     enqueue(store, "served")
     register(store, "served")
-    monkeypatch.setattr(store, "counts", lambda: pytest.fail("counting is dear"))
+    monkeypatch.setattr(store.reports, "counts", lambda: pytest.fail("counting is dear"))
     assert told(store, caplog) == []
 
 

@@ -202,9 +202,9 @@ def play(store: Store, seed: int, size: int = RUNS) -> tuple[World, list[Process
     now = world.clock.now
     recover = Recover(world.store, world.bell.booking, lambda: None, 1)
     world.again_and_again(1, lambda: recover.step(now()))
-    world.again_and_again(1, lambda: world.store.dispatch(now(), 1000))
+    world.again_and_again(1, lambda: world.store.runs.dispatch(now(), 1000))
     processes = [Process(world, session) for session in ("s1", "s2")]
-    world.run_until(lambda: not world.store.counts(), 20_000)
+    world.run_until(lambda: not world.store.reports.counts(), 20_000)
     world.run_until(lambda: all(not process.holding for process in processes), 40_000)
     Client.close(world.bell)
     return world, processes, runs

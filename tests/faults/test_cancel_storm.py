@@ -47,7 +47,7 @@ def test_no_run_starts_again_after_its_cancel(tmp_path: Path, sql_store_url: str
             runs += bell.enqueue_many(jobs)
             asked |= cancel_all(bell, site, fleet, chance)
             until(lambda: not bell.runs(status=LIVE, limit=1), "every run to end", LIMIT - 20)
-            ended = bell.store.find_runs([run.id for run in runs])
+            ended = bell.store.runs.find([run.id for run in runs])
             assert len(ended) == len(runs)
             statuses = Counter(ended[run_id].status.value for run_id in asked)
             losses = sum(run.losses > 0 for run in ended.values())

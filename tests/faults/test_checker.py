@@ -65,7 +65,7 @@ class Hands:
     def finish(self, run: Run) -> bool:
         result = f'{{"token":{run.token}}}'
         change = state.succeed(run, self._store.clock.now(), result=result, keep=KEEP.succeeded)
-        return bool(self._store.apply([change]))
+        return bool(self._store.runs.apply([change]))
 
 
 def enqueue(store: Store, recorder: Recorder) -> Run:
@@ -118,7 +118,7 @@ class TestLostRuns:
             return [Added(request.run.id, True) for request in new]
 
         enqueue(sqlite_store, recorder)
-        monkeypatch.setattr(sqlite_store, "add", add)
+        monkeypatch.setattr(sqlite_store.runs, "add", add)
         assert found(sqlite_store, recorder, settled=False) == set()
         enqueue(sqlite_store, recorder)
         assert found(sqlite_store, recorder, settled=False) == {"lost"}
@@ -202,8 +202,8 @@ class TestAttempts:
         hands = Hands(store, recorder, "one")
         run = hands.claim()
         now = store.clock.now()
-        store.apply([state.retry(run, now, error="E", reason="error", wait=timedelta(0))])
-        store.dispatch(now, 10)
+        store.runs.apply([state.retry(run, now, error="E", reason="error", wait=timedelta(0))])
+        store.runs.dispatch(now, 10)
         assert hands.finish(hands.claim())
 
     def test_sound(self, store: Store, recorder: Recorder) -> None:
@@ -319,8 +319,8 @@ class TestLedger:
 
     def test_one_run_of_two_ticks(self, store: Store, recorder: Recorder) -> None:
         self.planted(store, [(1, 10, 10)])
-        (schedule,) = store.list_schedules("default", source=None, after="", limit=1)
-        (row,) = store.list_ticks(schedule.id, before=datetime(2040, 1, 1, tzinfo=UTC), limit=9)
+        (schedule,) = store.schedules.list("default", source=None, after="", limit=1)
+        (row,) = store.schedules.ticks(schedule.id, before=datetime(2040, 1, 1, tzinfo=UTC), limit=9)
         lane = Lane("default", "default", "work")
         made = Run(new_id(), lane, Status.QUEUED, 0, row.due, row.due, row.due, schedule=schedule.id)
         one = msgspec.structs.replace(row, due=row.due - timedelta(days=1), until=None, count=1, run=made.id)

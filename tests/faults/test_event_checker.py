@@ -40,7 +40,7 @@ class TestGuard:
         hearers = add_fifty(store)
         emit(store, 1, 2, 3)
         late = scheduler(store)
-        read = store.waiting_events(9)
+        read = store.events.waiting(9)
         look(store)
         store.waiting_events = lambda limit: read  # type: ignore[method-assign]
         return late, hearers
@@ -61,9 +61,9 @@ class TestGuard:
         assert "fanned_out_at IS NULL" not in take
         monkeypatch.setitem(queries, "take_events", take)
         now = store.clock.now()
-        decided = [_decided(store, event) for event in store.waiting_events(9)]
+        decided = [_decided(store, event) for event in store.events.waiting(9)]
         with pytest.raises(StoreError):
-            store.fan_out(decided, now)
+            store.events.fan_out(decided, now)
         assert found(store, hearers) == set()
         ways = " ON CONFLICT DO NOTHING" if engine == "postgres" else " WHERE true ON CONFLICT DO NOTHING"
         monkeypatch.setitem(queries, "add_matches", queries["add_matches"].rstrip() + ways)

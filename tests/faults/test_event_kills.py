@@ -38,7 +38,7 @@ def test_one_run_for_each_match(tmp_path: Path, sql_store_url: str) -> None:
             return any(event["kind"] == "done" for event in site.events())
 
         until(done, "every event to be emitted, and everybody to die who was to", LIMIT - 20)
-        until(lambda: not bell.store.waiting_events(1), "every event to be fanned out", 60)
+        until(lambda: not bell.store.events.waiting(1), "every event to be fanned out", 60)
         until(lambda: bell.runs(status=FINAL, limit=1), "an engine to work something off", 60)
         kill(crew)
 

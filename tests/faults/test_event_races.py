@@ -54,7 +54,7 @@ class Shaky:
         if self._dice.random() < 0.4:
             self._overtake()  # between reading and writing
         self._die(0.1)
-        taken = self._store.fan_out(fanned, now)
+        taken = self._store.events.fan_out(fanned, now)
         self._die(0.1)  # it is written, and nobody here knows
         return taken
 
@@ -140,7 +140,7 @@ def test_two_at_once(sql_stores: list[Store], monkeypatch: pytest.MonkeyPatch) -
         def step() -> bool:
             ours = duty.fan_out_waiting(store.clock.now())
             taken[place] += ours
-            return not ours and not store.waiting_events(1)
+            return not ours and not store.events.waiting(1)
 
         return until(step, "everything to be fanned out")
 
@@ -164,10 +164,10 @@ def test_one_that_is_stuck(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -
             stuck.execute("UPDATE workbell_events SET fanned_out_at = now() WHERE id = ANY(CAST(%s AS uuid[]))", [ids])
             emit(store, *range(4, 20))
             duty = look(store)
-            assert {event.id for event in store.waiting_events(100)} == set(ids)
+            assert {event.id for event in store.events.waiting(100)} == set(ids)
             stuck.rollback()
         # They were passed over for a pause.
-        until(lambda: look(store, duty) and not store.waiting_events(1), "those that were held to be fanned out")
+        until(lambda: look(store, duty) and not store.events.waiting(1), "those that were held to be fanned out")
         violations = check_fan_out(facts(store), hearers)
         assert not violations, report(violations)
     finally:

@@ -37,7 +37,7 @@ def test_added_elsewhere(sql_stores: list[Store]) -> None:
     hearers[type_of(1)].remove(made.id)
     (event,) = emit(there, 1)
     look(here, duty)
-    ledger = there.matches_of_event(event.id, after=None, limit=100)
+    ledger = there.events.matches(event.id, after=None, limit=100)
     assert {match.subscriber for match in ledger} == hearers[type_of(1)]
 
 
@@ -61,7 +61,7 @@ def test_added_while_a_scheduler_looks(sql_stores: list[Store], monkeypatch: pyt
     monkeypatch.setattr(part, moment, late)
     emit(there, 2)  # so that there is something to look at
     look(here, duty)
-    (ledger,) = there.matches_of_event(told[0].id, after=None, limit=100)
+    (ledger,) = there.events.matches(told[0].id, after=None, limit=100)
     assert ledger.subscriber == made.id
 
 

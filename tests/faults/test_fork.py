@@ -117,8 +117,8 @@ class TestSqlite:
             for thread in threads:
                 thread.join(60)
         assert not failures, failures[0]
-        assert bell.store.find_runs(made).keys() == set(made)
-        assert sum(counts.queued for counts in bell.store.counts()) == len(made) + 10
+        assert bell.store.runs.find(made).keys() == set(made)
+        assert sum(counts.queued for counts in bell.store.reports.counts()) == len(made) + 10
 
     def test_carried_in_use(self, bell: Workbell) -> None:
         """Somebody holds a connection that cannot be closed: the child is refused, with the remedy."""
@@ -167,7 +167,7 @@ def test_postgres(postgres_url: str) -> None:
             made += [work.enqueue().id for _ in range(50)]  # at the same time: on one socket this would break
         assert pid.status == 0
         assert len(bell.runs(limit=1000)) == 101
-        assert bell.store.find_runs(made).keys() == set(made)
+        assert bell.store.runs.find(made).keys() == set(made)
 
 
 def test_async_verbs_and_waits(sql_store_url: str) -> None:

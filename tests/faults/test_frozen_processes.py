@@ -58,7 +58,7 @@ class Load:
         self._ended.wait(PACE)
 
     def _watch(self) -> None:
-        running = sum(counts.running for counts in self._bell.store.counts() if counts.lane.job == "limited")
+        running = sum(counts.running for counts in self._bell.store.reports.counts() if counts.lane.job == "limited")
         self.most = max(self.most, running)
         self._ended.wait(PACE)
 

@@ -52,7 +52,7 @@ def test_a_handler_that_lets_nobody_else_run(tmp_path: Path, sql_store_url: str)
         assert (ended.status, ended.attempt, ended.token, ended.losses) == (Status.SUCCEEDED, 1, 1, 0)
         assert [(event["pid"], event["token"]) for event in site.starts(held.id)] == [(holder, 1)]
         # Those behind it may have been handed back to be started elsewhere; none was lost, or started twice.
-        assert {(run.attempt, run.losses) for run in bell.store.find_runs(behind).values()} == {(1, 0)}
+        assert {(run.attempt, run.losses) for run in bell.store.runs.find(behind).values()} == {(1, 0)}
         assert all(len(site.starts(run_id)) == 1 for run_id in behind)
         violations = check(bell.store, site.events())
         assert not violations, report(violations)

@@ -28,6 +28,6 @@ def test_ctrl_c_in_an_enqueue_is_the_callers_alone(sql_store_url: str) -> None:
     assert len(set(told["made"])) == len(told["made"])
     store = open_store(sql_store_url)
     try:
-        assert set(store.find_runs(told["made"])) == set(told["made"])
+        assert set(store.runs.find(told["made"])) == set(told["made"])
     finally:
         store.close()

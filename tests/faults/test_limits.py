@@ -78,7 +78,7 @@ def fill(store: Store, stress: Stress) -> None:
             lane = Lane("default", f"q{number % 2}", job, None, key)
             new.append(NewRun(Run(new_id(), lane, Status.QUEUED, -(number % 3), now, now, now)))
     stress.random.shuffle(new)
-    store.add(new)
+    store.runs.add(new)
     stress.left = len(new)
 
 
@@ -99,7 +99,7 @@ def work(url: str, name: str, stress: Stress) -> None:
             time.sleep(dice.random() * 0.004)  # the handlers' time
             changes = [end(run, store.clock.now(), dice) for run in runs]
             until = time.monotonic()
-            moved = store.apply(changes)
+            moved = store.runs.apply(changes)
             assert len(moved) == len(runs), "a lease was lost"
             with stress.changed:
                 stress.holds += [Hold(run, since, until) for run in runs]
@@ -128,7 +128,7 @@ def watch(url: str, stress: Stress) -> None:
     try:
         while not stress.done():
             running: dict[str, int] = defaultdict(int)
-            for run in store.list_runs(Filter(None, [Status.RUNNING], limit=1000)):
+            for run in store.runs.list(Filter(None, [Status.RUNNING], limit=1000)):
                 for limit, scope in scopes(run):
                     if limit.concurrency is not None:
                         running[scope] += 1
@@ -199,7 +199,7 @@ def test_limits_are_never_exceeded(sql_store_url: str) -> None:
     for scope, most, allowed in rates:
         assert most <= allowed, f"{most} starts of {scope} in its span"
     # Nothing was held back for good, and the limits were used, not only kept.
-    assert {run.status for run in store.list_runs(Filter(None, limit=1000))} == {Status.SUCCEEDED}
+    assert {run.status for run in store.runs.list(Filter(None, limit=1000))} == {Status.SUCCEEDED}
     assert max(most for scope, most, _ in held if scope == "pool/None") > 1
     assert {scope: most for scope, most, _ in rates}["paced/None"] > 4
     store.close()

@@ -112,15 +112,15 @@ def test_a_callers_transaction_over_a_key(postgres_store: Store, recover: Recove
 def test_a_renewal_does_not_wait_for_a_locked_row(postgres_store: Store, other: psycopg.Connection) -> None:
     """Else all other leases of the worker would end meanwhile. The locked one is neither renewed nor lost."""
     locked, free = two(postgres_store)
-    postgres_store.request_cancel(locked.id, "enough")
+    postgres_store.runs.request_cancel(locked.id, "enough")
     other.execute("SELECT 1 FROM workbell_runs WHERE id = %s FOR UPDATE", [locked.id])
     began = time.monotonic()
-    answer = postgres_store.renew([held(locked), held(free)], now=after(5), lease_until=after(35))
+    answer = postgres_store.runs.renew([held(locked), held(free)], now=after(5), lease_until=after(35))
     assert time.monotonic() - began < SOON, "it has waited for a lock"
     assert sorted(answer) == sorted(
         [Renewed(locked.id, locked.token, "enough", locked=True), Renewed(free.id, free.token)]
     )
     assert [find(postgres_store, run).lease_until for run in (locked, free)] == [locked.lease_until, after(35)]
     other.rollback()
-    (again,) = postgres_store.renew([held(locked)], now=after(6), lease_until=after(36))
+    (again,) = postgres_store.runs.renew([held(locked)], now=after(6), lease_until=after(36))
     assert (again.locked, find(postgres_store, locked).lease_until) == (False, after(36))

@@ -189,7 +189,9 @@ class TestLimits:
         """A worker stands still in a claim under a limit: another one works on all that this limit is not about."""
         add(store, *[request("work", lane_key=key) for key in "ab" for _ in range(5)], request("other"))
         each = Limits(concurrency=2, concurrency_key="customer")
-        limits = {head.lane_id: limits_on(each, head.lane) for head in store.survey(-1, 10) if head.lane.job == "work"}
+        limits = {
+            head.lane_id: limits_on(each, head.lane) for head in store.runs.survey(-1, 10) if head.lane.job == "work"
+        }
         (first,) = claim_under(store, limits, 1, only="a")  # the rows of the limits are made
         claim_under(store, limits, 0, only="b")
         holder.execute("SELECT 1 FROM workbell_limits WHERE key = 'a' FOR UPDATE")
@@ -207,7 +209,7 @@ class TestLimits:
     ) -> None:
         """Another claim has it, as is usual with busy workers: then there is no need to wait for the next poll."""
         add(store, *[request("work") for _ in range(3)])
-        limits = {head.lane_id: limits_on(Limits(concurrency=2), head.lane) for head in store.survey(-1, 10)}
+        limits = {head.lane_id: limits_on(Limits(concurrency=2), head.lane) for head in store.runs.survey(-1, 10)}
         claim_under(store, limits, 1)
         holder.execute("SELECT 1 FROM workbell_limits FOR UPDATE")
         release = threading.Timer(0.01, holder.rollback)
@@ -220,10 +222,10 @@ class TestLimits:
 def test_waits_are_restarted_around_a_locked_run(store: Store, holder: psycopg.Connection[Any]) -> None:
     held, free = add(store, *[request(delay=60, rescheduled_from=new_id()) for _ in range(2)])
     holder.execute("SELECT 1 FROM workbell_runs WHERE id = %s FOR UPDATE", [held.id])
-    assert not store.restart_waits(after(-3600)), "one is left"
+    assert not store.runs.restart_waits(after(-3600)), "one is left"
     assert [find(store, run).scheduled_for for run in (held, free)] == [after(60), after(-3540)]
     holder.rollback()
-    assert store.restart_waits(after(-3600))
+    assert store.runs.restart_waits(after(-3600))
     assert find(store, held).scheduled_for == after(-3540)
 
 
@@ -232,17 +234,17 @@ def test_pruning_waits_for_nobody(store: Store, holder: psycopg.Connection[Any])
     add(store, *[request(key=key, key_for=60) for key in "ab"])
     holder.execute("SELECT 1 FROM workbell_keys WHERE key LIKE '%a' FOR UPDATE")
     began = time.monotonic()
-    store.delete_finished(after(3600), 100)
+    store.prune(after(3600), 100)
     assert time.monotonic() - began < 2
     assert [key[1][-1] for batch in store.export() for key in batch.keys] == ["a"]
     holder.rollback()
-    store.delete_finished(after(3600), 100)
+    store.prune(after(3600), 100)
     assert [key for batch in store.export() for key in batch.keys] == []
 
 
 def claim_under(
     store: Store, limits: Mapping[int, Sequence[Limit]], most: int = 100, only: str | None = None
 ) -> list[Run]:
-    heads = [head for head in store.survey(-1, 100) if only in (None, head.lane.key)]
+    heads = [head for head in store.runs.survey(-1, 100) if only in (None, head.lane.key)]
     picks = [Pick(head.lane_id, head.rank, most) for head in heads]
-    return store.claim(picks, most, worker="w", now=after(0), lease_until=after(30), limits=limits)
+    return store.runs.claim(picks, most, worker="w", now=after(0), lease_until=after(30), limits=limits)

@@ -77,7 +77,7 @@ def test_a_frozen_process_lets_go_of_its_locks(postgres_store: PostgresStore, po
     with frozen(postgres_url, run.id) as process:
         begun = time.monotonic()
         ended = state.succeed(run, after(1), result="1", keep=state.Keep().succeeded)
-        assert postgres_store.apply([ended]) == {run.id}
+        assert postgres_store.runs.apply([ended]) == {run.id}
         assert time.monotonic() - begun < calls_module.IDLE
         process.send_signal(signal.SIGCONT)
         assert process.communicate(timeout=30)[0] == "done\n"
@@ -111,9 +111,9 @@ def test_upkeep_ends_what_is_frozen_in_the_middle_of_a_message(
             with monkeypatch.context() as impatient:
                 impatient.setattr(calls_module, "DEADLINE", 0.6)
                 with pytest.raises(StoreUnavailable, match="for a lock that another transaction holds"):
-                    postgres_store.mark_alone(held(run))
+                    postgres_store.runs.mark_alone(held(run))
                 until(lambda: postgres_store.tidy() or not is_there(""), "the server to end it", 10)
-        assert postgres_store.mark_alone(held(run))
+        assert postgres_store.runs.mark_alone(held(run))
         frozen.close()
 
 
@@ -139,7 +139,7 @@ def test_a_lock_wait_says_what_it_is(postgres_store: PostgresStore, postgres_url
     run = claimed(postgres_store)
     with locked(postgres_url, "SELECT 1 FROM workbell_runs WHERE id = %s FOR UPDATE", run.id):
         with pytest.raises(StoreUnavailable) as caught:
-            postgres_store.request_cancel(run.id, "asked")
+            postgres_store.runs.request_cancel(run.id, "asked")
         expected = "waited over 0.5 s for a lock that another transaction holds; see who with `workbell doctor`"
         assert expected in str(caught.value)
         assert postgres_store.calls.name in str(caught.value)
@@ -157,7 +157,7 @@ def test_callers_behind_a_table_lock_leave_nothing_behind(
     def dispatch() -> None:
         while not stop.is_set():
             try:
-                postgres_store.dispatch(after(1), 10)
+                postgres_store.runs.dispatch(after(1), 10)
             except StoreUnavailable as error:
                 told.append(str(error))
 
@@ -183,7 +183,7 @@ def test_callers_behind_a_table_lock_leave_nothing_behind(
         cancelled = [text for text in told if "not done within 0.5 s, and cancelled; if it waited for a lock" in text]
         busy = [text for text in told if "all connections of this process were busy" in text]
         assert len(cancelled) + len(busy) == len(told)
-        assert postgres_store.dispatch(after(1), 10) == 0
+        assert postgres_store.runs.dispatch(after(1), 10) == 0
         until(lambda: count(OURS) <= SIZE, "no more than the pool has", 5)
 
 

@@ -81,7 +81,7 @@ def work_through(tmp_path: Path, url: str, faults: int, fault: Callable[[], None
         # An enqueue that failed may have happened; one that was acknowledged has.
         acknowledged = {run for event in site.events() if event["kind"] == "acknowledged" for run in event["runs"]}
         assert len(acknowledged) == faults * EACH
-        statuses = {run.status for run in bell.store.find_runs(acknowledged).values()}
+        statuses = {run.status for run in bell.store.runs.find(acknowledged).values()}
         assert statuses == {Status.SUCCEEDED}
 
 

@@ -63,7 +63,7 @@ class Shaky:
     def due_schedules(
         self, now: datetime, limit: int, passed_over: Sequence[tuple[str, int]] = ()
     ) -> list[DueSchedule]:
-        found = self._store.due_schedules(now, limit, passed_over)
+        found = self._store.schedules.due(now, limit, passed_over)
         self._die(0.02)
         return found
 
@@ -71,7 +71,7 @@ class Shaky:
         if self._moments.random() < 0.3:
             self._overtake()  # between reading and writing
         self._die(0.1)
-        written = self._store.write_schedules(changes)
+        written = self._store.schedules.write(changes)
         self._die(0.1)  # it is written, and nobody here knows
         return written
 
@@ -206,7 +206,7 @@ def test_killed_processes(tmp_path: Path, sql_store_url: str, request: pytest.Fi
 
 def idle(store: Store, now: datetime) -> bool:
     # A tick that waits for a run is looked at every second: its time is moved on by each look.
-    look_at = store.next_look()
+    look_at = store.schedules.next_look()
     return look_at is None or look_at > now
 
 

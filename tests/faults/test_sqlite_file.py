@@ -68,7 +68,7 @@ class TestManyWriters:
             ordered = {event["number"]: event["runs"][0] for event in events if event["kind"] == "ordered"}
             assert {number for (number,) in rows(path, "SELECT number FROM orders")} == set(ordered)
             withdrawn = [event["runs"][0] for event in events if event["kind"] == "withdrawn"]
-            assert bell.store.find_runs(withdrawn) == {}
+            assert bell.store.runs.find(withdrawn) == {}
 
     def test_opened_for_the_first_time_by_many(self, tmp_path: Path, path: Path, empty_sqlite_url: str) -> None:
         """The file and its tables are made once, whoever comes first."""
@@ -220,4 +220,4 @@ class TestLocks:
         for thread in threads:
             thread.join(60)
         assert len(set(made)) == 160
-        assert bell.store.find_runs(made).keys() == set(made)
+        assert bell.store.runs.find(made).keys() == set(made)

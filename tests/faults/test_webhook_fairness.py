@@ -49,7 +49,7 @@ def fill(bell: Workbell, type: str, count: int) -> None:  # noqa: A002
     """Events by the thousand, and the fan-out of an engine."""
     now = bell.store.clock.now()
     matching = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda: None, 1)
-    bell.store.add_events(
+    bell.store.events.add(
         [Event(new_id(), bell.tenant, type, "/tests", now, now, data_text="{}") for _ in range(count)]
     )
     while matching.fan_out_waiting(now):
@@ -62,7 +62,7 @@ def crowded(bell: Workbell, hooks: Hooks) -> tuple[str, str]:
     healthy, _ = bell.webhooks.add(hooks.url("/healthy"), patterns="healthy.*")
     fill(bell, "dead.event", WAITING)
     fill(bell, "healthy.event", 15 * STARTS)
-    waiting = {counts.lane.key: counts.queued for counts in bell.store.counts()}
+    waiting = {counts.lane.key: counts.queued for counts in bell.store.reports.counts()}
     assert waiting == {dead.id: WAITING, healthy.id: 15 * STARTS}
     return dead.id, healthy.id
 
@@ -91,7 +91,7 @@ def starts(bell: Workbell, names: Sequence[str], answers: bool, dead: str) -> It
                 changes.append(state.retry(run, now, error="It answered 500.", reason="error", wait=WAIT))
             else:
                 held[claimant.worker] += 1
-        assert len(bell.store.apply(changes)) == len(changes)
+        assert len(bell.store.runs.apply(changes)) == len(changes)
 
 
 @pytest.mark.anyio
@@ -130,7 +130,7 @@ def next_starts(bell: Workbell, workers: int, dead: str, answers: bool) -> list[
     names = [f"w{number}" for number in range(workers)]
     found = list(itertools.islice(starts(bell, names, answers, dead), STARTS))
     for name in names:
-        bell.store.apply([state.release(run, bell.store.clock.now()) for run in bell.store.held_by(name)])
+        bell.store.runs.apply([state.release(run, bell.store.clock.now()) for run in bell.store.runs.held_by(name)])
     return [run.lane.key for run in found]
 
 

@@ -127,7 +127,7 @@ def test_those_in_line_behind_a_death(tmp_path: Path, sql_store_url: str) -> Non
         bell.pause(queue="default")  # nobody claims while we look
         os.kill(victim, signal.SIGKILL)
         until(lambda: not bell.runs(status="running", limit=1), "everything to be given back")
-        found = bell.store.find_runs([held.id, *ahead])
+        found = bell.store.runs.find([held.id, *ahead])
         assert (found[held.id].attempt, found[held.id].losses, found[held.id].suspect) == (1, 1, True)
         assert [attempt.status.value for attempt in bell.attempts(held.id)] == ["lost"]
         back = [found[run_id] for run_id in ahead]

@@ -186,7 +186,7 @@ async def test_an_agents_token_opens_nothing_else() -> None:
 
 def surveys(store: Store) -> list[str]:
     """From now on, each look at the lanes of an agent: as many as it polls."""
-    survey = store.survey_targets
+    survey = store.runs.survey_targets
     seen: list[str] = []
 
     def noted(tenant: str, targets: Sequence[str], limit: int) -> list[Head]:

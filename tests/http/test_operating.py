@@ -200,6 +200,6 @@ async def test_a_cancel_in_progress_can_be_seen(api: Api) -> None:
     assert (told["status"], told["cancel_requested"]) == ("running", True)
     [listed] = (await api.reader.ask("GET", "/runs?status=running"))["items"]
     assert listed["cancel_requested"] is True
-    api.bell.store.apply([state.cancel(run, run.updated_at, reason="asked", keep=timedelta(1))])
+    api.bell.store.runs.apply([state.cancel(run, run.updated_at, reason="asked", keep=timedelta(1))])
     ended = await api.reader.ask("GET", f"/runs/{made['id']}")
     assert (ended["status"], ended["cancel_requested"]) == ("canceled", False)

@@ -143,9 +143,9 @@ def test_the_same_store_is_refused(source: str, tmp_path: Path) -> None:
 def test_running_work_is_refused_unless_forced(source: str, tmp_path: Path) -> None:
     store = open_store(source)
     now = store.clock.now()
-    heads = store.survey(-1, 10)
+    heads = store.runs.survey(-1, 10)
     picks = [Pick(head.lane_id, head.rank, 1) for head in heads]
-    claimed = store.claim(picks, 10, worker="host/1/2", now=now, lease_until=now + timedelta(hours=1))
+    claimed = store.runs.claim(picks, 10, worker="host/1/2", now=now, lease_until=now + timedelta(hours=1))
     store.close()
     assert claimed
     answer = call(tmp_path, "copy", "--url", source, "--to", "sqlite:///new.db")

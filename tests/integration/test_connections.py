@@ -107,7 +107,7 @@ def listen_to_cancels(bell: Workbell) -> None:
 
 
 def cancels(bell: Workbell) -> list[str | None]:
-    return [event.subject for event in bell.store.list_events("default", type="run.canceled", before=None, limit=10)]
+    return [event.subject for event in bell.store.events.list("default", type="run.canceled", before=None, limit=10)]
 
 
 @each_way

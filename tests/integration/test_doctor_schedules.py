@@ -21,7 +21,7 @@ def test_says_whether_a_scheduler_looks(sql_store_url: str) -> None:
         schedule = bell.schedules.put("nightly", job=nightly, cron="0 3 1 1 *")
         assert finding(sql_store_url)[0] == "ok"
         late = msgspec.structs.replace(schedule, look_at=bell.store.clock.now() - timedelta(hours=1))
-        bell.store.write_schedules([ScheduleChange(schedule=late, expected=schedule.version)])
+        bell.store.schedules.write([ScheduleChange(schedule=late, expected=schedule.version)])
         level, text = finding(sql_store_url)
         assert level == "risk"
         assert "due for 60 min, and no scheduler looks" in text or "due for 1 h" in text
@@ -37,7 +37,7 @@ def test_names_a_broken_schedule(sql_store_url: str) -> None:
         schedule = bell.schedules.put("nightly", job=nightly, cron="0 3 1 1 *")
         now = bell.store.clock.now()
         garbled = msgspec.structs.replace(schedule, expression="garbage", look_at=now)
-        bell.store.write_schedules([ScheduleChange(schedule=garbled, expected=schedule.version, defines=True)])
+        bell.store.schedules.write([ScheduleChange(schedule=garbled, expected=schedule.version, defines=True)])
         drain(bell)
         level, text = finding(sql_store_url)
         assert level == "risk"

@@ -67,7 +67,7 @@ def bell(sql_store: Store) -> Iterator[Workbell]:
 
 def stored(bell: Workbell) -> list[Event]:
     """Oldest first."""
-    return bell.store.list_events("default", type=None, before=None, limit=100)[::-1]
+    return bell.store.events.list("default", type=None, before=None, limit=100)[::-1]
 
 
 @each_way
@@ -80,7 +80,7 @@ def test_a_commit_keeps_the_event(bell: Workbell, sql_store_url: str, way: Way) 
         assert again.id == first.id
         assert bell.emit("posts.created", key="held", source="/shop", connection=connection) == held
         assert stored(bell) == [held]
-        assert [event.id for event in bell.store.waiting_events(9)] == [held.id]
+        assert [event.id for event in bell.store.events.waiting(9)] == [held.id]
     assert stored(bell) == [held, made, first]
     assert (made.data, made.subject) == ({"id": 7}, "posts/7")
     assert bell.emit("posts.created", key="k") == first

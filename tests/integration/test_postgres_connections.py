@@ -72,7 +72,7 @@ def all_busy(store: PostgresStore, places: int = 2) -> Iterator[None]:
 
 
 def renew(store: PostgresStore, run: Any) -> list[str]:
-    renewed = store.renew([held(run)], now=START, lease_until=after(90))
+    renewed = store.runs.renew([held(run)], now=START, lease_until=after(90))
     return [one.run_id for one in renewed]
 
 
@@ -119,7 +119,7 @@ def test_without_a_listening_connection_a_renewal_is_first(store: PostgresStore)
         threads = [ask("read", lambda: store.read(lambda session: session.rows("time")))]
         threads += [ask("read", lambda: store.read(lambda session: session.rows("time")))]
         done = state.succeed(run, START, result=None, keep=LONG)
-        threads += [ask("finish", lambda: store.apply([done]))]
+        threads += [ask("finish", lambda: store.runs.apply([done]))]
         threads += [ask("renew", lambda: renew(store, run))]
     for thread in threads:
         thread.join(30)
@@ -230,7 +230,7 @@ def test_a_lease_outlives_a_booking_that_waits_for_a_lock(store: PostgresStore, 
     with psycopg.connect(postgres_url) as other:
         other.execute("SELECT 1 FROM workbell_runs WHERE id = ANY(%s::uuid[]) FOR UPDATE", ([r.id for r in runs[:2]],))
         done = [state.succeed(run, START, result=None, keep=LONG) for run in runs[:2]]
-        threads = [threading.Thread(target=store.apply, args=[[one]]) for one in done]
+        threads = [threading.Thread(target=store.runs.apply, args=[[one]]) for one in done]
         for thread in threads:
             thread.start()
         until(lambda: len(store.calls.connections._turns._holders) == 2, "both to be busy")

@@ -390,7 +390,7 @@ async def test_one_run_with_its_progress_and_its_lines(server: Served, person: i
         assert [item["status"] for item in first["items"]] == ["running"]
         assert [line["message"] for line in first["logs"]] == ["line 0"]
         store.logs.add([(run.token, line) for line in lines[1:]])
-        store.set_progress(Held(run.id, run.token), '{"done":1,"total":2,"message":"half"}')
+        store.runs.set_progress(Held(run.id, run.token), '{"done":1,"total":2,"message":"half"}')
         heard = [await talk.hear_of("a")]
         while not (any(one.get("logs") for one in heard) and any(one["items"] for one in heard)):
             heard.append(await talk.hear_of("a"))

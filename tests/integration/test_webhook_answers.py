@@ -159,7 +159,7 @@ def test_gone_switches_the_endpoint_off(scene: Scene, hooks: Hooks) -> None:
     assert (sent.event, sent.status, sent.status_code, sent.error) == (first, "failed", 410, "It answered 410 Gone.")
     assert (waiting.event, waiting.status) == (second, "canceled")
     assert waiting.error == f"its endpoint is disabled: {reason}"
-    (match,) = [one for one in scene.store.matches_of_event(third, after=None, limit=9) if one.subscriber == gone.id]
+    (match,) = [one for one in scene.store.events.matches(third, after=None, limit=9) if one.subscriber == gone.id]
     assert (match.outcome, match.run, match.reason) == (MatchOutcome.DISABLED, None, reason)
     (told,) = hooks.to("/told")
     assert told.event["type"] == "webhook.disabled"
@@ -174,4 +174,4 @@ def test_nothing_is_told_where_nobody_asks(scene: Scene, hooks: Hooks) -> None:
     hooks.answer(410)
     event = scene.send()
     assert not scene.webhooks.get(endpoint.id).enabled
-    assert [one.id for one in scene.store.list_events("default", type=None, before=None, limit=9)] == [event]
+    assert [one.id for one in scene.store.events.list("default", type=None, before=None, limit=9)] == [event]

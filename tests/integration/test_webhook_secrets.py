@@ -189,7 +189,7 @@ def test_an_alert_without_the_key_tries_again(sqlite_url: str, hooks: Hooks) -> 
         drain(bell, until_idle=False)
     with bell_with(sqlite_url, None) as other:
         drain(other, until_idle=False)
-        (alert,) = other.store.list_runs(Filter(other.tenant, job=ALERT_JOB))
+        (alert,) = other.store.runs.list(Filter(other.tenant, job=ALERT_JOB))
         assert (alert.status, hooks.arrived) == ("scheduled", [])
         assert "WORKBELL_SECRET_KEY" in (alert.error or "")
 

@@ -131,7 +131,7 @@ async def test_failures_and_their_attempts_are_kept(sql_store_url: str, hooks: H
             missed = await bell.aemit("posts.created", {"id": 9})
 
             def recorded() -> list[str]:
-                listed = bell.store.matches_of_subscriber(endpoint.id, before=None, limit=9)
+                listed = bell.store.events.matches_of_subscriber(endpoint.id, before=None, limit=9)
                 return [match.event for match in listed if match.outcome == "disabled"]
 
             assert await asyncio.to_thread(until, recorded, "what it misses to be recorded") == [missed.id]

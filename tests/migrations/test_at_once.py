@@ -26,7 +26,7 @@ store = open_store(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
 store.check()
-store.add([request()])
+store.runs.add([request()])
 store.close()
 """
 
@@ -46,7 +46,7 @@ def test_threads_with_a_store_each(new_url: str) -> None:
             gate.wait(30)
             done = store.migrate()
             store.check()
-            store.add([request()])
+            store.runs.add([request()])
             return done
         finally:
             store.close()
@@ -56,7 +56,7 @@ def test_threads_with_a_store_each(new_url: str) -> None:
     engine = "sqlite" if new_url.startswith("sqlite") else "postgres"
     assert sorted(map(len, done)) == [0, 0, 0, len(migrations(engine))]
     store = open_store(new_url)
-    assert len(store.list_runs(Filter(None))) == MANY
+    assert len(store.runs.list(Filter(None))) == MANY
     store.close()
 
 
@@ -78,7 +78,7 @@ def test_processes(new_url: str) -> None:
     assert "".join(errors for _, errors in ended) == ""
     assert [process.returncode for process in started] == [0] * MANY
     store = open_store(new_url)
-    assert len(store.list_runs(Filter(None))) == MANY
+    assert len(store.runs.list(Filter(None))) == MANY
     store.close()
 
 

@@ -57,7 +57,7 @@ def test_runs_are_booked_while_it_waits(store: PostgresStore, empty_postgres_url
         nonlocal slowest, booked
         begun = time.monotonic()
         run = claimed(store)
-        assert store.apply([state.succeed(run, after(1), result="1", keep=KEEP.succeeded)]) == {run.id}
+        assert store.runs.apply([state.succeed(run, after(1), result="1", keep=KEEP.succeeded)]) == {run.id}
         store.workers.see(["worker"], after(1))
         slowest, booked = max(slowest, time.monotonic() - begun), booked + 1
 

@@ -75,8 +75,8 @@ def work_in(store: SqlStore) -> tuple[Run, Run, Run, Run]:
     """Runs in every state."""
     done, retried, running = add(store, *[request(tag=f"t{number}", input_text='{"n":1}') for number in range(3)])
     done, retried, running = claim(store)
-    store.apply([state.succeed(done, after(1), result="1", keep=KEEP.succeeded)])
-    store.apply([state.retry(retried, after(1), error="E", reason="error", wait=timedelta(seconds=60))])
+    store.runs.apply([state.succeed(done, after(1), result="1", keep=KEEP.succeeded)])
+    store.runs.apply([state.retry(retried, after(1), error="E", reason="error", wait=timedelta(seconds=60))])
     (waiting,) = add(store, request(key="k", priority=3))
     return done, retried, running, waiting
 
@@ -105,7 +105,7 @@ def test_live_runs_go_on_and_schedules_work(old_url: str, new_url: str) -> None:
     store, new = opened(old_url), opened(new_url)
     new.check()
     done, retried, running, waiting = work_in(new)
-    before = new.find_runs([run.id for run in (done, retried, running, waiting)])
+    before = new.runs.find([run.id for run in (done, retried, running, waiting)])
     put_into(store, new)
     new.close()
     with pytest.raises(SchemaMismatch, match=r"has schema 1 .*workbell migrate"):
@@ -113,11 +113,11 @@ def test_live_runs_go_on_and_schedules_work(old_url: str, new_url: str) -> None:
     assert store.migrate() == [name for _, name, _ in migrations(store.engine)[1:]]
     store.check()
     assert store.migrate() == []
-    assert store.find_runs(list(before)) == before
-    store.apply([state.succeed(running, after(2), result="2", keep=KEEP.succeeded)])
-    store.dispatch(after(99), 10)
+    assert store.runs.find(list(before)) == before
+    store.runs.apply([state.succeed(running, after(2), result="2", keep=KEEP.succeeded)])
+    store.runs.dispatch(after(99), 10)
     assert {run.id for run in claim(store, at=99)} == {retried.id, waiting.id}
-    assert [answer.created for answer in store.add([request(key="k", at=99)])] == [False]
+    assert [answer.created for answer in store.runs.add([request(key="k", at=99)])] == [False]
     bell = Workbell(store=store, settings=Settings())
 
     @bell.job
@@ -127,7 +127,7 @@ def test_live_runs_go_on_and_schedules_work(old_url: str, new_url: str) -> None:
     assert schedule.look_at is not None
     assert Materialise(store, bell.registry, lambda: None, 1).step(schedule.look_at) == 0
     (tick,) = bell.schedules.ticks("often")
-    assert (tick.outcome, store.find_runs([tick.run or ""])[tick.run or ""].status) == ("fired", Status.QUEUED)
+    assert (tick.outcome, store.runs.find([tick.run or ""])[tick.run or ""].status) == ("fired", Status.QUEUED)
     bell.close()
 
 
@@ -157,7 +157,7 @@ def test_everything_is_kept_and_what_is_new_begins(old_url: str, new_url: str, v
     assert store.subscribers.version() == 0
     (event,) = told(store, fact(key="new"))
     assert store.subscribers.write_trigger(trigger("new"), None)
-    assert store.fan_out([fanned(event, store.subscribers.list_triggers()[0].id)], after(1)) == {event.id}
+    assert store.events.fan_out([fanned(event, store.subscribers.list_triggers()[0].id)], after(1)) == {event.id}
     assert [run.event for run in claim(store, at=5) if run.event == event.id] == [event.id]
     fill_service(store)
     sizes = [len(values) for kind, values in everything(store).items() if kind in SERVICE.split()]

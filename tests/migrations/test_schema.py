@@ -87,7 +87,7 @@ def test_the_dump_run_by_hand_makes_a_working_store(by_hand: Store) -> None:
     by_hand.check()
     assert by_hand.migrate() == []
     run = claimed(by_hand)
-    assert set(by_hand.find_runs([run.id])) == {run.id}
+    assert set(by_hand.runs.find([run.id])) == {run.id}
 
 
 def test_a_store_by_hand_holds_everything(by_hand: Store) -> None:

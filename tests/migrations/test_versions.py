@@ -60,7 +60,7 @@ def test_migrating_says_what_ran_and_does_nothing_twice(new_url: str) -> None:
     (run,) = add(store, request())
     assert store.migrate() == []
     assert versions(store) == before
-    assert set(store.find_runs([run.id])) == {run.id}
+    assert set(store.runs.find([run.id])) == {run.id}
     store.close()
 
 

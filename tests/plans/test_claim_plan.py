@@ -70,7 +70,7 @@ def stores(postgres_server: PostgresServer) -> Iterator[tuple[PostgresStore, Pos
     both = []
     for url, count in zip(urls, (FEW, MANY), strict=True):
         store = PostgresStore(url)
-        store.add([request("work", queue=lane.queue) for lane in LANES])
+        store.runs.add([request("work", queue=lane.queue) for lane in LANES])
         fill(url, count, count)
         both.append(store)
     yield both[0], both[1]
@@ -171,7 +171,7 @@ def test_with_many_runs_as_with_few(stores: tuple[PostgresStore, PostgresStore])
     few, many = (store.calls.conninfo for store in stores)
     claims_touch_as_many_pages(few, many)
     claims_go_by_the_line_and_then_by_place(many)
-    runs = stores[1].claim(picks(), BATCH, worker="worker", now=after(9_999), lease_until=after(10_029))
+    runs = stores[1].runs.claim(picks(), BATCH, worker="worker", now=after(9_999), lease_until=after(10_029))
     finishes_go_by_the_primary_key(many, runs)
     no_hot_statement_reads_a_table_in_full(many, runs)
 

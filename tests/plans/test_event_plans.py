@@ -74,7 +74,7 @@ def filled(postgres_server: PostgresServer) -> Iterator[Filled]:
     url = postgres_server.create_database("workbell_template")
     store = PostgresStore(url)
     first = request()
-    store.add([first])
+    store.runs.add([first])
     events = [fact(tenant="t1", at=-9) for _ in range(BATCH)]
     subscribers = [new_id() for _ in range(SUBSCRIBERS)]
     values = {"now": START, "count": MANY, "lane": first.run.lane.id, "busy": after(MANY // 100)}
@@ -82,7 +82,7 @@ def filled(postgres_server: PostgresServer) -> Iterator[Filled]:
     with psycopg.connect(url, autocommit=True) as connection:
         for text in (EVENTS, RUNS, MATCHES, ENDED):
             connection.execute(text, values | {"subscribers": subscribers})
-        store.add_events(events)
+        store.events.add(events)
         connection.execute("VACUUM ANALYZE")
     yield store, events, subscribers
     store.close()

@@ -116,8 +116,8 @@ def test_no_statement_reads_a_table_in_full(store: PostgresStore) -> None:
 
 def test_a_limited_claim_works_with_many_keys(store: PostgresStore) -> None:
     """The real statements, one after the other, on the same rows."""
-    store.add([request(lane_key=f"new{n}") for n in range(20)])
+    store.runs.add([request(lane_key=f"new{n}") for n in range(20)])
     picked = take(store, Limits(concurrency=1, concurrency_key="k"), 30, at=9)
     assert len(picked) == 30
     (limit,) = limits_on(Limits(concurrency=1, concurrency_key="k"), Lane("default", "default", "work", None, "k100"))
-    assert store.limit_uses([limit])[limit.id].running == 1
+    assert store.limits.uses([limit])[limit.id].running == 1

@@ -69,7 +69,7 @@ def filled(postgres_server: PostgresServer) -> Iterator[tuple[PostgresStore, lis
     store = PostgresStore(url)
     known = begin(store, *[schedule(f"own{number}", look_at=after(-9)) for number in range(BATCH)])
     first = run_of(known[0])
-    store.add([first])
+    store.runs.add([first])
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(SCHEDULES, {"now": START, "count": MANY})
         for text in (RUNS, TICKS, REPORTS):

@@ -104,7 +104,7 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def filled(postgres_server: PostgresServer) -> Iterator[PostgresStore]:
     url = postgres_server.create_database("workbell_template")
     store = PostgresStore(url)
-    store.add([request(lane.job, tenant=lane.tenant) for lane in (*LANES, SMALL, OLD)])
+    store.runs.add([request(lane.job, tenant=lane.tenant) for lane in (*LANES, SMALL, OLD)])
     spelled = "(lpad(to_hex(:start + n * 10), 12, '0') || '70008' || lpad(to_hex(n), 15, '0'))::uuid"
     with psycopg.connect(url, autocommit=True) as connection:
         for table in ("workbell_history", "workbell_runs"):  # lest it be analysed meanwhile
@@ -141,16 +141,16 @@ def check_what_waits(store: PostgresStore | SqliteStore) -> None:
     """The newest have none of a small job but the one that was made last: then all are looked at."""
     wanted = Filter("t0", [Status.QUEUED], job="small")
     expected = 1 + WAITING // 1000
-    assert len(store.list_runs(wanted)) == len(store.search_runs(wanted).runs) == expected
-    assert len(store.list_runs(wanted._replace(limit=1))) == 1
+    assert len(store.runs.list(wanted)) == len(store.reports.search(wanted).runs) == expected
+    assert len(store.runs.list(wanted._replace(limit=1))) == 1
 
 
 def check_postgres(store: PostgresStore, told: list[Seen], when: str) -> None:
     check_what_waits(store)
     for name, (wanted, index) in WANTED.items():
         told.clear()
-        store.search_runs(wanted, scan=SCAN)
-        store.count_runs(wanted, most=SCAN, scan=SCAN)
+        store.reports.search(wanted, scan=SCAN)
+        store.reports.count(wanted, most=SCAN, scan=SCAN)
         history = [seen for seen in told if "workbell_history" in seen.text]
         assert len(history) >= 2, name
         for text, steps in history:
@@ -172,7 +172,7 @@ def check_postgres(store: PostgresStore, told: list[Seen], when: str) -> None:
 def filled_file(tmp_path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore(tmp_path / "workbell.db")
     store.check()
-    store.add([request(lane.job, tenant=lane.tenant) for lane in (*LANES, SMALL, OLD)])
+    store.runs.add([request(lane.job, tenant=lane.tenant) for lane in (*LANES, SMALL, OLD)])
     millis = "printf('%012x', :start + n * 10)"
     spelled = f"substr({millis}, 1, 8) || '-' || substr({millis}, 9) || printf('-7000-8000-%012x', n)"
     numbers = "(WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < :count) SELECT n FROM s)"
@@ -197,9 +197,9 @@ def test_sqlite_goes_by_indexes(filled_file: SqliteStore, monkeypatch: pytest.Mo
     for name, (wanted, index) in WANTED.items():
         told.clear()
         if not wanted.fields and wanted.retried is None:
-            store.list_runs(wanted)
-        store.search_runs(wanted, scan=SCAN)
-        store.count_runs(wanted, most=SCAN, scan=SCAN)
+            store.runs.list(wanted)
+        store.reports.search(wanted, scan=SCAN)
+        store.reports.count(wanted, most=SCAN, scan=SCAN)
         history = [seen for seen in told if "workbell_history" in seen.text]
         assert len(history) >= 2, name
         spelled = "sqlite_autoindex_workbell_history_1" if index == IDS else f"workbell_history_{index}"

@@ -253,7 +253,7 @@ async def test_many_waits_share_one_waiter(store_url: str, monkeypatch) -> None:
 
         runs = await bell.aenqueue_many([quick.request(number=number) for number in range(100)])
         asked: list[int] = []
-        find_runs = bell.store.find_runs
+        find_runs = bell.store.runs.find
 
         def counted(ids):
             ids = list(ids)
@@ -262,7 +262,7 @@ async def test_many_waits_share_one_waiter(store_url: str, monkeypatch) -> None:
 
         waits = [asyncio.ensure_future(bell.await_(run.id, timeout=60)) for run in runs]
         await settled(lambda: len(bell.waiter._waiting) == 100, "all waits to be known")
-        monkeypatch.setattr(bell.store, "find_runs", counted)
+        monkeypatch.setattr(bell.store.runs, "find", counted)
         await settled(lambda: 100 in asked, "one question for all")
         assert sum(thread.name == "workbell-wait" for thread in set(threading.enumerate()) - before) == 1
         async with bell.running():

@@ -121,7 +121,7 @@ class StoreMachine(RuleBasedStateMachine):
 
         def add(store: Store) -> Any:
             try:
-                return store.add(new)
+                return store.runs.add(new)
             except DuplicateRun as error:
                 return str(error), error.run_id
 
@@ -132,22 +132,22 @@ class StoreMachine(RuleBasedStateMachine):
         self.now += draw(st.sampled_from([1, 5, 20, 40]))
 
     def dispatch(self, _draw: Draw) -> None:
-        self.both(lambda store: store.dispatch(after(self.now), MANY))
+        self.both(lambda store: store.runs.dispatch(after(self.now), MANY))
 
     def claim(self, draw: Draw) -> None:
         limit, quota, skip = draw(st.integers(1, 5)), draw(st.integers(1, 3)), draw(st.integers(0, 1))
-        heads = self.both(lambda store: store.survey(-1, MANY))
+        heads = self.both(lambda store: store.runs.survey(-1, MANY))
         picks = [Pick(head.lane_id, head.rank, quota) for head in heads[skip:]]
         until = after(self.now + draw(st.sampled_from([10, 60])))
         lease = {"worker": f"worker-{limit}", "now": after(self.now), "lease_until": until}
         limits = draw(st.sampled_from(LIMITS))
         limited = {head.lane_id: found for head in heads if (found := limits_on(limits, head.lane))}
-        self.claims += self.both(lambda store: store.claim(picks, limit, limits=limited, **lease))
+        self.claims += self.both(lambda store: store.runs.claim(picks, limit, limits=limited, **lease))
         asked = [one for listed in limited.values() for one in listed]
         oldest = to_micros(after(self.now) - KEPT_FOR)
 
         def uses(store: Store) -> dict[int, tuple[int, list[tuple[int, int]]]]:
-            found = store.limit_uses(asked).items()
+            found = store.limits.uses(asked).items()
             return {key: (use.running, [start for start in use.starts if start[0] > oldest]) for key, use in found}
 
         self.both(uses)
@@ -180,31 +180,35 @@ class StoreMachine(RuleBasedStateMachine):
         chosen = draw(st.lists(st.tuples(st.sampled_from(self.claims), hows), min_size=1, max_size=4))
         changes = [self.decide(run, how) for run, how in chosen]
         self.sent += changes
-        self.both(lambda store: store.apply(changes))
+        self.both(lambda store: store.runs.apply(changes))
 
     def deliver_again(self, draw: Draw) -> None:
         if not self.sent:
             return
         changes = draw(st.lists(st.sampled_from(self.sent), min_size=1, max_size=4))
-        self.both(lambda store: store.apply(changes))
+        self.both(lambda store: store.runs.apply(changes))
 
     def renew(self, draw: Draw) -> None:
         if not self.claims:
             return
         runs = draw(st.lists(st.sampled_from(self.claims), max_size=4, unique_by=lambda run: (run.id, run.token)))
         now, until = after(self.now), after(self.now + 30)
-        self.both(lambda store: sorted(store.renew([held(run) for run in runs], now=now, lease_until=until)))
+        self.both(lambda store: sorted(store.runs.renew([held(run) for run in runs], now=now, lease_until=until)))
 
     def note(self, draw: Draw) -> None:
         if not self.claims:
             return
         run, alone = draw(st.sampled_from(self.claims)), draw(st.booleans())
-        self.both(lambda store: store.mark_alone(held(run)) if alone else store.set_progress(held(run), '{"done":1}'))
+        self.both(
+            lambda store: (
+                store.runs.mark_alone(held(run)) if alone else store.runs.set_progress(held(run), '{"done":1}')
+            )
+        )
 
     def recover(self, _draw: Draw) -> None:
-        leases = self.both(lambda store: sorted(store.leases(after(self.now))))
-        lost = self.both(lambda store: sorted(store.take_over(leases, MANY), key=lambda run: run.id))
-        expired = self.both(lambda store: sorted(store.expired(after(self.now), MANY), key=lambda run: run.id))
+        leases = self.both(lambda store: sorted(store.runs.leases(after(self.now))))
+        lost = self.both(lambda store: sorted(store.runs.take_over(leases, MANY), key=lambda run: run.id))
+        expired = self.both(lambda store: sorted(store.runs.expired(after(self.now), MANY), key=lambda run: run.id))
         changes = [
             state.lose(run, after(self.now), keep=KEEP.other)
             if run.status is Status.RUNNING
@@ -212,24 +216,24 @@ class StoreMachine(RuleBasedStateMachine):
             for run in [*lost, *expired]
         ]
         self.sent += changes
-        self.both(lambda store: store.apply(changes))
+        self.both(lambda store: store.runs.apply(changes))
 
     def end_on_request(self, draw: Draw) -> None:
         if not self.known:
             return
         run_id = draw(st.sampled_from(self.known))
-        found = self.both(lambda store: store.find_runs([run_id]))
+        found = self.both(lambda store: store.runs.find([run_id]))
         if run_id in found and found[run_id].status in PENDING:
             change = state.cancel(found[run_id], after(self.now), reason="asked", keep=KEEP.other)
             self.sent.append(change)
-            self.both(lambda store: store.apply([change]))
+            self.both(lambda store: store.runs.apply([change]))
         else:
-            self.both(lambda store: store.request_cancel(run_id, "enough"))
+            self.both(lambda store: store.runs.request_cancel(run_id, "enough"))
 
     def prune(self, draw: Draw) -> None:
         # Time goes on: starts that are too old for every rate are removed as well, and must not count again.
         self.now += draw(st.sampled_from([0, 0, 40 * 86400]))
-        self.both(lambda store: store.delete_finished(after(self.now), MANY))
+        self.both(lambda store: store.prune(after(self.now), MANY))
 
     def pause(self, draw: Draw) -> None:
         paused = draw(st.sampled_from([False, False, True]))
@@ -245,9 +249,9 @@ class StoreMachine(RuleBasedStateMachine):
         # or not: one with a key is made by an enqueue that is then refused, and goes when it is not used.
         self.both(lambda store: everything(store) | {"lanes": set()})
         if not self.core_only:
-            self.both(lambda store: sorted(store.counts(), key=repr))
-        self.both(lambda store: store.next_due())
-        for run in self.both(lambda store: store.find_runs(self.known)).values():
+            self.both(lambda store: sorted(store.reports.counts(), key=repr))
+        self.both(lambda store: store.runs.next_due())
+        for run in self.both(lambda store: store.runs.find(self.known)).values():
             assert (run.status is Status.RUNNING) == (run.lease_until is not None)
             assert run.status.final == (run.finished_at is not None)
 

@@ -182,7 +182,7 @@ def test_a_cancel_in_progress_is_told(scene: Scene) -> None:
     found = scene.client.get(run.id)
     assert (found.status, found.cancel_requested) == (Status.RUNNING, True)
     scene.same("get", run.id)
-    scene.bell.store.apply([state.cancel(run, run.updated_at, reason="asked", keep=timedelta(1))])
+    scene.bell.store.runs.apply([state.cancel(run, run.updated_at, reason="asked", keep=timedelta(1))])
 
 
 def test_cancel_and_retry(scene: Scene) -> None:

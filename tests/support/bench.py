@@ -93,7 +93,7 @@ class Bench:
         return taken
 
     def context(self, work: Work) -> Context:
-        return Context(work.run, self.bell, self.store.set_progress, lambda: work.stopping)
+        return Context(work.run, self.bell, self.store.runs.set_progress, lambda: work.stopping)
 
     def call(self, work: Work) -> Outcome:
         """Call the handler as a slot does."""

@@ -86,7 +86,7 @@ def doomed(bell: Workbell, recorder: Recorder, doom: Doom) -> None:
                 recorder.note("dying", point=point)
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    whole = store.fan_out
+    whole = store.events.fan_out
 
     def fan_out(*arguments: Any) -> set[str]:
         reach("before")
@@ -168,7 +168,7 @@ def emit(recorder: Recorder, emitter: int, places: Places, last: int, dice: rand
         return event
 
     def past(event: Event) -> bool:
-        return bell.store.find_events([event.id])[event.id].fanned_out_at is not None
+        return bell.store.events.find([event.id])[event.id].fanned_out_at is not None
 
     with own_connection(url) as connection:
         for first in range(places[emitter], last, GROUP):

@@ -44,7 +44,7 @@ def main() -> None:
     folder, recorder = Path(os.environ["GATES"]), Recorder(Path(os.environ["RECORDING"]))
     bell = Workbell()
     store: Any = bell.store
-    sound = store.write_schedules
+    sound = store.schedules.write
 
     def write(changes: Sequence[ScheduleChange]) -> set[str]:
         recorder.note("writing")

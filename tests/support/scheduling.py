@@ -49,7 +49,7 @@ def ledger(bell: Workbell, name: str) -> list[Tick]:
     """The whole ledger of a schedule, oldest first."""
     found: list[Tick] = []
     schedule, before = bell.schedules.get(name), FAR
-    while page := bell.store.list_ticks(schedule.id, before=before, limit=1000):
+    while page := bell.store.schedules.ticks(schedule.id, before=before, limit=1000):
         found += page
         before = page[-1].due
     return found[::-1]
@@ -65,16 +65,16 @@ def runs_of(bell: Workbell, name: str) -> list[Run]:
 
 def end_all(store: Store, now: datetime) -> int:
     """Work off everything that is due: claim it and let it succeed."""
-    store.dispatch(now, 10_000)
+    store.runs.dispatch(now, 10_000)
     ended = 0
-    while heads := store.survey(-1, 1000):
+    while heads := store.runs.survey(-1, 1000):
         picks = [Pick(head.lane_id, head.rank, 1000) for head in heads]
-        runs = store.claim(picks, 1000, worker="w", now=now, lease_until=now.replace(year=now.year + 1))
+        runs = store.runs.claim(picks, 1000, worker="w", now=now, lease_until=now.replace(year=now.year + 1))
         if not runs:
             break
-        ended += len(store.apply([state.succeed(run, now, result=None, keep=Keep().succeeded) for run in runs]))
+        ended += len(store.runs.apply([state.succeed(run, now, result=None, keep=Keep().succeeded) for run in runs]))
     return ended
 
 
 def live(store: Store) -> Sequence[Run]:
-    return store.list_runs(Filter(None, status=LIVE, limit=1000))
+    return store.runs.list(Filter(None, status=LIVE, limit=1000))

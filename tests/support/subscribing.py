@@ -30,4 +30,4 @@ def subscribe(
 
 def stored(store: Store, type: str | None = None, *, tenant: str = TENANT) -> list[Event]:  # noqa: A002
     """What was stored, oldest first."""
-    return store.list_events(tenant, type=type, before=None, limit=1000)[::-1]
+    return store.events.list(tenant, type=type, before=None, limit=1000)[::-1]

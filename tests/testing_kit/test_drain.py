@@ -203,10 +203,10 @@ def test_lost_runs_are_recovered(workbell_memory: Workbell, workbell_clock: Manu
         return 1
 
     run = work.enqueue()
-    (head,) = bell.store.survey(-1, 10)
+    (head,) = bell.store.runs.survey(-1, 10)
     now = workbell_clock.now()
     picks = [Pick(head.lane_id, head.rank, 1)]
-    bell.store.claim(picks, 1, worker="dead", now=now, lease_until=now + timedelta(days=30))
+    bell.store.runs.claim(picks, 1, worker="dead", now=now, lease_until=now + timedelta(days=30))
     assert drain(bell) == []
     workbell_clock.advance(days=31)
     assert [(ended.id, ended.losses) for ended in drain(bell)] == [(run.id, 1)]

@@ -66,7 +66,7 @@ def claim_for(
     """Up to `most` runs that are aimed at an agent, each under a new lease; in the order to be worked on."""
     look = HEADS
     while True:
-        seen = client.store.survey_targets(client.tenant, agent.targets, look)
+        seen = client.store.runs.survey_targets(client.tenant, agent.targets, look)
         heads = [head for head in seen if jobs is None or head.lane.job in jobs]
         claimed = _claim_from(client, heads, worker, most=most, lease=lease, turn=turn, known=known)
         if claimed or len(seen) < look:
@@ -95,7 +95,7 @@ def _claim_from(
         if not picks:
             break
         counted = {pick.lane_id: limits[pick.lane_id] for pick in picks if pick.lane_id in limits}
-        taken = store.claim(picks, left, worker=worker, now=now, lease_until=now + lease, limits=counted or None)
+        taken = store.runs.claim(picks, left, worker=worker, now=now, lease_until=now + lease, limits=counted or None)
         claimed += taken
         heads = _that_may_have_more(heads, {(pick.lane_id, pick.rank): pick.quota for pick in picks}, taken)
     return claimed

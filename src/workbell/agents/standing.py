@@ -37,7 +37,7 @@ def _attempt_under(store: Store, run: Run, token: int) -> Attempt | None:
     if not 0 < token <= run.token:
         return None
     number = run.attempt - (run.token - token)
-    attempts = store.list_attempts(run.id)
+    attempts = store.runs.attempts(run.id)
     earlier = next((one for one in attempts if one.number == number), None)
     if earlier is not None:
         return earlier

@@ -85,7 +85,7 @@ class Waiting:
     async def _look_once(self) -> None:
         self.looks += 1
         try:
-            queued = await self._hop(self._store.waiting_targets)
+            queued = await self._hop(self._store.reports.waiting_targets)
         except StoreError as error:
             log.warning("what is queued for agents could not be read: %s", error)
             return

@@ -115,18 +115,18 @@ class Working:
             )
         self._tell_starts(new)
         if len(new) == 1 and new[0].suspect and not again and not holding:
-            self._client.store.mark_alone(Held(new[0].id, new[0].token))  # then its next loss is held against it
+            self._client.store.runs.mark_alone(Held(new[0].id, new[0].token))  # then its next loss is held against it
         return again + [HandedOut(run, known.timeout(run)) for run in new]
 
     def _again(self, worker: str, lease: timedelta, holding: Sequence[Held], known: Jobs) -> list[HandedOut]:
         store = self._client.store
         named = {(held.run_id, held.token) for held in holding}
-        stray = {run.id: run for run in store.held_by(worker) if (run.id, run.token) not in named}
+        stray = {run.id: run for run in store.runs.held_by(worker) if (run.id, run.token) not in named}
         if not stray:
             return []
         now = store.clock.now()
         held = [Held(run.id, run.token) for run in stray.values()]
-        good = store.renew(held, now=now, lease_until=now + lease)
+        good = store.runs.renew(held, now=now, lease_until=now + lease)
         return [
             HandedOut(
                 msgspec.structs.replace(stray[one.run_id], lease_until=now + lease),
@@ -144,7 +144,7 @@ class Working:
             telling.look()
             events = telling.starts(runs)
             if events:
-                self._client.store.add_events(events)
+                self._client.store.events.add(events)
                 self._client.nudge()
         except StoreError as error:  # they are claimed: the agent must hear of them
             log.warning("the start of %d runs could not be told: %s", len(runs), error)
@@ -167,11 +167,12 @@ class Working:
         self._see(agent, metrics=None if metrics is None else encode("metrics", metrics, METRICS))
         store = self._client.store
         asked = [held for held in holding if is_id(held.run_id)]
-        found = store.find_runs([held.run_id for held in asked])
+        found = store.runs.find([held.run_id for held in asked])
         own = [held for held in asked if held.run_id in found and found[held.run_id].worker == worker]
         now = store.clock.now()
         good = {
-            (one.run_id, one.token): one for one in (store.renew(own, now=now, lease_until=now + wait) if own else [])
+            (one.run_id, one.token): one
+            for one in (store.runs.renew(own, now=now, lease_until=now + wait) if own else [])
         }
         return [
             Kept(held.run_id, held.token, now + wait, good[place].cancel_reason)
@@ -202,7 +203,7 @@ class Working:
             raise _lost(run_id)
         taken = False
         if held is Standing.HELD and text is not None:
-            taken = store.set_progress(Held(run_id, token), text)
+            taken = store.runs.set_progress(Held(run_id, token), text)
         if held is Standing.HELD and lines:
             kept = log_lines(store, run, lines, store.clock.now())
             taken = bool(store.logs.add([(token, line) for line in kept])) or taken
@@ -250,7 +251,7 @@ class Working:
 
     def _find(self, agent: Agent, run_id: str) -> Run:
         """A run that is aimed at the agent, or that it holds: what it is aimed at may change meanwhile."""
-        run = self._client.store.find_runs([run_id]).get(run_id) if is_id(run_id) else None
+        run = self._client.store.runs.find([run_id]).get(run_id) if is_id(run_id) else None
         own = run is not None and run.tenant == agent.tenant and run.target is not None
         if run is None or not own or not (run.target in agent.targets or _is_worker(run, agent)):
             raise RunNotFound(f"There is no run {run_id!r} for the agent {agent.name}; it may have been removed.")

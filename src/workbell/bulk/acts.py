@@ -60,7 +60,7 @@ def _cancel(client: Client, runs: Sequence[Run], reason: str) -> Acted:
 
 def not_retried(client: Client, runs: Sequence[Run], before: datetime) -> list[Run]:
     """Those of which no retry was made before then."""
-    retries = client.store.find_retries([run.id for run in runs])
+    retries = client.store.reports.retries([run.id for run in runs])
     return [run for run in runs if run.id not in retries or retries[run.id].created_at >= before]
 
 
@@ -71,7 +71,7 @@ def _retry(client: Client, runs: Sequence[Run]) -> Acted:
     is the same for every bulk action. What somebody retried by hand since this one began is left out.
     """
     now = client.store.clock.now()
-    retries = client.store.find_retries([run.id for run in runs])
+    retries = client.store.reports.retries([run.id for run in runs])
     done, skipped, errors, keyed = 0, 0, [], []
     for run in runs:
         key = f"bulk:{run.id}"

@@ -55,7 +55,7 @@ def _walk(ctx: Context, action: Action, words: dict[str, Any], dry_run: bool) ->
         page = wanted._replace(before=tally.before, limit=PAGE)
         if action is Action.RETRY:
             page = page._replace(retried=None)  # what an earlier attempt has retried is to be counted, too
-        found, looked_to = client.store.search_runs(page)
+        found, looked_to = client.store.reports.search(page)
         # What Workbell does itself is meant only by its name: to end all runs must not silence their alerts.
         runs = [run for run in found if run.job not in BUILT_IN or run.job == wanted.job]
         if action is Action.RETRY:
@@ -76,5 +76,5 @@ def _total(ctx: Context, client: Client, wanted: Filter) -> int | None:
     if ctx.run.progress is not None:
         told: int | None = ctx.run.progress.get("total")
         return told
-    counted = client.store.count_runs(wanted._replace(before=ctx.run.id))
+    counted = client.store.reports.count(wanted._replace(before=ctx.run.id))
     return None if counted.capped else counted.count

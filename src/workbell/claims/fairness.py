@@ -113,5 +113,5 @@ class TenantSample:
         self._lanes = {tenant: self._lanes[tenant] for tenant in tenants if tenant in self._lanes}
         start = self._next % len(tenants) if tenants else 0
         for tenant in (tenants[start:] + tenants[:start])[:SAMPLED_TENANTS]:
-            self._lanes[tenant] = self._store.survey_tenant(tenant, SAMPLED_LANES)
+            self._lanes[tenant] = self._store.runs.survey_tenant(tenant, SAMPLED_LANES)
         self._next = start + SAMPLED_TENANTS

@@ -35,7 +35,7 @@ class LimitRoom:
         if len(self._held) > MOST_HELD:
             self._held = {key: at for key, at in self._held.items() if at > now}
         asked = [limit for limit in every.values() if not self._is_held(limit, now)]
-        uses = self._store.limit_uses(asked)
+        uses = self._store.limits.uses(asked)
         self._left = dict.fromkeys(every, 0)
         for limit in asked:
             use = uses.get(limit.id, UNUSED)

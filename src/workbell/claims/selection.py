@@ -116,9 +116,9 @@ class LaneSelection:
         self, serves: Callable[[Lane], bool], limits_of: Callable[[Lane], Sequence[Limit]] | None, now: datetime
     ) -> None:
         """Read the next lanes in the order of their ids; from the start again when the end was reached."""
-        self._heads = self._store.survey(self._after, HEADS)
+        self._heads = self._store.runs.survey(self._after, HEADS)
         if self._after >= 0 and not self._heads:
-            self._heads = self._store.survey(-1, HEADS)
+            self._heads = self._store.runs.survey(-1, HEADS)
         self._after = -1
         if len(self._heads) >= HEADS:
             self._after = self._heads[-1].lane_id

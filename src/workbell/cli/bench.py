@@ -80,7 +80,7 @@ def scratch(url: str | None) -> Iterator[str]:
 
 
 def _refuse_real_work(store: Store, url: str, force: bool) -> None:
-    live = sum(c.scheduled + c.queued + c.running for c in store.counts() if not is_ours(c.lane))
+    live = sum(c.scheduled + c.queued + c.running for c in store.reports.counts() if not is_ours(c.lane))
     if live and not force:
         raise StoreError(
             f"{safe_url(url)} has {live:,} live runs of yours, which a measurement would slow down; "

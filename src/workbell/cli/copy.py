@@ -59,7 +59,7 @@ def _check(source: Store, target: Store, source_url: str, target_url: str, force
     now = source.clock.now()
     running = [
         run
-        for run in source.list_runs(Filter(None, [Status.RUNNING], limit=MOST))
+        for run in source.runs.list(Filter(None, [Status.RUNNING], limit=MOST))
         if run.lease_until is not None and run.lease_until > now
     ]
     if running and not force:

@@ -75,13 +75,13 @@ def _still_wanted(batch: Batch, target: Store, outdated: Counter[str]) -> Batch:
     held while its run lives must not come back after that run has ended: nothing would ever free it again.
     """
     if batch.runs:
-        known = target.find_runs(run.id for run in batch.runs)
+        known = target.runs.find(run.id for run in batch.runs)
         for run in batch.runs:
             if run.id in known and known[run.id].status.final != run.status.final:
                 outdated["finished runs" if run.status.final else "live runs"] += 1
         batch = batch._replace(runs=[run for run in batch.runs if run.id not in known])
     if batch.keys:
-        holders = target.find_runs(run for _, _, run, _ in batch.keys)
+        holders = target.runs.find(run for _, _, run, _ in batch.keys)
         live = {run.id for run in holders.values() if not run.status.final}
         kept = [key for key in batch.keys if key[3] is not None or key[2] in live]
         outdated["keys"] += len(batch.keys) - len(kept)

@@ -71,7 +71,7 @@ def check_clock(store: Store, numbers: Numbers) -> Iterator[Finding]:
 
 def check_live_runs(store: Store, numbers: Numbers) -> Iterator[Finding]:
     """How many wait, and which of them for something that will not come."""
-    lanes = store.counts()
+    lanes = store.reports.counts()
     totals = {name: sum(getattr(lane, name) for lane in lanes) for name in ("scheduled", "queued", "running")}
     numbers["counts"] = totals
     numbers["lanes"] = [
@@ -113,10 +113,10 @@ def check_workers(store: Store, numbers: Numbers) -> Iterator[Finding]:
 def check_leases(store: Store, _numbers: Numbers) -> Iterator[Finding]:
     """Whether somebody looks after the runs that are due, and after those whose worker was lost."""
     now = store.clock.now()
-    due = store.next_due()
+    due = store.runs.next_due()
     if due is not None and now - due > OVERDUE:
         yield Finding("note", "dispatch", f"a run has been due for {span(now - due)}: is a worker running?")
-    lapsed = store.leases(now)
+    lapsed = store.runs.leases(now)
     if lapsed:
         text = f"{len(lapsed):,} runs have lost their worker; the next sweep of any worker takes them up again."
         yield Finding("note", "leases", text)
@@ -124,8 +124,8 @@ def check_leases(store: Store, _numbers: Numbers) -> Iterator[Finding]:
 
 def check_schedules(store: Store, _numbers: Numbers) -> Iterator[Finding]:
     """Whether somebody looks after the schedules, and which of them are broken."""
-    now, look_at = store.clock.now(), store.next_look()
-    broken = store.broken_schedules(BROKEN + 1)
+    now, look_at = store.clock.now(), store.schedules.next_look()
+    broken = store.reports.broken(BROKEN + 1)
     if look_at is not None and now - look_at > OVERDUE:
         late = (
             f"a schedule has been due for {span(now - look_at)}, and no scheduler looks; start one (`workbell start`)."

@@ -26,7 +26,7 @@ def event_findings(store: Store) -> Iterator[Finding]:
 
 
 def _waiting(store: Store, now: datetime) -> Iterator[Finding]:
-    waiting = store.waiting_events(1)
+    waiting = store.events.waiting(1)
     if waiting and now - waiting[0].created_at > OVERDUE:
         late = span(now - waiting[0].created_at)
         yield with_remedy(

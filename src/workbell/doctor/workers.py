@@ -41,7 +41,7 @@ def _living(alive: Sequence[Worker]) -> str:
 
 def _lost(store: Store, lost: Sequence[Worker], now: datetime) -> Iterator[Finding]:
     for worker in sorted(lost, key=lambda worker: worker.seen_at, reverse=True)[:MOST]:
-        held = len(store.held_by(worker.id))
+        held = len(store.runs.held_by(worker.id))
         if not held and now - worker.seen_at > RECENT:
             continue
         left = "it held no runs"

@@ -89,16 +89,16 @@ class Clean:
                 self._look_at = found.created_at + self._every
                 return
             self._store.jobs.put([clean_job(self._lane.tenant, now)])
-            self._store.add([self._request(now, found)])
+            self._store.runs.add([self._request(now, found)])
             found = self._newest()
         if found is not None and found.status is Status.QUEUED:
             picks = [Pick(self._lane.id, found.rank, 1)]
             until = now + self._lease
-            taken = self._store.claim(picks, 1, worker=self._worker, now=now, lease_until=until)
+            taken = self._store.runs.claim(picks, 1, worker=self._worker, now=now, lease_until=until)
             self._run, self._removed, self._renewed_at = (taken[0] if taken else None), Counter(), now
 
     def _newest(self) -> Run | None:
-        found = self._store.list_runs(Filter(self._lane.tenant, job=CLEAN, queue=QUEUE, limit=1))
+        found = self._store.runs.list(Filter(self._lane.tenant, job=CLEAN, queue=QUEUE, limit=1))
         return found[0] if found else None
 
     def _request(self, now: datetime, before: Run | None) -> NewRun:
@@ -121,7 +121,7 @@ class Clean:
         """Keep the lease; without it, whoever has it goes on."""
         if self._renewed_at is None or now - self._renewed_at < self._lease / 3:
             return True
-        renewed = self._store.renew([Held(run.id, run.token)], now=now, lease_until=now + self._lease)
+        renewed = self._store.runs.renew([Held(run.id, run.token)], now=now, lease_until=now + self._lease)
         if not renewed:
             self._run = None
             return False
@@ -146,7 +146,7 @@ class Clean:
 
 def remove(store: Store, now: datetime, removed: Counter[str]) -> bool:
     """Remove a batch of what is over, and note how much of each kind; whether there may be more."""
-    if store.delete_finished(now, BATCH, removed) >= BATCH:
+    if store.prune(now, BATCH, removed) >= BATCH:
         return True
     lost = [worker.id for worker in store.workers.list() if now - worker.seen_at > WORKERS]
     if lost:

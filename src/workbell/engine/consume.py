@@ -184,7 +184,7 @@ class Consume:
         if paused(self._store)(work.run.lane):
             self._release_suspects([work])
             return 0
-        marked = self._store.mark_alone(work.held)
+        marked = self._store.runs.mark_alone(work.held)
         if marked and self._drained():  # meanwhile
             return 0  # it is given back
         self._suspects.popleft()
@@ -209,7 +209,7 @@ class Consume:
         # Before looking: what is dropped from now on is looked for the next time.
         self._unsure, dropped, self._dropped = False, self._dropped, set()
         try:
-            strays = [run for run in self._store.held_by(self._claimant.worker) if run.id not in self.held]
+            strays = [run for run in self._store.runs.held_by(self._claimant.worker) if run.id not in self.held]
             self._booking.book([(run, self._given_up(run, now, Held(run.id, run.token) in dropped)) for run in strays])
         except BaseException:
             self._dropped |= dropped

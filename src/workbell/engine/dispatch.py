@@ -28,9 +28,9 @@ class Dispatch:
         left = self._look.left(now)
         if left is not None:
             return left
-        due = self._store.next_due()  # a look first: writing would take the write lock for nothing
+        due = self._store.runs.next_due()  # a look first: writing would take the write lock for nothing
         if due is not None and due <= now:
-            moved = self._store.dispatch(now, BATCH)
+            moved = self._store.runs.dispatch(now, BATCH)
             log.debug("%d runs are due and queued", moved)
             if moved:
                 self._pause = SHORTEST
@@ -49,5 +49,5 @@ class Dispatch:
         """When to look again, if nothing of what is due could be moved: after a pause, or when the next one is due."""
         pause = now + timedelta(seconds=self._pause)
         self._pause = min(self._pause * 2, LONGEST)
-        due = self._store.next_due(now)
+        due = self._store.runs.next_due(now)
         return pause if due is None else min(due, pause)

@@ -198,7 +198,7 @@ class Engine:
         """Runs that were to live only as long as the process that accepted them, and it is gone."""
         here = process_name().split("/")[0]
         orphans = []
-        for run in self._store.pending_of(accepted=True):
+        for run in self._store.runs.pending(accepted=True):
             host, pid, started = (run.accepted_by or "//").split("/")[:3]
             if host == here and process_start(int(pid)) != started:
                 orphans.append(run)

@@ -65,7 +65,7 @@ class MatchEvents:
     def fan_out_waiting(self, now: datetime) -> bool:
         """A batch of what waits; whether any of it was ours to fan out, or more may lie beyond it."""
         passed = set(self._passed.at(now))
-        found = self._store.waiting_events(BATCH + len(passed))
+        found = self._store.events.waiting(BATCH + len(passed))
         waiting = [event for event in found if event.id not in passed][:BATCH]
         if not waiting:
             return False
@@ -96,7 +96,7 @@ class MatchEvents:
 
     def _write(self, part: Sequence[FannedOut], now: datetime) -> set[str]:
         try:
-            return self._store.fan_out(part, now)
+            return self._store.events.fan_out(part, now)
         except StoreUnavailable:
             raise
         except StoreError:
@@ -105,7 +105,7 @@ class MatchEvents:
         taken: set[str] = set()
         for one in part:
             try:
-                taken |= self._store.fan_out([one], now)
+                taken |= self._store.events.fan_out([one], now)
             except StoreUnavailable:
                 raise
             except StoreError as error:

@@ -103,9 +103,9 @@ class Materialise:
         """Nothing is due now, or not to be had. Shortly before something is, prepare it."""
         at, held_until = now + self._look.poll, self._passed.until(now)
         if held_until is None:
-            look_at = self._store.next_look()
+            look_at = self._store.schedules.next_look()
         else:  # the next look of a schedule that is passed over must not hide those of the others
-            look_at = self._store.next_look(now)
+            look_at = self._store.schedules.next_look(now)
             at = min(at, held_until)
         if look_at is not None and look_at - now > AHEAD:
             at = min(at, look_at - AHEAD)
@@ -121,13 +121,13 @@ class Materialise:
         found = self._due(at, MOST_AHEAD, now)
         due = [one for one in found if not one.busy or one.schedule.options.overlap is Overlap.ALLOW]
         if due:
-            changes = self._store.prepare_schedules(self._decide_all(due, at))
+            changes = self._store.schedules.prepare(self._decide_all(due, at))
             self._prepared = Prepared(at, due, changes)
 
     def _due(self, at: datetime, limit: int, now: datetime) -> list[DueSchedule]:
         """Schedules that are due at this time, without those that are passed over now."""
         passed = self._passed.at(now)
-        return self._store.due_schedules(at, limit, passed) if passed else self._store.due_schedules(at, limit)
+        return self._store.schedules.due(at, limit, passed) if passed else self._store.schedules.due(at, limit)
 
     def _decide_all(self, due: Sequence[DueSchedule], now: datetime) -> list[ScheduleChange]:
         known: dict[tuple[str, str], Terms] = {}
@@ -161,7 +161,7 @@ class Materialise:
         if not changes:
             return set()
         try:
-            written = self._store.write_schedules(changes)
+            written = self._store.schedules.write(changes)
             self._tell([change for change in changes if change.schedule.id in written])
         except StoreUnavailable:
             raise
@@ -179,7 +179,7 @@ class Materialise:
         written: set[str] = set()
         for found, change in zip(due, changes, strict=True):
             try:
-                if self._store.write_schedules([change]):
+                if self._store.schedules.write([change]):
                     self._tell([change])
                     written.add(change.schedule.id)
             except StoreUnavailable:
@@ -198,7 +198,7 @@ class Materialise:
         """With its ticks; without them, if it is they that are refused: then they are in the ledger already."""
         for change in (failed, msgspec.structs.replace(failed, ticks=(), emits=())):
             try:
-                if self._store.write_schedules([change]):
+                if self._store.schedules.write([change]):
                     self._tell([change])
                 return None
             except StoreUnavailable:

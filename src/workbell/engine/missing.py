@@ -30,7 +30,7 @@ class Missing:
             self._told = {worker.id for worker in gone if now - worker.seen_at > NEWS}
         self._told &= {worker.id for worker in gone}
         sure = [one.id for one in gone if one.id not in self._told and self._unseen.get(one.id) == one.seen_at]
-        new = [worker_id for worker_id in sure if not self._store.held_by(worker_id)]
+        new = [worker_id for worker_id in sure if not self._store.runs.held_by(worker_id)]
         if new:
             self._tell(new)
             self._told.update(new)

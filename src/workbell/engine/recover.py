@@ -39,7 +39,7 @@ class Recover:
 
     def step(self, now: datetime) -> float:
         # Not together: the end of one that expired frees its key, for which a caller's transaction may let it wait.
-        lapsed = self._take_over(now) or self._store.expired(now, BATCH)
+        lapsed = self._take_over(now) or self._store.runs.expired(now, BATCH)
         written = self._booking.book([(run, self._decide(run, now)) for run in lapsed], lost=True)
         if written:
             self._announce()
@@ -48,13 +48,13 @@ class Recover:
 
     def _take_over(self, now: datetime) -> list[Run]:
         if self._watch is None:
-            ended = self._store.leases(now)
+            ended = self._store.runs.leases(now)
         else:
             clock = self._store.clock
             asked = clock.monotonic()
-            found = self._store.leases(*self._watch.bounds(now))
+            found = self._store.runs.leases(*self._watch.bounds(now))
             ended = self._watch.ended(found, now, asked, clock.monotonic())
-        return self._store.take_over(ended, BATCH) if ended else []
+        return self._store.runs.take_over(ended, BATCH) if ended else []
 
     def _pause(self) -> float:
         """Until the next sweep, or until a lease that is watched may have ended."""

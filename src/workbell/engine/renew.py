@@ -47,7 +47,9 @@ class Renew:
         if not works:
             return self._pace
         try:
-            answer = self._store.renew([work.held for work in works.values()], now=now, lease_until=now + self._lease)
+            answer = self._store.runs.renew(
+                [work.held for work in works.values()], now=now, lease_until=now + self._lease
+            )
         except StoreUnavailable:
             for work in works.values() if self._alone else ():
                 if work.valid_until is not None and work.valid_until <= moment:

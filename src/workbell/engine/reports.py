@@ -144,7 +144,7 @@ class Reports:
             if text is None:
                 return
             try:
-                if not self._store.set_progress(held, text):
+                if not self._store.runs.set_progress(held, text):
                     told.is_lost = True
                     told.due += REMEMBERED
             except StoreUnavailable:

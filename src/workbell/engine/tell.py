@@ -55,7 +55,7 @@ class Tell:
         if not events:
             return
         try:
-            self._store.add_events(events)
+            self._store.events.add(events)
         except StoreError as error:
             log.warning("the start of %d runs could not be told: %s", len(events), error)
         else:
@@ -86,7 +86,7 @@ class Tell:
         """These workers are gone, and hold nothing any more."""
         now = self._store.clock.now()
         events = self._telling.missing(workers, now)
-        if events and any(added.created for added in self._store.add_events(events)):
+        if events and any(added.created for added in self._store.events.add(events)):
             self._emitted()
         new = [worker for worker in workers if worker not in self._lost]
         self._lost.difference_update(workers)

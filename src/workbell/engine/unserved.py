@@ -43,7 +43,7 @@ class Unserved:
         """Queue and job of every lane that has queued runs and is not paused; those of agents are not ours."""
         after = -1
         while True:
-            heads = self._store.survey(after, PAGE)
+            heads = self._store.runs.survey(after, PAGE)
             for head in heads:
                 if head.lane.target is None:
                     yield head.lane.queue, head.lane.job
@@ -53,7 +53,7 @@ class Unserved:
 
     def _tell(self, missing: dict[tuple[str, str], str]) -> None:
         queued: Counter[tuple[str, str]] = Counter()
-        for counts in self._store.counts():
+        for counts in self._store.reports.counts():
             lane = counts.lane
             if lane.target is None and not counts.paused and (lane.queue, lane.job) in missing:
                 queued[lane.queue, lane.job] += counts.queued

@@ -32,7 +32,7 @@ class Events:
         """An event by its id."""
         found = None
         if is_id(event_id):
-            found = self._client.store.find_events([event_id]).get(event_id)
+            found = self._client.store.events.find([event_id]).get(event_id)
         if found is None or found.tenant != self._client.tenant:
             raise EventNotFound(
                 f"There is no event {event_id!r:.60} of tenant {self._client.tenant}; it may have been removed."
@@ -51,10 +51,10 @@ class Events:
         _check_page(before, limit)
         store, tenant = self._client.store, self._client.tenant
         if type is None or is_literal(check_pattern(type)):
-            return store.list_events(tenant, type=type, before=before, limit=limit)
+            return store.events.list(tenant, type=type, before=before, limit=limit)
         wanted, found = PatternIndex([(type, True)]), list[Event]()
         for _ in range(0, MOST_LOOKED_THROUGH, PAGE):
-            page = store.list_events(tenant, type=None, before=before, limit=PAGE)
+            page = store.events.list(tenant, type=None, before=before, limit=PAGE)
             found += [event for event in page if wanted.match(event.type, system=event.system)]
             if len(found) >= limit or len(page) < PAGE:
                 break
@@ -77,7 +77,7 @@ class Events:
         """
         _check_page(after, limit)
         event = self.get(event_id)
-        found = self._client.store.matches_of_event(event.id, after=after, limit=limit)
+        found = self._client.store.events.matches(event.id, after=after, limit=limit)
         known = self._client.subscriptions.current() if found else None
         if known is None:
             return []

@@ -53,7 +53,7 @@ class Tail:
         found: list[Event] = []
         before: str | None = None
         while True:
-            page = self._store.list_events(self._tenant, type=self._type, before=before, limit=PAGE)
+            page = self._store.events.list(self._tenant, type=self._type, before=before, limit=PAGE)
             new = [event for event in page if event.id >= floor and event.id not in self._seen]
             found += new
             self._seen.update(event.id for event in new)

@@ -213,7 +213,7 @@ def is_still_held(context: Context, valid_until: float | None) -> bool:
     """Whether the run is ours; the store is asked only if the lease, as we know it, is over by monotonic time."""
     if valid_until is None or valid_until > context._client.store.clock.monotonic():
         return True
-    found = context._client.store.find_runs([context.run.id]).get(context.run.id)
+    found = context._client.store.runs.find([context.run.id]).get(context.run.id)
     if found is None or found.lease_until == EPOCH:  # by which a sweep marks what it takes over
         return False
     return found.status is Status.RUNNING and found.token == context.run.token

@@ -60,7 +60,7 @@ class KnownEvents:
         """The event, from the store if it is not at hand; none if it is in neither."""
         found = self.peek(store, event_id)
         if found is None:
-            found = store.find_events([event_id]).get(event_id)
+            found = store.events.find([event_id]).get(event_id)
             if found is not None:
                 with self._lock:
                     self._stores.setdefault(store, _Kept()).keep(found)

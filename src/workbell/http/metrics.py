@@ -58,7 +58,7 @@ def look(store: Store, view: View) -> list[Family]:
     """All that the store tells."""
     now = store.clock.now()
     totals = [one for one in store.tallies.totals() if view.tenant in (None, one.tenant)]
-    every = store.counts()
+    every = store.reports.counts()
     counts = [one for one in every if view.tenant in (None, one.lane.tenant)]
     agents = sum(agent.is_alive(now) for agent in store.agents.list(view.tenant))
     return [
@@ -147,10 +147,10 @@ def _of_workers(store: Store, every: Iterable[Counts], now: datetime) -> list[Fa
     alive = [worker for worker in store.workers.list() if worker.is_alive(now)]
     slots = sum(worker.concurrency for worker in alive)
     busy = sum(one.running for one in every if one.lane.target is None)
-    next_look = store.next_look()
+    next_look = store.schedules.next_look()
     lag = 0.0 if next_look is None else max((now - next_look).total_seconds(), 0.0)
     drained = [worker for worker in alive if worker.drained_at is not None]
-    unused = sum(max(worker.concurrency - len(store.held_by(worker.id)), 0) for worker in drained)
+    unused = sum(max(worker.concurrency - len(store.runs.held_by(worker.id)), 0) for worker in drained)
     states = [Sample({"state": "busy"}, busy), Sample({"state": "free"}, max(slots - busy - unused, 0))]
     return [
         Family("workbell_workers", "gauge", "Workers that were heard of lately.", [Sample({}, len(alive))]),

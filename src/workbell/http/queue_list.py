@@ -16,7 +16,7 @@ STATUSES = ("scheduled", "queued", "running")
 def queues_of(client: Client) -> Sequence[dict[str, Any]]:
     """The queues of a tenant, by name."""
     pauses, now = client.pauses(), client.store.clock.now()
-    lanes = [counts for counts in client.store.counts() if counts.lane.tenant == client.tenant]
+    lanes = [counts for counts in client.store.reports.counts() if counts.lane.tenant == client.tenant]
     names = {job.queue for job in client.registry} | {job.queue for job in client.store.jobs.list(client.tenant)}
     names |= {counts.lane.queue for counts in lanes} | {pause.queue for pause in pauses if pause.queue is not None}
     return [

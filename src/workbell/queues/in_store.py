@@ -30,7 +30,9 @@ class InStoreQueue:
         most = limit if slots is None else min(slots, limit)
         until = now + claimant.lease
         for picks, limits in self._lanes.offers(claimant.serves, limits_of, limit, most, now):
-            taken = self._store.claim(picks, limit, worker=claimant.worker, now=now, lease_until=until, limits=limits)
+            taken = self._store.runs.claim(
+                picks, limit, worker=claimant.worker, now=now, lease_until=until, limits=limits
+            )
             taken = self._lanes.note(taken, limit)
             if taken:
                 return taken

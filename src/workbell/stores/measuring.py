@@ -22,7 +22,7 @@ def follow_time(store: Store) -> None:
     if not isinstance(clock, SystemClock) or clock.put_back_at is None:
         return
     put_back_at = clock.put_back_at
-    all_done = store.restart_waits(clock.now())
+    all_done = store.runs.restart_waits(clock.now())
     if all_done and clock.monotonic() - put_back_at > STRAGGLERS and clock.put_back_at == put_back_at:
         clock.put_back_at = None
 

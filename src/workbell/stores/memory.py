@@ -25,6 +25,7 @@ from workbell.model.run import PENDING, Added, Attempt, Lane, NewRun, OnDuplicat
 from workbell.model.state import Keep, Transition
 from workbell.model.worker import Worker
 from workbell.stores.allotment import Allotment
+from workbell.stores.flat_parts import add_flat_parts
 from workbell.stores.memory_access import MemoryAccess
 from workbell.stores.memory_agents import MemoryAgents
 from workbell.stores.memory_events import MemoryEvents
@@ -71,6 +72,11 @@ class MemoryStore(
 ):
     """Everything in dicts, under one lock."""
 
+    runs: Any
+    schedules: Any
+    events: Any
+    reports: Any
+    limits: Any
     jobs: Any
     subscribers: Any
     logs: Any
@@ -106,6 +112,7 @@ class MemoryStore(
         self._jobs: dict[tuple[str, str], Job] = {}
         super().__init__()
         add_parts(self)
+        add_flat_parts(self)
 
     # Making runs
 
@@ -295,7 +302,7 @@ class MemoryStore(
             self._live[run_id] = state.ask_cancel(run, reason)
             return True
 
-    def delete_finished(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
+    def prune(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
         gone: Counter[str] = Counter()
         with self._lock:
             every = self._finished.values()

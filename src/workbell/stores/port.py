@@ -7,6 +7,7 @@ transactions can be built. Verbs are synchronous; async callers come in on threa
 
 from __future__ import annotations
 
+import builtins
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -194,11 +195,213 @@ class Batch(NamedTuple):
     tallies: Sequence[Tally] = ()
 
 
+class Runs(Protocol):
+    """Runs: made, claimed, moved by transitions, read."""
+
+    def add(self, new: Sequence[NewRun]) -> builtins.list[Added]:
+        """Make runs, deduplicating by key; durable when it returns. Concurrent callers share a commit.
+
+        Raises KeyReused, and makes none, if the key of an HTTP request (`once`) is held by a run of another request.
+        """
+
+    def add_on(self, connection: Any, new: Sequence[NewRun]) -> builtins.list[Added]:
+        """The same inside the caller's own transaction: the runs exist if and when that commits."""
+
+    async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> builtins.list[Added]: ...
+
+    def dispatch(self, now: datetime, limit: int) -> int:
+        """Queue the runs whose time has come (the move `dispatch`, for a whole set); how many there were."""
+
+    def survey(self, after: int, limit: int) -> builtins.list[Head]:
+        """Lanes beyond `after`, in order of their ids, that have queued runs and are not paused."""
+
+    def survey_targets(self, tenant: str, targets: Sequence[str], limit: int) -> builtins.list[Head]:
+        """Lanes of a tenant that are aimed at one of these, have queued runs and are not paused."""
+
+    def survey_tenant(self, tenant: str, limit: int) -> builtins.list[Head]:
+        """Some lanes of a tenant that have queued runs and are not paused, each with its best rank."""
+
+    def claim(
+        self,
+        picks: Sequence[Pick],
+        limit: int,
+        *,
+        worker: str,
+        now: datetime,
+        lease_until: datetime,
+        limits: Mapping[int, Sequence[Limit]] | None = None,
+    ) -> builtins.list[Run]:
+        """The move `start` for the heads of these lanes, each under a new token; in the order to be worked on.
+
+        `limits` are those of lanes, by their ids: then no more is taken than they leave, whoever else claims.
+        """
+
+    def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> builtins.list[Renewed]:
+        """Extend leases that nobody has taken, whatever the time; those not in the answer never come back."""
+
+    def take_over(self, leases: Sequence[Lease], limit: int) -> builtins.list[Run]:
+        """Mark leases as ended (`lease_until` is the epoch), each if it is still as it was seen; their runs, up to
+        `limit`. From then on they cannot be renewed, and somebody must move them. What is locked is left out."""
+
+    def apply(self, transitions: Sequence[Transition]) -> set[str]:
+        """Write transitions, each under its guard; the ids of the runs that really moved."""
+
+    def mark_alone(self, held: Held) -> bool:
+        """Note that a run is about to be executed with nothing beside it in its worker."""
+
+    def set_progress(self, held: Held, progress: str) -> bool: ...
+
+    def request_cancel(self, run_id: str, reason: str) -> bool:
+        """Ask for the end of a running run; its worker learns of it when it renews."""
+
+    def find(self, ids: Iterable[str]) -> dict[str, Run]: ...
+
+    def list(self, wanted: Filter) -> builtins.list[Run]:
+        """By all words of a filter but the fields of payloads, and whether they were retried."""
+
+    def attempts(self, run_id: str) -> builtins.list[Attempt]:
+        """The ended attempts of a run that are kept apart from it, oldest first."""
+
+    def pending(
+        self, *, tenant: str | None = None, tag: str | None = None, accepted: bool = False
+    ) -> builtins.list[Run]:
+        """Runs not started yet: of a tag, or all that belong to a server process (`accepted_by`)."""
+
+    def held_by(self, worker: str) -> builtins.list[Run]:
+        """Running runs that this worker holds according to the store."""
+
+    def leases(self, before: datetime, beyond: datetime | None = None) -> builtins.list[Lease]:
+        """Leases that end until `before`, and those that end later than `beyond`."""
+
+    def expired(self, now: datetime, limit: int) -> builtins.list[Run]:
+        """Waiting runs that have expired, to be ended now; without those that are locked."""
+
+    def next_due(self, after: datetime | None = None) -> datetime | None:
+        """When the earliest scheduled run is due; of those that are due later than `after`, if that is given."""
+
+    def restart_waits(self, now: datetime) -> bool:
+        """After the clock was put back: `state.restart_wait` for all runs. False: some are locked; try them again."""
+
+
+class Schedules(Protocol):
+    """Schedules and the ledger of their ticks."""
+
+    def prepare(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
+        """The same changes, made ready for a write that will have no time to lose."""
+
+    def write(self, changes: Sequence[ScheduleChange]) -> set[str]:
+        """Write changes, each under its guard, with its ticks and runs; the ids of the schedules really changed."""
+
+    def delete(self, schedule_id: str, expected: int | None = None) -> bool:
+        """Remove a schedule, with `expected` only that version; its ticks and runs stay until their time is over."""
+
+    def due(self, now: datetime, limit: int, passed_over: Sequence[tuple[str, int]] = ()) -> builtins.list[DueSchedule]:
+        """Schedules at which the scheduler must look now, the most overdue first.
+
+        Without those that are passed over, each given by its id and version: a later version is found.
+        """
+
+    def next_look(self, after: datetime | None = None) -> datetime | None:
+        """When the scheduler must look next; later than `after`, if that is given."""
+
+    def find(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]: ...
+
+    def get(self, schedule_id: str) -> Schedule | None:
+        """By its id: whose runs know it by that."""
+
+    def list(self, tenant: str, *, source: str | None, after: str, limit: int) -> builtins.list[Schedule]:
+        """Schedules by name, from beyond `after`; of one source, or of all."""
+
+    def ticks(self, schedule_id: str, *, before: datetime, limit: int) -> builtins.list[Tick]:
+        """The fire ledger of a schedule, newest first."""
+
+
+class Events(Protocol):
+    """Events, and what they matched."""
+
+    def add(self, new: Sequence[Event], once: OnceTold | None = None) -> builtins.list[Added]:
+        """Store facts, deduplicating by source and key; durable when it returns. Concurrent callers share a commit.
+
+        With the Idempotency-Key of an HTTP request: raises KeyReused, and stores nothing, if it told other events.
+        """
+
+    def add_on(self, connection: Any, event: Event) -> Added:
+        """The same inside the caller's own transaction: the event exists if and when that commits."""
+
+    async def aadd_on(self, connection: Any, event: Event) -> Added: ...
+
+    def waiting(self, limit: int) -> builtins.list[Event]:
+        """Events that have not been fanned out, oldest first; without their data."""
+
+    def fan_out(self, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
+        """Write all that follows from events, each if nobody has; the ids of the events of which that is so."""
+
+    def rematch(self, matched: Sequence[Rematch]) -> set[str]:
+        """Make runs for events that were fanned out before, each taking the place of the run before it in the ledger,
+        if that is still there; the ids of the runs that were made. One without a request takes its place alone."""
+
+    def find(self, ids: Iterable[str]) -> dict[str, Event]: ...
+
+    def list(self, tenant: str, *, type: str | None, before: str | None, limit: int) -> builtins.list[Event]:  # noqa: A002
+        """Events of a tenant, newest first; of one type, or of all."""
+
+    def matches(self, event: str, *, after: str | None, limit: int) -> builtins.list[Match]:
+        """What an event matched, by subscriber."""
+
+    def matches_of_subscriber(self, subscriber: str, *, before: str | None, limit: int) -> builtins.list[Match]:
+        """What a trigger or endpoint was matched by, the newest event first."""
+
+
+class Reports(Protocol):
+    """What people ask about runs and schedules; no promise depends on it."""
+
+    def search(self, wanted: Filter, scan: int = SCAN) -> Found:
+        """By all words of a filter, in bounded time: of what no index leads to, no more than `scan` runs are looked at.
+
+        So there may be fewer than `limit`, or none, and yet more to find: go on `before` the id that it looked up to.
+        """
+
+    def count(self, wanted: Filter, most: int = MOST_COUNTED, scan: int = SCAN) -> Counted:
+        """The same, only how many: counted up to `most`."""
+
+    def recent(self, tenant: str, jobs: Sequence[str], most: int) -> dict[str, builtins.list[EndedRun]]:
+        """The newest finished runs of each of these jobs, newest first by when they were made, without payloads."""
+
+    def counts(self) -> builtins.list[Counts]: ...
+
+    def ahead_of(self, run: Run) -> int:
+        """How many queued runs of the same lane come before this one (counted up to 1,000)."""
+
+    def retries(self, ids: Iterable[str]) -> dict[str, RetryRun]:
+        """The newest retry of each of these runs, if it has one that is still kept."""
+
+    def upcoming(self, tenant: str, limit: int) -> builtins.list[Schedule]:
+        """Those that are neither switched off nor paused, by when their next run is due."""
+
+    def broken(self, limit: int) -> builtins.list[Schedule]:
+        """Those of all tenants that the scheduler failed with when it last looked."""
+
+    def waiting_targets(self) -> set[tuple[str, str]]:
+        """Tenants and targets for which something is queued: so that many who wait need one look."""
+
+
+class LimitUses(Protocol):
+    """How much of limits is taken."""
+
+    def uses(self, limits: Sequence[Limit]) -> dict[int, Use]:
+        """How much of these limits is taken, by their ids; it may be more in the next moment."""
+
+
 class Store(Protocol):
     """The contract of a store; `workbell.testing.contracts` is its test."""
 
     publisher: Publisher  # of what the store ends by itself
+    runs: Runs
+    schedules: Schedules
     jobs: Jobs
+    events: Events
+    reports: Reports
+    limits: LimitUses
     subscribers: Subscribers
     logs: Logs
     pauses: Pauses
@@ -215,71 +418,7 @@ class Store(Protocol):
     @property
     def clock(self) -> Clock: ...
 
-    # Making runs
-    def add(self, new: Sequence[NewRun]) -> list[Added]:
-        """Make runs, deduplicating by key; durable when it returns. Concurrent callers share a commit.
-
-        Raises KeyReused, and makes none, if the key of an HTTP request (`once`) is held by a run of another request.
-        """
-
-    def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
-        """The same inside the caller's own transaction: the runs exist if and when that commits."""
-
-    async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]: ...
-
-    # Moving runs
-    def dispatch(self, now: datetime, limit: int) -> int:
-        """Queue the runs whose time has come (the move `dispatch`, for a whole set); how many there were."""
-
-    def survey(self, after: int, limit: int) -> list[Head]:
-        """Lanes beyond `after`, in order of their ids, that have queued runs and are not paused."""
-
-    def survey_targets(self, tenant: str, targets: Sequence[str], limit: int) -> list[Head]:
-        """Lanes of a tenant that are aimed at one of these, have queued runs and are not paused."""
-
-    def waiting_targets(self) -> set[tuple[str, str]]:
-        """Tenants and targets for which something is queued: so that many who wait need one look."""
-
-    def survey_tenant(self, tenant: str, limit: int) -> list[Head]:
-        """Some lanes of a tenant that have queued runs and are not paused, each with its best rank."""
-
-    def claim(
-        self,
-        picks: Sequence[Pick],
-        limit: int,
-        *,
-        worker: str,
-        now: datetime,
-        lease_until: datetime,
-        limits: Mapping[int, Sequence[Limit]] | None = None,
-    ) -> list[Run]:
-        """The move `start` for the heads of these lanes, each under a new token; in the order to be worked on.
-
-        `limits` are those of lanes, by their ids: then no more is taken than they leave, whoever else claims.
-        """
-
-    def limit_uses(self, limits: Sequence[Limit]) -> dict[int, Use]:
-        """How much of these limits is taken, by their ids; it may be more in the next moment."""
-
-    def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> list[Renewed]:
-        """Extend leases that nobody has taken, whatever the time; those not in the answer never come back."""
-
-    def take_over(self, leases: Sequence[Lease], limit: int) -> list[Run]:
-        """Mark leases as ended (`lease_until` is the epoch), each if it is still as it was seen; their runs, up to
-        `limit`. From then on they cannot be renewed, and somebody must move them. What is locked is left out."""
-
-    def apply(self, transitions: Sequence[Transition]) -> set[str]:
-        """Write transitions, each under its guard; the ids of the runs that really moved."""
-
-    def mark_alone(self, held: Held) -> bool:
-        """Note that a run is about to be executed with nothing beside it in its worker."""
-
-    def set_progress(self, held: Held, progress: str) -> bool: ...
-
-    def request_cancel(self, run_id: str, reason: str) -> bool:
-        """Ask for the end of a running run; its worker learns of it when it renews."""
-
-    def delete_finished(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
+    def prune(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
         """Remove finished runs (with attempts and logs), ticks, keys and events whose time is over; how many went.
 
         How many there were of each kind is added to `kinds`.
@@ -287,131 +426,11 @@ class Store(Protocol):
         A run that still holds a key stays until the key's time is over, and counts once when it is put off.
         """
 
-    # Reading runs
-    def find_runs(self, ids: Iterable[str]) -> dict[str, Run]: ...
-
-    def find_retries(self, ids: Iterable[str]) -> dict[str, RetryRun]:
-        """The newest retry of each of these runs, if it has one that is still kept."""
-
-    def list_runs(self, wanted: Filter) -> list[Run]:
-        """By all words of a filter but the fields of payloads, and whether they were retried."""
-
-    def search_runs(self, wanted: Filter, scan: int = SCAN) -> Found:
-        """By all words of a filter, in bounded time: of what no index leads to, no more than `scan` runs are looked at.
-
-        So there may be fewer than `limit`, or none, and yet more to find: go on `before` the id that it looked up to.
-        """
-
-    def count_runs(self, wanted: Filter, most: int = MOST_COUNTED, scan: int = SCAN) -> Counted:
-        """The same, only how many: counted up to `most`."""
-
-    def recent_runs(self, tenant: str, jobs: Sequence[str], most: int) -> dict[str, list[EndedRun]]:
-        """The newest finished runs of each of these jobs, newest first by when they were made, without payloads."""
-
-    def list_attempts(self, run_id: str) -> list[Attempt]:
-        """The ended attempts of a run that are kept apart from it, oldest first."""
-
-    def pending_of(self, *, tenant: str | None = None, tag: str | None = None, accepted: bool = False) -> list[Run]:
-        """Runs not started yet: of a tag, or all that belong to a server process (`accepted_by`)."""
-
-    def held_by(self, worker: str) -> list[Run]:
-        """Running runs that this worker holds according to the store."""
-
-    def leases(self, before: datetime, beyond: datetime | None = None) -> list[Lease]:
-        """Leases that end until `before`, and those that end later than `beyond`."""
-
-    def expired(self, now: datetime, limit: int) -> list[Run]:
-        """Waiting runs that have expired, to be ended now; without those that are locked."""
-
-    def next_due(self, after: datetime | None = None) -> datetime | None:
-        """When the earliest scheduled run is due; of those that are due later than `after`, if that is given."""
-
-    def restart_waits(self, now: datetime) -> bool:
-        """After the clock was put back: `state.restart_wait` for all runs. False: some are locked; try them again."""
-
-    def ahead_of(self, run: Run) -> int:
-        """How many queued runs of the same lane come before this one (counted up to 1,000)."""
-
-    def counts(self) -> list[Counts]: ...
-
-    # Schedules
-    def prepare_schedules(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
-        """The same changes, made ready for a write that will have no time to lose."""
-
-    def write_schedules(self, changes: Sequence[ScheduleChange]) -> set[str]:
-        """Write changes, each under its guard, with its ticks and runs; the ids of the schedules really changed."""
-
-    def delete_schedule(self, schedule_id: str, expected: int | None = None) -> bool:
-        """Remove a schedule, with `expected` only that version; its ticks and runs stay until their time is over."""
-
-    def due_schedules(
-        self, now: datetime, limit: int, passed_over: Sequence[tuple[str, int]] = ()
-    ) -> list[DueSchedule]:
-        """Schedules at which the scheduler must look now, the most overdue first.
-
-        Without those that are passed over, each given by its id and version: a later version is found.
-        """
-
-    def next_look(self, after: datetime | None = None) -> datetime | None:
-        """When the scheduler must look next; later than `after`, if that is given."""
-
-    def find_schedules(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]: ...
-
-    def find_schedule(self, schedule_id: str) -> Schedule | None:
-        """By its id: whose runs know it by that."""
-
-    def list_schedules(self, tenant: str, *, source: str | None, after: str, limit: int) -> list[Schedule]:
-        """Schedules by name, from beyond `after`; of one source, or of all."""
-
-    def upcoming_schedules(self, tenant: str, limit: int) -> list[Schedule]:
-        """Those that are neither switched off nor paused, by when their next run is due."""
-
-    def broken_schedules(self, limit: int) -> list[Schedule]:
-        """Those of all tenants that the scheduler failed with when it last looked."""
-
-    def list_ticks(self, schedule_id: str, *, before: datetime, limit: int) -> list[Tick]:
-        """The fire ledger of a schedule, newest first."""
-
-    # Events
-    def add_events(self, new: Sequence[Event], once: OnceTold | None = None) -> list[Added]:
-        """Store facts, deduplicating by source and key; durable when it returns. Concurrent callers share a commit.
-
-        With the Idempotency-Key of an HTTP request: raises KeyReused, and stores nothing, if it told other events.
-        """
-
-    def add_event_on(self, connection: Any, event: Event) -> Added:
-        """The same inside the caller's own transaction: the event exists if and when that commits."""
-
-    async def aadd_event_on(self, connection: Any, event: Event) -> Added: ...
-
-    def waiting_events(self, limit: int) -> list[Event]:
-        """Events that have not been fanned out, oldest first; without their data."""
-
-    def fan_out(self, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
-        """Write all that follows from events, each if nobody has; the ids of the events of which that is so."""
-
-    def add_matched(self, matched: Sequence[Rematch]) -> set[str]:
-        """Make runs for events that were fanned out before, each taking the place of the run before it in the ledger,
-        if that is still there; the ids of the runs that were made. One without a request takes its place alone."""
-
-    def find_events(self, ids: Iterable[str]) -> dict[str, Event]: ...
-
-    def list_events(self, tenant: str, *, type: str | None, before: str | None, limit: int) -> list[Event]:  # noqa: A002
-        """Events of a tenant, newest first; of one type, or of all."""
-
-    def matches_of_event(self, event: str, *, after: str | None, limit: int) -> list[Match]:
-        """What an event matched, by subscriber."""
-
-    def matches_of_subscriber(self, subscriber: str, *, before: str | None, limit: int) -> list[Match]:
-        """What a trigger or endpoint was matched by, the newest event first."""
-
-    # Hints
     def watch(self) -> Watch: ...
 
     def wake(self) -> None:
         """Give the hint that something changed, to every process that watches."""
 
-    # Housekeeping
     def limit_connections(self, count: int) -> None:
         """Have at most so many connections from now on, where the store is a server."""
 

@@ -20,12 +20,29 @@ from workbell.stores.access.tenants import Tenants
 from workbell.stores.access.tokens import Tokens
 from workbell.stores.agents.agents import StoredAgents
 from workbell.stores.database import Database, Row, Statement
+from workbell.stores.flat_parts import add_flat_parts
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.jobs.jobs import Jobs
 from workbell.stores.logs.logs import Logs
 from workbell.stores.notifications.notifications import StoredNotifications
 from workbell.stores.pauses.pauses import Pauses
-from workbell.stores.port import Batch, Counts, Head, Held, Lease, NoPublisher, Pair, Pick, Publisher, Renewed
+from workbell.stores.port import (
+    Batch,
+    Counts,
+    Events,
+    Head,
+    Held,
+    Lease,
+    LimitUses,
+    NoPublisher,
+    Pair,
+    Pick,
+    Publisher,
+    Renewed,
+    Reports,
+    Runs,
+    Schedules,
+)
 from workbell.stores.session import Session
 from workbell.stores.sql_events import SqlEvents, statements_for_event
 from workbell.stores.sql_lanes import SqlLanes
@@ -64,6 +81,11 @@ class SqlStore(
     """The shared half of the SQLite and PostgreSQL stores."""
 
     engine: str
+    runs: Runs
+    schedules: Schedules
+    events: Events
+    reports: Reports
+    limits: LimitUses
 
     def __init__(self, database: Database, keep: Keep) -> None:
         self.clock = database.clock
@@ -86,6 +108,7 @@ class SqlStore(
         SqlLimits.__init__(self)
         SqlEvents.__init__(self)
         self._adds: GroupCommit[NewRun, Added] = GroupCommit(self._write_runs, self._written_runs)
+        add_flat_parts(self)
 
     # What the engines supply
 
@@ -322,7 +345,7 @@ class SqlStore(
     def _touch(self, name: str, **values: Any) -> bool:
         return bool(self.write(lambda session: session.rows(name, **values)))
 
-    def delete_finished(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
+    def prune(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
         def work(session: Session) -> Counter[str]:
             gone: Counter[str] = Counter()
             gone["ticks"] = len(session.rows("delete_ticks", before=now - self.keep.other, limit=limit))

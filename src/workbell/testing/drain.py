@@ -130,7 +130,7 @@ class _Drainer:
             pass  # a schedule has other ticks, or a batch was full
         while self._match.fan_out_waiting(now):
             pass  # what they start may emit more, which the next look finds
-        while self._store.dispatch(now, BATCH) >= BATCH:
+        while self._store.runs.dispatch(now, BATCH) >= BATCH:
             pass
         return now
 
@@ -153,7 +153,7 @@ class _Drainer:
             raise UnknownJob(f"There is no job {run.job!r} here; declare it with @bell.job.")
         work = Work(run, job)
         work.begin(self._store.clock)
-        self._store.add_events(self._telling.starts([run]))
+        self._store.events.add(self._telling.starts([run]))
         context = self._context(work)
         if job.is_async:
             outcome = self._runner.run(call_async(work, context), context=contextvars.Context())
@@ -167,7 +167,7 @@ class _Drainer:
         self._bell.booking.book([(run, change)])
         if isinstance(outcome, Raised) and (self._raise_errors or isinstance(outcome.error, KeyboardInterrupt)):
             raise outcome.error
-        return self._store.find_runs([run.id]).get(run.id, change.after(run))
+        return self._store.runs.find([run.id]).get(run.id, change.after(run))
 
     def _decide(self, work: Work, outcome: Outcome) -> Transition:
         return decide(
@@ -186,9 +186,9 @@ class _Drainer:
             client = client.for_tenant(work.run.tenant)
 
         def is_canceled() -> bool:
-            found = self._store.find_runs([work.run.id]).get(work.run.id)
+            found = self._store.runs.find([work.run.id]).get(work.run.id)
             if found is not None and found.cancel_requested:
                 work.cancel_reason = found.reason
             return work.stopping
 
-        return Context(work.run, client, self._store.set_progress, is_canceled, self._reports.keep)
+        return Context(work.run, client, self._store.runs.set_progress, is_canceled, self._reports.keep)

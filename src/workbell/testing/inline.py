@@ -38,7 +38,7 @@ def inline(bell: C, *, raise_errors: bool = False) -> Iterator[C]:
             busy = False
 
     def now(runs: Sequence[Run]) -> list[Run]:
-        found = bell.store.find_runs([run.id for run in runs])
+        found = bell.store.runs.find([run.id for run in runs])
         return [found.get(run.id, run) for run in runs]
 
     def enqueue_requests(requests: Sequence[Request]) -> list[Run]:

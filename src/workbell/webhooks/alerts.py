@@ -116,10 +116,10 @@ class Alerter:
 
     def _look_up(self, own: Run, run_id: str, kind: AlertKind) -> Told | str:
         """What to tell, or why there is nothing to be told."""
-        run = self._store.find_runs([run_id]).get(run_id)
+        run = self._store.runs.find([run_id]).get(run_id)
         if run is None or run.tenant != own.tenant:
             return "its run was removed"
-        schedule = None if run.schedule is None else self._store.find_schedule(run.schedule)
+        schedule = None if run.schedule is None else self._store.schedules.get(run.schedule)
         url = self._url_of(run, schedule, kind)
         if url is None:
             return "it has no URL any more"
@@ -139,7 +139,7 @@ class Alerter:
     def _is_outdated(self, run: Run) -> bool:
         """Sent late, that a run succeeded would call off the alarm of a later one that failed."""
         wanted = Filter(run.tenant, PINGED, job=run.job, schedule=run.schedule, limit=1)
-        return any(newest.id > run.id for newest in self._store.list_runs(wanted))
+        return any(newest.id > run.id for newest in self._store.runs.list(wanted))
 
 
 def _message(told: Told, kind: AlertKind) -> tuple[str, bytes, str]:

@@ -126,7 +126,7 @@ class Deliverer:
 
     def _look_up(self, endpoint_id: str, event_id: str | None) -> tuple[Endpoint | None, Event | None]:
         endpoint = self._client.subscriptions.current().endpoints.get(endpoint_id)
-        return endpoint, self._store.find_events([event_id]).get(event_id) if event_id else None
+        return endpoint, self._store.events.find([event_id]).get(event_id) if event_id else None
 
     async def _succeeded(self, endpoint: Endpoint, *, again: bool) -> None:
         at = self._store.clock.monotonic()

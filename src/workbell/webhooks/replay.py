@@ -30,7 +30,7 @@ def replay(store: Store, endpoint: Endpoint, *, event: str | None, since: dateti
         after = aware("since", since)
         pages = _pages(store, endpoint, after)
         return [run for page in pages for run in _send(store, endpoint, _undelivered(store, page))]
-    known = store.find_events([event]).get(event) if event is not None and is_id(event) else None
+    known = store.events.find([event]).get(event) if event is not None and is_id(event) else None
     if known is None or known.tenant != endpoint.tenant:
         raise EventNotFound(f"There is no event {event!r:.60} to send again; it may have been removed.")
     found = next((match for match in matches_of(store, known.id) if match.subscriber == endpoint.id), None)
@@ -42,7 +42,7 @@ def replay(store: Store, endpoint: Endpoint, *, event: str | None, since: dateti
 def matches_of(store: Store, event: str) -> Iterator[Match]:
     """The whole ledger of an event, by subscriber."""
     after = None
-    while page := store.matches_of_event(event, after=after, limit=PAGE):
+    while page := store.events.matches(event, after=after, limit=PAGE):
         yield from page
         after = page[-1].subscriber
 
@@ -50,7 +50,7 @@ def matches_of(store: Store, event: str) -> Iterator[Match]:
 def _pages(store: Store, endpoint: Endpoint, since: datetime) -> Iterator[list[Match]]:
     """From the newest back; events are not matched in quite the order of their ids, so a whole page must be older."""
     before = None
-    while page := store.matches_of_subscriber(endpoint.id, before=before, limit=PAGE):
+    while page := store.events.matches_of_subscriber(endpoint.id, before=before, limit=PAGE):
         recent = [match for match in page if match.created_at >= since]
         if not recent:
             return
@@ -60,7 +60,7 @@ def _pages(store: Store, endpoint: Endpoint, since: datetime) -> Iterator[list[M
 
 def _undelivered(store: Store, matches: list[Match]) -> list[Match]:
     """Those that were not sent because the endpoint was disabled, or whose delivery failed or was canceled."""
-    runs = store.find_runs([match.run for match in matches if match.run is not None])
+    runs = store.runs.find([match.run for match in matches if match.run is not None])
     return [
         match
         for match in matches
@@ -71,7 +71,7 @@ def _undelivered(store: Store, matches: list[Match]) -> list[Match]:
 
 def _send(store: Store, endpoint: Endpoint, matches: list[Match]) -> list[Run]:
     now = store.clock.now()
-    events = store.find_events([match.event for match in matches])
+    events = store.events.find([match.event for match in matches])
     destination = delivery_destination(endpoint)
     again, runs = [], []
     for match in matches:
@@ -80,5 +80,5 @@ def _send(store: Store, endpoint: Endpoint, matches: list[Match]) -> list[Run]:
             started = {"outcome": MatchOutcome.STARTED, "run": request.run.id, "reason": None}
             again.append(Rematch(request, msgspec.structs.replace(match, **started), match.run))
             runs.append(request.run)
-    made = store.add_matched(again)  # not those that somebody else replays at this moment
+    made = store.events.rematch(again)  # not those that somebody else replays at this moment
     return [run for run in runs if run.id in made]

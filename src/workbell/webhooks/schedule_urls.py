@@ -16,7 +16,7 @@ TRIES = 20
 def seal_schedules(store: Store, tenant: str, sealer: Sealer) -> None:
     """Seal them with the first key, whether they were sealed or not."""
     after = ""
-    while page := store.list_schedules(tenant, source=None, after=after, limit=PAGE):
+    while page := store.schedules.list(tenant, source=None, after=after, limit=PAGE):
         after = page[-1].name
         for schedule in page:
             if any(getattr(schedule.options, word) is not None for word in URLS):
@@ -26,8 +26,8 @@ def seal_schedules(store: Store, tenant: str, sealer: Sealer) -> None:
 def _seal(store: Store, schedule_id: str, sealer: Sealer) -> None:
     """Again where a scheduler was faster."""
     for _ in range(TRIES):
-        known = store.find_schedule(schedule_id)
-        if known is None or store.write_schedules([_sealed(known, sealer)]):
+        known = store.schedules.get(schedule_id)
+        if known is None or store.schedules.write([_sealed(known, sealer)]):
             return
 
 

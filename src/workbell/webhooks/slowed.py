@@ -45,4 +45,4 @@ def slowed(store: Store, endpoint: Endpoint, health: Health | None = None) -> Sl
         return None
     lane = delivery_lane(endpoint)
     wanted = Filter(lane.tenant, PENDING, job=lane.job, queue=lane.queue, lane_key=lane.key)
-    return Slowed(endpoint.id, health.failures, health.failing_since, store.count_runs(wanted))
+    return Slowed(endpoint.id, health.failures, health.failing_since, store.reports.count(wanted))

@@ -29,7 +29,7 @@ SHOWN = 100  # endpoints that a result names
 
 def send_to_all(store: Store, subscriptions: Snapshot, run: Run, maker: Maker) -> dict[str, Any] | Cancel:
     """Make the deliveries of a run's event, to each enabled endpoint that has no place in the event's ledger yet."""
-    event = store.find_events([run.event]).get(run.event) if run.event is not None else None
+    event = store.events.find([run.event]).get(run.event) if run.event is not None else None
     if event is None:
         return Cancel("its event was removed")
     trigger = subscriptions.triggers.get(run.options.trigger or "")
@@ -38,7 +38,7 @@ def send_to_all(store: Store, subscriptions: Snapshot, run: Run, maker: Maker) -
     endpoints = [one for one in subscriptions.endpoints.values() if one.tenant == run.tenant]
     new = [_match(store, event, endpoint, retry, run, maker) for endpoint in endpoints if endpoint.id not in known]
     for start in range(0, len(new), BATCH):
-        store.add_matched(new[start : start + BATCH])
+        store.events.rematch(new[start : start + BATCH])
     return _result(store, run, {one.id for one in endpoints})
 
 
@@ -62,7 +62,7 @@ def _result(store: Store, run: Run, endpoints: Collection[str]) -> dict[str, Any
     sent = [match for match in found if match.run is not None]
     mine: set[str] = set()
     for start in range(0, len(sent), BATCH):
-        runs = store.find_runs([match.run for match in sent[start : start + BATCH] if match.run is not None])
+        runs = store.runs.find([match.run for match in sent[start : start + BATCH] if match.run is not None])
         mine |= {one.id for one in runs.values() if one.parent == run.id}
     already = [match.subscriber for match in sent if match.run not in mine]
     return {

@@ -249,7 +249,7 @@ class Webhooks:
         statuses = () if status is None else (Status(status),)
         wanted = Filter(self._client.tenant, statuses, job=DELIVERY, before=before, limit=limit)
         lanes = (delivery_lane(endpoint), ping_lane(endpoint))
-        runs = [run for lane in lanes for run in self._client.store.list_runs(wanted._replace(lane_key=lane.key))]
+        runs = [run for lane in lanes for run in self._client.store.runs.list(wanted._replace(lane_key=lane.key))]
         newest = sorted(runs, key=lambda run: run.id, reverse=True)[:limit]
         return [delivery_of(run) for run in newest]
 
@@ -300,10 +300,10 @@ class Webhooks:
             system=True,
             fanned_out_at=now,  # it is for this endpoint alone
         )
-        store.add_events([event])
+        store.events.add([event])
         request = request_for(event, endpoint, now, ping_destination(endpoint), self._client.maker)
         match = Match(event.id, endpoint.id, MatchOutcome.STARTED, now, request.run.id)
-        store.add_matched([Rematch(request, match)])
+        store.events.rematch([Rematch(request, match)])
         self._client.nudge()
         return delivery_of(request.run)
 

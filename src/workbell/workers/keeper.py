@@ -109,10 +109,10 @@ class Keeper:
     def _renew(self) -> None:
         """Children renew their own leases; here only those are left that they did not get to."""
         living = [child for child in self._children if is_running(child.pid)]
-        leases = self._silent([run for child in living for run in self._store.held_by(child.worker)])
+        leases = self._silent([run for child in living for run in self._store.runs.held_by(child.worker)])
         now = self._store.clock.now()
         if leases:
-            self._store.renew(leases, now=now, lease_until=now + self._lease)
+            self._store.runs.renew(leases, now=now, lease_until=now + self._lease)
         if living and time.monotonic() - self._seen_at >= BEAT:
             self._store.workers.see([child.worker for child in living], now)
             follow_time(self._store)
@@ -141,7 +141,7 @@ class Keeper:
     def _bury(self, bury: Bury, *, last: bool = False) -> None:
         now = self._store.clock.now()
         self._telling.look()
-        decided = [(run, self._decide(run, bury, now)) for run in self._store.held_by(bury.worker)]
+        decided = [(run, self._decide(run, bury, now)) for run in self._store.runs.held_by(bury.worker)]
         # A worker that was told to stop is not lost.
         written = self._booking.book(decided, lost=bury.verdict is not Verdict.HANDED_BACK)
         self._store.workers.remove([bury.worker])
@@ -149,7 +149,7 @@ class Keeper:
             self._store.wake()
             self._tell(bury, written)
         if last and bury.verdict is not Verdict.HANDED_BACK:  # those whose runs it held know already
-            self._store.add_events(self._telling.missing([bury.worker], now))
+            self._store.events.add(self._telling.missing([bury.worker], now))
 
     def _decide(self, run: Run, bury: Bury, now: datetime) -> Transition:
         retry = self._retry_of(run, bury)

@@ -108,7 +108,7 @@ def test_an_async_function_has_its_event_without_a_read_on_the_loop(
     workbell_memory: Workbell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_on: list[int] = []
-    find = workbell_memory.store.find_events
+    find = workbell_memory.store.events.find
 
     def noted(ids: Any) -> Any:
         read_on.append(threading.get_ident())
@@ -119,7 +119,7 @@ def test_an_async_function_has_its_event_without_a_read_on_the_loop(
         assert ctx.event is not None
         return threading.get_ident()
 
-    monkeypatch.setattr(workbell_memory.store, "find_events", noted)
+    monkeypatch.setattr(workbell_memory.store.events, "find", noted)
     loop = ran(workbell_memory).result
     assert len(read_on) == 1
     assert loop not in read_on
@@ -258,7 +258,7 @@ class TestRefusals:
         self, workbell_memory: Workbell, monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]
     ) -> None:
         workbell_memory.on("posts.*")(function)
-        monkeypatch.setattr(workbell_memory.store, "find_events", lambda ids: {})
+        monkeypatch.setattr(workbell_memory.store.events, "find", lambda ids: {})
         run = ran(workbell_memory)
         assert (run.status, run.attempt) == (Status.FAILED, 1)
         assert f"the event {run.event} that started it is gone" in (run.error or "")
@@ -351,7 +351,7 @@ class TestEmitting:
         one, two = drain(bell)
         assert two.event == one.result
         assert two.result == [{"to": "a@b.c"}, "a", "k", 1, one.id]
-        (sent,) = bell.store.list_events("default", type="mail.sent", before=None, limit=5)
+        (sent,) = bell.store.events.list("default", type="mail.sent", before=None, limit=5)
         assert (sent.depth, sent.cause, sent.tenant) == (2, two.id, "default")
 
     def test_of_another_run_there_is_no_event(self, workbell_memory: Workbell) -> None:

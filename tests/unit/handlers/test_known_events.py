@@ -28,7 +28,7 @@ def store(clock: ManualClock, reads: list[str], monkeypatch: pytest.MonkeyPatch)
         reads.extend(wanted)
         return SqliteStore.find_events(store, wanted)
 
-    monkeypatch.setattr(store, "find_events", find_events)
+    monkeypatch.setattr(store.events, "find", find_events)
     return store
 
 
@@ -40,7 +40,7 @@ def reads() -> list[str]:
 def add(store: SqliteStore, size: int = 0) -> str:
     now = store.clock.now()
     event = Event(new_id(), "default", "posts.created", "/shop", now, now, data_text="x" * size)
-    store.add_events([event])
+    store.events.add([event])
     return event.id
 
 

@@ -29,7 +29,7 @@ def scene() -> Iterator[Scene]:
 
 
 def told(scene: Scene) -> list[Event]:
-    return scene.store.list_events("default", type=WEBHOOK_DISABLED, before=None, limit=9)
+    return scene.store.events.list("default", type=WEBHOOK_DISABLED, before=None, limit=9)
 
 
 @pytest.mark.parametrize(

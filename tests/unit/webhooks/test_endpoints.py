@@ -281,7 +281,7 @@ def test_secrets_are_never_shown(scene: Scene, sender: Pretended, caplog: pytest
     with pytest.raises(InvalidOption) as refused:
         scene.webhooks.test(endpoint.id)
     delivery = scene.last(endpoint)
-    told = scene.store.list_events("default", type="webhook.disabled", before=None, limit=9)
+    told = scene.store.events.list("default", type="webhook.disabled", before=None, limit=9)
     assert len(told) == 1
     shown = [
         repr(made),

@@ -28,7 +28,7 @@ def sender(scene: Scene) -> Pretended:
 
 
 def outcome(scene: Scene, event: str, endpoint: str) -> tuple[MatchOutcome, str | None, str | None]:
-    (found,) = [one for one in scene.store.matches_of_event(event, after=None, limit=9) if one.subscriber == endpoint]
+    (found,) = [one for one in scene.store.events.matches(event, after=None, limit=9) if one.subscriber == endpoint]
     return found.outcome, found.run, found.reason
 
 
@@ -153,7 +153,7 @@ def test_a_ping_goes_to_one_endpoint(scene: Scene, sender: Pretended) -> None:
     assert (url, headers["webhook-id"]) == (URL, ping.event)
     assert scene.last(endpoint) == scene.webhooks.deliveries(endpoint.id, status="succeeded")[0]
     assert (scene.last(endpoint).id, scene.last(endpoint).status_code) == (ping.id, 200)
-    event = scene.store.find_events([ping.event or ""])[ping.event or ""]
+    event = scene.store.events.find([ping.event or ""])[ping.event or ""]
     assert (event.type, event.system, event.subject) == ("webhook.ping", True, endpoint.id)
     scene.webhooks.replay(endpoint.id, event=event.id)
     scene.work()

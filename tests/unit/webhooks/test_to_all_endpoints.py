@@ -58,7 +58,7 @@ def told(deliveries: int, already: tuple[str, ...] = (), disabled: int = 0) -> d
 
 
 def fates(scene: Scene, event: str) -> dict[str, MatchOutcome]:
-    found = scene.store.matches_of_event(event, after=None, limit=100)
+    found = scene.store.events.matches(event, after=None, limit=100)
     return {match.subscriber: match.outcome for match in found}
 
 
@@ -109,7 +109,7 @@ def test_repeated_after_a_crash(
     monkeypatch.setattr(to_all, "BATCH", 1)
     endpoints = [receiver(scene, f"/{number}") for number in range(3)]
     trigger(scene, retry=TWICE)
-    add, calls = scene.store.add_matched, []
+    add, calls = scene.store.events.rematch, []
 
     def breaking(matched: list[Rematch]) -> set[str]:
         calls.append(matched)
@@ -119,7 +119,7 @@ def test_repeated_after_a_crash(
             add(matched)
         raise StoreUnavailable("The database does not answer.")
 
-    monkeypatch.setattr(scene.store, "add_matched", breaking)
+    monkeypatch.setattr(scene.store.events, "rematch", breaking)
     event = scene.send()
     run = execution(scene)
     assert (run.attempt, run.status, run.result) == (2, Status.SUCCEEDED, told(3))
@@ -148,7 +148,7 @@ def test_a_disabled_endpoint_can_have_it_replayed(scene: Scene, sender: Pretende
     event = scene.send()
     assert [url for url, _ in sender.sent] == [URL + "/on"]
     assert execution(scene).result == told(1, disabled=1)
-    (missed,) = scene.store.matches_of_subscriber(off, before=None, limit=9)
+    (missed,) = scene.store.events.matches_of_subscriber(off, before=None, limit=9)
     assert (missed.event, missed.outcome, missed.run, missed.reason) == (
         event,
         MatchOutcome.DISABLED,

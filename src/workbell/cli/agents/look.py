@@ -112,7 +112,7 @@ def _aimed_at(bell: Client, agent: Agent) -> tuple[int, int]:
     """Runs that this agent may take or has; under a label, others may have them as well."""
     aimed = [
         counts
-        for counts in bell.store.counts()
+        for counts in bell.store.reports.counts()
         if counts.lane.tenant == agent.tenant and counts.lane.target in agent.targets
     ]
     return sum(counts.queued for counts in aimed), sum(counts.running for counts in aimed)

@@ -34,7 +34,7 @@ def show_event(event_id: str, url: str | None, tenant: str | None, as_json: bool
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         event = find_event(bell, event_id)
         matches = bell.events.matches(event.id)
-        runs = bell.store.find_runs([match.run for match in matches if match.run is not None])
+        runs = bell.store.runs.find([match.run for match in matches if match.run is not None])
         now = bell.store.clock.now()
     if as_json:
         told = [match.as_dict() | {"run_status": _status(match, runs)} for match in matches]

@@ -43,14 +43,14 @@ def is_ours(lane: Lane) -> bool:
 
 def some_left(store: Store) -> bool:
     """Whether any run of ours is not finished."""
-    return bool(store.list_runs(Filter(NAME, LIVE, job=NAME, limit=1)))
+    return bool(store.runs.list(Filter(NAME, LIVE, job=NAME, limit=1)))
 
 
 def clear(store: Store) -> None:
     """Remove our runs: end those that wait, then delete what may go."""
     now = store.clock.now()
-    while waiting := store.list_runs(Filter(NAME, LIVE[:2], job=NAME, limit=PAGE)):
+    while waiting := store.runs.list(Filter(NAME, LIVE[:2], job=NAME, limit=PAGE)):
         over = [(run, state.cancel(run, now, reason="the measurement is over", keep=now - now)) for run in waiting]
         Booking(lambda: store, Telling(), Keep()).book(over)
-    while store.delete_finished(store.clock.now(), PAGE) >= PAGE:
+    while store.prune(store.clock.now(), PAGE) >= PAGE:
         pass

@@ -42,7 +42,7 @@ class Queue(NamedTuple):
 def all_queues(bell: Workbell) -> list[Queue]:
     """The queues of the tenant, by name."""
     pauses = bell.pauses()
-    lanes = [counts for counts in bell.store.counts() if counts.lane.tenant == bell.tenant]
+    lanes = [counts for counts in bell.store.reports.counts() if counts.lane.tenant == bell.tenant]
     names = {job.queue for job in bell.store.jobs.list(bell.tenant)} | {counts.lane.queue for counts in lanes}
     names |= {pause.queue for pause in pauses if pause.queue is not None}
     return [

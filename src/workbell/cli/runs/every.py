@@ -52,7 +52,7 @@ def one_or_all(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]
 
 def order(bell: Client, action: str, asked: Asked, as_json: bool) -> None:
     """Say how many there are, ask, and have it done."""
-    counted = bell.store.count_runs(narrowed(read_action(action), bell.filter_of(asked.wanted)))
+    counted = bell.store.reports.count(narrowed(read_action(action), bell.filter_of(asked.wanted)))
     number = f"{'at least ' if counted.capped else ''}{counted.count:,} run{'' if counted.count == 1 else 's'}"
     if asked.dry_run:
         if as_json:

@@ -33,8 +33,8 @@ def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         attempts, why = bell.attempts(run.id), bell.why(run.id)
         logged = bell.logs(run.id, limit=1)
         event, trigger = _behind(bell, run)
-        retry = bell.store.find_retries([run.id]).get(run.id)
-        schedule = None if run.schedule is None else bell.store.find_schedule(run.schedule)
+        retry = bell.store.reports.retries([run.id]).get(run.id)
+        schedule = None if run.schedule is None else bell.store.schedules.get(run.schedule)
     if as_json:
         told = [msgspec.structs.asdict(one) | {"error_type": one.error_type} for one in attempts]
         behind: dict[str, Any] = {"trigger": run.options.trigger, "event_type": None if event is None else event.type}
@@ -56,7 +56,7 @@ def _behind(bell: Client, run: Run) -> tuple[Event | None, str | None]:
     known, subscriber = bell.subscriptions.current(), run.options.trigger or ""
     trigger, endpoint = known.triggers.get(subscriber), known.endpoints.get(subscriber)
     name = trigger.name if trigger is not None else endpoint.shown_url if endpoint is not None else subscriber
-    return bell.store.find_events([run.event]).get(run.event), name
+    return bell.store.events.find([run.event]).get(run.event), name
 
 
 def _event_in_words(run: Run, event: Event | None) -> str:

@@ -41,7 +41,7 @@ def add(
     settings = _settings(given)
     with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=False) as here:
         bell = here.bell
-        known = bell.store.find_schedules(bell.tenant, [name]).get(name)
+        known = bell.store.schedules.find(bell.tenant, [name]).get(name)
         if known is not None and not known.source.startswith("api"):
             raise InvalidOption(
                 f"The schedule {name!r} is declared {source_in_words(known)}; change it there, or choose another name."

@@ -78,9 +78,9 @@ def show_trigger(name: str, url: str | None, tenant: str | None, as_json: bool) 
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         trigger = bell.triggers.get(name)
         store = bell.store
-        matches = store.matches_of_subscriber(trigger.id, before=None, limit=LAST)
-        events = store.find_events([match.event for match in matches])
-        runs = store.find_runs([match.run for match in matches if match.run is not None])
+        matches = store.events.matches_of_subscriber(trigger.id, before=None, limit=LAST)
+        events = store.events.find([match.event for match in matches])
+        runs = store.runs.find([match.run for match in matches if match.run is not None])
         now = store.clock.now()
     if as_json:
         told = [_as_dict(match, events, runs) for match in matches]

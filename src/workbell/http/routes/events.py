@@ -151,13 +151,13 @@ async def counts(
 
 def _counted(client: Client, wanted: Sequence[str]) -> Sequence[dict[str, Any]]:
     ids = [one for one in dict.fromkeys(wanted) if is_id(one)]
-    known = client.store.find_events(ids)
+    known = client.store.events.find(ids)
     return [_count(client, known[one]) for one in ids if one in known and known[one].tenant == client.tenant]
 
 
 def _count(client: Client, event: Event) -> dict[str, Any]:
     fanned_out = event.fanned_out_at is not None
-    found = client.store.matches_of_event(event.id, after=None, limit=MOST_COUNTED + 1) if fanned_out else []
+    found = client.store.events.matches(event.id, after=None, limit=MOST_COUNTED + 1) if fanned_out else []
     counted = found[:MOST_COUNTED]
     started = sum(match.outcome is MatchOutcome.STARTED for match in counted)
     told = {"event": event.id, "type": event.type, "fanned_out": fanned_out, "count": len(counted)}

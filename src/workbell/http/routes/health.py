@@ -32,7 +32,7 @@ async def readyz(request: Request) -> Response:
 
 def _look(store: Store) -> None:
     store.check()
-    store.next_due()
+    store.runs.next_due()
 
 
 async def openapi_page(request: Request) -> Response:

@@ -41,7 +41,7 @@ async def runs(
 
 def _recent(client: Client, job: str | None, limit: int) -> Sequence[dict[str, Any]]:
     names = sorted(known_jobs(client))[:MOST_JOBS] if job is None else [job]
-    found = client.store.recent_runs(client.tenant, names, MEASURED)
+    found = client.store.reports.recent(client.tenant, names, MEASURED)
     return [shown_job(name, found.get(name, []), limit) for name in names]
 
 
@@ -91,5 +91,5 @@ def _upcoming(client: Client, limit: int) -> Sequence[dict[str, Any]]:
             "timezone": schedule.timezone,
             "in_words": in_words(schedule),
         }
-        for schedule in client.store.upcoming_schedules(client.tenant, limit)
+        for schedule in client.store.reports.upcoming(client.tenant, limit)
     ]

@@ -60,26 +60,26 @@ def request(
 
 def add(store: Store, *requests: NewRun) -> list[Run]:
     """Write requests and read back the runs that stand for them."""
-    added = store.add(requests)
-    found = store.find_runs([answer.id for answer in added])
+    added = store.runs.add(requests)
+    found = store.runs.find([answer.id for answer in added])
     return [found[answer.id] for answer in added]
 
 
 def find(store: Store, run: Run | str) -> Run:
     run_id = run if isinstance(run, str) else run.id
-    return store.find_runs([run_id])[run_id]
+    return store.runs.find([run_id])[run_id]
 
 
 def claim(store: Store, limit: int = 100, *, at: float = 0, worker: str = "worker", lease: float = 30) -> list[Run]:
     """Claim from every lane that has something, in the order in which the lanes are found."""
-    picks = [Pick(head.lane_id, head.rank, limit) for head in store.survey(-1, 1000)]
+    picks = [Pick(head.lane_id, head.rank, limit) for head in store.runs.survey(-1, 1000)]
     return claim_picks(store, picks, limit, at=at, worker=worker, lease=lease)
 
 
 def claim_picks(
     store: Store, picks: Sequence[Pick], limit: int, *, at: float = 0, worker: str = "worker", lease: float = 30
 ) -> list[Run]:
-    return store.claim(picks, limit, worker=worker, now=after(at), lease_until=after(at + lease))
+    return store.runs.claim(picks, limit, worker=worker, now=after(at), lease_until=after(at + lease))
 
 
 def claimed(store: Store, *, at: float = 0, worker: str = "worker", **fields: Any) -> Run:

@@ -30,7 +30,7 @@ def claimant(serves: Callable[[Lane], bool] = everything, worker: str = "worker"
 
 def put(store: Store, queue: Queue, *requests: NewRun) -> list[str]:
     """Make runs and announce them, as the dispatcher does."""
-    made = [answer.id for answer in store.add(requests)]
+    made = [answer.id for answer in store.runs.add(requests)]
     queue.send(made)
     return made
 
@@ -156,7 +156,7 @@ class QueueContract:
         limited = claimant()._replace(limits=only("work", Limits(concurrency=2)))
         first = claim_all(queue, limited, after(0))
         assert Counter(run.job for run in first) == {"work": 2, "free": 5}
-        store.apply([state.release(next(run for run in first if run.job == "work"), after(1))])
+        store.runs.apply([state.release(next(run for run in first if run.job == "work"), after(1))])
         second = claim_all(queue, limited, after(2))
         assert [run.job for run in second] == ["work"]
         assert {run.id for run in (*first, *second)} < set(made)
@@ -201,5 +201,5 @@ class QueueContract:
 
     def test_a_run_that_was_lost_on_the_way_is_found_in_the_store(self, store: Store, queue: Queue) -> None:
         """D7, D11: a lost message loses no run; here it was never sent."""
-        (answer,) = store.add([request()])
+        (answer,) = store.runs.add([request()])
         assert ids(claim_until_idle(queue, 10)) == [answer.id]

@@ -145,15 +145,15 @@ class AccessContract:
         brief = [token(kind=kind, **end) for kind in set(TokenKind) for end in (ended, revoked)]
         lasting = [one for one in brief if one.kind in (TokenKind.API, TokenKind.AGENT)]
         (valid,) = added(store, token(kind=TokenKind.SESSION, expires_at=START + 99 * DAY), *brief)[:1]
-        assert store.delete_finished(START + 59 * SECOND, 100) == 0
-        assert store.delete_finished(START + 60 * SECOND, 100) == 2
+        assert store.prune(START + 59 * SECOND, 100) == 0
+        assert store.prune(START + 60 * SECOND, 100) == 2
         assert TokenKind.TICKET not in {one.kind for one in store.tokens.list()}
-        assert store.delete_finished(START + DAY - SECOND, 100) == 0
-        assert store.delete_finished(START + DAY, 2) == 4
-        assert store.delete_finished(START + DAY, 2) == 2
+        assert store.prune(START + DAY - SECOND, 100) == 0
+        assert store.prune(START + DAY, 2) == 4
+        assert store.prune(START + DAY, 2) == 2
         assert {one.id for one in store.tokens.list()} == {valid.id, *(one.id for one in lasting)}
-        assert store.delete_finished(START + 30 * DAY - SECOND, 100) == 0
-        assert store.delete_finished(START + 30 * DAY, 100) == 4
+        assert store.prune(START + 30 * DAY - SECOND, 100) == 0
+        assert store.prune(START + 30 * DAY, 100) == 4
         assert store.tokens.list() == [valid]
 
     # Tenants
@@ -196,10 +196,10 @@ class AccessContract:
     def test_audit_entries_go_when_their_time_is_over(self, store: Store) -> None:
         late, early, middle = entries = [entry(at=2), entry(at=0), entry(at=1)]
         store.audit.add(entries)
-        assert store.delete_finished(AUDIT_OVER - SECOND, 9) == 0
-        assert store.delete_finished(AUDIT_OVER, 9) == 1
+        assert store.prune(AUDIT_OVER - SECOND, 9) == 0
+        assert store.prune(AUDIT_OVER, 9) == 1
         assert early.id not in logged(store)
-        assert store.delete_finished(AUDIT_OVER + 9 * SECOND, 1) == 1
+        assert store.prune(AUDIT_OVER + 9 * SECOND, 1) == 1
         assert logged(store) == [late.id]
         assert middle.id not in logged(store)
 
@@ -262,7 +262,7 @@ class AccessContract:
     def test_answers_go_when_their_time_is_over(self, store: Store) -> None:
         for number in range(3):
             store.answers.take(asked(f"k{number}", at=number))
-        assert store.delete_finished(after(59), 9) == 0
-        assert store.delete_finished(after(61), 1) == 1
-        assert store.delete_finished(after(61), 9) == 1
+        assert store.prune(after(59), 9) == 0
+        assert store.prune(after(61), 1) == 1
+        assert store.prune(after(61), 9) == 1
         assert store.answers.take(asked("k2", at=9)) == asked("k2", at=2)

@@ -36,14 +36,14 @@ class AddingContract:
             accepted_by="host/1/2",
             expires_at=after(90),
         )
-        assert store.add([new]) == [Added(new.run.id, True)]
+        assert store.runs.add([new]) == [Added(new.run.id, True)]
         assert find(store, new.run) == new.run
 
     def test_many_at_once_are_found_as_they_were_made(self, store: Store) -> None:
         """A batch may take another way into the store than a single run."""
         batch = [request(at=n, delay=n % 3, priority=n % 5, tag=f"t{n}" if n % 2 else None) for n in range(50)]
-        assert store.add(batch) == [Added(new.run.id, True) for new in batch]
-        assert store.find_runs([new.run.id for new in batch]) == {new.run.id: new.run for new in batch}
+        assert store.runs.add(batch) == [Added(new.run.id, True) for new in batch]
+        assert store.runs.find([new.run.id for new in batch]) == {new.run.id: new.run for new in batch}
 
     def test_times_keep_their_microseconds(self, store: Store) -> None:
         new = request(scheduled_for=START + timedelta(microseconds=123_457))
@@ -52,30 +52,30 @@ class AddingContract:
         assert run.scheduled_for.utcoffset() == timedelta(0)
 
     def test_nothing_is_added_for_nothing(self, store: Store) -> None:
-        assert store.add([]) == []
-        assert store.list_runs(Filter(None)) == []
+        assert store.runs.add([]) == []
+        assert store.runs.list(Filter(None)) == []
 
     def test_unknown_ids_are_not_found(self, store: Store) -> None:
         (run,) = add(store, request())
-        assert store.find_runs([new_id()]) == {}
-        assert store.find_runs([]) == {}
-        assert set(store.find_runs([new_id(), run.id])) == {run.id}
+        assert store.runs.find([new_id()]) == {}
+        assert store.runs.find([]) == {}
+        assert set(store.runs.find([new_id(), run.id])) == {run.id}
 
     def test_listing_is_newest_first_and_in_pages(self, store: Store) -> None:
         """B12."""
         made = ids(add(store, *[request(at=n) for n in range(7)]))
-        first = store.list_runs(Filter("default", limit=3))
-        second = store.list_runs(Filter("default", limit=3, before=first[-1].id))
-        third = store.list_runs(Filter("default", limit=3, before=second[-1].id))
+        first = store.runs.list(Filter("default", limit=3))
+        second = store.runs.list(Filter("default", limit=3, before=first[-1].id))
+        third = store.runs.list(Filter("default", limit=3, before=second[-1].id))
         assert ids(first) + ids(second) + ids(third) == list(reversed(made))
-        assert store.list_runs(Filter("default", before=third[-1].id)) == []
+        assert store.runs.list(Filter("default", before=third[-1].id)) == []
 
     def test_pages_run_through_live_and_finished_alike(self, store: Store) -> None:
         """The two are apart in the store, and one list to whoever asks."""
         made = add(store, *[request(at=n) for n in range(6)])
-        store.apply([state.cancel(run, after(9), reason="-", keep=KEEP.other) for run in made[::2]])
+        store.runs.apply([state.cancel(run, after(9), reason="-", keep=KEEP.other) for run in made[::2]])
         pages, before = [], None
-        while page := store.list_runs(Filter("default", limit=2, before=before)):
+        while page := store.runs.list(Filter("default", limit=2, before=before)):
             pages += ids(page)
             before = page[-1].id
         assert pages == list(reversed(ids(made)))
@@ -116,17 +116,17 @@ class AddingContract:
             request(tenant="other", tag="red"),
             request("send", tag="red"),
         )
-        store.apply([state.cancel(c, after(1), reason="-", keep=KEEP.other)])
+        store.runs.apply([state.cancel(c, after(1), reason="-", keep=KEEP.other)])
         names = {run.id: name for run, name in zip((a, b, c, d, e, f), "abcdef", strict=True)}
-        assert "".join(names[run.id] for run in store.list_runs(wanted)) == expected
+        assert "".join(names[run.id] for run in store.runs.list(wanted)) == expected
 
     def test_runs_of_one_lane_key(self, store: Store) -> None:
         """Of all that one endpoint was sent, or of one value of a job's key; live and finished."""
         add(store, request("send", lane_key="k"))
         (done,) = claim(store)
-        store.apply([state.succeed(done, after(1), result=None, keep=KEEP.succeeded)])
+        store.runs.apply([state.succeed(done, after(1), result=None, keep=KEEP.succeeded)])
         (plain,) = add(store, request("send"))
-        assert ids(store.list_runs(Filter("default", lane_key="k"))) == [done.id], plain.id
+        assert ids(store.runs.list(Filter("default", lane_key="k"))) == [done.id], plain.id
         waiting, _other, foreign, elsewhere = add(
             store,
             request("send", lane_key="k"),
@@ -134,7 +134,7 @@ class AddingContract:
             request("send", lane_key="k", tenant="b"),
             request("work", lane_key="k"),
         )
-        assert ids(store.list_runs(Filter("default", job="send", lane_key="k"))) == [waiting.id, done.id]
-        assert ids(store.list_runs(Filter("default", lane_key="k"))) == [elsewhere.id, waiting.id, done.id]
-        assert ids(store.list_runs(Filter("b", lane_key="k"))) == [foreign.id]
-        assert store.list_runs(Filter("default", lane_key="nobody")) == []
+        assert ids(store.runs.list(Filter("default", job="send", lane_key="k"))) == [waiting.id, done.id]
+        assert ids(store.runs.list(Filter("default", lane_key="k"))) == [elsewhere.id, waiting.id, done.id]
+        assert ids(store.runs.list(Filter("b", lane_key="k"))) == [foreign.id]
+        assert store.runs.list(Filter("default", lane_key="nobody")) == []

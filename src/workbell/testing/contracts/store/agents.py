@@ -35,7 +35,7 @@ def full_agent(name: str = "press") -> Agent:
 
 def aimed(store: Store, *targets: str, tenant: str = "default", limit: int = 100) -> list[tuple[str, int]]:
     """The targets and ranks at which something waits."""
-    return [(str(head.lane.target), head.rank) for head in store.survey_targets(tenant, targets, limit)]
+    return [(str(head.lane.target), head.rank) for head in store.runs.survey_targets(tenant, targets, limit)]
 
 
 class AgentsContract:
@@ -116,7 +116,7 @@ class AgentsContract:
         assert aimed(store, "press", tenant="acme") == [("press", 0)]
         assert aimed(store, "press", limit=1) == [("press", -3)]
         assert aimed(store) == []
-        heads = store.survey_targets("default", ["press"], 9)
+        heads = store.runs.survey_targets("default", ["press"], 9)
         picks = [Pick(head.lane_id, head.rank, 1) for head in heads]
         assert ids(claim_picks(store, picks, 9)) == [wanted[1].run.id, wanted[0].run.id]
         assert [head.lane for head in heads] == [wanted[0].run.lane] * 2
@@ -126,26 +126,26 @@ class AgentsContract:
         first = add(store, request(), request(priority=3), request("cut", queue="x"))[0].lane
         add(store, request(tenant="acme"), request("late", delay=60), request("off"))
         store.pauses.add("default", None, "off", after(5))
-        heads = store.survey_tenant("default", 9)
+        heads = store.runs.survey_tenant("default", 9)
         assert sorted((head.lane.job, head.rank) for head in heads) == sorted([(first.job, -3), ("cut", 0)])
         assert {head.lane_id for head in heads} == {head.lane.id for head in heads}
-        assert len(store.survey_tenant("default", 1)) == 1
-        assert store.survey_tenant("nobody", 9) == []
+        assert len(store.runs.survey_tenant("default", 1)) == 1
+        assert store.runs.survey_tenant("nobody", 9) == []
 
     def test_targets_that_something_waits_for(self, store: Store) -> None:
-        assert store.waiting_targets() == set()
+        assert store.reports.waiting_targets() == set()
         add(store, request(target="press"), request(target="press", queue="x"), request(target="late", delay=60))
         add(store, request(target="label:gpu", tenant="acme"), request())
-        assert store.waiting_targets() == {("default", "press"), ("acme", "label:gpu")}
-        (head,) = store.survey_targets("acme", ["label:gpu"], 9)
+        assert store.reports.waiting_targets() == {("default", "press"), ("acme", "label:gpu")}
+        (head,) = store.runs.survey_targets("acme", ["label:gpu"], 9)
         claim_picks(store, [Pick(head.lane_id, head.rank, 1)], 9)
-        assert store.waiting_targets() == {("default", "press")}
+        assert store.reports.waiting_targets() == {("default", "press")}
         assert aimed(store, "label:gpu", tenant="acme") == []
 
     def test_what_is_paused_is_not_found(self, store: Store) -> None:
         add(store, request("cut", target="press"), request("print", target="press", queue="x"))
         store.pauses.add("default", None, "cut", after(5))
-        assert [head.lane.job for head in store.survey_targets("default", ["press"], 9)] == ["print"]
+        assert [head.lane.job for head in store.runs.survey_targets("default", ["press"], 9)] == ["print"]
         store.pauses.add("default", "x", None, after(5))
         assert aimed(store, "press") == []
-        assert store.waiting_targets() == set()
+        assert store.reports.waiting_targets() == set()

@@ -12,23 +12,23 @@ class ClaimingContract:
     def test_dispatch_queues_what_is_due(self, store: Store) -> None:
         """D5."""
         soon, now, later = add(store, request(delay=10), request(delay=20), request(delay=30))
-        assert store.next_due() == after(10)
-        assert [store.next_due(after(second)) for second in (9, 10, 30)] == [after(10), after(20), None]
-        assert store.dispatch(after(9), 100) == 0
-        assert store.dispatch(after(20), 100) == 2
+        assert store.runs.next_due() == after(10)
+        assert [store.runs.next_due(after(second)) for second in (9, 10, 30)] == [after(10), after(20), None]
+        assert store.runs.dispatch(after(9), 100) == 0
+        assert store.runs.dispatch(after(20), 100) == 2
         assert [find(store, run).status for run in (soon, now, later)] == ["queued", "queued", "scheduled"]
         assert find(store, soon).updated_at == after(20)
-        assert store.next_due() == after(30)
-        assert store.dispatch(after(20), 100) == 0
+        assert store.runs.next_due() == after(30)
+        assert store.runs.dispatch(after(20), 100) == 0
 
     def test_dispatch_takes_the_earliest_up_to_its_limit(self, store: Store) -> None:
         late, early = add(store, request(delay=20), request(delay=10))
-        assert store.dispatch(after(60), 1) == 1
+        assert store.runs.dispatch(after(60), 1) == 1
         assert (find(store, early).status, find(store, late).status) == (Status.QUEUED, Status.SCHEDULED)
 
     def test_nothing_is_due_in_an_empty_store(self, store: Store) -> None:
         add(store, request())
-        assert store.next_due() is None
+        assert store.runs.next_due() is None
 
     def test_a_survey_names_lanes_and_ranks_with_queued_runs(self, store: Store) -> None:
         add(store, request(delay=60, queue="waiting"))
@@ -36,27 +36,27 @@ class ClaimingContract:
         add(store, request(), request(), request(priority=5), request(tenant="b", target="machine"))
         plain, aimed = Lane("default", "default", "work"), Lane("b", "default", "work", "machine")
         expected = sorted([Head(plain.id, -5, plain), Head(plain.id, 0, plain), Head(aimed.id, 0, aimed)])
-        assert store.survey(-1, 100) == expected
+        assert store.runs.survey(-1, 100) == expected
 
     def test_a_survey_goes_on_where_the_last_one_ended(self, store: Store) -> None:
         add(store, *[request(queue=f"q{n}") for n in range(10)])
-        every = store.survey(-1, 100)
+        every = store.runs.survey(-1, 100)
         assert [head.lane_id for head in every] == sorted(head.lane_id for head in every)
         assert len(every) == 10
-        assert store.survey(-1, 4) == every[:4]
-        assert store.survey(every[3].lane_id, 4) == every[4:8]
-        assert store.survey(every[7].lane_id, 4) == every[8:]
-        assert store.survey(every[9].lane_id, 4) == []
+        assert store.runs.survey(-1, 4) == every[:4]
+        assert store.runs.survey(every[3].lane_id, 4) == every[4:8]
+        assert store.runs.survey(every[7].lane_id, 4) == every[8:]
+        assert store.runs.survey(every[9].lane_id, 4) == []
 
     def test_paused_lanes_are_left_out_and_do_not_fill_a_page(self, store: Store) -> None:
         """A page of paused lanes would otherwise look like the end of the line."""
         add(store, *[request(queue=f"q{n}") for n in range(10)])
-        every = store.survey(-1, 100)
+        every = store.runs.survey(-1, 100)
         for head in every[:4]:
             store.pauses.add("default", head.lane.queue, None, after(0))
-        assert store.survey(-1, 4) == every[4:8]
+        assert store.runs.survey(-1, 4) == every[4:8]
         store.pauses.remove("default", every[0].lane.queue, None)
-        assert store.survey(-1, 2) == [every[0], every[4]]
+        assert store.runs.survey(-1, 2) == [every[0], every[4]]
 
     def test_a_claim_takes_a_lease_under_a_new_token(self, store: Store) -> None:
         """D6, B3."""
@@ -71,7 +71,7 @@ class ClaimingContract:
     def test_every_claim_of_a_run_has_a_higher_token(self, store: Store) -> None:
         run = claimed(store)
         for number in (2, 3, 4):
-            assert store.apply([state.release(run, after(number))])
+            assert store.runs.apply([state.release(run, after(number))])
             (run,) = claim(store, at=number)
             assert run.token == number
             assert run.attempt == 1  # a run that was handed back before it began was never tried
@@ -124,8 +124,8 @@ class ClaimingContract:
         """Its retries may come later; one that was handed back before it began has not been started."""
         add(store, request("tried", expires_at=after(10)), request("returned", expires_at=after(10)))
         returned, tried = sorted(claim(store, at=5), key=lambda run: run.job)
-        store.apply([state.lose(tried, after(6), keep=KEEP.other), state.release(returned, after(6))])
-        assert ids(store.expired(after(11), 10)) == [returned.id]
+        store.runs.apply([state.lose(tried, after(6), keep=KEEP.other), state.release(returned, after(6))])
+        assert ids(store.runs.expired(after(11), 10)) == [returned.id]
         assert ids(claim(store, at=11)) == [tried.id]
 
     def test_scheduled_and_running_runs_are_not_claimed(self, store: Store) -> None:

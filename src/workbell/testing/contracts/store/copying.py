@@ -49,16 +49,16 @@ def fill(store: Store) -> None:
     store.jobs.put([job("send", tenant="b"), job("work", queue="mail", timeout=2.5)])
     add(store, *[request(tag=f"t{n}", input_text=f'{{"n":{n}}}') for n in range(4)])
     done, failed, retried, running = claim(store)
-    store.apply([state.succeed(done, after(1), result='{"a":"\'"}', keep=KEEP.succeeded)])
-    store.apply([state.fail(failed, after(1), error="E: e", reason="error", keep=KEEP.other)])
-    store.apply(
+    store.runs.apply([state.succeed(done, after(1), result='{"a":"\'"}', keep=KEEP.succeeded)])
+    store.runs.apply([state.fail(failed, after(1), error="E: e", reason="error", keep=KEEP.other)])
+    store.runs.apply(
         [state.retry(retried, after(1), error="E", reason="error", wait=timedelta(60), started_at=after(0), result="1")]
     )
-    store.set_progress(held(running), '{"done":1}')
-    store.mark_alone(held(running))
+    store.runs.set_progress(held(running), '{"done":1}')
+    store.runs.mark_alone(held(running))
     store.logs.add([(running.token, LogLine(running.id, 1, n, after(n), "INFO", "it's on")) for n in range(3)])
     store.logs.add([(done.token, LogLine(done.id, 1, 0, after(1), "ERROR", "told"))])
-    store.request_cancel(running.id, "enough")
+    store.runs.request_cancel(running.id, "enough")
     waiting = [request(key="live", priority=3), request(key="span", key_for=60, delay=5), request("send", tenant="b")]
     add(store, *waiting, request(target="machine", expires_at=after(99), accepted_by="host/1/1", event=new_id()))
     store.pauses.add("b", None, "send", after(3))
@@ -110,7 +110,7 @@ def fill_events(store: Store) -> None:
         store.subscribers.note_delivery(other.id, False, after(1))
     store.subscribers.note_delivery(sent.id, True, after(2))
     matches = fanned(heard, named.id, sent.id).matches
-    store.fan_out([FannedOut(nobodys.id), FannedOut(heard.id, matches)], after(3))
+    store.events.fan_out([FannedOut(nobodys.id), FannedOut(heard.id, matches)], after(3))
 
 
 class CopyingContract:
@@ -145,7 +145,7 @@ class CopyingContract:
         take_over(store, source.export())
         (moved,) = claim(store, 1, at=7)
         take_over(store, source.export())
-        assert store.find_runs([moved.id]) == {moved.id: moved}
+        assert store.runs.find([moved.id]) == {moved.id: moved}
         assert {name: len(values) for name, values in everything(store).items()} == {
             name: len(values) for name, values in everything(source).items()
         }
@@ -156,11 +156,11 @@ class CopyingContract:
         take_over(store, source.export())
         expected, got = claim(source, at=7), claim(store, at=7)
         assert got == expected
-        assert [answer.created for answer in store.add([request(key="live", at=7)])] == [False]
-        (lapsed,) = store.take_over(store.leases(after(31)), 10)
+        assert [answer.created for answer in store.runs.add([request(key="live", at=7)])] == [False]
+        (lapsed,) = store.runs.take_over(store.runs.leases(after(31)), 10)
         assert (lapsed.alone, lapsed.cancel_requested, lapsed.progress) == (True, True, {"done": 1})
-        (waiting,) = store.waiting_events(9)
-        assert store.add_events([fact(key="k")]) == [Added(waiting.id, False)]
+        (waiting,) = store.events.waiting(9)
+        assert store.events.add([fact(key="k")]) == [Added(waiting.id, False)]
         settle(store, waiting)
 
     def test_of_a_run_that_ended_meanwhile_the_end_is_kept(self, store: Store) -> None:
@@ -184,7 +184,7 @@ class CopyingContract:
         for batches in (early, source.export(), early):
             take_over(store, batches)
         assert everything(store) == everything(source)
-        assert [event.id for event in store.waiting_events(9)] == [later.id]
+        assert [event.id for event in store.events.waiting(9)] == [later.id]
         assert ids(claim(store)) == run_ids(decided)
 
     def test_events_come_after_what_follows_from_them(self, store: Store) -> None:
@@ -200,8 +200,8 @@ class CopyingContract:
         matches = fanned(event, new_id()).matches
         store.load(Batch(matches=matches))
         store.load(Batch(matches=matches))
-        assert store.waiting_events(9) == []
-        assert store.matches_of_event(event.id, after=None, limit=9) == list(matches)
+        assert store.events.waiting(9) == []
+        assert store.events.matches(event.id, after=None, limit=9) == list(matches)
 
     def test_subscribers_that_come_with_a_copy_are_heard_of(self, store: Store) -> None:
         """What is there already stays: a trigger of the same name, or the same one after a change."""
@@ -238,13 +238,13 @@ class CopyingContract:
         assert everything(store) == before
 
     def test_an_export_has_pages(self, store: Store) -> None:
-        store.add([request() for _ in range(2100)])
+        store.runs.add([request() for _ in range(2100)])
         assert len(everything(store)["runs"]) == 2100
 
     def test_events_and_matches_have_pages_too(self, store: Store) -> None:
         events = told(store, *[fact() for _ in range(1002)])
         subscribers = [new_id(), new_id()]
-        store.fan_out([FannedOut(event.id, fanned(event, *subscribers).matches) for event in events], after(1))
+        store.events.fan_out([FannedOut(event.id, fanned(event, *subscribers).matches) for event in events], after(1))
         sizes = {name: len(values) for name, values in everything(store).items() if values}
         assert sizes == {"events": 1002, "matches": 2004}
 

@@ -32,7 +32,7 @@ def fact(type: str = "posts.created", *, at: float = 0, tenant: str = "default",
 
 def told(store: Store, *events: Event) -> list[Event]:
     """Store events, all of them new."""
-    assert store.add_events(events) == [Added(event.id, True) for event in events]
+    assert store.events.add(events) == [Added(event.id, True) for event in events]
     return list(events)
 
 
@@ -41,19 +41,19 @@ def event_ids(events: list[Event]) -> list[str]:
 
 
 def listed(store: Store, tenant: str = "default", **wanted: Any) -> list[str]:
-    return event_ids(store.list_events(tenant, **({"type": None, "before": None, "limit": 100} | wanted)))
+    return event_ids(store.events.list(tenant, **({"type": None, "before": None, "limit": 100} | wanted)))
 
 
 def settle(store: Store, *events: Event, now: datetime = START) -> None:
     """Fan events out, with nothing that follows from them."""
-    assert store.fan_out([FannedOut(event.id) for event in events], now) == {event.id for event in events}
+    assert store.events.fan_out([FannedOut(event.id) for event in events], now) == {event.id for event in events}
 
 
 def started(store: Store, event: Event) -> Run:
     """Fan an event out into one run, which is claimed."""
     new = request(event=event.id)
     match = Match(event.id, new_id(), MatchOutcome.STARTED, after(0), new.run.id)
-    assert store.fan_out([FannedOut(event.id, (match,), (new,))], START) == {event.id}
+    assert store.events.fan_out([FannedOut(event.id, (match,), (new,))], START) == {event.id}
     (run,) = claim(store)
     return run
 
@@ -83,9 +83,9 @@ class EventsContract:
         other = msgspec.structs.replace(full, id=new_id(), key="told-2")
         told(store, full)
         told(store, other, fact())
-        assert store.find_events([full.id, other.id, new_id()]) == {full.id: full, other.id: other}
-        assert store.find_events([]) == {}
-        assert store.add_events([]) == []
+        assert store.events.find([full.id, other.id, new_id()]) == {full.id: full, other.id: other}
+        assert store.events.find([]) == {}
+        assert store.events.add([]) == []
 
     def test_events_keep_their_texts(self, store: Store) -> None:
         made = [
@@ -94,9 +94,9 @@ class EventsContract:
         ]
         told(store, made[0])
         told(store, *made[1:])
-        assert store.find_events(event_ids(made)) == {event.id: event for event in made}
+        assert store.events.find(event_ids(made)) == {event.id: event for event in made}
         again = [msgspec.structs.replace(event, id=new_id()) for event in made]
-        assert store.add_events(again) == [Added(event.id, False) for event in made]
+        assert store.events.add(again) == [Added(event.id, False) for event in made]
 
     def test_an_event_gives_a_hint(self, store: Store) -> None:
         watch = store.watch()
@@ -113,9 +113,9 @@ class EventsContract:
     def test_one_source_and_key_is_one_event(self, store: Store) -> None:
         """C4: told again, it is the first one that counts, also when that has been fanned out."""
         (first,) = told(store, fact(key="k", data_text="1"))
-        assert store.add_events([fact(key="k", data_text="2", type="posts.updated")]) == [Added(first.id, False)]
+        assert store.events.add([fact(key="k", data_text="2", type="posts.updated")]) == [Added(first.id, False)]
         settle(store, first)
-        assert store.add_events([fact(key="k", at=9)]) == [Added(first.id, False)]
+        assert store.events.add([fact(key="k", at=9)]) == [Added(first.id, False)]
         assert listed(store) == [first.id]
 
     def test_sources_and_tenants_have_keys_of_their_own(self, store: Store) -> None:
@@ -126,7 +126,7 @@ class EventsContract:
         """The first of them counts, wherever it stands."""
         (held,) = told(store, fact(key="held"))
         late, first, second, plain = fact(key="z"), fact(key="k"), fact(key="k"), fact()
-        answers = store.add_events([late, first, second, plain, fact(key="held"), fact(key="z")])
+        answers = store.events.add([late, first, second, plain, fact(key="held"), fact(key="z")])
         expected = [(late, True), (first, True), (first, False), (plain, True), (held, False), (late, False)]
         assert answers == [Added(event.id, created) for event, created in expected]
         assert listed(store) == event_ids([plain, first, late, held])
@@ -135,13 +135,13 @@ class EventsContract:
         once = OnceTold("k", beside="k")
         first = [fact(key="k:0", data_text='{"a":1,"b":2}'), fact(key="k:1", subject="7")]
         again = [fact(key="k:0", data_text='{"b":2,"a":1}', at=3), fact(key="k:1", subject="7", at=3)]
-        assert [one.created for one in store.add_events(first, once)] == [True, True]
-        assert store.add_events(again, once) == [Added(event.id, False) for event in first]
+        assert [one.created for one in store.events.add(first, once)] == [True, True]
+        assert store.events.add(again, once) == [Added(event.id, False) for event in first]
 
     def test_other_facts_under_the_key_of_a_request_store_nothing(self, store: Store) -> None:
         once = OnceTold("k", beside="k")
         first = [fact(key="k:0", data_text="1"), fact(key="k:1", data_text="2")]
-        store.add_events(first, once)
+        store.events.add(first, once)
         others = [
             [fact(key="k:0", data_text="1"), fact(key="k:1", data_text="2"), fact(key="k:2", data_text="3")],
             [fact(key="k:0", data_text="1"), fact(key="k:1", data_text="3")],
@@ -151,13 +151,13 @@ class EventsContract:
         ]
         for other in others:
             with pytest.raises(KeyReused, match="Idempotency-Key 'k' was used for another request"):
-                store.add_events(other, once)
+                store.events.add(other, once)
         with pytest.raises(KeyReused, match=f"event {first[0].id}"):
-            store.add_events([fact(key="k")], OnceTold("k", beside="k:0"))
+            store.events.add([fact(key="k")], OnceTold("k", beside="k:0"))
         assert sorted(listed(store)) == sorted(event_ids(first))
 
     def test_one_key_at_once_makes_one_event(self, store: Store) -> None:
-        answers = at_once(lambda number: store.add_events([fact(), fact(key="k"), fact(key=f"k{number % 2}")]))
+        answers = at_once(lambda number: store.events.add([fact(), fact(key="k"), fact(key=f"k{number % 2}")]))
         assert all(answer[0].created for answer in answers)
         assert sum(answer[1].created for answer in answers) == 1
         assert len({answer[1].id for answer in answers}) == 1
@@ -179,7 +179,7 @@ class EventsContract:
         assert listed(store, type="users") == []
         assert listed(store, "c") == []
         assert len(listed(store, "b")) == 1
-        found = store.list_events("default", type="posts.created", before=None, limit=9)
+        found = store.events.list("default", type="posts.created", before=None, limit=9)
         assert found == list(reversed(posts))
 
     # Told with a move
@@ -190,27 +190,27 @@ class EventsContract:
         run = in_status(store, state.MOVES[move].sources[0])
         first, second, never = fact(cause=run.id), fact(cause=run.id), fact(cause=run.id)
         change = MAKE[move](run)
-        assert store.apply([msgspec.structs.replace(change, emits=(first, second))]) == {run.id}
-        assert store.apply([msgspec.structs.replace(change, emits=(never,))]) == set()
-        assert store.find_events([first.id, second.id, never.id]) == {first.id: first, second.id: second}
-        assert event_ids(store.waiting_events(9)) == [first.id, second.id]
+        assert store.runs.apply([msgspec.structs.replace(change, emits=(first, second))]) == {run.id}
+        assert store.runs.apply([msgspec.structs.replace(change, emits=(never,))]) == set()
+        assert store.events.find([first.id, second.id, never.id]) == {first.id: first, second.id: second}
+        assert event_ids(store.events.waiting(9)) == [first.id, second.id]
 
     def test_of_a_batch_only_what_moved_is_told(self, store: Store) -> None:
         add(store, request(), request(at=1), request(at=2))
         done, lost, retried = claim(store, at=3)
-        store.apply([state.release(lost, after(4))])
+        store.runs.apply([state.release(lost, after(4))])
         changes = [MAKE[Move.SUCCEED](done), MAKE[Move.SUCCEED](lost), MAKE[Move.RETRY](retried)]
         told_by = [fact(cause=run.id) for run in (done, lost, retried)]
         emitting = [msgspec.structs.replace(c, emits=(e,)) for c, e in zip(changes, told_by, strict=True)]
-        assert store.apply(emitting) == {done.id, retried.id}
-        assert set(store.find_events(event_ids(told_by))) == {told_by[0].id, told_by[2].id}
+        assert store.runs.apply(emitting) == {done.id, retried.id}
+        assert set(store.events.find(event_ids(told_by))) == {told_by[0].id, told_by[2].id}
 
     def test_an_attempt_keeps_what_was_told_with_its_error(self, store: Store) -> None:
         """C8: what an endpoint answered, for every try."""
         run = claimed(store)
         failed = state.retry(run, after(1), error="E", reason="error", wait=timedelta(1), result='{"status":503}')
-        assert store.apply([failed]) == {run.id}
-        (attempt,) = store.list_attempts(run.id)
+        assert store.runs.apply([failed]) == {run.id}
+        (attempt,) = store.runs.attempts(run.id)
         assert attempt == failed.ended
         assert attempt.result == {"status": 503}
         assert find(store, run).result is None
@@ -222,35 +222,35 @@ class EventsContract:
         old, young = told(store, fact(key="k"), fact(at=60))
         match = Match(old.id, new_id(), MatchOutcome.DISABLED, after(0), reason="it was disabled")
         kept = Match(young.id, match.subscriber, MatchOutcome.DISABLED, after(0))
-        store.fan_out([FannedOut(old.id, (match,)), FannedOut(young.id, (kept,))], after(5))
-        assert store.delete_finished(OVER - timedelta(seconds=1), 100) == 0
-        assert store.delete_finished(OVER, 100) == 1
-        assert store.find_events([old.id, young.id]) == {
+        store.events.fan_out([FannedOut(old.id, (match,)), FannedOut(young.id, (kept,))], after(5))
+        assert store.prune(OVER - timedelta(seconds=1), 100) == 0
+        assert store.prune(OVER, 100) == 1
+        assert store.events.find([old.id, young.id]) == {
             young.id: msgspec.structs.replace(young, fanned_out_at=after(5))
         }
-        assert store.matches_of_event(old.id, after=None, limit=9) == []
-        assert store.matches_of_subscriber(match.subscriber, before=None, limit=9) == [kept]
+        assert store.events.matches(old.id, after=None, limit=9) == []
+        assert store.events.matches_of_subscriber(match.subscriber, before=None, limit=9) == [kept]
         told(store, fact(key="k", at=99))
 
     def test_what_waits_for_its_fan_out_stays(self, store: Store) -> None:
         (waiting,) = told(store, fact(key="k"))
-        assert store.delete_finished(OVER + timedelta(days=99), 100) == 0
+        assert store.prune(OVER + timedelta(days=99), 100) == 0
         settle(store, waiting)
-        assert store.delete_finished(OVER, 100) == 1
+        assert store.prune(OVER, 100) == 1
 
     def test_an_event_stays_as_long_as_a_run_may_ask_for_it(self, store: Store) -> None:
         (event,) = told(store, fact())
         run = started(store, event)
-        assert store.delete_finished(OVER, 100) == 0
-        store.apply([state.succeed(run, OVER, result=None, keep=KEEP.succeeded)])
-        assert store.delete_finished(OVER, 100) == 1
-        assert store.find_events([event.id]) == {}
+        assert store.prune(OVER, 100) == 0
+        store.runs.apply([state.succeed(run, OVER, result=None, keep=KEEP.succeeded)])
+        assert store.prune(OVER, 100) == 1
+        assert store.events.find([event.id]) == {}
         assert find(store, run).event == event.id
 
     def test_the_oldest_go_first_a_batch_at_a_time(self, store: Store) -> None:
         late, early, middle = told(store, fact(at=2), fact(at=0), fact(at=1))
         settle(store, late, early, middle)
         over = OVER + timedelta(seconds=9)
-        assert store.delete_finished(over, 2) == 2
+        assert store.prune(over, 2) == 2
         assert listed(store) == [late.id]
-        assert store.delete_finished(over, 2) == 1
+        assert store.prune(over, 2) == 1

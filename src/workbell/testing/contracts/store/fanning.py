@@ -29,7 +29,7 @@ def run_ids(*decided: FannedOut) -> list[str]:
 
 
 def ledger(store: Store, event: Event) -> list[Match]:
-    return store.matches_of_event(event.id, after=None, limit=2000)
+    return store.events.matches(event.id, after=None, limit=2000)
 
 
 class FanningContract:
@@ -38,10 +38,10 @@ class FanningContract:
     def test_events_wait_oldest_first_and_without_their_data(self, store: Store) -> None:
         made = told(store, *[fact(data_text="{}", subject="s", key=f"k{number}") for number in range(4)])
         bare = [msgspec.structs.replace(event, data_text=None) for event in made]
-        assert store.waiting_events(9) == bare
-        assert store.waiting_events(2) == bare[:2]
+        assert store.events.waiting(9) == bare
+        assert store.events.waiting(2) == bare[:2]
         settle(store, made[1])
-        assert store.waiting_events(2) == [bare[0], bare[2]]
+        assert store.events.waiting(2) == [bare[0], bare[2]]
 
     def test_an_event_that_comes_late_is_found_as_well(self, store: Store) -> None:
         """No cursor goes over them: an older one may be committed after a newer one was fanned out."""
@@ -49,9 +49,9 @@ class FanningContract:
         (first,) = told(store, fact())
         settle(store, first)
         told(store, late)
-        assert event_ids(store.waiting_events(9)) == [late.id]
+        assert event_ids(store.events.waiting(9)) == [late.id]
         settle(store, late)
-        assert store.waiting_events(9) == []
+        assert store.events.waiting(9) == []
 
     # Writing what follows
 
@@ -65,40 +65,40 @@ class FanningContract:
             Match(event.id, deep, MatchOutcome.TOO_DEEP, after(0), None, "9 events lie behind it"),
         )
         decided = decided._replace(matches=decided.matches + others)
-        assert store.fan_out([decided, FannedOut(nobodys.id)], after(3)) == {event.id, nobodys.id}
-        assert store.waiting_events(9) == []
+        assert store.events.fan_out([decided, FannedOut(nobodys.id)], after(3)) == {event.id, nobodys.id}
+        assert store.events.waiting(9) == []
         done = msgspec.structs.replace(event, fanned_out_at=after(3))
-        assert store.find_events([event.id]) == {event.id: done}
+        assert store.events.find([event.id]) == {event.id: done}
         assert ledger(store, event) == list(decided.matches)
         assert ledger(store, nobodys) == []
-        assert store.find_runs(run_ids(decided)) == {new.run.id: new.run for new in decided.runs}
+        assert store.runs.find(run_ids(decided)) == {new.run.id: new.run for new in decided.runs}
         assert sorted(ids(claim(store))) == sorted(run_ids(decided))
 
     def test_a_second_time_writes_nothing(self, store: Store) -> None:
         event, other = told(store, fact(), fact())
         subscriber = new_id()
         first, again, beside = fanned(event, subscriber), fanned(event, subscriber, new_id()), fanned(other, subscriber)
-        assert store.fan_out([first], START) == {event.id}
-        assert store.fan_out([again], after(1)) == set()
-        assert store.fan_out([again, beside], after(2)) == {other.id}
-        assert store.find_runs(run_ids(again)) == {}
-        assert set(store.find_runs(run_ids(first, beside))) == set(run_ids(first, beside))
+        assert store.events.fan_out([first], START) == {event.id}
+        assert store.events.fan_out([again], after(1)) == set()
+        assert store.events.fan_out([again, beside], after(2)) == {other.id}
+        assert store.runs.find(run_ids(again)) == {}
+        assert set(store.runs.find(run_ids(first, beside))) == set(run_ids(first, beside))
         assert ledger(store, event) == list(first.matches)
-        assert store.find_events([event.id])[event.id].fanned_out_at == START
+        assert store.events.find([event.id])[event.id].fanned_out_at == START
 
     def test_of_an_event_that_is_not_there_nothing_follows(self, store: Store) -> None:
         ghost = fact()
         decided = fanned(ghost, new_id())
-        assert store.fan_out([decided], START) == set()
-        assert store.fan_out([], START) == set()
-        assert store.find_runs(run_ids(decided)) == {}
+        assert store.events.fan_out([decided], START) == set()
+        assert store.events.fan_out([], START) == set()
+        assert store.runs.find(run_ids(decided)) == {}
         assert ledger(store, ghost) == []
 
     def test_a_place_that_was_not_needed_can_be_used_later(self, store: Store) -> None:
         """The lane of a run that was not made, because another scheduler had the event, need not be there."""
         (event,) = told(store, fact())
         settle(store, event)
-        assert store.fan_out([fanned(event, new_id(), queue="new", lane_key="k")], START) == set()
+        assert store.events.fan_out([fanned(event, new_id(), queue="new", lane_key="k")], START) == set()
         (run,) = add(store, request(queue="new", lane_key="k"))
         assert ids(claim(store)) == [run.id]
 
@@ -107,10 +107,10 @@ class FanningContract:
         lanes = [new_id() for _ in range(5)]
         for event in events:
             new = [request("send", event=event.id, lane_key=lane, input_text=f'"{lane}"') for lane in lanes]
-            assert store.fan_out([FannedOut(event.id, (), tuple(new))], START) == {event.id}
-        assert len({head.lane for head in store.survey(-1, 100)}) == len(lanes)
+            assert store.events.fan_out([FannedOut(event.id, (), tuple(new))], START) == {event.id}
+        assert len({head.lane for head in store.runs.survey(-1, 100)}) == len(lanes)
         for lane in lanes:
-            found = store.list_runs(Filter("default", job="send", lane_key=lane))
+            found = store.runs.list(Filter("default", job="send", lane_key=lane))
             assert [(run.event, run.lane.key, run.input_text) for run in found] == [
                 (event.id, lane, f'"{lane}"') for event in reversed(events)
             ]
@@ -119,10 +119,10 @@ class FanningContract:
         events = told(store, *[fact() for _ in range(40)])
         subscribers = sorted(new_id() for _ in range(30))
         decided = [fanned(event, *subscribers, options_text='{"depth":1}') for event in events]
-        assert store.fan_out(decided, after(1)) == set(event_ids(events))
-        assert len(store.find_runs(run_ids(*decided))) == 1200
+        assert store.events.fan_out(decided, after(1)) == set(event_ids(events))
+        assert len(store.runs.find(run_ids(*decided))) == 1200
         assert ledger(store, events[-1]) == list(decided[-1].matches)
-        assert len(store.matches_of_subscriber(subscribers[0], before=None, limit=99)) == 40
+        assert len(store.events.matches_of_subscriber(subscribers[0], before=None, limit=99)) == 40
 
     def test_many_at_once_fan_out_each_event_once(self, store: Store) -> None:
         """C3: any number of schedulers, each with a decision of its own."""
@@ -130,19 +130,19 @@ class FanningContract:
         subscribers = [new_id(), new_id()]
 
         def decide(number: int) -> tuple[list[FannedOut], set[str]]:
-            waiting = store.waiting_events(100)
+            waiting = store.events.waiting(100)
             decided = [fanned(event, *subscribers, lane_key=f"k{number % 3}") for event in waiting]
-            return decided, store.fan_out(decided, after(number))
+            return decided, store.events.fan_out(decided, after(number))
 
         answers = at_once(decide)
         taken = [event_id for _, ids_taken in answers for event_id in ids_taken]
         assert sorted(taken) == event_ids(events)
         written = [one for decided, mine in answers for one in decided if one.event_id in mine]
-        assert sorted(ids(store.list_runs(Filter(None)))) == sorted(run_ids(*written))
+        assert sorted(ids(store.runs.list(Filter(None)))) == sorted(run_ids(*written))
         assert {match for event in events for match in ledger(store, event)} == {
             m for one in written for m in one.matches
         }
-        assert store.waiting_events(9) == []
+        assert store.events.waiting(9) == []
 
     # A later run for an event
 
@@ -152,13 +152,13 @@ class FanningContract:
         first, second, third = sorted(new_id() for _ in range(3))
         missed = Match(event.id, second, MatchOutcome.DISABLED, after(0), None, "it was disabled")
         decided = fanned(event, first)
-        store.fan_out([decided._replace(matches=(*decided.matches, missed))], START)
+        store.events.fan_out([decided._replace(matches=(*decided.matches, missed))], START)
         (run,) = claim(store)
-        store.apply([state.fail(run, after(1), error="E", reason="error", keep=KEEP.other)])
+        store.runs.apply([state.fail(run, after(1), error="E", reason="error", keep=KEEP.other)])
         again = fanned(event, first, second, third, at=5, lane_key="new")
         befores = (run.id, None, None)
         matched = [Rematch(*parts) for parts in zip(again.runs, again.matches, befores, strict=True)]
-        assert store.add_matched(matched) == set(run_ids(again))
+        assert store.events.rematch(matched) == set(run_ids(again))
         since = (after(0), after(0), after(5))  # when it matched, and not when it was tried again
         pairs = zip(again.matches, since, strict=True)
         assert ledger(store, event) == [msgspec.structs.replace(match, created_at=then) for match, then in pairs]
@@ -170,8 +170,8 @@ class FanningContract:
         settle(store, event)
         again = fanned(event, new_id())
         matched = [Rematch(again.runs[0], again.matches[0])]
-        assert store.add_matched(matched) == set(run_ids(again))
-        assert store.add_matched([]) == set()
+        assert store.events.rematch(matched) == set(run_ids(again))
+        assert store.events.rematch([]) == set()
         assert ids(claim(store)) == run_ids(again)
         assert ledger(store, event) == list(again.matches)
 
@@ -182,25 +182,27 @@ class FanningContract:
         receiver, other = sorted(new_id() for _ in range(2))
         missed = Match(event.id, receiver, MatchOutcome.DISABLED, after(0), None, "it was disabled")
         sent = fanned(event, other)
-        assert store.add_matched([Rematch(None, missed), Rematch(sent.runs[0], sent.matches[0])]) == set(run_ids(sent))
+        assert store.events.rematch([Rematch(None, missed), Rematch(sent.runs[0], sent.matches[0])]) == set(
+            run_ids(sent)
+        )
         assert ledger(store, event) == [missed, *sent.matches]
         again = Match(event.id, other, MatchOutcome.DISABLED, after(1), None, "it was disabled")
-        assert store.add_matched([Rematch(None, again)]) == set()  # it has a run, which stays
+        assert store.events.rematch([Rematch(None, again)]) == set()  # it has a run, which stays
         replayed = fanned(event, receiver)
-        assert store.add_matched([Rematch(replayed.runs[0], replayed.matches[0])]) == set(run_ids(replayed))
+        assert store.events.rematch([Rematch(replayed.runs[0], replayed.matches[0])]) == set(run_ids(replayed))
         assert [match.run for match in ledger(store, event)] == [*run_ids(replayed), *run_ids(sent)]
 
     def test_of_two_later_runs_one_takes_the_place(self, store: Store) -> None:
         """Two replays at the same moment send once."""
         (event,) = told(store, fact())
         receiver = new_id()
-        store.fan_out([fanned(event, receiver)], START)
+        store.events.fan_out([fanned(event, receiver)], START)
         (first,) = claim(store)
-        store.apply([state.fail(first, after(1), error="E", reason="error", keep=KEEP.other)])
+        store.runs.apply([state.fail(first, after(1), error="E", reason="error", keep=KEEP.other)])
 
         def replay(number: int) -> set[str]:
             again = fanned(event, receiver, at=number)
-            return store.add_matched([Rematch(again.runs[0], again.matches[0], first.id)])
+            return store.events.rematch([Rematch(again.runs[0], again.matches[0], first.id)])
 
         made = [run_id for answer in at_once(replay) for run_id in answer]
         assert len(made) == 1
@@ -212,13 +214,13 @@ class FanningContract:
     def test_the_ledger_has_pages(self, store: Store) -> None:
         events = told(store, *[fact() for _ in range(5)])
         subscribers = sorted(new_id() for _ in range(5))
-        store.fan_out([fanned(event, *subscribers) for event in events], START)
+        store.events.fan_out([fanned(event, *subscribers) for event in events], START)
 
         def of_event(after: str | None) -> list[str]:
-            return [match.subscriber for match in store.matches_of_event(events[2].id, after=after, limit=3)]
+            return [match.subscriber for match in store.events.matches(events[2].id, after=after, limit=3)]
 
         def of_subscriber(before: str | None) -> list[str]:
-            return [match.event for match in store.matches_of_subscriber(subscribers[2], before=before, limit=3)]
+            return [match.event for match in store.events.matches_of_subscriber(subscribers[2], before=before, limit=3)]
 
         assert of_event(None) + of_event(subscribers[2]) == subscribers
         assert of_event(subscribers[4]) == []

@@ -17,21 +17,21 @@ DAY = 86400.0
 
 def limits_of(store: Store, limits: Limits, job: str = "work") -> dict[int, Sequence[Limit]]:
     """The limits of all lanes of a job that have something waiting."""
-    lanes = {head.lane for head in store.survey(-1, 1000) if head.lane.job == job}
+    lanes = {head.lane for head in store.runs.survey(-1, 1000) if head.lane.job == job}
     return {lane.id: limits_on(limits, lane) for lane in lanes}
 
 
 def take(store: Store, limits: Limits, limit: int = 100, *, at: float = 0, quota: int | None = None) -> list[Run]:
     """Claim from all lanes; of the job `work`, under limits."""
-    picks = [Pick(head.lane_id, head.rank, quota or limit) for head in store.survey(-1, 1000)]
+    picks = [Pick(head.lane_id, head.rank, quota or limit) for head in store.runs.survey(-1, 1000)]
     found = limits_of(store, limits)
-    return store.claim(picks, limit, worker="worker", now=after(at), lease_until=after(at + 30), limits=found)
+    return store.runs.claim(picks, limit, worker="worker", now=after(at), lease_until=after(at + 30), limits=found)
 
 
 def end(store: Store, *runs: Run, at: float = 1) -> None:
-    assert len(store.apply([state.succeed(run, after(at), result=None, keep=KEEP.succeeded) for run in runs])) == len(
-        runs
-    )
+    assert len(
+        store.runs.apply([state.succeed(run, after(at), result=None, keep=KEEP.succeeded) for run in runs])
+    ) == len(runs)
 
 
 class LimitingContract:
@@ -51,7 +51,7 @@ class LimitingContract:
         assert [run.id for run in found] == [urgent.id, early.id, late.id]
         assert {(run.status, run.token, run.attempt, run.worker) for run in found} == {("running", 1, 1, "worker")}
         assert {(run.started_at, run.lease_until) for run in found} == {(after(5), after(35))}
-        assert store.find_runs(run.id for run in found) == {run.id: run for run in found}
+        assert store.runs.find(run.id for run in found) == {run.id: run for run in found}
 
     def test_a_limit_counts_over_queues_and_ranks_and_not_over_tenants_or_jobs(self, store: Store) -> None:
         add(store, *[request(queue=f"q{n % 3}", priority=n % 2) for n in range(12)])
@@ -92,7 +92,7 @@ class LimitingContract:
         add(store, request(), request())
         (run,) = take(store, Limits(concurrency=1))
         assert take(store, Limits(concurrency=1), at=31) == []
-        store.apply([state.lose(run, after(32), keep=KEEP.other)])
+        store.runs.apply([state.lose(run, after(32), keep=KEEP.other)])
         assert len(take(store, Limits(concurrency=1), at=33)) == 1
 
     def test_what_one_lane_does_not_need_another_gets(self, store: Store) -> None:
@@ -114,7 +114,7 @@ class LimitingContract:
     def test_a_rate_counts_starts_whatever_came_of_them(self, store: Store) -> None:
         add(store, request(), request())
         (run,) = take(store, Limits(rate="1/m"), 1)
-        store.apply([state.release(run, after(1))])
+        store.runs.apply([state.release(run, after(1))])
         assert take(store, Limits(rate="1/m"), at=59) == []
         assert len(take(store, Limits(rate="1/m"), at=60)) == 1
 
@@ -133,12 +133,12 @@ class LimitingContract:
         add(store, *[request(lane_key="a") for _ in range(4)])
         limits = Limits(concurrency=3, concurrency_key="customer", rate="5/m", rate_key="customer")
         (limit,) = limits_on(limits, Lane("default", "default", "work", None, "a"))
-        assert limit.room(store.limit_uses([limit])[limit.id], after(0)) == 3
+        assert limit.room(store.limits.uses([limit])[limit.id], after(0)) == 3
         end(store, *take(store, limits))
-        use = store.limit_uses([limit])[limit.id]
+        use = store.limits.uses([limit])[limit.id]
         assert (use.running, limit.room(use, after(1)), limit.room(use, after(60))) == (0, 2, 3)
         take(store, limits, at=1)
-        assert store.limit_uses([limit, limit])[limit.id].running == 1
+        assert store.limits.uses([limit, limit])[limit.id].running == 1
 
     def test_unlimited_runs_beside_limited_ones(self, store: Store) -> None:
         add(store, *[request() for _ in range(5)], *[request("free") for _ in range(5)])
@@ -146,11 +146,11 @@ class LimitingContract:
 
     def test_lanes_of_many_keys_can_be_listed_and_counted(self, store: Store) -> None:
         made = add(store, *[request(lane_key=f"k{n}") for n in range(1100)], request("other"))
-        listed = store.list_runs(Filter("default", job="work", limit=2000))
+        listed = store.runs.list(Filter("default", job="work", limit=2000))
         assert {run.id for run in listed} == {run.id for run in made[:-1]}
-        assert store.list_runs(Filter("stranger", limit=2000)) == []
-        assert len(store.list_runs(Filter("default", limit=2000))) == 1101
-        assert len(store.counts()) == 1101
+        assert store.runs.list(Filter("stranger", limit=2000)) == []
+        assert len(store.runs.list(Filter("default", limit=2000))) == 1101
+        assert len(store.reports.counts()) == 1101
         taken = claim(store, 2000) + claim(store, 2000)
         assert {run.lane.key for run in taken} == {None, *(f"k{n}" for n in range(1100))}
 
@@ -161,13 +161,13 @@ class LimitingContract:
         add(store, *used.values(), done, gone, request("plain"))
         for run in claim(store, at=2):
             if run.id == done.run.id:
-                store.apply([state.succeed(run, after(3), result=None, keep=timedelta(days=400))])
+                store.runs.apply([state.succeed(run, after(3), result=None, keep=timedelta(days=400))])
             elif run.id == gone.run.id:
-                store.apply([state.succeed(run, after(3), result=None, keep=timedelta(days=1))])
+                store.runs.apply([state.succeed(run, after(3), result=None, keep=timedelta(days=1))])
             else:
-                store.apply([state.release(run, after(3))])
+                store.runs.apply([state.release(run, after(3))])
         for _ in range(2):
-            store.delete_finished(after(3 * DAY), 100)
+            store.prune(after(3 * DAY), 100)
         kept = {lane.key for batch in store.export() for lane in batch.lanes}
         assert kept == {"s", "q", "done", None}
         again = add(store, request(lane_key="gone", at=4 * DAY))

@@ -28,7 +28,7 @@ def ended(store: Store, *, at: float, fail: bool = False, job: str = "work", **l
         change = state.fail(run, after(at + 5), error="E", reason="error", keep=KEEP.other, started_at=after(at + 2))
     else:
         change = state.succeed(run, after(at + 5), result="1", keep=KEEP.succeeded, started_at=after(at + 2))
-    assert store.apply([change]) == {run.id}
+    assert store.runs.apply([change]) == {run.id}
     return change.after(run)
 
 
@@ -66,10 +66,10 @@ class LookingContract:
             schedule("paused", next_run_at=after(1), paused=True),
             schedule("theirs", next_run_at=after(1), tenant="acme"),
         )
-        assert [one.name for one in store.upcoming_schedules("default", 10)] == ["past", "a", "b", "late"]
-        assert [one.next_run_at for one in store.upcoming_schedules("default", 2)] == [after(-20), after(20)]
-        assert [one.name for one in store.upcoming_schedules("acme", 10)] == ["theirs"]
-        assert store.upcoming_schedules("nobody", 10) == []
+        assert [one.name for one in store.reports.upcoming("default", 10)] == ["past", "a", "b", "late"]
+        assert [one.next_run_at for one in store.reports.upcoming("default", 2)] == [after(-20), after(20)]
+        assert [one.name for one in store.reports.upcoming("acme", 10)] == ["theirs"]
+        assert store.reports.upcoming("nobody", 10) == []
 
     def test_broken_schedules_of_all_tenants(self, store: Store) -> None:
         """E5: one that the scheduler failed with is told of, until it is paused, switched off or mended."""
@@ -85,8 +85,8 @@ class LookingContract:
             schedule("fine", last_fire_status=FireStatus.FIRED),
             schedule("new"),
         )
-        assert [one.name for one in store.broken_schedules(10)] == ["theirs", "a", "b"]
-        assert [(one.name, one.last_error) for one in store.broken_schedules(1)] == [("theirs", "cannot be read")]
+        assert [one.name for one in store.reports.broken(10)] == ["theirs", "a", "b"]
+        assert [(one.name, one.last_error) for one in store.reports.broken(1)] == [("theirs", "cannot be read")]
 
     def test_the_last_runs_of_jobs(self, store: Store) -> None:
         first = ended(store, at=0)
@@ -95,9 +95,9 @@ class LookingContract:
         other = ended(store, at=30, job="other")
         ended(store, at=40, tenant="acme")
         [canceled] = add(store, request(at=50))
-        assert store.apply([state.cancel(canceled, after(51), reason="-", keep=KEEP.other)]) == {canceled.id}
+        assert store.runs.apply([state.cancel(canceled, after(51), reason="-", keep=KEEP.other)]) == {canceled.id}
         add(store, request(at=60))  # not finished
-        found = store.recent_runs("default", ["work", "other", "never"], 10)
+        found = store.reports.recent("default", ["work", "other", "never"], 10)
         assert [one.id for one in found["work"]] == ids([canceled, third, second, first])
         assert found["work"][2:] == [
             EndedRun(second.id, Status.FAILED, 1, after(12), after(15)),
@@ -107,8 +107,8 @@ class LookingContract:
         assert [one.duration for one in found["work"]] == [None, 3.0, 3.0, 3.0]
         assert [one.id for one in found["other"]] == [other.id]
         assert found["never"] == []
-        assert [one.id for one in store.recent_runs("default", ["work"], 2)["work"]] == ids([canceled, third])
-        assert store.recent_runs("default", [], 2) == {}
+        assert [one.id for one in store.reports.recent("default", ["work"], 2)["work"]] == ids([canceled, third])
+        assert store.reports.recent("default", [], 2) == {}
 
     def test_the_last_runs_of_a_job_with_a_crowd_of_lanes(self, store: Store) -> None:
         """Those of the lanes that were used last, and several of one lane."""
@@ -116,8 +116,8 @@ class LookingContract:
         made = [request(at=place, lane_key=key, id=new_id()) for place, key in enumerate([*lanes, "k6", "k5", "k6"])]
         runs = add(store, *sorted(made, key=lambda new: new.run.id))
         changes = [state.cancel(run, after(99), reason="-", keep=KEEP.other) for run in runs]
-        assert len(store.apply(changes)) == len(runs)
+        assert len(store.runs.apply(changes)) == len(runs)
         newest_first = ids(sorted(runs, key=lambda run: run.id, reverse=True))
         for most in (1, 2, 3, 5, 7, 20):
-            found = store.recent_runs("default", ["work"], most)["work"]
+            found = store.reports.recent("default", ["work"], most)["work"]
             assert [one.id for one in found] == newest_first[:most], most

@@ -38,7 +38,7 @@ def in_status(store: Store, status: Status) -> Run:
     if status is Status.RUNNING:
         return run
     move = {Status.SUCCEEDED: Move.SUCCEED, Status.FAILED: Move.FAIL, Status.CANCELED: Move.CANCEL}[status]
-    assert store.apply([MAKE[move](run)]) == {run.id}
+    assert store.runs.apply([MAKE[move](run)]) == {run.id}
     return find(store, run)
 
 
@@ -57,14 +57,14 @@ class MovingContract:
     @pytest.mark.parametrize("move", [Move.RETRY, Move.SNOOZE])
     def test_a_wait_that_began_by_a_clock_that_was_put_back_begins_anew(self, store: Store, move: Move) -> None:
         run = claimed(store)
-        assert store.apply([MAKE[move](run)]) == {run.id}
+        assert store.runs.apply([MAKE[move](run)]) == {run.id}
         waiting = find(store, run)
-        assert store.restart_waits(after(50)), "none is ahead"
+        assert store.runs.restart_waits(after(50)), "none is ahead"
         assert find(store, run) == waiting
-        assert store.restart_waits(after(-3550))
+        assert store.runs.restart_waits(after(-3550))
         assert find(store, run) == state.restart_wait(waiting, after(-3550))
         assert find(store, run).scheduled_for == after(-3550) + WAIT
-        assert store.restart_waits(after(-3540)), "once"
+        assert store.runs.restart_waits(after(-3540)), "once"
         assert find(store, run).scheduled_for == after(-3550) + WAIT
 
     def test_only_waits_of_a_span_begin_anew(self, store: Store) -> None:
@@ -72,24 +72,24 @@ class MovingContract:
         rescheduled, delayed, queued = add(
             store, request(delay=60, rescheduled_from=new_id()), request(delay=60), request()
         )
-        assert store.restart_waits(after(-3600))
+        assert store.runs.restart_waits(after(-3600))
         assert find(store, rescheduled).scheduled_for == after(-3540)
         for run in (delayed, queued, running):
             assert find(store, run) == run == state.restart_wait(run, after(-3600))
 
     def test_a_dispatch_is_the_move_dispatch(self, store: Store) -> None:
         (run,) = add(store, request(delay=60))
-        assert store.dispatch(after(61), 10) == 1
+        assert store.runs.dispatch(after(61), 10) == 1
         assert find(store, run) == state.dispatch(run, after(61)).after(run)
 
     def test_handing_back_what_has_not_begun_leaves_it_as_it_was(self, store: Store) -> None:
         """Also its last error: it is as if it had never been claimed."""
         run = claimed(store)
-        store.apply([state.retry(run, after(1), error="E: e", reason="error", wait=WAIT, started_at=after(0))])
-        store.dispatch(after(100), 10)
+        store.runs.apply([state.retry(run, after(1), error="E: e", reason="error", wait=WAIT, started_at=after(0))])
+        store.runs.dispatch(after(100), 10)
         before = find(store, run)
         (again,) = claim(store, at=101)
-        assert store.apply([state.release(again, after(102))]) == {run.id}
+        assert store.runs.apply([state.release(again, after(102))]) == {run.id}
         assert find(store, run) == msgspec.structs.replace(before, updated_at=after(102), token=again.token)
 
     def test_every_move_but_the_claim_is_tried_here(self) -> None:
@@ -103,13 +103,13 @@ class MovingContract:
         run = in_status(store, status)
         change = MAKE[move](msgspec.structs.replace(run, status=source))
         if status is source:
-            assert store.apply([change]) == {run.id}
+            assert store.runs.apply([change]) == {run.id}
             assert find(store, run) == booked(change, run)
-        before, attempts = find(store, run), store.list_attempts(run.id)
-        assert store.apply([change]) == set()
-        assert store.apply([change, change]) == set()
+        before, attempts = find(store, run), store.runs.attempts(run.id)
+        assert store.runs.apply([change]) == set()
+        assert store.runs.apply([change, change]) == set()
         assert find(store, run) == before
-        assert store.list_attempts(run.id) == attempts
+        assert store.runs.attempts(run.id) == attempts
 
     @pytest.mark.parametrize("move", MAKE)
     @pytest.mark.parametrize("off", [-1, 1])
@@ -117,33 +117,33 @@ class MovingContract:
         """F1: fenced leases on every write."""
         run = in_status(store, MOVES[move].sources[-1])
         change = MAKE[move](msgspec.structs.replace(run, token=run.token + off))
-        assert store.apply([change]) == set()
+        assert store.runs.apply([change]) == set()
         assert find(store, run) == run
 
     def test_one_transition_twice_in_a_batch_moves_once(self, store: Store) -> None:
         follow = request("follow")
         run = claimed(store)
         failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=(follow,))
-        assert store.apply([failed, failed]) == {run.id}
-        assert ids(store.list_runs(Filter(None))) == sorted([run.id, follow.run.id], reverse=True)
+        assert store.runs.apply([failed, failed]) == {run.id}
+        assert ids(store.runs.list(Filter(None))) == sorted([run.id, follow.run.id], reverse=True)
         (again,) = claim(store, at=2)
         back = state.release(again, after(3), started_at=after(2))
-        assert store.apply([back, back]) == {again.id}
-        assert len(store.list_attempts(again.id)) == 1
+        assert store.runs.apply([back, back]) == {again.id}
+        assert len(store.runs.attempts(again.id)) == 1
 
     def test_of_two_ends_in_a_batch_the_first_counts(self, store: Store) -> None:
         run, unwanted = claimed(store), request("unwanted")
         won = state.succeed(run, after(1), result="1", keep=KEEP.succeeded)
         late = state.fail(run, after(2), error="E", reason="error", keep=KEEP.other, then=(unwanted,))
-        assert store.apply([won, late]) == {run.id}
+        assert store.runs.apply([won, late]) == {run.id}
         assert find(store, run).status is Status.SUCCEEDED
-        assert store.find_runs([unwanted.run.id]) == {}
+        assert store.runs.find([unwanted.run.id]) == {}
 
     def test_a_batch_says_which_of_it_moved(self, store: Store) -> None:
         add(store, *[request() for _ in range(6)])
         runs = claim(store)
         lost = runs[::2]
-        store.apply([state.release(run, after(1)) for run in lost])
+        store.runs.apply([state.release(run, after(1)) for run in lost])
         again = {run.id: run for run in claim(store, at=2)}
         changes = [
             state.succeed(run, after(3), result="1", keep=KEEP.succeeded)
@@ -151,30 +151,30 @@ class MovingContract:
             else state.retry(run, after(3), error="E", reason="error", wait=WAIT)
             for place, run in enumerate(runs)
         ]
-        assert store.apply(changes) == {run.id for run in runs[1::2]}
+        assert store.runs.apply(changes) == {run.id for run in runs[1::2]}
         assert [find(store, run) for run in lost] == [again[run.id] for run in lost]
-        assert store.apply([]) == set()
+        assert store.runs.apply([]) == set()
 
     def test_an_unknown_run_is_not_moved(self, store: Store) -> None:
         (run,) = add(store, request())
         stranger = msgspec.structs.replace(run, id=new_id())
-        assert store.apply([state.cancel(stranger, after(1), reason="-", keep=KEEP.other)]) == set()
+        assert store.runs.apply([state.cancel(stranger, after(1), reason="-", keep=KEEP.other)]) == set()
 
     @pytest.mark.parametrize("status", FINAL)
     def test_a_finished_run_is_in_history_once(self, store: Store, status: Status) -> None:
         run = in_status(store, status)
-        assert [(found.id, found.status) for found in store.list_runs(Filter(None))] == [(run.id, status)]
+        assert [(found.id, found.status) for found in store.runs.list(Filter(None))] == [(run.id, status)]
         assert (run.finished_at, run.lease_until) == (after(50), None)
-        assert store.counts() == []
+        assert store.reports.counts() == []
         assert claim(store, at=60) == []
-        assert store.held_by("worker") == []
+        assert store.runs.held_by("worker") == []
 
     def test_what_a_finished_run_keeps(self, store: Store) -> None:
         run = claimed(store, tag="t", key="k", user_number=3, input_text='{"b":2}', options_text='{"timeout":1.0}')
-        store.mark_alone(held(run))
-        store.request_cancel(run.id, "enough")
+        store.runs.mark_alone(held(run))
+        store.runs.request_cancel(run.id, "enough")
         done = state.succeed(run, after(9), result='{"a":1}', keep=timedelta(days=1), started_at=after(1))
-        store.apply([done])
+        store.runs.apply([done])
         found = find(store, run)
         assert found == booked(done, run)
         assert (found.result_text, found.started_at, found.worker) == ('{"a":1}', after(1), "worker")
@@ -183,26 +183,26 @@ class MovingContract:
     def test_attempts_are_recorded_with_the_moves_that_end_them(self, store: Store) -> None:
         """C7: one record per attempt. The last one is the run itself."""
         run = claimed(store)
-        store.apply([MAKE[Move.RETRY](run)])
-        store.dispatch(after(200), 10)
+        store.runs.apply([MAKE[Move.RETRY](run)])
+        store.runs.dispatch(after(200), 10)
         (run,) = claim(store, at=201, worker="second")
         lost = MAKE[Move.LOSE](run)
-        store.apply([lost])
+        store.runs.apply([lost])
         (run,) = claim(store, at=202)
-        store.apply([MAKE[Move.SUCCEED](run)])
-        assert store.list_attempts(run.id) == [
+        store.runs.apply([MAKE[Move.SUCCEED](run)])
+        assert store.runs.attempts(run.id) == [
             Attempt(run.id, 1, AttemptStatus.FAILED, after(49), after(50), "worker", "E: e"),
             Attempt(run.id, 2, AttemptStatus.LOST, after(201), after(50), "second", lost.error),
         ]
-        assert store.list_attempts(new_id()) == []
+        assert store.runs.attempts(new_id()) == []
 
     def test_a_follow_up_is_made_in_the_same_write(self, store: Store) -> None:
         """B8."""
         run, follow = claimed(store), request("next", queue="elsewhere", at=1, delay=60, tag="chain")
         failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=(follow,))
-        assert store.apply([failed]) == {run.id}
+        assert store.runs.apply([failed]) == {run.id}
         assert find(store, follow.run) == follow.run
-        store.dispatch(after(61), 10)
+        store.runs.dispatch(after(61), 10)
         assert ids(claim(store, at=61)) == [follow.run.id]
 
     def test_a_move_may_have_several_follow_ups(self, store: Store) -> None:
@@ -210,20 +210,20 @@ class MovingContract:
         run = claimed(store)
         follow = (request("next", tag="chain"), request("told", queue="elsewhere"), request("told", queue="elsewhere"))
         failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=follow)
-        assert store.apply([failed]) == {run.id}
-        assert store.apply([failed]) == set()
+        assert store.runs.apply([failed]) == {run.id}
+        assert store.runs.apply([failed]) == set()
         assert ids(claim(store, at=2)) == [new.run.id for new in follow]
 
     def test_a_refused_move_has_no_follow_up(self, store: Store) -> None:
         run, follow = claimed(store), request("next")
-        store.apply([state.release(run, after(1))])
+        store.runs.apply([state.release(run, after(1))])
         refused = state.fail(run, after(2), error="E", reason="error", keep=KEEP.other, then=(follow,))
-        assert store.apply([refused]) == set()
-        assert store.find_runs([follow.run.id]) == {}
+        assert store.runs.apply([refused]) == set()
+        assert store.runs.find([follow.run.id]) == {}
 
     def test_a_follow_up_may_be_kept_out_by_its_key(self, store: Store) -> None:
         (holder,) = add(store, request(key="k", delay=60))
         run, follow = claimed(store), request("next", key="k")
         failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=(follow,))
-        assert store.apply([failed]) == {run.id}
-        assert store.find_runs([follow.run.id, holder.id]) == {holder.id: holder}
+        assert store.runs.apply([failed]) == {run.id}
+        assert store.runs.find([follow.run.id, holder.id]) == {holder.id: holder}

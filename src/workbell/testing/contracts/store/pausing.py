@@ -9,7 +9,7 @@ from workbell.testing.contracts.making import add, after, claim, request
 
 def waiting(store: Store) -> set[tuple[str, str, str]]:
     """Tenants, queues and jobs that a claim could take from."""
-    return {(head.lane.tenant, head.lane.queue, head.lane.job) for head in store.survey(-1, 100)}
+    return {(head.lane.tenant, head.lane.queue, head.lane.job) for head in store.runs.survey(-1, 100)}
 
 
 def fill(store: Store) -> None:
@@ -31,7 +31,7 @@ class PausingContract:
         store.pauses.add("default", None, "a", after(5))
         assert waiting(store) == {("default", "x", "b"), ("t", "x", "a")}
         assert store.pauses.remove("default", None, "a") == 1
-        assert len(store.survey(-1, 100)) == 5
+        assert len(store.runs.survey(-1, 100)) == 5
 
     def test_a_job_in_a_queue_is_paused(self, store: Store) -> None:
         fill(store)
@@ -39,7 +39,7 @@ class PausingContract:
         assert waiting(store) == {("default", "x", "b"), ("default", "y", "a"), ("t", "x", "a")}
         assert store.pauses.remove("default", "y", "a") == 0
         assert store.pauses.remove("default", "x", "a") == 1
-        assert len(store.survey(-1, 100)) == 5
+        assert len(store.runs.survey(-1, 100)) == 5
 
     def test_what_comes_after_the_pause_is_paused_too(self, store: Store) -> None:
         """Also in lanes that did not exist."""
@@ -79,5 +79,7 @@ class PausingContract:
     def test_counts_tell_what_is_paused(self, store: Store) -> None:
         fill(store)
         store.pauses.add("default", "x", "a", after(5))
-        paused = {(counts.lane.queue, counts.lane.job, counts.lane.key) for counts in store.counts() if counts.paused}
+        paused = {
+            (counts.lane.queue, counts.lane.job, counts.lane.key) for counts in store.reports.counts() if counts.paused
+        }
         assert paused == {("x", "a", None), ("x", "a", "7")}

@@ -125,8 +125,8 @@ class PeopleContract:
         """With their marks; the oldest first."""
         late, early, middle = sent(store, message(at=2), message(ADA, at=0), message(at=1))
         store.notifications.mark_read("default", ADA, [early.id, late.id], after(5))
-        assert store.delete_finished(OVER - timedelta(seconds=1), 9) == 0
-        assert store.delete_finished(OVER + timedelta(seconds=9), 1) == 1
+        assert store.prune(OVER - timedelta(seconds=1), 9) == 0
+        assert store.prune(OVER + timedelta(seconds=9), 1) == 1
         assert listed(store, ADA) == [middle, replace(late, read_at=after(5))]
-        assert store.delete_finished(OVER + timedelta(seconds=1), 9) == 1
+        assert store.prune(OVER + timedelta(seconds=1), 9) == 1
         assert [mark for batch in store.export() for mark in batch.reads] == [("default", ADA, late.id, after(5))]

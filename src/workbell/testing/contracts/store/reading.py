@@ -27,9 +27,9 @@ class ReadingContract:
         queued, delayed, foreign, _other = add(
             store, request(tag="t"), request(tag="t", delay=9), request(tag="t", tenant="b"), request(tag="u")
         )
-        assert sorted(ids(store.pending_of(tag="t"))) == sorted([queued.id, delayed.id, foreign.id])
-        assert sorted(ids(store.pending_of(tenant="default", tag="t"))) == sorted([queued.id, delayed.id])
-        assert store.pending_of(tag="nothing") == []
+        assert sorted(ids(store.runs.pending(tag="t"))) == sorted([queued.id, delayed.id, foreign.id])
+        assert sorted(ids(store.runs.pending(tenant="default", tag="t"))) == sorted([queued.id, delayed.id])
+        assert store.runs.pending(tag="nothing") == []
 
     def test_pending_of_server_processes(self, store: Store) -> None:
         """B9."""
@@ -37,20 +37,20 @@ class ReadingContract:
         queued, delayed, _persistent = add(
             store, request(accepted_by="host/1/1"), request(accepted_by="host/2/9", delay=9), request()
         )
-        assert sorted(ids(store.pending_of(accepted=True))) == sorted([queued.id, delayed.id])
+        assert sorted(ids(store.runs.pending(accepted=True))) == sorted([queued.id, delayed.id])
 
     def test_how_many_are_ahead(self, store: Store) -> None:
         """F5."""
         low, first, second, high = add(store, request(priority=-1), request(), request(at=1), request(priority=1, at=2))
         add(store, request(queue="other", priority=9), request(delay=60, priority=9))
-        assert [store.ahead_of(run) for run in (high, first, second, low)] == [0, 1, 2, 3]
+        assert [store.reports.ahead_of(run) for run in (high, first, second, low)] == [0, 1, 2, 3]
         claim_picks(store, [Pick(high.lane.id, high.rank, 1)], 1, at=3)
-        assert store.ahead_of(low) == 2
+        assert store.reports.ahead_of(low) == 2
 
     def test_counts_of_live_runs_by_lane(self, store: Store) -> None:
         claimed(store, queue="mail")
         done = claimed(store, queue="done")
-        store.apply([state.succeed(done, after(1), result=None, keep=KEEP.succeeded)])
+        store.runs.apply([state.succeed(done, after(1), result=None, keep=KEEP.succeeded)])
         add(store, request(queue="mail", at=7), request(queue="mail", at=6), request(queue="mail", delay=9))
         add(store, request(tenant="b", at=4), request(tenant="b", at=3, delay=9))
         store.pauses.add("b", "default", None, after(5))
@@ -58,7 +58,7 @@ class ReadingContract:
             Counts(Lane("default", "mail", "work"), 1, 2, 1, False, after(6)),
             Counts(Lane("b", "default", "work"), 1, 1, 0, True, after(4)),
         }
-        assert set(store.counts()) == expected
+        assert set(store.reports.counts()) == expected
 
     def test_jobs_are_kept_by_name(self, store: Store) -> None:
         """D2, C1."""
@@ -88,27 +88,27 @@ class ReadingContract:
     def test_finished_runs_are_removed_when_their_time_is_over(self, store: Store) -> None:
         """B7: with their attempts; live runs and younger ones stay."""
         run = claimed(store)
-        store.apply([state.release(run, after(1), started_at=after(1))])
+        store.runs.apply([state.release(run, after(1), started_at=after(1))])
         (run,) = claim(store, at=2)
-        store.apply([state.succeed(run, after(3), result=None, keep=timedelta(seconds=10))])
+        store.runs.apply([state.succeed(run, after(3), result=None, keep=timedelta(seconds=10))])
         young = claimed(store, at=3)
-        store.apply([state.succeed(young, after(4), result=None, keep=timedelta(seconds=60))])
+        store.runs.apply([state.succeed(young, after(4), result=None, keep=timedelta(seconds=60))])
         live = claimed(store, at=4)
-        assert len(store.list_attempts(run.id)) == 1
-        assert store.delete_finished(after(12), 100) == 0
-        assert store.delete_finished(after(13), 100) == 1
-        assert store.list_attempts(run.id) == []
-        assert sorted(ids(store.list_runs(Filter(None)))) == sorted([young.id, live.id])
+        assert len(store.runs.attempts(run.id)) == 1
+        assert store.prune(after(12), 100) == 0
+        assert store.prune(after(13), 100) == 1
+        assert store.runs.attempts(run.id) == []
+        assert sorted(ids(store.runs.list(Filter(None)))) == sorted([young.id, live.id])
 
     def test_removal_is_in_batches_oldest_first(self, store: Store) -> None:
         runs = add(store, *[request() for _ in range(5)])
         for place, run in enumerate(runs):
             keep = timedelta(seconds=50 - place)
-            assert store.apply([state.cancel(run, after(0), reason="-", keep=keep)])
-        assert store.delete_finished(after(99), 2) == 2
-        assert sorted(ids(store.list_runs(Filter(None)))) == sorted(ids(runs[:3]))
-        assert store.delete_finished(after(99), 100) == 3
-        assert store.delete_finished(after(99), 100) == 0
+            assert store.runs.apply([state.cancel(run, after(0), reason="-", keep=keep)])
+        assert store.prune(after(99), 2) == 2
+        assert sorted(ids(store.runs.list(Filter(None)))) == sorted(ids(runs[:3]))
+        assert store.prune(after(99), 100) == 3
+        assert store.prune(after(99), 100) == 0
 
     def test_upkeep_can_be_called_at_any_time(self, store: Store) -> None:
         (run,) = add(store, request())
@@ -117,4 +117,4 @@ class ReadingContract:
         assert store.migrate() == []
         store.measure_time()
         assert all(level in ("ok", "note", "risk") and what and text for level, what, text in store.describe())
-        assert store.find_runs([run.id])
+        assert store.runs.find([run.id])

@@ -43,12 +43,12 @@ def schedule(name: str = "nightly", **fields: Any) -> Schedule:
 
 def begin(store: Store, *new: Schedule) -> list[Schedule]:
     """Write new schedules and read them back."""
-    store.write_schedules([ScheduleChange(schedule=one, expected=None, defines=True) for one in new])
+    store.schedules.write([ScheduleChange(schedule=one, expected=None, defines=True) for one in new])
     return [stored(store, one) for one in new]
 
 
 def stored(store: Store, wanted: Schedule) -> Schedule:
-    return store.find_schedules(wanted.tenant, [wanted.name])[wanted.name]
+    return store.schedules.find(wanted.tenant, [wanted.name])[wanted.name]
 
 
 def tick(of: Schedule, at: float, **fields: Any) -> Tick:
@@ -72,11 +72,11 @@ def run_of(of: Schedule, at: float = 0, **fields: Any) -> NewRun:
 
 
 def ledger(store: Store, of: Schedule) -> list[Tick]:
-    return store.list_ticks(of.id, before=after(10**8), limit=1000)
+    return store.schedules.ticks(of.id, before=after(10**8), limit=1000)
 
 
 def runs_of(store: Store, of: Schedule) -> list[Run]:
-    return store.list_runs(Filter(None, schedule=of.id, limit=1000))
+    return store.runs.list(Filter(None, schedule=of.id, limit=1000))
 
 
 def running(store: Store, of: Schedule, at: float = 0) -> Run:
@@ -89,10 +89,10 @@ def running(store: Store, of: Schedule, at: float = 0) -> Run:
 def lost_for_good(store: Store, run: Run) -> list[Transition]:
     """Lost so often while it ran alone that it counts as crashed."""
     for at in (100, 200):
-        store.mark_alone(held(run))
-        store.apply([state.lose(find(store, run), after(at), keep=KEEP.other)])
+        store.runs.mark_alone(held(run))
+        store.runs.apply([state.lose(find(store, run), after(at), keep=KEEP.other)])
         (run,) = claim(store, at=at)
-    store.mark_alone(held(run))
+    store.runs.mark_alone(held(run))
     return [state.lose(find(store, run), after(300), keep=KEEP.other)]
 
 
@@ -152,7 +152,7 @@ class SchedulingContract:
         changed = replace(new, **{name: value for name, value in FULL.items() if name != "tenant"}, enabled=False)
         changed = replace(changed, run_count=80, held_tick=None, job="other", kind=ScheduleKind.ONCE)
         defined = ScheduleChange(schedule=changed, expected=7, defines=True)
-        assert store.write_schedules([defined]) == {new.id}
+        assert store.schedules.write([defined]) == {new.id}
         assert stored(store, new) == replace(changed, version=8)
 
     def test_a_name_is_taken_once_for_each_tenant(self, store: Store) -> None:
@@ -161,54 +161,54 @@ class SchedulingContract:
             schedule=again, expected=None, defines=True, ticks=(tick(again, 1),), runs=(run_of(again),)
         )
         begin(store, first, other)
-        assert store.write_schedules([rival]) == set()
+        assert store.schedules.write([rival]) == set()
         assert (stored(store, first), stored(store, other)) == (first, other)
         assert (ledger(store, again), runs_of(store, again)) == ([], [])
 
     def test_tenants_are_apart(self, store: Store) -> None:
         here, there = begin(store, schedule("a"), schedule("a", tenant="b"))
-        assert store.find_schedules("c", ["a"]) == {}
-        assert store.list_schedules("b", source=None, after="", limit=10) == [there]
-        store.write_schedules([fire(there, 1)])
+        assert store.schedules.find("c", ["a"]) == {}
+        assert store.schedules.list("b", source=None, after="", limit=10) == [there]
+        store.schedules.write([fire(there, 1)])
         assert stored(store, here) == here
         assert (len(ledger(store, there)), ledger(store, here)) == (1, [])
         (made,) = runs_of(store, there)
         assert made.tenant == "b"
-        assert store.delete_schedule(there.id)
-        assert store.find_schedules("default", ["a"]) == {"a": here}
+        assert store.schedules.delete(there.id)
+        assert store.schedules.find("default", ["a"]) == {"a": here}
 
     @pytest.mark.parametrize("defines", [False, True])
     def test_whoever_comes_second_writes_nothing(self, store: Store, defines: bool) -> None:
         """F2, P10: the guard is the version, and with it go tick and run."""
         (known,) = begin(store, schedule())
         first, late = fire(known, 1), fire(known, 2, defines=defines, cancel_live=True)
-        assert store.write_schedules([first]) == {known.id}
+        assert store.schedules.write([first]) == {known.id}
         before = (stored(store, known), ledger(store, known), runs_of(store, known))
         assert before[0].version == known.version + 1
-        assert store.write_schedules([late]) == set()
-        assert store.write_schedules([first]) == set()
+        assert store.schedules.write([late]) == set()
+        assert store.schedules.write([first]) == set()
         assert (stored(store, known), ledger(store, known), runs_of(store, known)) == before
 
     def test_a_schedule_that_is_gone_is_not_changed(self, store: Store) -> None:
         gone = schedule()
-        assert store.write_schedules([fire(gone, 1)]) == set()
-        assert store.write_schedules([fire(gone, 1, defines=True)]) == set()
-        assert (ledger(store, gone), runs_of(store, gone), store.next_look()) == ([], [], None)
-        assert store.write_schedules([]) == set()
+        assert store.schedules.write([fire(gone, 1)]) == set()
+        assert store.schedules.write([fire(gone, 1, defines=True)]) == set()
+        assert (ledger(store, gone), runs_of(store, gone), store.schedules.next_look()) == ([], [], None)
+        assert store.schedules.write([]) == set()
 
     def test_a_batch_says_which_of_it_happened(self, store: Store) -> None:
         known = begin(store, *[schedule(f"s{number}") for number in range(6)])
-        store.write_schedules([fire(one, 1) for one in known[::2]])
+        store.schedules.write([fire(one, 1) for one in known[::2]])
         fresh = schedule("fresh")
         changes = [fire(one, 2) for one in known] + [ScheduleChange(schedule=fresh, expected=None, defines=True)]
-        assert store.write_schedules(changes) == {*(one.id for one in known[1::2]), fresh.id}
+        assert store.schedules.write(changes) == {*(one.id for one in known[1::2]), fresh.id}
         assert [len(runs_of(store, one)) for one in known] == [1] * 6
         assert [ledger(store, one)[0].due for one in known] == [after(1), after(2)] * 3
 
     def test_an_advance_leaves_the_definition_alone(self, store: Store) -> None:
         """It was decided on an older reading; what it may write is where the scheduler stands."""
         (known,) = begin(store, schedule())
-        store.write_schedules([fire(replace(known, job="other", expression="0 0 1 1 *", enabled=False), 1)])
+        store.schedules.write([fire(replace(known, job="other", expression="0 0 1 1 *", enabled=False), 1)])
         now = stored(store, known)
         assert (now.job, now.expression, now.enabled) == ("work", "* * * * *", True)
         assert now.last_scheduled_at == after(1)
@@ -221,38 +221,38 @@ class SchedulingContract:
         if status is Status.RUNNING:
             claim(store)
         changes = [fire(known, 1, only_idle=True), fire(other, 1, only_idle=True)]
-        assert store.write_schedules(changes) == {other.id}
+        assert store.schedules.write(changes) == {other.id}
         assert (stored(store, known), ledger(store, known)) == (known, [])
         assert len(runs_of(store, known)) == 1
-        assert store.write_schedules([fire(known, 1)]) == {known.id}
+        assert store.schedules.write([fire(known, 1)]) == {known.id}
 
     def test_a_finished_run_is_in_nobodys_way(self, store: Store) -> None:
         (known,) = begin(store, schedule())
         run = running(store, known)
-        store.apply([state.succeed(run, after(1), result=None, keep=KEEP.succeeded)])
-        assert store.write_schedules([fire(known, 2, only_idle=True)]) == {known.id}
+        store.runs.apply([state.succeed(run, after(1), result=None, keep=KEEP.succeeded)])
+        assert store.schedules.write([fire(known, 2, only_idle=True)]) == {known.id}
 
     def test_a_tick_is_in_the_ledger_once(self, store: Store) -> None:
         """A second one refuses the whole write: no run, no advance, and nothing of its neighbours."""
         known, other = begin(store, schedule("a"), schedule("b"))
-        store.write_schedules([fire(known, 1)])
+        store.schedules.write([fire(known, 1)])
         now = stored(store, known)
         add(store, run_of(known, 1, tag="waits", delay=5))
         before = (ledger(store, known), sorted(ids(runs_of(store, known))))
         with pytest.raises(StoreError):
-            store.write_schedules([fire(other, 1), fire(now, 1, cancel_live=True)])
+            store.schedules.write([fire(other, 1), fire(now, 1, cancel_live=True)])
         assert (stored(store, known), stored(store, other)) == (now, other)
         assert (ledger(store, known), sorted(ids(runs_of(store, known)))) == before
         assert (ledger(store, other), runs_of(store, other)) == ([], [])
         assert {run.status for run in runs_of(store, known)} == {Status.QUEUED, Status.SCHEDULED}
-        assert store.write_schedules([fire(other, 1), fire(now, 2)]) == {known.id, other.id}
+        assert store.schedules.write([fire(other, 1), fire(now, 2)]) == {known.id, other.id}
 
     def test_live_runs_make_room(self, store: Store) -> None:
         """F3: `cancel_previous`. What waits ends at once; what runs is asked to."""
         known, other = begin(store, schedule("a"), schedule("b"))
         runs = running(store, known), running(store, other)
         waiting = add(store, run_of(known, 1), run_of(known, 1, delay=60), run_of(other, 1))
-        assert store.write_schedules([fire(known, 2, cancel_live=True)]) == {known.id}
+        assert store.schedules.write([fire(known, 2, cancel_live=True)]) == {known.id}
         ended = [find(store, run) for run in waiting]
         assert [run.status for run in ended] == [Status.CANCELED, Status.CANCELED, Status.QUEUED]
         assert all(run.reason and "later tick" in run.reason and run.finished_at == after(2) for run in ended[:2])
@@ -265,12 +265,12 @@ class SchedulingContract:
         (known,) = begin(store, schedule(tenant="new", job="never-seen"))
         change = fire(known, 1)
         later = run_of(known, 1, delay=30)
-        store.write_schedules([replace(change, runs=(*change.runs, later))])
+        store.schedules.write([replace(change, runs=(*change.runs, later))])
         (run,) = claim(store, at=1)
         assert (run.id, run.job, run.schedule, run.tenant) == (change.runs[0].run.id, "never-seen", known.id, "new")
         assert run.scheduled_for == after(1)
         assert find(store, later.run) == later.run
-        assert store.next_due() == after(31)
+        assert store.runs.next_due() == after(31)
 
     # Reports
 
@@ -281,17 +281,17 @@ class SchedulingContract:
         (known,) = begin(store, schedule())
         run = running(store, known)
         for change in make(store, run):
-            assert store.apply([change, change]) == {run.id}
+            assert store.runs.apply([change, change]) == {run.id}
         now = stored(store, known)
         assert (now.last_run_status, now.failed_runs) == (word, failed)
         assert (now.last_run_ended_at is None) == (word is None)
         assert now.version == known.version, "a report is no change of the schedule"
-        assert store.list_schedules("default", source=None, after="", limit=9) == [now]
+        assert store.schedules.list("default", source=None, after="", limit=9) == [now]
 
     def test_waiting_runs_that_are_canceled_report_nothing(self, store: Store) -> None:
         (known,) = begin(store, schedule())
         (run,) = add(store, run_of(known))
-        store.apply([state.cancel(run, after(1), reason="-", keep=KEEP.other)])
+        store.runs.apply([state.cancel(run, after(1), reason="-", keep=KEEP.other)])
         assert stored(store, known) == known
 
     def test_the_latest_end_counts(self, store: Store) -> None:
@@ -299,11 +299,11 @@ class SchedulingContract:
         (known,) = begin(store, schedule())
         add(store, *[run_of(known) for _ in range(5)])
         one, two, three, four, five = claim(store)
-        store.apply([state.succeed(one, after(10), result=None, keep=KEEP.succeeded)])
-        store.apply([state.fail(two, after(5), error="E", reason="error", keep=KEEP.other)])
+        store.runs.apply([state.succeed(one, after(10), result=None, keep=KEEP.succeeded)])
+        store.runs.apply([state.fail(two, after(5), error="E", reason="error", keep=KEEP.other)])
         now = stored(store, known)
         assert (now.last_run_status, now.last_run_ended_at, now.failed_runs) == ("success", after(10), 1)
-        store.apply(
+        store.runs.apply(
             [
                 state.fail(three, after(30), error="E", reason="error", keep=KEEP.other),
                 state.succeed(four, after(20), result=None, keep=KEEP.succeeded),
@@ -317,10 +317,10 @@ class SchedulingContract:
         """A scheduler that read before the end wrote after it."""
         (known,) = begin(store, schedule())
         run = running(store, known)
-        store.apply([state.fail(run, after(1), error="E", reason="error", keep=KEEP.other)])
-        store.write_schedules([fire(known, 2)])
+        store.runs.apply([state.fail(run, after(1), error="E", reason="error", keep=KEEP.other)])
+        store.schedules.write([fire(known, 2)])
         again = replace(stored(store, known), failed_runs=0, last_run_status=None, last_run_ended_at=None)
-        store.write_schedules([ScheduleChange(schedule=again, expected=again.version, defines=True)])
+        store.schedules.write([ScheduleChange(schedule=again, expected=again.version, defines=True)])
         now = stored(store, known)
         assert (now.last_run_status, now.last_run_ended_at, now.failed_runs) == ("failed", after(1), 1)
 
@@ -331,7 +331,9 @@ class SchedulingContract:
         half = [runs[::2], runs[1::2]]
 
         def end(some: list[Run]) -> set[str]:
-            return store.apply([state.fail(run, after(1), error="E", reason="error", keep=KEEP.other) for run in some])
+            return store.runs.apply(
+                [state.fail(run, after(1), error="E", reason="error", keep=KEEP.other) for run in some]
+            )
 
         with ThreadPoolExecutor(2) as threads:
             assert sum(map(len, threads.map(end, half))) == 40
@@ -348,38 +350,38 @@ class SchedulingContract:
             schedule("d", look_at=after(10)),
         )
         add(store, run_of(late), run_of(asleep))
-        found = store.due_schedules(after(5), 10)
+        found = store.schedules.due(after(5), 10)
         assert [(one.schedule, one.busy) for one in found] == [(later, False), (late, True)]
-        assert [one.schedule for one in store.due_schedules(after(99), 1)] == [later]
-        assert store.due_schedules(after(1), 10) == []
-        assert store.next_look() == after(2)
-        assert [store.next_look(after(second)) for second in (2, 5, 10)] == [after(5), after(10), None]
-        store.delete_schedule(later.id)
-        store.delete_schedule(late.id)
-        assert store.next_look() == ahead.look_at
+        assert [one.schedule for one in store.schedules.due(after(99), 1)] == [later]
+        assert store.schedules.due(after(1), 10) == []
+        assert store.schedules.next_look() == after(2)
+        assert [store.schedules.next_look(after(second)) for second in (2, 5, 10)] == [after(5), after(10), None]
+        store.schedules.delete(later.id)
+        store.schedules.delete(late.id)
+        assert store.schedules.next_look() == ahead.look_at
 
     def test_versions_of_schedules_are_passed_over(self, store: Store) -> None:
         """What another scheduler holds is left out, up to the limit; its next version is found again."""
         known = begin(store, *[schedule(f"s{number}", look_at=after(number)) for number in range(4)])
         passed = [(one.id, one.version) for one in known[:2]]
-        assert [one.schedule for one in store.due_schedules(after(9), 1, passed)] == [known[2]]
-        assert [one.schedule for one in store.due_schedules(after(9), 9, passed)] == known[2:]
-        store.write_schedules([fire(known[0], 5)])
-        found = [one.schedule.name for one in store.due_schedules(after(99), 9, passed)]
+        assert [one.schedule for one in store.schedules.due(after(9), 1, passed)] == [known[2]]
+        assert [one.schedule for one in store.schedules.due(after(9), 9, passed)] == known[2:]
+        store.schedules.write([fire(known[0], 5)])
+        found = [one.schedule.name for one in store.schedules.due(after(99), 9, passed)]
         assert sorted(found) == ["s0", "s2", "s3"]
 
     def test_lists_have_pages_and_sources(self, store: Store) -> None:
         begin(store, *[schedule(f"s{n:02}", source="code" if n % 3 else "api") for n in range(20)])
-        first = store.list_schedules("default", source=None, after="", limit=15)
-        rest = store.list_schedules("default", source=None, after=first[-1].name, limit=15)
+        first = store.schedules.list("default", source=None, after="", limit=15)
+        rest = store.schedules.list("default", source=None, after=first[-1].name, limit=15)
         assert [one.name for one in first + rest] == [f"s{n:02}" for n in range(20)]
-        found = store.list_schedules("default", source="api", after="s00", limit=3)
+        found = store.schedules.list("default", source="api", after="s00", limit=3)
         assert [one.name for one in found] == ["s03", "s06", "s09"]
-        assert store.list_schedules("default", source="other", after="", limit=3) == []
-        assert set(store.find_schedules("default", ["s01", "s19", "none"])) == {"s01", "s19"}
-        assert store.find_schedules("default", []) == {}
-        assert store.find_schedule(first[1].id) == first[1]
-        assert store.find_schedule(new_id()) is None
+        assert store.schedules.list("default", source="other", after="", limit=3) == []
+        assert set(store.schedules.find("default", ["s01", "s19", "none"])) == {"s01", "s19"}
+        assert store.schedules.find("default", []) == {}
+        assert store.schedules.get(first[1].id) == first[1]
+        assert store.schedules.get(new_id()) is None
 
     def test_the_ledger_is_read_newest_first(self, store: Store) -> None:
         (known,) = begin(store, schedule())
@@ -388,27 +390,27 @@ class SchedulingContract:
             tick(known, 5, outcome=TickOutcome.DEFERRED, run=new_id()),
             tick(known, 6, reason="ß"),
         )
-        store.write_schedules([fire(known, 7, ticks=rows, runs=())])
+        store.schedules.write([fire(known, 7, ticks=rows, runs=())])
         assert ledger(store, known) == list(rows[::-1])
-        assert store.list_ticks(known.id, before=after(6), limit=1) == [rows[1]]
-        assert store.list_ticks(new_id(), before=after(6), limit=1) == []
+        assert store.schedules.ticks(known.id, before=after(6), limit=1) == [rows[1]]
+        assert store.schedules.ticks(new_id(), before=after(6), limit=1) == []
 
     # Ends of things
 
     def test_a_deleted_schedule_leaves_its_runs_and_ticks(self, store: Store) -> None:
         (known,) = begin(store, schedule())
-        store.write_schedules([fire(known, 1)])
+        store.schedules.write([fire(known, 1)])
         (run,) = claim(store, at=1)
         now = stored(store, known)
         assert now.version != known.version
-        assert not store.delete_schedule(known.id, known.version)
+        assert not store.schedules.delete(known.id, known.version)
         assert stored(store, known) == now  # with what its runs reported
-        assert store.delete_schedule(known.id, now.version)
-        assert not store.delete_schedule(known.id)
-        assert store.find_schedules("default", ["nightly"]) == {}
-        assert store.due_schedules(after(10**6), 10) == []
-        assert store.write_schedules([fire(known, 2)]) == set()
-        assert store.apply([state.fail(run, after(2), error="E", reason="error", keep=KEEP.other)]) == {run.id}
+        assert store.schedules.delete(known.id, now.version)
+        assert not store.schedules.delete(known.id)
+        assert store.schedules.find("default", ["nightly"]) == {}
+        assert store.schedules.due(after(10**6), 10) == []
+        assert store.schedules.write([fire(known, 2)]) == set()
+        assert store.runs.apply([state.fail(run, after(2), error="E", reason="error", keep=KEEP.other)]) == {run.id}
         assert len(ledger(store, known)) == len(runs_of(store, known)) == 1
         (new,) = begin(store, schedule())
         assert (new.failed_runs, new.last_run_status) == (0, None)
@@ -416,11 +418,11 @@ class SchedulingContract:
     def test_old_ticks_are_pruned_in_batches(self, store: Store) -> None:
         (known,) = begin(store, schedule())
         rows = tuple(tick(known, number) for number in range(1, 11))
-        store.write_schedules([fire(known, 11, ticks=rows, runs=())])
+        store.schedules.write([fire(known, 11, ticks=rows, runs=())])
         over = after(6) + KEEP.other
-        assert store.delete_finished(over, 4) == 4
-        assert store.delete_finished(over, 4) == 2
-        assert store.delete_finished(over, 4) == 0
+        assert store.prune(over, 4) == 4
+        assert store.prune(over, 4) == 2
+        assert store.prune(over, 4) == 0
         assert ledger(store, known) == list(rows[:5:-1])
         assert stored(store, known).last_scheduled_at == after(11)
 
@@ -435,7 +437,7 @@ class SchedulingContract:
         every = [one for batch in exported for one in batch.schedules]
         assert sorted(every, key=lambda one: one.name) == [full, plain]
         assert [one for batch in exported for one in batch.ticks] == [span]
-        assert store.write_schedules([fire(full, 9)]) == {full.id}
+        assert store.schedules.write([fire(full, 9)]) == {full.id}
         now = stored(store, full)
         assert (now.version, now.failed_runs, now.last_run_status) == (8, 3, "failed")
 
@@ -445,7 +447,7 @@ class SchedulingContract:
 
         def scheduler(number: int) -> int:
             some = known if number % 2 else known[::-1]
-            return len(store.write_schedules([fire(one, 1, only_idle=True) for one in some]))
+            return len(store.schedules.write([fire(one, 1, only_idle=True) for one in some]))
 
         with ThreadPoolExecutor(4) as threads:
             written = sum(threads.map(scheduler, range(4)))

@@ -26,21 +26,21 @@ def made(number: int, **fields: Any) -> NewRun:
 def payloads(store: Store, *values: Any) -> dict[str, Any]:
     """Runs with these payloads; what each of them has, by its id."""
     requests = [request(input_text=msgspec.json.encode(value).decode()) for value in values]
-    store.add(requests)
+    store.runs.add(requests)
     return {new.run.id: value for new, value in zip(requests, values, strict=True)}
 
 
 def by_fields(store: Store, **wanted: Any) -> list[Run]:
     fields = read_fields({path.replace("__", "."): value for path, value in wanted.items()})
-    found = store.search_runs(Filter("default", fields=fields))
+    found = store.reports.search(Filter("default", fields=fields))
     assert found.looked_to is None
-    assert store.count_runs(Filter("default", fields=fields)) == Counted(len(found.runs), False)
+    assert store.reports.count(Filter("default", fields=fields)) == Counted(len(found.runs), False)
     return found.runs
 
 
 def finish(store: Store, *runs: Run) -> None:
     changes = [state.cancel(run, after(99), reason="-", keep=KEEP.other) for run in runs]
-    assert len(store.apply(changes)) == len(runs)
+    assert len(store.runs.apply(changes)) == len(runs)
 
 
 def _drawn(draw: random.Random, number: int, schedules: Sequence[str]) -> Run:
@@ -72,9 +72,9 @@ class SearchingContract:
             (Filter("default", since=after(9)), []),
         ):
             expected = [runs[place].id for place in places]
-            assert ids(store.list_runs(wanted)) == expected, wanted
-            assert ids(store.search_runs(wanted).runs) == expected, wanted
-            assert store.count_runs(wanted) == Counted(len(expected), False), wanted
+            assert ids(store.runs.list(wanted)) == expected, wanted
+            assert ids(store.reports.search(wanted).runs) == expected, wanted
+            assert store.reports.count(wanted) == Counted(len(expected), False), wanted
 
     def test_runs_by_target_and_event(self, store: Store) -> None:
         event = new_id()
@@ -95,9 +95,9 @@ class SearchingContract:
             (Filter("default", event=event, status=[Status.CANCELED]), [caused]),
             (Filter("default", event=event, target="label:x"), [both]),
         ):
-            assert ids(store.list_runs(wanted)) == ids(runs), wanted
-            assert ids(store.search_runs(wanted).runs) == ids(runs), wanted
-            assert store.count_runs(wanted) == Counted(len(runs), False), wanted
+            assert ids(store.runs.list(wanted)) == ids(runs), wanted
+            assert ids(store.reports.search(wanted).runs) == ids(runs), wanted
+            assert store.reports.count(wanted) == Counted(len(runs), False), wanted
 
     def test_runs_by_their_retries(self, store: Store) -> None:
         """A retry is found from both sides: by the run that it repeats, and from that run (see `find_retries`)."""
@@ -120,15 +120,15 @@ class SearchingContract:
             (Filter("default", retried=False, status=canceled), [other, older, third]),
             (Filter("default", retried=False), [other, newer, older, waiting, third]),
         ):
-            assert ids(store.search_runs(wanted).runs) == ids(runs), wanted
-            assert store.count_runs(wanted) == Counted(len(runs), False), wanted
-        found = store.find_retries([first.id, second.id, third.id])
+            assert ids(store.reports.search(wanted).runs) == ids(runs), wanted
+            assert store.reports.count(wanted) == Counted(len(runs), False), wanted
+        found = store.reports.retries([first.id, second.id, third.id])
         assert {old: (retry.id, retry.status) for old, retry in found.items()} == {
             first.id: (newer.id, Status.QUEUED),
             second.id: (other.id, Status.CANCELED),
         }
         assert (found[second.id].created_at, found[second.id].key) == (other.created_at, "k")
-        assert store.find_retries([]) == {}
+        assert store.reports.retries([]) == {}
 
     def test_runs_by_fields_of_the_payload(self, store: Store) -> None:
         has = payloads(
@@ -146,7 +146,7 @@ class SearchingContract:
             {"m": 1},
             {"n": 'O\'Reilly "%s" :n \\u0000 é 👩'},
         )
-        store.add([request(), request(tenant="b", input_text='{"n":1}')])
+        store.runs.add([request(), request(tenant="b", input_text='{"n":1}')])
 
         def values(**wanted: Any) -> list[Any]:
             return [has[run.id]["n"] for run in reversed(by_fields(store, **wanted))]
@@ -169,19 +169,19 @@ class SearchingContract:
             {"customer": 42, "paid": True},
             {"customers": [{"id": 42}], "id": 42},
         )
-        finish(store, store.find_runs([first])[first])
+        finish(store, store.runs.find([first])[first])
         assert ids(by_fields(store, customer__id=42)) == [second, first]
         assert ids(by_fields(store, customer__id=42, paid=True)) == [second]
         fields = read_fields({"customer.näme.a b": "x"})
-        assert ids(store.search_runs(Filter("default", fields=fields)).runs) == [first]
+        assert ids(store.reports.search(Filter("default", fields=fields)).runs) == [first]
         canceled = Filter("default", [Status.CANCELED], fields=read_fields({"customer.id": 42}))
-        assert ids(store.search_runs(canceled).runs) == [first]
+        assert ids(store.reports.search(canceled).runs) == [first]
 
     def test_what_is_hard_to_read_is_passed_over(self, store: Store) -> None:
         """A NUL in one payload must not keep the others from being found."""
         has = payloads(store, {"a": "\x00", "n": 1}, {"a": "\ufffd", "n": 1}, {"a": "\\u0000", "n": 1}, {"\x00": 1})
         assert len(by_fields(store, n=1)) == 3
-        found = store.search_runs(Filter("default", fields=[Field("a", "\ufffd")])).runs
+        found = store.reports.search(Filter("default", fields=[Field("a", "\ufffd")])).runs
         assert [has[run.id]["a"] for run in found] == ["\ufffd"]
         assert [has[run.id]["a"] for run in by_fields(store, a="\\u0000")] == ["\\u0000"]
 
@@ -201,7 +201,7 @@ class SearchingContract:
         ):
             pages, before = [], None
             while True:
-                found, looked_to = store.search_runs(wanted._replace(before=before), scan=10)
+                found, looked_to = store.reports.search(wanted._replace(before=before), scan=10)
                 assert len(found) <= wanted.limit
                 assert all(looked_to is None or run.id >= looked_to for run in found)
                 pages.append(ids(found))
@@ -236,21 +236,21 @@ class SearchingContract:
             expected = sorted((run.id for run in every if matches_all(run, wanted)), reverse=True)
             found, before = list[str](), None
             while True:
-                page, before = store.search_runs(wanted._replace(before=before), scan=8)
+                page, before = store.reports.search(wanted._replace(before=before), scan=8)
                 found += ids(page)
                 if before is None:
                     break
             assert found == expected, wanted
-            assert store.count_runs(wanted) == Counted(len(expected), False), wanted
+            assert store.reports.count(wanted) == Counted(len(expected), False), wanted
             if not wanted.fields:
-                assert ids(store.list_runs(wanted)) == expected[: wanted.limit], wanted
+                assert ids(store.runs.list(wanted)) == expected[: wanted.limit], wanted
 
     def test_the_last_page_has_nothing_behind_it(self, store: Store) -> None:
         runs = add(store, *[made(number) for number in range(4)])
         finish(store, runs[2])
-        first = store.search_runs(Filter("default", limit=2))
+        first = store.reports.search(Filter("default", limit=2))
         assert (ids(first.runs), first.looked_to) == ([runs[3].id, runs[2].id], runs[2].id)
-        second = store.search_runs(Filter("default", limit=2, before=first.looked_to))
+        second = store.reports.search(Filter("default", limit=2, before=first.looked_to))
         assert (ids(second.runs), second.looked_to) == ([runs[1].id, runs[0].id], None)
 
     def test_counting_ends_somewhere(self, store: Store) -> None:
@@ -258,11 +258,11 @@ class SearchingContract:
         runs = add(store, *requests, request(tenant="b"))
         finish(store, *runs[:8])
         everything = Filter("default")
-        assert store.count_runs(everything) == store.count_runs(everything, most=30) == Counted(30, False)
-        assert store.count_runs(everything, most=29) == Counted(29, True)
-        assert store.count_runs(Filter(None, [Status.QUEUED])) == Counted(23, False)
-        assert store.count_runs(Filter("default", [Status.CANCELED])) == Counted(8, False)
-        assert store.count_runs(Filter("nobody")) == Counted(0, False)
-        counted = store.count_runs(Filter("default", fields=[Field("n", 1)]), scan=10)
+        assert store.reports.count(everything) == store.reports.count(everything, most=30) == Counted(30, False)
+        assert store.reports.count(everything, most=29) == Counted(29, True)
+        assert store.reports.count(Filter(None, [Status.QUEUED])) == Counted(23, False)
+        assert store.reports.count(Filter("default", [Status.CANCELED])) == Counted(8, False)
+        assert store.reports.count(Filter("nobody")) == Counted(0, False)
+        counted = store.reports.count(Filter("default", fields=[Field("n", 1)]), scan=10)
         assert counted.capped
         assert 5 <= counted.count <= 10

@@ -47,10 +47,10 @@ class SharingContract:
         assert taken == Counter(made)
 
     def test_one_key_makes_one_run(self, store: Store) -> None:
-        answers = at_once(lambda number: store.add([request(key="k"), request(tag=f"t{number}")]))
+        answers = at_once(lambda number: store.runs.add([request(key="k"), request(tag=f"t{number}")]))
         assert sum(answer[0].created for answer in answers) == 1
         assert len({answer[0].id for answer in answers}) == 1
-        assert len(store.list_runs(Filter(None))) == 1 + THREADS
+        assert len(store.runs.list(Filter(None))) == 1 + THREADS
 
     def test_a_rejected_caller_does_not_spoil_the_others(self, store: Store) -> None:
         """Callers at the same moment may share a commit."""
@@ -58,18 +58,18 @@ class SharingContract:
 
         def make(number: int) -> bool:
             if number % 2:
-                store.add([request()])
+                store.runs.add([request()])
                 return True
             with pytest.raises(DuplicateRun):
-                store.add([request(), request(key="k", on_duplicate="reject")])
+                store.runs.add([request(), request(key="k", on_duplicate="reject")])
             return False
 
         assert sum(at_once(make)) == THREADS // 2
-        assert len(store.list_runs(Filter(None))) == 1 + THREADS // 2
+        assert len(store.runs.list(Filter(None))) == 1 + THREADS // 2
 
     def test_replacing_a_key_at_once_leaves_one_waiting(self, store: Store) -> None:
-        at_once(lambda number: store.add([request(key="k", on_duplicate="replace", at=number)]))
-        statuses = Counter(run.status for run in store.list_runs(Filter(None)))
+        at_once(lambda number: store.runs.add([request(key="k", on_duplicate="replace", at=number)]))
+        statuses = Counter(run.status for run in store.runs.list(Filter(None)))
         assert statuses == {Status.QUEUED: 1, Status.CANCELED: THREADS - 1}
 
     def test_one_end_wins(self, store: Store) -> None:
@@ -77,20 +77,20 @@ class SharingContract:
         runs = claim(store)
 
         def end(number: int) -> set[str]:
-            return store.apply([state.succeed(r, after(1), result=str(number), keep=KEEP.succeeded) for r in runs])
+            return store.runs.apply([state.succeed(r, after(1), result=str(number), keep=KEEP.succeeded) for r in runs])
 
         winners = at_once(end)
         assert sum(map(len, winners)) == len(runs)
         for number, moved in enumerate(winners):
             assert all(find(store, run_id).result == number for run_id in moved)
-        assert len(store.list_runs(Filter(None))) == len(runs)
+        assert len(store.runs.list(Filter(None))) == len(runs)
 
     def test_a_hint_reaches_a_watcher(self, store: Store) -> None:
         watch = store.watch()
         try:
             while watch.wait(0.05):  # what may have been pending, such as the watch's own beginning
                 pass
-            store.add([request()])
+            store.runs.add([request()])
             assert watch.wait(20)
         finally:
             watch.close()

@@ -80,12 +80,12 @@ class TalliesContract:
         store.tallies.add([tally(minute, tenant=tenant) for minute in range(3) for tenant in ("default", "acme")])
         totals = store.tallies.totals()
         assert [one.count for one in totals] == [6, 6]
-        assert store.delete_finished(OVER - timedelta(seconds=1), 9) == 0
-        assert store.delete_finished(OVER + timedelta(minutes=1), 3) == 3
-        assert store.delete_finished(OVER + timedelta(minutes=1), 3) == 1
+        assert store.prune(OVER - timedelta(seconds=1), 9) == 0
+        assert store.prune(OVER + timedelta(minutes=1), 3) == 3
+        assert store.prune(OVER + timedelta(minutes=1), 3) == 1
         assert minutes(store) == [tally(2, tenant="acme"), tally(2)]
         assert store.tallies.totals() == totals
         store.tallies.add([tally(0)])
         assert [one.count for one in store.tallies.totals()] == [6, 8]
-        assert store.delete_finished(OVER + timedelta(days=999), 9) == 3
+        assert store.prune(OVER + timedelta(days=999), 9) == 3
         assert [one.count for one in store.tallies.totals()] == [6, 8]

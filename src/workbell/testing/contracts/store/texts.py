@@ -45,8 +45,8 @@ class TextsContract:
         }
         new = request(name, queue=name, tenant=name, target=name, **fields)
         assert add(store, new) == [new.run]
-        assert store.list_runs(Filter(name, job=name, queue=name, tag=name)) == [new.run]
-        assert [answer.created for answer in store.add([request(key=name, tenant=name)])] == [False]
+        assert store.runs.list(Filter(name, job=name, queue=name, tag=name)) == [new.run]
+        assert [answer.created for answer in store.runs.add([request(key=name, tenant=name)])] == [False]
 
     @nasty
     def test_runs_made_in_bulk_keep_their_texts(self, store: Store, text: str) -> None:
@@ -54,15 +54,15 @@ class TextsContract:
         name = text[:100]
         fields: dict[str, Any] = {"input_text": text, "options_text": text, "tag": name, "accepted_by": name}
         batch = [request(**fields), request(), request(**fields, delay=5), request(tag="x")]
-        store.add(batch)
-        assert store.find_runs([new.run.id for new in batch]) == {new.run.id: new.run for new in batch}
+        store.runs.add(batch)
+        assert store.runs.find([new.run.id for new in batch]) == {new.run.id: new.run for new in batch}
 
     @nasty
     def test_what_a_handler_leaves_behind_is_kept(self, store: Store, text: str) -> None:
         """C5, C7: results, errors, reasons and progress, alone and in a batch with others."""
-        store.add([request(), request(at=1), request(at=2), request(at=3), request(at=4)])
+        store.runs.add([request(), request(at=1), request(at=2), request(at=3), request(at=4)])
         done, failed, retried, snoozed, ended = claim(store, at=5, worker=text[:1000])
-        assert store.set_progress(held(done), text)
+        assert store.runs.set_progress(held(done), text)
         changes = [
             state.succeed(done, after(6), result=text, keep=KEEP.succeeded),
             state.fail(failed, after(6), error=text, reason=text, keep=KEEP.other),
@@ -70,11 +70,11 @@ class TextsContract:
             state.snooze(snoozed, after(6), wait=KEEP.other, reason=text),
             state.cancel(ended, after(6), reason=text, keep=KEEP.other),
         ]
-        assert len(store.apply(changes)) == 5
+        assert len(store.runs.apply(changes)) == 5
         for change, run in zip(changes, (done, failed, retried, snoozed, ended), strict=True):
             progress = text if run is done else None
             assert find(store, run) == msgspec.structs.replace(change.after(run), progress_text=progress)
-        (attempt,) = store.list_attempts(retried.id)
+        (attempt,) = store.runs.attempts(retried.id)
         assert (attempt.error, attempt.worker) == (text, text[:1000])
 
     @nasty
@@ -84,7 +84,7 @@ class TextsContract:
         assert store.jobs.find("default", wanted.name) == wanted
         add(store, request(wanted.name, queue=wanted.queue))
         store.pauses.add("default", wanted.queue, wanted.name, after(0))
-        assert [counts.paused for counts in store.counts()] == [True]
-        assert store.survey(-1, 10) == []
+        assert [counts.paused for counts in store.reports.counts()] == [True]
+        assert store.runs.survey(-1, 10) == []
         assert store.pauses.remove("default", wanted.queue, wanted.name) == 1
-        assert len(store.survey(-1, 10)) == 1
+        assert len(store.runs.survey(-1, 10)) == 1

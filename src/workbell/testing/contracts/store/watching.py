@@ -82,7 +82,7 @@ class WatchingContract:
         """F1: whoever lost the lease adds nothing any more."""
         first = claimed(store)
         log(store, first, 0)
-        store.apply([state.lose(first, after(60), keep=KEEP.other)])
+        store.runs.apply([state.lose(first, after(60), keep=KEEP.other)])
         assert log(store, first, 1) == 1, "nobody else has it yet"
         (second,) = claim(store, at=61)
         assert log(store, first, 2) == 0
@@ -93,7 +93,7 @@ class WatchingContract:
 
     def test_the_last_lease_may_add_lines_after_the_end(self, store: Store) -> None:
         run = claimed(store)
-        store.apply([state.succeed(run, after(1), result=None, keep=KEEP.succeeded)])
+        store.runs.apply([state.succeed(run, after(1), result=None, keep=KEEP.succeeded)])
         assert log(store, run, 0) == 1
         assert log(store, msgspec.structs.replace(run, token=run.token - 1), 1) == 0
         assert logged(store, run) == [(1, 0)]
@@ -118,9 +118,9 @@ class WatchingContract:
         short, long = claim(store)
         log(store, short, 0)
         log(store, long, 0)
-        store.apply([state.succeed(short, after(1), result=None, keep=timedelta(seconds=1))])
-        store.apply([state.succeed(long, after(1), result=None, keep=timedelta(days=1))])
-        assert store.delete_finished(after(60), 100) == 1
+        store.runs.apply([state.succeed(short, after(1), result=None, keep=timedelta(seconds=1))])
+        store.runs.apply([state.succeed(long, after(1), result=None, keep=timedelta(days=1))])
+        assert store.prune(after(60), 100) == 1
         assert (logged(store, short), logged(store, long)) == ([], [(1, 0)])
 
     # Workers
