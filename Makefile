@@ -32,8 +32,9 @@ format: $(VENV)/installed-dev ## format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-soak: $(VENV)/installed-dev ## the long versions of the tests of faults, properties and plans
-	WORKBELL_SOAK=1 $(PYTEST) --timeout 3600 tests/faults tests/property tests/plans tests/engine
+soak: $(VENV)/installed-dev ## the long versions of the tests of faults, properties, plans and contracts
+	WORKBELL_SOAK=1 $(PYTEST) --timeout 3600 tests/faults tests/property tests/plans tests/engine \
+		tests/integration/test_example_socket_store.py
 
 bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron against its peers; worker processes; events; HTTP; the dashboard
 	$(BIN)/python benchmarks/compare.py

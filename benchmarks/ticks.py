@@ -86,9 +86,9 @@ def fire(bell: Workbell, job: Any, late: list[float], what: str, spread: float) 
         committed.extend(time.time() - change.ticks[0].due.timestamp() for change in changes if change.ticks)
         return written
 
-    bell.store.write_schedules = watched  # type: ignore[method-assign]
+    bell.store.schedules.write = watched  # type: ignore[method-assign]
     asyncio.run(run_until(bell, lambda: len(late) >= DUE))
-    bell.store.write_schedules = write  # type: ignore[method-assign]
+    bell.store.schedules.write = write  # type: ignore[method-assign]
     show(f"{what}: to commit", committed)
     show(f"{what}: to handler", late)
 

@@ -6,6 +6,8 @@ SETTINGS = {
     "url": "Where the store is: `sqlite:///file.db`, `sqlite:////absolute/file.db`, `postgresql://…` or "
     "`memory://`, or that of an installed package. In `workbell.toml` a file of `sqlite` without a leading slash lies "
     "beside that one.",
+    "queue_url": "The queue that wakes workers: `store://`, the hints of the store itself, or that of "
+    "an installed package.",
     "app": "Where the command line finds your `Workbell`, as `module:name`.",
     "project": "What the project is called: its schedules are known by it. With a `workbell.toml`, the name of its "
     "folder; without one, the name of the program that was started.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from workbell.agents.verbs import Agents
 from workbell.bulk.job import bulk_job
+from workbell.claims.claiming import FairClaims
 from workbell.claims.selection import FRESH
 from workbell.client import nothing
 from workbell.declaring import Declaring
@@ -28,7 +29,7 @@ from workbell.jobs_engine import JobsEngine
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.lifecycle import LifecycleEvent, listen
 from workbell.notices.run_log import log_all
-from workbell.queues.in_store import InStoreQueue
+from workbell.queues.opening import open_beside
 from workbell.settings import Settings, find_file, load, warn_of_misspelt
 from workbell.stores.opening import open_store
 from workbell.stores.port import Pair, Store
@@ -88,6 +89,9 @@ class Workbell(Declaring):
             event_source=source_of(self.settings.project) if self.settings.project else None,
         )
         self.post = self.bus.tell
+        self._queue = open_beside(self.settings.queue_url, self.store)
+        if self._queue is not None:
+            self.announce = self._queue.announce
         self.agents = Agents(self, self.settings.lease_span)
         delivery = delivery_job(self)
         for job in (delivery, alert_job(self), bulk_job(self)):
@@ -288,7 +292,8 @@ class Workbell(Declaring):
             )
         engine = Engine(
             self,
-            InStoreQueue(self.store, fresh=min(self.settings.poll / 2, FRESH)),
+            FairClaims(self.store, fresh=min(self.settings.poll / 2, FRESH)),
+            self._queue,
             self.bus,
             self.settings,
             loop,
@@ -331,6 +336,8 @@ class Workbell(Declaring):
         """Let go of the store's connections."""
         self.engine.close()
         super().close()
+        if self._queue is not None:
+            self._queue.close()
         self.store.close()
 
     def __enter__(self) -> Workbell:

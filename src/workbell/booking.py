@@ -1,4 +1,4 @@
-"""Booking: writes what was decided about runs, and tells of it. The only caller of `Store.apply`.
+"""Booking: writes what was decided about runs, and tells of it. The only caller of `store.runs.apply`.
 
 Whoever ends, retries, hands back or takes over runs decides on transitions and hands them in here: workers, the
 recovery of lost leases, the keeper, agents, verbs that cancel. From here they go one way: publish (the events and

@@ -35,7 +35,7 @@ from workbell.model.job import BUILT_IN, TENANT, UNKNOWN, Terms, name, refused
 from workbell.model.limit import NO_LIMITS, key_of
 from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, Request, make_request, plain_request
-from workbell.model.run import Added, Lane, OnDuplicate, Run
+from workbell.model.run import Added, Lane, NewRun, OnDuplicate, Run
 from workbell.model.run_defaults import NO_DEFAULTS, RESCHEDULES, Maker
 from workbell.model.state import Keep
 from workbell.notices.message import Message
@@ -89,6 +89,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         self.keep = keep
         self.reschedules = reschedules  # how long a chain of `auto_reschedule` gets
         self.nudge: Callable[[], None] = nothing
+        self.announce: Callable[[Iterable[Run]], None] | None = None  # to a queue beside the store, if there is one
         self._ready = False
         self._threads = threads or Threads()
         self.waiter = waiter or Waiter(store)
@@ -182,7 +183,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         requests = _traced(requests)
         connection, new = _connection_of(requests), [request.new for request in requests]
         if connection is None:
-            added = self.store.runs.add(new)
+            added = self._add(new)
             if new:
                 self.nudge()
         else:
@@ -195,7 +196,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         connection, new = _connection_of(requests), [request.new for request in requests]
         if connection is None:
             may_wait = any(one.run.key_text is not None or one.replace_tag for one in new)
-            added = await (self.hop_apart if may_wait else self.hop)(self.store.runs.add, new)
+            added = await (self.hop_apart if may_wait else self.hop)(self._add, new)
             if new:
                 self.nudge()
         else:
@@ -203,6 +204,12 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         if all(answer.created for answer in added):
             return [request.new.run for request in requests]
         return await self.hop(self._answers, requests, added)
+
+    def _add(self, new: Sequence[NewRun]) -> list[Added]:
+        added = self.store.runs.add(new)
+        if self.announce is not None:
+            self.announce(one.run for one in new)
+        return added
 
     def _answers(self, requests: Sequence[Request], added: Sequence[Added]) -> list[Run]:
         """The runs that stand for the requests; those of duplicates are read."""
@@ -252,6 +259,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
             reschedules=self.reschedules,
         )
         other.nudge = lambda: self.nudge()
+        other.announce = self.announce
         other.telling = self.telling
         other.post = lambda message: self.post(message)
         return other

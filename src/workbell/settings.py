@@ -35,6 +35,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Everything that can be set, with its default. Spans are in seconds."""
 
     url: str = "sqlite:///workbell.db"
+    queue_url: str = "store://"
     app: str | None = None
     project: str | None = None
     jobs: str = "jobs"

@@ -13,10 +13,9 @@ from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.conftest import Site, check_accessible
 from tests.support.scheduling import look
 from workbell import Context, Run, Status, Workbell
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.model import state
 from workbell.model.tally import Tally
-from workbell.queues.in_store import InStoreQueue
-from workbell.queues.port import Claimant
 from workbell.stores.port import Filter, Found
 from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing import drain
@@ -27,7 +26,7 @@ DAY = timedelta(days=1)
 def start(bell: Workbell, at: datetime) -> list[Run]:
     """Start what is due then, as a worker does."""
     bell.store.runs.dispatch(at, 100)
-    return InStoreQueue(bell.store).claim(Claimant("w1", DAY, lambda lane: True), 100, at)
+    return FairClaims(bell.store).claim(Claimant("w1", DAY, lambda lane: True), 100, at)
 
 
 def end(bell: Workbell, run: Run, at: datetime, *, well: bool = True) -> None:
@@ -47,10 +46,12 @@ def test_a_search_that_stopped_says_how_far_it_looked(site: Site) -> None:
     assert isinstance(store, SqliteStore)
     made = [bell.enqueue("send", {"to": f"{number}@b.c"}) for number in range(12)]
 
-    def bounded(wanted: Filter, scan: int = 10) -> Found:
-        return SqliteStore.search_runs(store, wanted, 10)  # five of those that wait, five of those that ended
+    search = store.reports.search
 
-    store.search_runs = bounded  # type: ignore[method-assign]
+    def bounded(wanted: Filter, scan: int = 10) -> Found:
+        return search(wanted, 10)  # five of those that wait, five of those that ended
+
+    store.reports.search = bounded  # type: ignore[method-assign]
     page = site.open("/runs?input.to=0@b.c")
     expect(page.get_by_text("No run matches so far. Looked back to")).to_be_visible()
     expect(page.get_by_text("No run matches this filter.")).to_have_count(0)

@@ -8,11 +8,10 @@ from datetime import timedelta
 import pytest
 
 from workbell import Context, Run, Workbell
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.client import Client
 from workbell.handlers.job_function import JobFunction
 from workbell.model import state
-from workbell.queues.in_store import InStoreQueue
-from workbell.queues.port import Claimant
 from workbell.settings import Settings
 from workbell.stores.port import Store
 
@@ -47,7 +46,7 @@ def report(bell: Workbell) -> JobFunction[[int], int]:
 def take(bell: Client, limit: int = 100) -> list[Run]:
     """Claim what is queued, as a worker does."""
     claimant = Claimant("w1", timedelta(seconds=30), lambda lane: True)
-    return InStoreQueue(bell.store).claim(claimant, limit, bell.store.clock.now())
+    return FairClaims(bell.store).claim(claimant, limit, bell.store.clock.now())
 
 
 def finish(bell: Client, run: Run, result: str = '"done"') -> Run:

@@ -60,11 +60,11 @@ def paired(bell: Workbell, name: str = "web-1", labels: list[str] | None = None)
 
 def lapse(bell: Workbell) -> None:
     """All leases are over, and a worker somewhere notices."""
-    Recover(bell.store, bell.booking, lambda: None, 5).step(bell.store.clock.now() + timedelta(hours=2))
+    Recover(bell.store, bell.booking, lambda _: None, 5).step(bell.store.clock.now() + timedelta(hours=2))
 
 
 def become_due(bell: Workbell) -> None:
-    Dispatch(bell.store, lambda: None, 1).step(bell.store.clock.now() + timedelta(hours=2))
+    Dispatch(bell.store, lambda _: None, 1).step(bell.store.clock.now() + timedelta(hours=2))
 
 
 def take_one(working: Working, agent: Agent, session: str | None = "s1") -> Run:
@@ -439,7 +439,7 @@ def test_a_job_that_nobody_here_knows_needs_a_target(bell: Workbell) -> None:
 def test_a_schedule_aims_its_runs(bell: Workbell, agent: Agent, working: Working) -> None:
     bell.schedules.put("nightly", job="backup", every=60, target="label:gpu", payload={"source": "x"})
     due = bell.store.clock.now() + timedelta(seconds=61)
-    Materialise(bell.store, bell.registry, lambda: None, 1).fire_due(due)
+    Materialise(bell.store, bell.registry, lambda _: None, 1).fire_due(due)
     become_due(bell)
     (handed,) = working.poll(agent, "s1")
     assert (handed.run.target, handed.run.job, handed.run.input) == ("label:gpu", "backup", {"source": "x"})

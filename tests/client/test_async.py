@@ -138,14 +138,14 @@ async def test_the_event_loop_is_not_held_up_by_a_slow_store(
     bell: Workbell, send: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[int] = []
-    for verb in ("add", "find_runs", "apply", "list_runs"):
-        real = getattr(bell.store, verb)
+    for verb in ("add", "find", "apply", "list"):
+        real = getattr(bell.store.runs, verb)
 
         def watched(*args: Any, real: Any = real) -> Any:
             threads.append(threading.get_ident())
             return real(*args)
 
-        monkeypatch.setattr(bell.store, verb, watched)
+        monkeypatch.setattr(bell.store.runs, verb, watched)
     run = await send.options(key="k").aenqueue("x")
     await send.options(key="k").aenqueue("x")
     await bell.aget(run.id)
@@ -162,14 +162,14 @@ async def test_the_first_use_makes_the_tables_on_a_thread(
     with Workbell(empty_sqlite_url, settings=Settings(url=empty_sqlite_url)) as bell:
         threads: list[int] = []
         assert isinstance(bell.store, SqliteStore)
-        for verb in ("run_read", "run_write"):
-            real = getattr(bell.store.database, verb)
+        for verb in ("reader", "write"):
+            real = getattr(bell.store.file, verb)
 
             def watched(*args: Any, real: Any = real, **options: Any) -> Any:
                 threads.append(threading.get_ident())
                 return real(*args, **options)
 
-            monkeypatch.setattr(bell.store.database, verb, watched)
+            monkeypatch.setattr(bell.store.file, verb, watched)
 
         @bell.job
         def ring() -> None: ...

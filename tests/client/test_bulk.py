@@ -112,7 +112,7 @@ def test_two_bulk_retries_at_once_make_one_run_each(
     bell.bulk("retry")
     bell.bulk("retry")
     with monkeypatch.context() as blind:
-        blind.setattr(type(bell.store).reports, "retries", lambda _store, _ids: {})
+        blind.setattr(bell.store.reports, "retries", lambda _ids: {})
         drain(bell)
     assert retried(bell) == sorted(run.id for run in failed)
 
@@ -173,7 +173,7 @@ def test_a_crash_in_the_middle_repeats_no_run_twice(
 
 
 def _make_due(bell: Workbell, run: Run) -> None:
-    assert bell.store.runs.dispatch(run.scheduled_for, 10) == 1
+    assert bell.store.runs.dispatch(run.scheduled_for, 10) == [run.id]
 
 
 def test_it_stops_when_it_is_canceled(

@@ -68,7 +68,7 @@ def test_statuses_on_the_way(bell: Workbell) -> None:
 
 def fan_out(bell: Workbell) -> None:
     """As a scheduler does."""
-    matcher = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda: None, 1.0)
+    matcher = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _: None, 1.0)
     assert matcher.fan_out_waiting(bell.store.clock.now())
 
 

@@ -13,9 +13,10 @@ from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, ScheduleNotFound, Status, Workbell, finding
 from workbell.model.ids import new_id
 from workbell.model.run_page import Counted
-from workbell.stores.filters import LaneChoice
+from workbell.stores.database import Database
 from workbell.stores.port import Filter
-from workbell.stores.session import Session
+from workbell.stores.reports import search
+from workbell.stores.reports.filters import LaneChoice
 from workbell.stores.sql_store import SqlStore
 from workbell.testing.contracts.making import add, ids, request
 
@@ -124,16 +125,16 @@ def test_a_page_is_not_too_large(bell: Workbell, send: Any, monkeypatch: pytest.
 def test_a_tenant_that_comes_meanwhile_is_not_shown(sql_store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """E1: that all lanes are one tenant's may be over by the time its runs are read."""
     (mine,) = add(sql_store, request(tenant="a"))
-    choose = sql_store.choose_lanes
+    choose = search.choose_lanes
 
-    def choose_and_be_late(session: Session, wanted: Filter) -> LaneChoice:
-        chosen = choose(session, wanted)
+    def choose_and_be_late(database: Database, wanted: Filter) -> LaneChoice:
+        chosen = choose(database, wanted)
         other = Thread(target=add, args=[sql_store, request(tenant="b")])
         other.start()
         other.join()
         return chosen
 
-    monkeypatch.setattr(sql_store, "choose_lanes", choose_and_be_late)
+    monkeypatch.setattr(search, "choose_lanes", choose_and_be_late)
     assert ids(sql_store.runs.list(Filter("a"))) == [mine.id]
     monkeypatch.undo()
     assert len(sql_store.runs.list(Filter(None))) == 2

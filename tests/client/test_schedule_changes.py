@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.support.scheduling import DECLARED, fates, look
+from tests.support.scheduling import DECLARED, fates, look, set_clock
 from workbell import InvalidOption, InvalidPayload, JobsError, Retry, UnknownJob, Workbell, WorkbellError
 from workbell.errors import EndpointRefused, ScheduleNotFound
 from workbell.model.clock import ManualClock
@@ -84,7 +84,7 @@ OTHER: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def clock(store: Store) -> ManualClock:
-    store.clock = ManualClock(DECLARED)  # type: ignore[misc]
+    set_clock(store, ManualClock(DECLARED))
     return store.clock  # type: ignore[return-value]
 
 

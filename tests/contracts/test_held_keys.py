@@ -16,11 +16,11 @@ from workbell import Workbell
 from workbell.app import open_store
 from workbell.errors import StoreUnavailable
 from workbell.model.run import Added
+from workbell.stores import keyed_writes
 from workbell.stores.port import Filter, Store
 from workbell.stores.postgres import calls as calls_module
-from workbell.stores.postgres import keyed_writes
 from workbell.testing.contracts.making import request
-from workbell.testing.contracts.store.events import fact, listed
+from workbell.testing.contracts.parts.events import fact, listed
 
 SOON = 5.0  # seconds: the deadline for locks is three times as long
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"

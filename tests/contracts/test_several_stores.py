@@ -14,10 +14,10 @@ from workbell.app import open_store
 from workbell.model.run import Added
 from workbell.stores.port import Store
 from workbell.stores.postgres import calls
+from workbell.testing.contracts.core.sharing import THREADS, at_once
 from workbell.testing.contracts.making import START, ids, request
-from workbell.testing.contracts.store.events import fact, listed
-from workbell.testing.contracts.store.fanning import fanned, ledger, run_ids
-from workbell.testing.contracts.store.sharing import THREADS, at_once
+from workbell.testing.contracts.parts.events import fact, listed
+from workbell.testing.contracts.parts.fanning import fanned, ledger, run_ids
 
 KEYS = ["a", "m", "z"]
 

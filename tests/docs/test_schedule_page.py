@@ -11,7 +11,7 @@ import pytest
 
 from tests.docs.pages import DOCS, ROOT, table_rows, text_of
 from workbell.model.schedule import CatchUp, FireStatus, Outside, Overlap, ScheduleKind, ScheduleOptions, TickOutcome
-from workbell.stores.sql_schedules import REASON
+from workbell.stores.schedules.schedules import REASON
 
 TEXT = text_of(DOCS / "reference" / "schedules.md")
 SOURCE = ROOT / "src" / "workbell"

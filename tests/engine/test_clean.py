@@ -119,7 +119,7 @@ def test_one_that_died_over_it_is_followed_by_another(scene: Scene, monkeypatch:
     assert dying.step(scene.clock.now()) == module.PAUSE
     (run,) = scene.runs
     assert run.status is Status.RUNNING
-    recover = Recover(scene.store, scene.booking, lambda: None, 1, lambda _: None, timedelta(seconds=30))
+    recover = Recover(scene.store, scene.booking, lambda _: None, 1, lambda _: None, timedelta(seconds=30))
     for _ in range(2):  # the lease is seen, and is over
         recover.step(scene.clock.now())
         scene.clock.advance(31)

@@ -11,11 +11,19 @@ from workbell.model.clock import SystemClock
 from workbell.model.run import Run, Status
 from workbell.stores import measuring
 from workbell.stores.measuring import follow_time
-from workbell.stores.memory import MemoryStore
+from workbell.stores.memory.runs import MemoryRuns
+from workbell.stores.memory.store import MemoryStore
 from workbell.testing.contracts.making import claimed, find
 
 HOUR = timedelta(hours=1)
 WAIT = timedelta(seconds=5)
+
+
+class LockableRuns(MemoryRuns):
+    locked = False  # by somebody, so that no wait can be changed
+
+    def restart_waits(self, now: datetime) -> bool:
+        return not self.locked and super().restart_waits(now)
 
 
 class PutStore(MemoryStore):
@@ -25,18 +33,15 @@ class PutStore(MemoryStore):
         self.system = SystemClock()
         super().__init__(self.system)
         self.put = timedelta(0)
-        self.locked = False  # by somebody, so that no wait can be changed
+        self.lockable = self.runs = LockableRuns(self.state, self.limits, self.wake)
 
     def measure_time(self) -> None:
         self.system.measure(lambda: datetime.now(UTC) + self.put)
 
-    def restart_waits(self, now: datetime) -> bool:
-        return False if self.locked else super().restart_waits(now)
-
     def fail_one(self, now: datetime) -> Run:
         """A run that failed and is tried again, as a process with this time writes it."""
         run = claimed(self)
-        self.apply([state.retry(run, now, error="E", reason="error", wait=WAIT)])
+        self.runs.apply([state.retry(run, now, error="E", reason="error", wait=WAIT)])
         return find(self, run)
 
     def due_in(self, run: Run) -> timedelta:
@@ -76,9 +81,9 @@ def test_what_was_decided_before_and_written_after_it_too(store: PutStore, monke
 def test_locked_runs_are_tried_again(store: PutStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "STRAGGLERS", 0)
     run = store.fail_one(store.clock.now())
-    store.put, store.locked = -HOUR, True
+    store.put, store.lockable.locked = -HOUR, True
     follow_time(store)
-    store.locked = False
+    store.lockable.locked = False
     follow_time(store)
     assert store.due_in(run) <= WAIT
 

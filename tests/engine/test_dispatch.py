@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.support.bench import Bench
-from workbell import Status
+from workbell import Run, Status
 from workbell.engine.dispatch import BATCH, Dispatch
 
 
@@ -57,14 +57,24 @@ def test_a_clock_that_is_put_back_does_not_stop_it(bench: Bench) -> None:
 def test_a_long_line_goes_in_batches(bench: Bench) -> None:
     bench.bell.enqueue_many([bench.bell.request("work", delay=1) for _ in range(BATCH + 1)])
     bench.clock.advance(1)
-    look = Dispatch(bench.store, lambda: None, 1)
+    look = Dispatch(bench.store, lambda _: None, 1)
     assert [look.step(bench.clock.now()) for _ in range(3)] == [0, 0, 1]
     assert sum(counts.queued for counts in bench.store.reports.counts()) == BATCH + 1
+
+
+def test_the_runs_that_were_queued_are_announced(bench: Bench) -> None:
+    """With their queues: a worker may serve some only."""
+    run = bench.bell.enqueue("work", delay=1, queue="mail")
+    bench.bell.enqueue("work", delay=2)
+    bench.clock.advance(1)
+    announced: list[Run] = []
+    Dispatch(bench.store, announced.extend, 1).step(bench.clock.now())
+    assert [(one.id, one.queue, one.status) for one in announced] == [(run.id, "mail", Status.QUEUED)]
 
 
 def test_two_dispatchers_queue_once(bench: Bench) -> None:
     bench.bell.enqueue("work", delay=1)
     bench.clock.advance(1)
     now = bench.clock.now()
-    assert bench.store.runs.dispatch(now, 10) == 1
-    assert bench.store.runs.dispatch(now, 10) == 0
+    assert len(bench.store.runs.dispatch(now, 10)) == 1
+    assert len(bench.store.runs.dispatch(now, 10)) == 0

@@ -13,15 +13,14 @@ from tests.support.bench import Bench
 from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from workbell import Status, Workbell, WorkerNotFound
+from workbell.claims.claiming import FairClaims
 from workbell.engine.consume import Consume
 from workbell.engine.register import GAP, SETTLE, Register
 from workbell.machine import process_name
 from workbell.model.clock import ManualClock
 from workbell.model.state import SUSPECT_LOSSES
 from workbell.model.worker import BEAT, LOST_AFTER
-from workbell.queues.in_store import InStoreQueue
 from workbell.settings import Settings
-from workbell.stores.sqlite.store import SqliteStore
 
 
 @pytest.fixture
@@ -156,7 +155,7 @@ def test_what_is_in_its_way_is_not_begun(moment: str, monkeypatch: pytest.Monkey
     for _ in range(SUSPECT_LOSSES if moment == "mark_alone" else 0):
         assert before.claim()
         before.lapse()
-    subject: Any = InStoreQueue if moment == "claim" else SqliteStore
+    subject: Any = FairClaims if moment == "claim" else bench.store.runs
     usual = getattr(subject, moment)
     quiet: list[bool] = []
 

@@ -235,7 +235,7 @@ class TestSteps:
             return take_over(leases, limit)
 
         take_over = bench.store.runs.take_over
-        bench.store.take_over = renewed_meanwhile  # type: ignore[method-assign]
+        bench.store.runs.take_over = renewed_meanwhile  # type: ignore[method-assign]
         bench.recover.step(bench.clock.now())
         assert bench.run(run).status is Status.RUNNING
         assert not work.lost

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.support.bench import Bench
+from tests.support.scheduling import set_clock
 from tests.support.subscribing import stored, subscribe
 from tests.unit.makers import worker_of
 from workbell import Cancel, Retry, Run, Status
@@ -19,6 +20,7 @@ from workbell.engine.work import Work
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model import state
 from workbell.model.clock import ManualClock
+from workbell.model.ids import new_id
 from workbell.model.job import DELIVERY
 from workbell.model.run import Lane, NewRun
 from workbell.model.state import CRASH_LIMIT, Transition
@@ -29,7 +31,7 @@ from workbell.stores.port import Store
 
 def make_bench(store: Store | None = None) -> Bench:
     if store is not None:
-        store.clock = ManualClock()  # type: ignore[misc]
+        set_clock(store, ManualClock())
     bench = Bench(store)
 
     @bench.bell.job(retry=Retry(attempts=2, delay=0, jitter=0))
@@ -222,7 +224,8 @@ class TestExactly:
         change = bench.written[0][1]
         assert len(change.emits) == 1
         assert store.runs.apply([change]) == set()
-        assert store.events.add(change.emits)[0].created is False
+        again = msgspec.structs.replace(change.emits[0], id=new_id())
+        assert store.events.add([again])[0].created is False, "its key is taken"
         assert [event.cause for event in stored(store)] == [run.id]
 
     def test_rather_untold_than_unbooked(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

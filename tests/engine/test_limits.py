@@ -14,14 +14,13 @@ from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from tests.unit.makers import worker_of
 from workbell import Context, Status, Workbell
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.consume import Consume, limits
 from workbell.engine.hold_back import HoldBack
 from workbell.engine.work import Work
 from workbell.model.clock import ManualClock
 from workbell.model.limit import Limits, limits_on
 from workbell.model.state import Move
-from workbell.queues.in_store import InStoreQueue
-from workbell.queues.port import Claimant
 from workbell.settings import Settings
 from workbell.testing import drain
 
@@ -235,10 +234,10 @@ def test_a_rate_that_was_changed_counts_at_once() -> None:
     def paced() -> None: ...
 
     bell.enqueue_many(paced.request() for _ in range(5))
-    queue, now = InStoreQueue(store), store.clock.now()
+    claims, now = FairClaims(store), store.clock.now()
     old = Claimant("w", timedelta(seconds=30), lambda _lane: True, limits(bell.registry))
-    assert len(queue.claim(old, 5, now)) == 1
-    assert queue.claim(old, 5, now) == []
+    assert len(claims.claim(old, 5, now)) == 1
+    assert claims.claim(old, 5, now) == []
     new = old._replace(limits=lambda lane: limits_on(Limits(rate="3/d"), lane))
-    assert len(queue.claim(new, 5, now)) == 2
+    assert len(claims.claim(new, 5, now)) == 2
     bell.close()

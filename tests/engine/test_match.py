@@ -68,7 +68,7 @@ def fates(bell: Workbell, event: Event) -> set[tuple[str, MatchOutcome]]:
 
 def duty_of(bell: Workbell, announced: list[int] | None = None) -> MatchEvents:
     said = [] if announced is None else announced
-    return MatchEvents(bell.store, bell.registry, Subscriptions(lambda: bell.store), lambda: said.append(1), 1.0)
+    return MatchEvents(bell.store, bell.registry, Subscriptions(lambda: bell.store), lambda _: said.append(1), 1.0)
 
 
 class TestRuns:

@@ -127,7 +127,7 @@ class TestFiring:
         bell, _ = told(store)
         put(bell)
         said: list[int] = []
-        scheduler = module.Materialise(store, bell.registry, lambda: said.append(1), 1.0)
+        scheduler = module.Materialise(store, bell.registry, lambda _: said.append(1), 1.0)
         look(bell, NEXT - HOUR, scheduler)
         assert said == []
         look(bell, NEXT, scheduler)
@@ -233,12 +233,12 @@ class TestBroken:
         for column, value in columns.items():
             text = f"UPDATE workbell_schedules SET {column} = :value WHERE id = :id"
             given = {"value": value, "id": known.id}
-            store.write(lambda session, text=text, given=given: session.text_rows(text, given))
+            store.database.run_write(lambda session, text=text, given=given: session.text_rows(text, given))
 
     def stored(self, store: Store, known: Schedule, column: str) -> str:
         assert isinstance(store, SqlStore)
         text = f"SELECT {column} FROM workbell_schedules WHERE id = :id"
-        value: str = store.read(lambda session: session.text_rows(text, {"id": known.id}))[0][0]
+        value: str = store.database.run_read(lambda session: session.text_rows(text, {"id": known.id}))[0][0]
         return value
 
     @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def said_of(run: Run) -> dict[str, Any]:
 
 
 def fan_out(bell: Workbell) -> None:
-    look_at_events(bell.store, MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda: None, 1.0))
+    look_at_events(bell.store, MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _: None, 1.0))
 
 
 def heard(bell: Workbell) -> list[Run]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.scheduling import DECLARED, end_all, fates, ledger, live, look, runs_of
+from tests.support.scheduling import DECLARED, end_all, fates, ledger, live, look, runs_of, set_clock
 from tests.support.waiting import until
 from workbell import Status, Workbell
 from workbell.model.clock import ManualClock
@@ -21,7 +21,7 @@ WEEKS = 5
 
 @pytest.fixture
 def clock(store: Store) -> ManualClock:
-    store.clock = ManualClock(DECLARED)  # type: ignore[misc]
+    set_clock(store, ManualClock(DECLARED))
     return store.clock  # type: ignore[return-value]
 
 

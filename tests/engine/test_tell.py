@@ -16,6 +16,7 @@ from tests.support.scheduling import DECLARED, look, new_scheduler, told
 from tests.support.subscribing import stored, subscribe
 from tests.support.waiting import until
 from workbell import Retry, Status, Workbell
+from workbell.claims.claiming import FairClaims
 from workbell.engine.materialise import Materialise
 from workbell.engine.recover import Recover
 from workbell.engine.tell import GAP, Tell
@@ -26,7 +27,6 @@ from workbell.model.ids import new_id
 from workbell.model.schedule import ScheduleChange
 from workbell.notices.bus import Bus
 from workbell.notices.lifecycle import LifecycleEvent
-from workbell.queues.in_store import InStoreQueue
 from workbell.settings import Settings
 from workbell.stores.port import Store
 from workbell.testing import drain
@@ -127,7 +127,7 @@ class TestSkippedTicks:
         look(bell, NEXT)
         due = store.schedules.due(NEXT + MINUTE, 10)
         first = new_scheduler(bell)
-        second = Materialise(store, bell.registry, lambda: None, 1.0, heard.extend, bell.telling)
+        second = Materialise(store, bell.registry, lambda _: None, 1.0, heard.extend, bell.telling)
         late = second._decide_all(due, NEXT + MINUTE)
         first.fire_due(NEXT + MINUTE)
         assert len(late[0].emits) == 1
@@ -140,13 +140,12 @@ class TestSkippedTicks:
         bell, _ = told(store)
         subscribe(store, "schedule.skipped")
         bell.telling.look()
-        for name in ("often", "seldom"):
-            bell.schedules.put(name, job="work", cron="* * * * *")
+        bell.schedules.put("often", job="work", cron="* * * * *")
         look(bell, NEXT)
         due = store.schedules.due(NEXT + MINUTE, 10)
-        change, other = new_scheduler(bell)._decide_all(due, NEXT + MINUTE)
+        (change,) = new_scheduler(bell)._decide_all(due, NEXT + MINUTE)
         with pytest.raises(StoreError):
-            store.schedules.write([change, msgspec.structs.replace(other, ticks=other.ticks * 2)])
+            store.schedules.write([msgspec.structs.replace(change, ticks=change.ticks * 2)])
         assert stored(store) == []
         again = msgspec.structs.replace(change.emits[0], id=new_id())
         store.schedules.write([msgspec.structs.replace(change, emits=(again,))])
@@ -171,7 +170,7 @@ class TestListeners:
         bell, _ = told(store)
         heard: list[LifecycleEvent] = []
         tell = Tell(store, bell.bus, bell.telling, lambda: None, 1)
-        scheduler = Materialise(store, bell.registry, lambda: None, 1.0, tell.skipped, bell.telling)
+        scheduler = Materialise(store, bell.registry, lambda _: None, 1.0, tell.skipped, bell.telling)
         bell.schedules.put("often", job="work", cron="* * * * *")
         look(bell, NEXT, scheduler)
         look(bell, NEXT + MINUTE, scheduler)
@@ -192,7 +191,7 @@ class TestListeners:
         heard: list[LifecycleEvent] = []
         bench.bell.listen("worker.*", heard.append)
         tell = Tell(bench.store, bench.bell.bus, bench.telling, lambda: None, 1)
-        bench.recover = Recover(bench.store, bench.booking, lambda: None, 5, tell.lost)
+        bench.recover = Recover(bench.store, bench.booking, lambda _: None, 5, tell.lost)
         bench.bell.enqueue("work", expires=5)
         bench.clock.advance(6)
         run = bench.bell.enqueue("work")
@@ -328,9 +327,9 @@ class TestKeeper:
             subscribe(bell.store, "worker.lost")
             run = work.enqueue()
             now = bell.store.clock.now()
-            queue = InStoreQueue(bell.store)
+            claims = FairClaims(bell.store)
             claimant = Bench(bell.store, name="box/1/2/a").consume._claimant._replace(serves=lambda _lane: True)
-            assert queue.claim(claimant, 1, now)
+            assert claims.claim(claimant, 1, now)
             keeper = Keeper(StoreNamed(sqlite_url, 30.0, 60.0, 60.0), None)  # type: ignore[arg-type]
             try:
                 for last in (False, True):

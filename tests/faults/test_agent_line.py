@@ -200,7 +200,7 @@ def play(store: Store, seed: int, size: int = RUNS) -> tuple[World, list[Process
     retry = Retry(attempts=50, delay=1)
     runs = [world.bell.enqueue("a", {"n": n}, target="web-1", retry=retry) for n in range(size)]
     now = world.clock.now
-    recover = Recover(world.store, world.bell.booking, lambda: None, 1)
+    recover = Recover(world.store, world.bell.booking, lambda _: None, 1)
     world.again_and_again(1, lambda: recover.step(now()))
     world.again_and_again(1, lambda: world.store.runs.dispatch(now(), 1000))
     processes = [Process(world, session) for session in ("s1", "s2")]

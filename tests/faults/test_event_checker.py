@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -18,12 +17,15 @@ from workbell.events.subscriptions import Subscriptions
 from workbell.model.event import Event, FannedOut
 from workbell.model.run import Lane
 from workbell.model.run_defaults import NO_DEFAULTS, Maker
+from workbell.stores.database import Row, Statement
 from workbell.stores.port import Store
-from workbell.stores.postgres import database as postgres_module
-from workbell.stores.sql_events import SqlEvents
-from workbell.stores.sqlite import database as sqlite_module
+from workbell.stores.postgres.dialect import QUERIES as POSTGRES_QUERIES
+from workbell.stores.sql_store import SqlStore
+from workbell.stores.sqlite.dialect import QUERIES as SQLITE_QUERIES
 
-QUERIES = {"sqlite": sqlite_module.QUERIES, "postgres": postgres_module.QUERIES}
+QUERIES = {"sqlite": SQLITE_QUERIES, "postgres": POSTGRES_QUERIES}
+LEDGER = {"sqlite": "add_matches", "postgres": "add_taken_matches"}
+FANNING = {"take_events", "add_runs", "add_taken_runs"}
 LANE = Lane("default", "default", "hear")
 DESTINATION, MAKER = Destination(LANE, NO_DEFAULTS), Maker("host/1/0")
 
@@ -42,7 +44,7 @@ class TestGuard:
         late = scheduler(store)
         read = store.events.waiting(9)
         look(store)
-        store.waiting_events = lambda limit: read  # type: ignore[method-assign]
+        store.events.waiting = lambda limit: read  # type: ignore[method-assign]
         return late, hearers
 
     def test_sound(self, store: Store) -> None:
@@ -65,28 +67,36 @@ class TestGuard:
         with pytest.raises(StoreError):
             store.events.fan_out(decided, now)
         assert found(store, hearers) == set()
+        ledger = LEDGER[engine]
         ways = " ON CONFLICT DO NOTHING" if engine == "postgres" else " WHERE true ON CONFLICT DO NOTHING"
-        monkeypatch.setitem(queries, "add_matches", queries["add_matches"].rstrip() + ways)
+        monkeypatch.setitem(queries, ledger, queries[ledger].rstrip() + ways)
         late.fan_out_waiting(now)
         assert "run twice" in found(store, hearers)
 
 
 class TestLedger:
     @pytest.mark.parametrize("first", ["taken", "runs"])
-    def test_not_in_one_transaction(self, sql_store: Store, monkeypatch: pytest.MonkeyPatch, first: str) -> None:
+    def test_not_in_one_transaction(self, sql_store: SqlStore, monkeypatch: pytest.MonkeyPatch, first: str) -> None:
         """A death between two transactions: what was taken is lost, and what was only begun is done twice."""
         hearers = add_fifty(sql_store)
         emit(sql_store, 1, 2, 3)
+        sound = sql_store.database.write
 
-        def torn(self: Any, fanned: Sequence[FannedOut], now: datetime) -> set[str]:
-            if first == "taken":
-                self.write(lambda session: session.rows("take_events", ids=[one.event_id for one in fanned], now=now))
-            else:
-                self.add([request for one in fanned for request in one.runs])
-            raise Killed
+        def write(batch: Sequence[Statement], **options: Any) -> list[list[Row]]:
+            """Each statement is committed by itself."""
+            answers = []
+            for statement in batch:
+                if first == "taken" or statement.query not in FANNING:
+                    answers += sound([statement], **options)
+                if first == "taken" and statement.query == "take_events":
+                    raise Killed
+                if first == "runs" and statement.query in ("add_runs", "add_taken_runs"):
+                    sound([statement._replace(query="add_runs")], **options)
+                    raise Killed
+            return answers
 
         with monkeypatch.context() as patched:
-            patched.setattr(SqlEvents, "fan_out", torn)
+            patched.setattr(sql_store.database, "write", write)
             with pytest.raises(Killed):
                 look(sql_store)
         look(sql_store)

@@ -41,7 +41,7 @@ def test_added_elsewhere(sql_stores: list[Store]) -> None:
     assert {match.subscriber for match in ledger} == hearers[type_of(1)]
 
 
-@pytest.mark.parametrize("moment", ["waiting_events", "version"])
+@pytest.mark.parametrize("moment", ["waiting", "version"])
 def test_added_while_a_scheduler_looks(sql_stores: list[Store], monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     """At the last moment: just before the events are read, or before it is asked whether triggers have changed."""
     here, there, _ = sql_stores
@@ -49,7 +49,7 @@ def test_added_while_a_scheduler_looks(sql_stores: list[Store], monkeypatch: pyt
     emit(there, 0)
     duty = look(here)
     made = trigger(there.clock, "shop.kind1.made")
-    part = here.subscribers if moment == "version" else here
+    part = here.subscribers if moment == "version" else here.events
     sound, told = getattr(part, moment), list[Event]()
 
     def late(*given: object) -> object:
@@ -85,7 +85,7 @@ def test_added_again_and_again(sql_stores: list[Store]) -> None:
                 mine.subscribers.write_trigger(made, None)
                 bell.emit(kind)
                 hearers[kind] = {made.id}
-            until(lambda: not mine.waiting_events(1), "everything to be fanned out")
+            until(lambda: not mine.events.waiting(1), "everything to be fanned out")
         finally:
             stop.set()
         for one in going:

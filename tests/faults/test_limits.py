@@ -18,13 +18,12 @@ from typing import NamedTuple
 import pytest
 
 from workbell.app import open_store
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.model import state
 from workbell.model.ids import new_id
 from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
 from workbell.model.rate import Rate
 from workbell.model.run import Lane, NewRun, Run, Status
-from workbell.queues.in_store import InStoreQueue
-from workbell.queues.port import Claimant
 from workbell.stores.port import Filter, Store
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
@@ -87,10 +86,10 @@ def work(url: str, name: str, stress: Stress) -> None:
     dice = random.Random(name)
     store = open_store(url)
     try:
-        queue = InStoreQueue(store, claims_per_survey=dice.choice([1, 5]))
+        claims = FairClaims(store, claims_per_survey=dice.choice([1, 5]))
         claimant = Claimant(name, LEASE, lambda _lane: True, lambda lane: limits_on(JOBS[lane.job], lane))
         while not stress.done():
-            runs = queue.claim(claimant, dice.randint(1, 6), store.clock.now(), dice.randint(1, 6))
+            runs = claims.claim(claimant, dice.randint(1, 6), store.clock.now(), dice.randint(1, 6))
             since = time.monotonic()
             if not runs:
                 with stress.changed:

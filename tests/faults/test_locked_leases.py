@@ -32,7 +32,7 @@ def other(postgres_url: str) -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def recover(postgres_store: Store) -> Recover:
-    return Recover(postgres_store, Booking(lambda: postgres_store, Telling(), KEEP), lambda: None, 1)
+    return Recover(postgres_store, Booking(lambda: postgres_store, Telling(), KEEP), lambda _: None, 1)
 
 
 def two(store: Store) -> tuple[Run, Run]:

@@ -13,13 +13,12 @@ import pytest
 
 from tests.support.waiting import until
 from workbell import Run, Workbell
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.claims.selection import HEADS
 from workbell.model.request import Request, plain_request
 from workbell.model.run import Lane
 from workbell.model.state import Move
 from workbell.notices.bus import Notice
-from workbell.queues.in_store import InStoreQueue
-from workbell.queues.port import Claimant
 from workbell.settings import Settings
 
 WAITING = 100_000 if os.environ.get("WORKBELL_SOAK") else 10_000
@@ -100,10 +99,10 @@ def test_a_tenant_with_very_many_lanes_hides_nobody(bell: Workbell) -> None:
     bell.enqueue_requests([Request(plain_request(lane, None, now)) for lane in lanes])
     fill(bell, "small", 50)
     for places in (1, 10):
-        queue, order = InStoreQueue(bell.store), []
+        claims, order = FairClaims(bell.store), []
         claimant = Claimant("one", timedelta(seconds=30), lambda lane: True)
         while len(order) < 40:
-            order += [run.tenant for run in queue.claim(claimant, places, bell.store.clock.now())]
+            order += [run.tenant for run in claims.claim(claimant, places, bell.store.clock.now())]
         assert Counter(order)["small"] >= 18, Counter(order)
 
 
@@ -117,7 +116,7 @@ def test_no_more_than_its_concurrency_runs_of_a_tenant_are_claimed(bell: Workbel
     fill(bell, "wide", 20)
     taken = []
     for name in ("one", "two", "three"):
-        queue = InStoreQueue(bell.store)
+        claims = FairClaims(bell.store)
         claimant = Claimant(name, timedelta(seconds=30), lambda lane: True)
-        taken += queue.claim(claimant, 10, bell.store.clock.now())
+        taken += claims.claim(claimant, 10, bell.store.clock.now())
     assert Counter(run.tenant for run in taken) == {"narrow": 3, "wide": 20}

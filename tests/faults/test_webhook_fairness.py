@@ -13,6 +13,7 @@ import pytest
 from tests.support.hooks import Hooks
 from tests.support.webhook_scene import HERE
 from workbell import Run, Workbell
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.consume import limits, serves
 from workbell.engine.match import MatchEvents
 from workbell.model import state
@@ -20,8 +21,6 @@ from workbell.model.event import Event
 from workbell.model.ids import new_id
 from workbell.model.state import Move
 from workbell.notices.bus import Notice
-from workbell.queues.in_store import InStoreQueue
-from workbell.queues.port import Claimant
 from workbell.settings import Settings
 from workbell.webhooks.limits import AT_ONCE
 
@@ -48,7 +47,7 @@ def bell(sql_store_url: str) -> Iterator[Workbell]:
 def fill(bell: Workbell, type: str, count: int) -> None:  # noqa: A002
     """Events by the thousand, and the fan-out of an engine."""
     now = bell.store.clock.now()
-    matching = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda: None, 1)
+    matching = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _: None, 1)
     bell.store.events.add(
         [Event(new_id(), bell.tenant, type, "/tests", now, now, data_text="{}") for _ in range(count)]
     )
@@ -72,15 +71,15 @@ def starts(bell: Workbell, names: Sequence[str], answers: bool, dead: str) -> It
 
     The healthy endpoint answers at once; the dead one fails at once, if it answers at all.
     """
-    queues = [
-        (InStoreQueue(bell.store), Claimant(name, LEASE, serves(bell.registry, None), limits(bell.registry)))
+    workers = [
+        (FairClaims(bell.store), Claimant(name, LEASE, serves(bell.registry, None), limits(bell.registry)))
         for name in names
     ]
     held: Counter[str] = Counter()
-    for queue, claimant in itertools.cycle(queues):
+    for claims, claimant in itertools.cycle(workers):
         now = bell.store.clock.now()
         free = PLACES - held[claimant.worker]
-        runs = queue.claim(claimant, free, now, free)
+        runs = claims.claim(claimant, free, now, free)
         assert runs, "places are free, and the healthy endpoint has work"
         changes = []
         for run in runs:

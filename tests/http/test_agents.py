@@ -193,7 +193,7 @@ def surveys(store: Store) -> list[str]:
         seen.append(targets[0])
         return survey(tenant, targets, limit)
 
-    store.survey_targets = noted  # type: ignore[method-assign]
+    store.runs.survey_targets = noted  # type: ignore[method-assign]
     return seen
 
 
@@ -387,7 +387,7 @@ async def test_its_end_is_asked_for_its_time_is_over_and_its_lease_is_lost() -> 
         await until(lambda: scene.bell.get(lost.id).status is Status.RUNNING, "it to start")
         until_then = scene.bell.get(lost.id).lease_until
         assert until_then is not None
-        Recover(scene.bell.store, scene.bell.booking, scene.bell.store.wake, 5).step(until_then)
+        Recover(scene.bell.store, scene.bell.booking, lambda _: scene.bell.store.wake(), 5).step(until_then)
         await asyncio.to_thread(program._heartbeat.beat)
         await until(lambda: scene.bell.get(lost.id).attempt == 2, "it to be taken again")
         scene.bell.cancel(lost.id)

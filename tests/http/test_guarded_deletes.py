@@ -31,9 +31,9 @@ async def test_a_schedule_that_somebody_changed_meanwhile_stays(api: Api, monkey
     await api.operator.ask("PUT", "/schedules/nightly", 200, CRON)
     old = await api.operator.etag("/schedules/nightly")
     change_before(
-        api.bell.store,
+        api.bell.store.schedules,
         monkeypatch,
-        "delete_schedule",
+        "delete",
         lambda: api.a.schedules.put("nightly", job="rest", cron="0 4 * * *"),
     )
     await api.operator.ask("DELETE", "/schedules/nightly", 412, match=old)
@@ -51,7 +51,7 @@ async def test_a_tick_meanwhile_is_no_change(api: Api, monkeypatch: pytest.Monke
         api.a.schedules.resume("nightly")
 
     for match in ({"match": await api.operator.etag("/schedules/nightly")}, {}):
-        change_before(api.bell.store, monkeypatch, "delete_schedule", move)
+        change_before(api.bell.store.schedules, monkeypatch, "delete", move)
         await api.operator.ask("DELETE", "/schedules/nightly", 204, **match)
         assert api.a.schedules.list() == []
         await api.operator.ask("PUT", "/schedules/nightly", 200, CRON)

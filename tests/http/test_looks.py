@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from tests.http.conftest import Api
 from tests.support.project_folder import ProjectFolder
+from tests.support.scheduling import set_clock
 from workbell import threads
 from workbell.doctor import checks
 from workbell.doctor.finding import Finding
@@ -48,7 +49,7 @@ def tally(ago: float, count: int = 1, **place: str) -> Tally:
 @pytest.fixture
 def clock(api: Api) -> ManualClock:
     clock = ManualClock(NOW)
-    api.bell.store.clock = clock  # type: ignore[misc]
+    set_clock(api.bell.store, clock)
     return clock
 
 

@@ -24,6 +24,7 @@ from tests.http.things import Things
 from workbell import Workbell
 from workbell.http.routing import Guard, Guarded
 from workbell.model.access import Scope
+from workbell.testing.sqlite_files import SqliteFiles
 
 if TYPE_CHECKING:  # loaded where it is used: by two of the test processes, and not by all
     from schemathesis import APIOperation, Case
@@ -137,18 +138,28 @@ def without_waiting(case: Case) -> None:
             part["wait"] = 0
 
 
+@pytest.fixture(scope="module")
+def operations(sqlite_files: SqliteFiles, tmp_path_factory: pytest.TempPathFactory) -> list[APIOperation]:
+    """Those of the page, which is the same for every store: it takes two seconds to make and to read."""
+    import schemathesis
+
+    folder = tmp_path_factory.mktemp("page")
+    with served(sqlite_files.make(folder / "page.db"), folder) as (_bell, app):
+        page: dict[str, Any] = app.openapi()
+    found = [one.ok() for one in schemathesis.openapi.from_dict(page).get_all_operations()]
+    found.sort(key=lambda one: one.method == "delete")  # what they take away, the others ask for
+    return found
+
+
 @pytest.mark.timeout(0 if SOAK else 120)
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize("store_url", ["sqlite", *(["postgres"] if SOAK else [])], indirect=True)
-def test_every_answer_is_as_the_page_says(store_url: str, share: int, tmp_path: Path) -> None:
-    import schemathesis
-
+def test_every_answer_is_as_the_page_says(
+    store_url: str, share: int, operations: list[APIOperation], tmp_path: Path
+) -> None:
     with served(store_url, tmp_path) as (bell, app):
         callers = Callers(bell, app)
         try:
-            page: dict[str, Any] = app.openapi()
-            operations = [found.ok() for found in schemathesis.openapi.from_dict(page).get_all_operations()]
-            operations.sort(key=lambda one: one.method == "delete")  # what they take away, the others ask for
             for operation in operations[share::SHARES]:
                 callers.try_out(operation)
         finally:

@@ -78,7 +78,7 @@ async def test_secrets_are_told_once(api: Api) -> None:
     await api.operator.ask("POST", path, 422, {"secret": "short"})
     store = api.bell.store
     assert isinstance(store, SqliteStore)
-    answers = str(store.read(lambda session: session.text_rows("SELECT * FROM workbell_answers", {})))
+    answers = str(store.database.run_read(lambda session: session.text_rows("SELECT * FROM workbell_answers", {})))
     assert first["id"] in answers
     for made in (first, other):
         assert made["secret"] not in answers

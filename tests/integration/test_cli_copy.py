@@ -17,7 +17,7 @@ from workbell.model.ids import new_id
 from workbell.model.run import LIVE
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.stores.port import Batch, Pick
-from workbell.testing.contracts.store.copying import fill_events, fill_service
+from workbell.testing.contracts.parts.copying import fill_events, fill_service
 
 NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, tzinfo=UTC)
 

@@ -205,7 +205,7 @@ def test_ticks(project: Folder) -> None:
     assert project.call("schedules", "ticks", "nightly").out == "nightly has had no tick yet.\n"
     with open_bell(project) as bell:
         later = bell.store.clock.now() + timedelta(minutes=5)
-        Materialise(bell.store, bell.registry, lambda: None, 1.0).step(later)
+        Materialise(bell.store, bell.registry, lambda _: None, 1.0).step(later)
         assert bell.schedules.get("nightly").run_count == 1
         bell.schedules.pause("nightly")
     told = project.ask("schedules", "ticks", "nightly")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,12 +57,17 @@ def test_a_name_that_the_system_does_not_take(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("arguments", READING, ids=" ".join)
-def test_an_empty_store_is_named(arguments: list[str], folder: Folder) -> None:
+def test_an_empty_store_is_named(
+    arguments: list[str], folder: Folder, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     answer = folder.call(*arguments)
     assert answer.code == 0
     line = answer.out.splitlines()[-1]
     assert line == "The store is sqlite:///workbell.db, which is not there yet; --url or --app names another."
     assert not (folder.path / "workbell.db").exists()
+    assert list(temporary.iterdir()) == [], "the empty store that was read is removed"
     folder.call("migrate")
     line = folder.call(*arguments).out.splitlines()[-1]
     assert line == "The store is sqlite:///workbell.db, which has none; --url or --app names another."

@@ -15,7 +15,7 @@ from workbell.stores.migrate import dump
 from workbell.stores.opening import open_store
 
 URL = "renamed+sqlite:///x.db"
-IN_MEMORY = "from workbell.stores.memory import MemoryStore\ndef open_url(url, **_):\n    return MemoryStore()\n"
+IN_MEMORY = "from workbell.stores.memory.store import MemoryStore\ndef open_url(url, **_):\n    return MemoryStore()\n"
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,7 @@ from sqlalchemy import text
 
 from tests.integration.connection_ways import Way, aenqueue, each_async_way, each_way, enqueue
 from workbell import DuplicateRun, InvalidOption, Status, Workbell
-from workbell.queues.in_store import InStoreQueue
-from workbell.queues.port import Claimant
+from workbell.claims.claiming import Claimant, FairClaims
 
 
 class Oops(Exception):
@@ -20,7 +19,7 @@ class Oops(Exception):
 
 def claimed(bell: Workbell) -> list[str]:
     claimant = Claimant("w1", timedelta(seconds=30), lambda lane: True)
-    return [run.id for run in InStoreQueue(bell.store).claim(claimant, 100, bell.store.clock.now())]
+    return [run.id for run in FairClaims(bell.store).claim(claimant, 100, bell.store.clock.now())]
 
 
 @each_way

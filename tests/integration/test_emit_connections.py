@@ -34,7 +34,7 @@ from workbell.events.subscriptions import Subscriptions
 from workbell.model.event import Event
 from workbell.settings import Settings
 from workbell.stores.port import Store
-from workbell.testing.contracts.store.subscribing import trigger
+from workbell.testing.contracts.parts.subscribing import trigger
 
 # `connection=` itself is tried in every way with enqueue; here, one of each library and the oddest ones.
 each_way = each(
@@ -139,7 +139,7 @@ def test_a_slow_commit_is_fanned_out_all_the_same(bell: Workbell, sql_store_url:
     """C3: others that were told later may be done with by then; an event is found wherever it lies."""
     store = bell.store
     store.subscribers.write_trigger(trigger(pattern="posts.*"), None)
-    duty = MatchEvents(store, bell.registry, Subscriptions(lambda: store), lambda: None, 1)
+    duty = MatchEvents(store, bell.registry, Subscriptions(lambda: store), lambda _: None, 1)
 
     def fan_out() -> list[str | None]:
         while duty.fan_out_waiting(store.clock.now()):

@@ -15,9 +15,9 @@ from tests.support.databases import Databases
 from tests.support.interrupts import every_point
 from tests.support.waiting import until
 from workbell.model import state
-from workbell.stores import turns
+from workbell.stores import keyed_writes, turns
 from workbell.stores.postgres import calls as calls_module
-from workbell.stores.postgres import connections, deadlines, keyed_writes
+from workbell.stores.postgres import connections, deadlines
 from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.store import PostgresStore
 from workbell.stores.postgres.translation import Busy
@@ -58,7 +58,7 @@ def all_busy(store: PostgresStore, places: int = 2) -> Iterator[None]:
         begun.release()
         assert end.wait(30)
 
-    threads = [threading.Thread(target=lambda: store.read(hold)) for _ in range(places)]
+    threads = [threading.Thread(target=lambda: store.database.run_read(hold)) for _ in range(places)]
     for thread in threads:
         thread.start()
     for _ in threads:
@@ -116,8 +116,8 @@ def test_without_a_listening_connection_a_renewal_is_first(store: PostgresStore)
 
     store.limit_connections(2)
     with all_busy(store, 1):
-        threads = [ask("read", lambda: store.read(lambda session: session.rows("time")))]
-        threads += [ask("read", lambda: store.read(lambda session: session.rows("time")))]
+        threads = [ask("read", lambda: store.database.run_read(lambda session: session.rows("time")))]
+        threads += [ask("read", lambda: store.database.run_read(lambda session: session.rows("time")))]
         done = state.succeed(run, START, result=None, keep=LONG)
         threads += [ask("finish", lambda: store.runs.apply([done]))]
         threads += [ask("renew", lambda: renew(store, run))]
@@ -219,7 +219,7 @@ def test_an_interrupt_anywhere_loses_no_connection(postgres_url: str, transactio
 def test_all_busy_names_the_setting(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls_module, "WAIT", 0.01)
     with all_busy(store), pytest.raises(Busy, match="raise the setting `connections`"):
-        store.read(lambda session: session.rows("time"))
+        store.database.run_read(lambda session: session.rows("time"))
 
 
 def test_a_lease_outlives_a_booking_that_waits_for_a_lock(store: PostgresStore, postgres_url: str) -> None:

@@ -200,7 +200,7 @@ def test_behind_a_pooler_nothing_is_prepared_unless_asked_for(postgres_url: str,
         for _ in range(4):
             store.runs.find(["01a1e640-479e-700d-ab0a-78a0150e0172"])
         count = "SELECT count(*) > 0 FROM pg_prepared_statements"
-        assert store.read(lambda s: s.text_rows(count, {})) == [(prepared,)]
+        assert store.database.run_read(lambda s: s.text_rows(count, {})) == [(prepared,)]
         store.close()
 
 

@@ -19,13 +19,12 @@ from tests.support.processes import Site
 from tests.support.served import Served, served
 from tests.support.waiting import until
 from workbell import Workbell
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.client import Client
 from workbell.http.sockets import hub, notifier
 from workbell.http.sockets.feed import body_of
 from workbell.model.log_line import LogLine
 from workbell.model.notification import Notification
-from workbell.queues.in_store import InStoreQueue
-from workbell.queues.port import Claimant
 from workbell.settings import Settings
 from workbell.stores.port import Held
 
@@ -382,7 +381,7 @@ async def test_one_run_with_its_progress_and_its_lines(server: Served, person: i
     store, now = bell.store, bell.store.clock.now()
     run = bell.enqueue("send", {"to": "a"})
     claimant = Claimant("w1", timedelta(seconds=30), lambda lane: lane.tenant == bell.tenant)
-    (run,) = InStoreQueue(store).claim(claimant, 1, now)
+    (run,) = FairClaims(store).claim(claimant, 1, now)
     lines = [LogLine(run.id, 1, number, now, "INFO", f"line {number}") for number in range(3)]
     store.logs.add([(run.token, lines[0])])
     async with server.client(tenant=bell.tenant) as talk:

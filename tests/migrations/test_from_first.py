@@ -18,10 +18,10 @@ from workbell.stores import migrate
 from workbell.stores.queries import migrations
 from workbell.stores.sql_store import SqlStore
 from workbell.testing.contracts.making import KEEP, add, after, claim, request
-from workbell.testing.contracts.store.copying import everything, fill, fill_service
-from workbell.testing.contracts.store.events import fact, told
-from workbell.testing.contracts.store.fanning import fanned
-from workbell.testing.contracts.store.subscribing import trigger
+from workbell.testing.contracts.parts.copying import everything, fill, fill_service
+from workbell.testing.contracts.parts.events import fact, told
+from workbell.testing.contracts.parts.fanning import fanned
+from workbell.testing.contracts.parts.subscribing import trigger
 
 
 @pytest.fixture(params=range(1, migrate.NEWEST))
@@ -84,13 +84,17 @@ def work_in(store: SqlStore) -> tuple[Run, Run, Run, Run]:
 def put_into(old: SqlStore, new: SqlStore) -> None:
     """What the new store holds, as far as the tables of the old one have room for it: no code of that time is left."""
 
-    def columns(store: SqlStore, table: str) -> list[str]:
-        return [row[1] for row in map(tuple, shape(store)[0]) if row[0] == f"workbell_{table}"]  # type: ignore[call-overload]
+    def columns(store: SqlStore) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for table, column, *_ in map(tuple, shape(store)[0]):  # type: ignore[call-overload]
+            found.setdefault(table, []).append(column)
+        return found
 
+    room, there = columns(old), columns(new)  # asked once: the tables stay as they are meanwhile
     for table in TABLES:
-        if not columns(old, table):
+        if f"workbell_{table}" not in room:
             continue
-        names = [name for name in columns(new, table) if name in columns(old, table)]
+        names = [name for name in there[f"workbell_{table}"] if name in room[f"workbell_{table}"]]
         listed = ", ".join(names)
         rows = new.database.run_read(lambda s, t=table, n=listed: s.text_rows(f"SELECT {n} FROM workbell_{t}", {}))
         values = ", ".join(f":{name}" for name in names)
@@ -125,7 +129,7 @@ def test_live_runs_go_on_and_schedules_work(old_url: str, new_url: str) -> None:
 
     schedule = bell.schedules.put("often", job=work, every=60)
     assert schedule.look_at is not None
-    assert Materialise(store, bell.registry, lambda: None, 1).step(schedule.look_at) == 0
+    assert Materialise(store, bell.registry, lambda _: None, 1).step(schedule.look_at) == 0
     (tick,) = bell.schedules.ticks("often")
     assert (tick.outcome, store.runs.find([tick.run or ""])[tick.run or ""].status) == ("fired", Status.QUEUED)
     bell.close()

@@ -12,7 +12,7 @@ from workbell.app import open_store
 from workbell.stores import migrate, rows
 from workbell.stores.port import Store
 from workbell.testing.contracts.making import claimed
-from workbell.testing.contracts.store.copying import everything, fill
+from workbell.testing.contracts.parts.copying import everything, fill
 
 SQLITE_COLUMNS = """
     SELECT m.name, c.name, c."notnull" FROM sqlite_master m, pragma_table_info(m.name) c

@@ -17,14 +17,17 @@ from tests.support.plans import Plan, explain
 from tests.support.postgres import PostgresServer
 from workbell.model.event import Event
 from workbell.model.ids import new_id
+from workbell.stores.database import Rows
 from workbell.stores.event_rows import EVENT, MATCH, event_values, match_row
+from workbell.stores.postgres.dialect import bind
 from workbell.stores.postgres.store import PostgresStore
+from workbell.stores.rows import NEW, new_values
 from workbell.testing.contracts.making import START, after, request
-from workbell.testing.contracts.store.events import fact
-from workbell.testing.contracts.store.fanning import fanned
+from workbell.testing.contracts.parts.events import fact
+from workbell.testing.contracts.parts.fanning import fanned
 
 MANY = 200_000 if os.environ.get("WORKBELL_SOAK") else 10_000
-BATCH = 100
+BATCH = 500
 SUBSCRIBERS = 2
 EVENTS = """
     INSERT INTO workbell_events (id, tenant, type, source, time, created_at, data, key, fanned_out_at)
@@ -55,6 +58,9 @@ WANTED = {
     "waiting_events": "workbell_events_waiting",
     "take_events": "workbell_events_",
     "add_matches": "",
+    "add_taken_matches": "workbell_events_pkey",
+    "add_taken_runs": "workbell_events_pkey",
+    "waiting_ids": "workbell_events_",
     "put_match": "",
     "find_events": "workbell_events_pkey",
     "list_events": "workbell_events_tenant",
@@ -90,19 +96,22 @@ def filled(postgres_server: PostgresServer) -> Iterator[Filled]:
 
 
 def values_of(name: str, filled: Filled) -> dict[str, Any]:
-    store, events, subscribers = filled
+    _, events, subscribers = filled
     some = [event.id for event in events]
     match name:
         case "add_event":
             return event_values(fact(key="new"))
         case "add_events":
             new = [list(event_values(fact(key=f"new{number}")).values()) for number in range(BATCH)]
-            return store.spell(EVENT, new)
+            return bind({"rows": Rows(EVENT, new)})
         case "event_holder":
             return {"tenant": "t1", "source": "/shop", "key": "k77"}
-        case "add_matches":
+        case "add_taken_runs":
+            new = [request(event=event.id) for event in events]
+            return bind({"rows": Rows(NEW, [new_values(one) for one in new])})
+        case "add_matches" | "add_taken_matches":
             found = [match_row(m) for event in events for m in fanned(event, subscribers[0]).matches]
-            return store.spell(MATCH, found)
+            return bind({"rows": Rows(MATCH, found)})
         case "put_match":
             (found,) = fanned(events[0], subscribers[0]).matches
             return dict(zip(MATCH, match_row(found), strict=True)) | {"before": new_id()}

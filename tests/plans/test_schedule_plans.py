@@ -18,12 +18,12 @@ from workbell.model.schedule import Schedule
 from workbell.stores import rows
 from workbell.stores.postgres.arrays import array_text
 from workbell.stores.postgres.store import PostgresStore
-from workbell.stores.sql_schedules import ADVANCE, _advance_values
+from workbell.stores.schedules.schedules import ADVANCE, _advance_values, _tick_values
+from workbell.testing.contracts.core.scheduling import begin, fire, run_of, schedule
 from workbell.testing.contracts.making import START, after
-from workbell.testing.contracts.store.scheduling import begin, fire, run_of, schedule
 
 MANY = 100_000 if os.environ.get("WORKBELL_SOAK") else 10_000
-BATCH = 200
+BATCH = 500
 SCHEDULES = """
     INSERT INTO workbell_schedules (id, tenant, name, job, kind, expression, timezone, source, created_at, updated_at,
         look_at, last_scheduled_at)
@@ -56,6 +56,10 @@ WANTED = {
     "add_schedule": "",
     "define_schedule": "workbell_schedules_pkey",
     "advance": "workbell_runs_schedule",
+    "add_advanced_runs": "workbell_schedules_pkey",
+    "add_advanced_ticks": "workbell_schedules_pkey",
+    "schedule_versions": "workbell_schedules_pkey",
+    "locked_live": "workbell_runs_schedule",
     "live_of_schedule": "workbell_runs_schedule",
     "ticks": "workbell_ticks_pkey",
     "delete_ticks": "workbell_ticks_created",
@@ -100,6 +104,15 @@ def values_of(name: str, known: list[Schedule]) -> dict[str, Any]:
             return {field: values[field] for field in rows.SCHEDULE} | {"expected": one.version}
         case "advance":
             return advance(known, only_idle=True)
+        case "add_advanced_runs":
+            return arrays(rows.NEW, [list(rows.new_values(run_of(each))) for each in known])
+        case "add_advanced_ticks":
+            ticks = [tick for each in known for tick in fire(each, 60).ticks]
+            return arrays(rows.TICK, [_tick_values(tick) for tick in ticks])
+        case "schedule_versions":
+            return {"ids": [each.id for each in known]}
+        case "locked_live":
+            return {"schedules": [one.id]}
         case "live_of_schedule":
             return {"id": one.id}
         case "ticks":

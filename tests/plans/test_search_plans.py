@@ -20,11 +20,11 @@ from tests.support.postgres import PostgresServer
 from workbell.model.ids import first_id_at
 from workbell.model.payload_fields import Field
 from workbell.model.run import Lane, Status
-from workbell.stores import looks, sql_search
+from workbell.stores.database import Batch, Database, Row, Statement
 from workbell.stores.port import Filter
-from workbell.stores.postgres.database import PostgresSession
 from workbell.stores.postgres.store import PostgresStore
-from workbell.stores.sqlite.database import SqliteSession
+from workbell.stores.reports import search, search_plans
+from workbell.stores.reports.filters import SEARCH
 from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing.contracts.making import START, after, request
 
@@ -94,6 +94,29 @@ class Seen(NamedTuple):
     steps: Any
 
 
+def explain_searches(
+    database: Database, monkeypatch: pytest.MonkeyPatch, explain: str, read_plan: Callable[[list[Row]], Any]
+) -> list[Seen]:
+    """The list into which each search of runs goes, explained in its own batch: after what stands before it there."""
+    seen: list[Seen] = []
+
+    def watched(real: Callable[[Batch], list[list[Row]]]) -> Callable[[Batch], list[list[Row]]]:
+        def send(batch: Batch) -> list[list[Row]]:
+            *ahead, asked = batch
+            text = asked.text or ""
+            if "FROM workbell_history" not in text and "FROM workbell_runs" not in text:
+                return real(batch)
+            *told, plan, found = real([*ahead, Statement(SEARCH, asked.values, text=f"{explain} {text}"), asked])
+            seen.append(Seen(text, read_plan(plan)))
+            return [*told, found]
+
+        return send
+
+    for verb in ("read", "write"):
+        monkeypatch.setattr(database, verb, watched(getattr(database, verb)))
+    return seen
+
+
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield plan
     for child in plan.get("Plans", ()):
@@ -121,16 +144,13 @@ def filled(postgres_server: PostgresServer) -> Iterator[PostgresStore]:
 
 def test_postgres_goes_by_indexes(filled: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """One test, because the rows are built once."""
-    real, told = PostgresSession._fetch, list[Seen]()
-
-    def watched(self: PostgresSession, text: str, values: dict[str, Any]) -> Any:
-        if ("FROM workbell_history" in text or "FROM workbell_runs" in text) and "%(ids)s" not in text:
-            (row,) = real(self, f"EXPLAIN (ANALYZE, FORMAT JSON) {text}", values)
-            told.append(Seen(text, list(nodes(row[0][0]["Plan"]))))
-        return real(self, text, values)
-
-    monkeypatch.setattr(looks, "FIRST", FIRST)
-    monkeypatch.setattr(PostgresSession, "_fetch", watched)
+    told = explain_searches(
+        filled.database,
+        monkeypatch,
+        "EXPLAIN (ANALYZE, FORMAT JSON)",
+        lambda rows: list(nodes(rows[0][0][0]["Plan"])),
+    )
+    monkeypatch.setattr(search_plans, "FIRST", FIRST)
     check_postgres(filled, told, "not analysed")
     with psycopg.connect(filled.calls.conninfo, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
@@ -184,15 +204,9 @@ def filled_file(tmp_path: Path) -> Iterator[SqliteStore]:
 
 def test_sqlite_goes_by_indexes(filled_file: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store = filled_file
-    real, told = SqliteSession.text_rows, list[Seen]()
-
-    def watched(self: SqliteSession, sql: str, values: dict[str, Any]) -> Any:
-        told.append(Seen(sql, [row[3] for row in real(self, f"EXPLAIN QUERY PLAN {sql}", values)]))
-        return real(self, sql, values)
-
-    monkeypatch.setattr(looks, "FIRST", FIRST)
-    monkeypatch.setattr(sql_search, "SCAN", SCAN // 2)
-    monkeypatch.setattr(SqliteSession, "text_rows", watched)
+    told = explain_searches(store.database, monkeypatch, "EXPLAIN QUERY PLAN", lambda rows: [row[3] for row in rows])
+    monkeypatch.setattr(search_plans, "FIRST", FIRST)
+    monkeypatch.setattr(search, "SCAN", SCAN // 2)
     check_what_waits(store)
     for name, (wanted, index) in WANTED.items():
         told.clear()

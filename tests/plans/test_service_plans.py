@@ -17,7 +17,7 @@ from tests.support.postgres import PostgresServer
 from workbell.model.clock import EPOCH
 from workbell.model.run import Lane
 from workbell.stores.postgres.store import PostgresStore
-from workbell.stores.sql_recent import OLDEST
+from workbell.stores.reports.recent import OLDEST
 from workbell.stores.tallies.tallies import KEY
 from workbell.testing.contracts.making import START, after
 
@@ -90,7 +90,7 @@ WANTED: dict[str, tuple[str, dict[str, Any]]] = {
         {"tenant": "t1", "since": LAST, "until": after(60 * MANY), "step": 300, "job": None, "queue": None},
     ),
     "lanes_of_jobs": ("workbell_history_lane", {"tenant": "t1", "jobs": ["work"], "most": LIMIT}),
-    "recent_of_lanes": ("workbell_history_lane", {"lanes": [AIMED.id, 7], "oldest": [OLDEST, HALF], "limit": LIMIT}),
+    "recent_of_lanes": ("workbell_history_lane", {"lane": [AIMED.id, 7], "oldest": [OLDEST, HALF], "limit": LIMIT}),
     "ended_runs": ("workbell_history_pkey", {"ids": [HALF, OLDEST]}),
 }
 MORE_PAGES = {"list_unread": MANY // 5, "waiting_targets": MANY // 4}  # they pass over what is read, or has no runs

@@ -253,12 +253,12 @@ async def test_many_waits_share_one_waiter(store_url: str, monkeypatch) -> None:
 
         runs = await bell.aenqueue_many([quick.request(number=number) for number in range(100)])
         asked: list[int] = []
-        find_runs = bell.store.runs.find
+        find = bell.store.runs.find
 
         def counted(ids):
             ids = list(ids)
             asked.append(len(ids))
-            return find_runs(ids)
+            return find(ids)
 
         waits = [asyncio.ensure_future(bell.await_(run.id, timeout=60)) for run in runs]
         await settled(lambda: len(bell.waiter._waiting) == 100, "all waits to be known")

@@ -70,7 +70,7 @@ runs = st.builds(
 
 @given(st.lists(runs, min_size=1, max_size=6))
 def test_runs_survive_copy(new: list[NewRun]) -> None:
-    columns, data = copy_lines(new)
+    columns, data = copy_lines([new_values(request) for request in new])
     lines = read_copy(data.decode())
     assert len(lines) == len(new)
     for request, line in zip(new, lines, strict=True):

@@ -39,10 +39,10 @@ def looked(tail: Tail) -> list[str]:
 
 def test_only_what_comes_later_is_new_and_comes_once() -> None:
     store = Store()
-    store.runs.add(1_000_000)
+    store.add(1_000_000)
     tail = Tail(store.listed)
     assert looked(tail) == []
-    new = [store.runs.add(1_000_001), store.runs.add(1_000_002)]
+    new = [store.add(1_000_001), store.add(1_000_002)]
     assert looked(tail) == new
     assert looked(tail) == []
 
@@ -51,16 +51,16 @@ def test_of_an_empty_store_everything_is_new() -> None:
     store = Store()
     tail = Tail(store.listed)
     assert looked(tail) == []
-    first = store.runs.add(1_000_000)
+    first = store.add(1_000_000)
     assert looked(tail) == [first]
 
 
 def test_an_event_that_was_committed_late_is_found_up_to_a_minute_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAGE", 3)
     store, others = Store(), IdSource(Random(2))
-    store.runs.add(1_000_000)
+    store.add(1_000_000)
     tail = Tail(store.listed)
-    burst = [store.runs.add(1_090_000 + number) for number in range(10)]
+    burst = [store.add(1_090_000 + number) for number in range(10)]
     assert looked(tail) == burst
     late, too_late = others.make(1_031_000), IdSource(Random(3)).make(1_020_000)
     store.ids += [late, too_late]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from random import Random
 
 from tests.support.fresh_store import fresh_store
 from workbell import Context, Run, Workbell
 from workbell.booking import Booking
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.clean import remove
 from workbell.engine.consume import Consume, serves
 from workbell.engine.dispatch import Dispatch
@@ -22,8 +23,6 @@ from workbell.engine.renew import Renew
 from workbell.engine.work import Work
 from workbell.model.clock import ManualClock
 from workbell.model.state import Keep
-from workbell.queues.in_store import InStoreQueue
-from workbell.queues.port import Claimant
 from workbell.stores.port import Pair, Store
 
 LEASE = timedelta(seconds=30)
@@ -49,7 +48,7 @@ class Bench:
         self.consume = Consume(
             self.store,
             self.booking,
-            InStoreQueue(self.store),
+            FairClaims(self.store),
             self.bell.registry,
             self.clock,
             Claimant(name, LEASE, serves(self.bell.registry, None)),
@@ -66,7 +65,7 @@ class Bench:
         """Remove a batch of what is kept no longer; whether there may be more."""
         return remove(self.store, self.clock.now(), Counter())
 
-    def _announce(self) -> None:
+    def _announce(self, _runs: Iterable[Run]) -> None:
         self.announced += 1
 
     def _on_booked(self, works: Sequence[Work]) -> None:

@@ -19,8 +19,9 @@ import random
 import signal
 import sqlite3
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,18 +32,26 @@ from workbell.engine import match
 from workbell.engine.match import MatchEvents
 from workbell.errors import StoreUnavailable
 from workbell.model.event import Event
-from workbell.stores.postgres.database import PostgresSession
-from workbell.stores.sqlite.database import SqliteSession
+from workbell.stores.database import Row
 
 from .event_triggers import JOB, type_of
 from .processes import file_of
 from .recorder import Recorder
+from .statements import watch_statements
 from .waiting import until
 from .worker_app import die_with_parent
 
 # Of a fan-out, in its order: nothing is written yet; it is under way; all of it is written but for the commit; it is
 # committed, and nobody here knows. `outside` is a kill by the crew's first process, whatever is being done.
 POINTS = ("before", "taken", "inserted", "written", "committed", "outside")
+# Which statement of a fan-out leads to which point, on either engine.
+AFTER = {
+    "take_events": "taken",
+    "add_runs": "inserted",
+    "add_taken_runs": "inserted",
+    "add_matches": "written",
+    "add_taken_matches": "written",
+}
 SCHEDULERS, EMITTERS = 3, 4
 BATCH = 8  # events in one fan-out: so that there are many
 GROUP = 8  # events that an emitter tells between two notes of where it is
@@ -95,23 +104,17 @@ def doomed(bell: Workbell, recorder: Recorder, doom: Doom) -> None:
             reach("committed")
         return taken
 
-    store.fan_out = fan_out
-    session: Any
-    for session in (SqliteSession, PostgresSession):
+    store.events.fan_out = fan_out
+    taking = threading.local()  # whether the transaction of this thread has taken events
 
-        def execute(self: Any, statement: Any, sound: Callable[..., Any] = session.execute) -> Any:
-            found = sound(self, statement)
-            if statement.query == "take_events" and found:
-                reach("taken")
-            if statement.query == "add_matches":
-                reach("written")
-            return found
+    def seen(query: str, found: Sequence[Row]) -> None:
+        if query == "take_events":
+            taking.any = bool(found)
+        if query in AFTER and getattr(taking, "any", False):
+            reach(AFTER[query])
+            taking.any = AFTER[query] != "written"
 
-        def insert(self: Any, spelled: Any, sound: Callable[..., Any] = session.insert_spelled) -> None:
-            sound(self, spelled)
-            reach("inserted")
-
-        session.execute, session.insert_spelled = execute, insert
+    watch_statements(seen)
 
 
 def schedule(recorder: Recorder, doom: Doom, whole: bool) -> None:
@@ -127,7 +130,7 @@ def schedule(recorder: Recorder, doom: Doom, whole: bool) -> None:
     if whole:
         bell.run(concurrency=2)
         return
-    duty = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda: None, POLL)
+    duty = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _: None, POLL)
     while True:
         try:
             time.sleep(duty.step(bell.store.clock.now()))

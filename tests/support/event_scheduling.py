@@ -17,7 +17,7 @@ from .event_triggers import type_of
 
 
 def scheduler(store: Any, registry: Registry | None = None) -> MatchEvents:
-    return MatchEvents(store, registry or Registry(), Subscriptions(lambda: store), lambda: None, 1.0)
+    return MatchEvents(store, registry or Registry(), Subscriptions(lambda: store), lambda _: None, 1.0)
 
 
 def emit(store: Store, *numbers: int) -> list[Event]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from workbell.stores.postgres.database import QUERIES
+from workbell.stores.postgres.dialect import QUERIES
 
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 BIG = (

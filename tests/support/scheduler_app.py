@@ -54,8 +54,8 @@ def main() -> None:
         recorder.note("written", count=len(written))
         return written
 
-    store.write_schedules = write
-    scheduler = Materialise(store, bell.registry, lambda: None, 1.0)
+    store.schedules.write = write
+    scheduler = Materialise(store, bell.registry, lambda _: None, 1.0)
     recorder.note("ready")
     while True:
         try:

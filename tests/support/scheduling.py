@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from workbell import Workbell
 from workbell.engine.materialise import Materialise
 from workbell.model import state
-from workbell.model.clock import ManualClock
+from workbell.model.clock import Clock, ManualClock
 from workbell.model.run import LIVE, Run
 from workbell.model.schedule import Tick
 from workbell.model.state import Keep
@@ -23,13 +23,18 @@ FAR = datetime(9000, 1, 1, tzinfo=UTC)
 def told(store: Store, start: datetime = DECLARED) -> tuple[Workbell, ManualClock]:
     """A Workbell on a store whose clock moves when told to, with a job `work`."""
     clock = ManualClock(start)
-    store.clock = clock  # type: ignore[misc]
+    set_clock(store, clock)
     bell = Workbell(store=store, settings=Settings(timezone="UTC"))
 
     @bell.job
     def work(number: int = 0) -> None: ...
 
     return bell, clock
+
+
+def set_clock(store: Store, clock: Clock) -> None:
+    """A store's clock; over a database it is that one's."""
+    getattr(store, "database", store).clock = clock
 
 
 def look(bell: Workbell, now: datetime, scheduler: Materialise | None = None) -> Materialise:
@@ -42,7 +47,7 @@ def look(bell: Workbell, now: datetime, scheduler: Materialise | None = None) ->
 
 
 def new_scheduler(bell: Workbell) -> Materialise:
-    return Materialise(bell.store, bell.registry, lambda: None, 1.0, telling=bell.telling)
+    return Materialise(bell.store, bell.registry, lambda _: None, 1.0, telling=bell.telling)
 
 
 def ledger(bell: Workbell, name: str) -> list[Tick]:

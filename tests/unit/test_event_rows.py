@@ -16,8 +16,8 @@ from workbell.stores import event_rows
 from workbell.stores.rows import TIMES, place_columns
 from workbell.stores.subscribers import rows as subscribers
 from workbell.testing.contracts.making import START, after
-from workbell.testing.contracts.store.events import fact
-from workbell.testing.contracts.store.subscribing import endpoint, full_endpoint, full_trigger, trigger
+from workbell.testing.contracts.parts.events import fact
+from workbell.testing.contracts.parts.subscribing import endpoint, full_endpoint, full_trigger, trigger
 
 RENAMED = {"data_text": "data", "headers_text": "headers"}
 PARIS = timezone(timedelta(hours=1))

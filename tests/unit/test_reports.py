@@ -28,8 +28,9 @@ class Written:
         self.failure: Exception | None = None
         self.lost: set[Held] = set()
         self.logs = SimpleNamespace(add=self._add_logs)
+        self.runs = SimpleNamespace(set_progress=self._set_progress)
 
-    def set_progress(self, held: Held, text: str) -> bool:
+    def _set_progress(self, held: Held, text: str) -> bool:
         if self.failure is not None:
             raise self.failure
         if held not in self.lost:

@@ -19,9 +19,11 @@ from workbell.model.event import MatchOutcome
 from workbell.model.run import FINAL, LIVE, AttemptStatus, Status
 from workbell.model.schedule import FireStatus, ScheduleKind, TickOutcome
 from workbell.model.state import MOVES, Move
-from workbell.stores.filters import RARE
-from workbell.stores.queries import migrations, queries
-from workbell.stores.sql_schedules import REPORTED
+from workbell.stores.queries import migrations
+from workbell.stores.queries import queries as texts
+from workbell.stores.reports.filters import RARE
+from workbell.stores.rows import KEPT, NEW, OF_END
+from workbell.stores.runs.moving import REPORTED
 
 ENGINES = ("sqlite", "postgres")
 RUNS, HISTORY = "workbell_runs", "workbell_history"
@@ -48,8 +50,6 @@ MOVED_BY: dict[str, tuple[Move, ...]] = {
     "move": (Move.RETRY, Move.RELEASE, Move.SNOOZE, Move.LOSE),
     "finish": (Move.SUCCEED, Move.FAIL, Move.LOSE, Move.CANCEL),
     "finish_well": (Move.SUCCEED,),
-    "cancel_pending": (Move.CANCEL,),
-    "remove_canceled": (Move.CANCEL,),
 }
 # Queries that write runs and leave their status as it is, and which status that is.
 WRITTEN_IN: dict[str, Status] = {
@@ -61,10 +61,10 @@ WRITTEN_IN: dict[str, Status] = {
     "request_cancel": Status.RUNNING,
 }
 # Queries that make runs.
-MAKING = {"add_run", "add_keyed_run", "load_run", "load_finished"}
+MAKING = {"add_run", "add_runs", "add_keyed_run", "add_taken_runs", "add_advanced_runs", "load_run", "load_finished"}
 # Why these need no guard on the status, or none on the token.
 NO_STATUS = {
-    "remove_live": "of the ids that `finish` has just answered, under the same write lock",
+    "remove_live": "of the ids that came into history in the same batch, which is refused if one of them did not",
     "unload_run": "a copy follows the store that it is made from, and nobody works on it",
 }
 NO_TOKEN = {"request_cancel": "who asks for a cancel holds no lease: the run is meant, whoever works on it"}
@@ -72,9 +72,9 @@ NO_TOKEN = {"request_cancel": "who asks for a cancel holds no lease: the run is 
 # Queries that are slow without a partial index. It serves only a status that is written out in the query.
 INDEXED: dict[Status, set[str]] = {
     Status.SCHEDULED: {"dispatch", "next_due", "next_due_after", "waits_ahead"},
-    Status.QUEUED: {"survey", "claim", "ahead_of", "survey_targets", "survey_tenant", "waiting_targets"},
-    Status.RUNNING: {"leases", "held_by", "running_of_keys", "running_of_job", "running_without_key"}
-    | {"running_scattered", "running_of_tenant"},
+    Status.QUEUED: {"survey", "claim", "ahead_of", "survey_targets", "survey_tenant", "waiting_targets"}
+    | {"queued_runs"},
+    Status.RUNNING: {"leases", "held_by", "running_within", "started_now", "as_many_started", "note_starts"},
 }
 
 
@@ -82,6 +82,23 @@ class Literal(NamedTuple):
     text: str
     column: str | None  # that it is compared with
     selected: bool = False  # stands by itself in the list of a SELECT
+
+
+# Columns of runs that are written, as queries name them; what is read need not be spelled out here.
+WRITTEN_COLUMNS = {
+    "{new_columns}": ", ".join(NEW),
+    "{new_values}": ", ".join(f":{name}" for name in NEW),
+    "{kept_columns}": ", ".join(KEPT),
+    "{kept}": ", ".join(f"run.{name}" for name in KEPT),
+    "{columns_of_end}": ", ".join(OF_END),
+}
+
+
+def queries(engine: str) -> dict[str, str]:
+    found = dict(texts(engine))
+    for word, columns in WRITTEN_COLUMNS.items():
+        found = {name: text.replace(word, columns) for name, text in found.items()}
+    return found
 
 
 def unquoted(node: str | Nodes) -> str | None:
@@ -370,10 +387,10 @@ BOTH_FAULTS = [
     ("next_due", "'scheduled'", "'schedulled'", wrong_words, "status of workbell_runs is never 'schedulled'"),
     ("pending_of_tag", "<> 'running'", "<> 'runing'", wrong_words, "status of workbell_runs is never 'runing'"),
     ("held_by", "'running'", "'failed'", wrong_words, "status of workbell_runs is never 'failed'"),
-    ("cancel_pending", "'queued'", "'waiting'", wrong_words, "status of workbell_runs is never 'waiting'"),
+    ("others_of_tag", "'queued'", "'waiting'", wrong_words, "status of workbell_runs is never 'waiting'"),
     ("broken_schedules", "'scheduler_failed'", "'failed'", wrong_words, "of workbell_schedules is never 'failed'"),
     ("claim", "q.status = 'queued'", "q.status = 'scheduled'", wrong_writes, "no move of it comes from scheduled"),
-    ("cancel_pending", "'scheduled', 'queued'", "'queued', 'running'", wrong_writes, "without a guard on its token"),
+    ("others_of_tag", "SELECT r.id", "DELETE", wrong_writes, "not listed in MOVED_BY or WRITTEN_IN"),
     ("mark_alone", "token = :token AND ", "", wrong_writes, "without a guard on its token"),
     ("set_progress", " AND status = 'running'", "", wrong_writes, "no guard on the status"),
     ("set_progress", " AND status = 'running'", " OR status = 'running'", wrong_writes, "no guard on the status"),
@@ -381,8 +398,8 @@ BOTH_FAULTS = [
     ("move", "r.status = new.expected", "new.status = new.expected", wrong_writes, "no guard on the status"),
     (
         "move",
-        "WHERE r.id = new.id AND r.",
-        ", workbell_runs q WHERE r.id = new.id AND q.",
+        "WHERE r.id = new.run_id AND r.",
+        ", workbell_runs q WHERE r.id = new.run_id AND q.",
         wrong_writes,
         "no guard on the",
     ),
@@ -398,9 +415,9 @@ BOTH_FAULTS = [
     ("find_lanes", "SELECT", "INSERT INTO workbell_runs SELECT", wrong_writes, "not listed in MAKING"),
 ]
 FAULTS = [Fault(engine, *fault) for fault in BOTH_FAULTS for engine in ENGINES] + [
-    Fault("sqlite", "finish", "r.status = (value ->> 1) AND ", "", wrong_writes, "no guard on the status"),
-    Fault("sqlite", "finish", " AND r.token = (value ->> 2)", "", wrong_writes, "without a guard on its token"),
-    Fault("sqlite", "finish", "r.lane, value ->> 3", "r.lane, r.status", wrong_writes, "comes from r.status"),
+    Fault("sqlite", "finish", "run.status = (value ->> 1) AND ", "", wrong_writes, "no guard on the status"),
+    Fault("sqlite", "finish", " AND run.token = (value ->> 2)", "", wrong_writes, "without a guard on its token"),
+    Fault("sqlite", "finish", "value ->> 3, value", "run.status, value", wrong_writes, "comes from run.status"),
     Fault("sqlite", "finish_well", ":to_status", "'failed'", wrong_writes, "no move leads from running to failed"),
     Fault("sqlite", "counts", "lane, 'queued'", "lane, 'queud'", wrong_words, "'queud' is not the status"),
     Fault("sqlite", "put_off", "SET remove_at", "SET status = 'failed', remove_at", wrong_writes, "keeps its status"),

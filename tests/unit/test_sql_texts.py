@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 import pytest
 
 from tests.unit.makers import run_in
-from workbell.model.run import FINAL, LIVE, NewRun, OnDuplicate, Status
+from workbell.model.event import NewEvent
+from workbell.model.ids import new_id
+from workbell.model.run import FINAL, LIVE, NewRun, OnDuplicate, Run, Status
 from workbell.model.state import Keep
-from workbell.stores.database import Statement
-from workbell.stores.filters import LaneChoice, Stream, lanes_beside, lanes_wanted, streams_of
-from workbell.stores.looks import choose
+from workbell.stores import rows
+from workbell.stores.database import Dialect, Row, Statement
+from workbell.stores.events.adding import emitting
+from workbell.stores.flows import Flow
 from workbell.stores.port import Filter
+from workbell.stores.postgres.dialect import POSTGRES
 from workbell.stores.queries import expand, migrations, parse, queries, spell_postgres
+from workbell.stores.reports.filters import LaneChoice, Stream, lanes_beside, lanes_wanted, streams_of
+from workbell.stores.reports.search_plans import choose
 from workbell.stores.rows import place_columns
-from workbell.stores.sql_events import statements_for_event
-from workbell.stores.statements import Replacing, making
-from workbell.testing.contracts.store.events import fact
+from workbell.stores.runs.adding import Replacing, adding
+from workbell.stores.runs.moving import moving
+from workbell.stores.sqlite.dialect import SQLITE
+from workbell.stores.times import to_micros
+from workbell.testing.contracts.parts.events import fact
 
 TEXT = """-- A remark about the file.
 
@@ -54,7 +63,9 @@ def test_parameters_are_spelled_for_psycopg() -> None:
 def test_a_list_is_a_condition_of_each_engine() -> None:
     text = "DELETE FROM t WHERE id {among ids uuid} AND x = :x"
     assert expand(text, "sqlite") == "DELETE FROM t WHERE id IN (SELECT value FROM json_each(:ids)) AND x = :x"
-    assert expand(text, "postgres") == "DELETE FROM t WHERE id = ANY(CAST(:ids AS uuid[])) AND x = :x"
+    assert expand(text, "postgres") == (
+        "DELETE FROM t WHERE id = ANY(ARRAY(SELECT unnest(CAST(:ids AS uuid[])))) AND x = :x"
+    )
 
 
 def test_rows_are_a_table_of_each_engine() -> None:
@@ -190,53 +201,87 @@ def test_no_value_ever_gets_into_the_text(lanes: LaneChoice, there: str | None) 
         assert stream.values["tag"] == stream.values["before"] == evil
 
 
-def every_statement(new: NewRun) -> Iterator[Statement]:
-    """The statements that make a run which replaces one, and whose end tells an event."""
-    old = run_in(Status.CANCELED, finished_at=new.run.created_at)
-    answers = {
-        "cancel_pending": [["-", old.lane.id]],
-        "find_lanes": [[old.lane.id, *"abcde"]],
-        "key_holder": [[new.run.id]],
-    }
-    told = Replacing(
-        Keep(),
-        lambda _row, _lanes: old,
-        lambda pairs: [(run, msgspec.structs.replace(change, emits=(fact(key="k"),))) for run, change in pairs],
-        statements_for_event,
-    )
-    statements = making(new, told, [])
-    statement = next(statements)
+DIALECTS: dict[str, Dialect] = {"sqlite": SQLITE, "postgres": POSTGRES}
+
+
+def every_statement(flow: Flow[Any], answers: Mapping[str, list[Row]]) -> Iterator[Statement]:
+    """The statements of a flow, each answered in the same way."""
+    step = next(flow)
     while True:
-        yield statement
+        yield from step.batch
         try:
-            statement = statements.send(answers.get(statement.query, []))
+            step = flow.send([answers.get(statement.query, []) for statement in step.batch])
         except StopIteration:
             return
 
 
-def test_every_statement_of_an_enqueue_is_in_the_files() -> None:
-    left_out = {("postgres", "remove_canceled"), ("postgres", "free_replaced_keys"), ("sqlite", "lock_tag")}
-    for engine in ("sqlite", "postgres"):
-        for mode in OnDuplicate:
-            for key in (None, "k"):
-                new = NewRun(run_in(Status.QUEUED, key=key, tag="t"), mode, None, replace_tag=True)
-                for statement in every_statement(new):
-                    text = queries(engine).get(statement.query)
-                    if text is None:
-                        assert (engine, statement.query) in left_out
-                        continue
-                    assert set(re.findall(r"(?<![:\w]):([a-z_]+)", text)) <= set(statement.values)
+def replacing(dialect: Dialect) -> Replacing:
+    """The end of each run that is replaced tells an event."""
+    return Replacing(
+        dialect,
+        Keep(),
+        lambda pairs: [(run, msgspec.structs.replace(change, emits=(fact(key="k"),))) for run, change in pairs],
+        lambda changes: moving(dialect, changes, whole=True),
+    )
+
+
+def has_all_parameters(engine: str, statement: Statement) -> bool:
+    text = queries(engine)[statement.query]
+    bound = DIALECTS[engine].bound(statement)
+    return set(re.findall(r"(?<![:\w]):([a-z_]+)", place_columns(text))) <= set(bound.values)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+@pytest.mark.parametrize("mode", OnDuplicate)
+@pytest.mark.parametrize("key", [None, "k"])
+@pytest.mark.parametrize("tag", [None, "t"])
+def test_every_statement_of_an_enqueue_is_in_the_files(
+    engine: str, mode: OnDuplicate, key: str | None, tag: str | None
+) -> None:
+    """Of a run that replaces another, which holds the key."""
+    dialect = DIALECTS[engine]
+    new = NewRun(run_in(Status.QUEUED, key=key, tag=tag), mode, None, replace_tag=tag is not None)
+    old = run_in(Status.QUEUED, id=new_id(), key=key, tag=tag)
+    row = live_row(old, engine)
+    answers = {
+        "pending_of_tag": [row],
+        "run_of_key": [row],
+        "find_lanes": [[old.lane.id, old.lane.tenant, old.lane.queue, old.lane.job, None, None]],
+        "key_holder": [[old.id, True, False]],
+    }
+    named = set()
+    for statement in every_statement(adding([new], replacing(dialect)), answers):
+        named.add(statement.query)
+        assert has_all_parameters(engine, statement), statement
+    ends = tag is not None or (key is not None and mode is OnDuplicate.REPLACE)
+    assert ends == ({"finish", "add_events"} <= named)
+    assert (tag is not None) == ("others_of_tag" in named)
+    assert (tag is not None and engine == "postgres") == ("lock_tag" in named)
+    # A key that the end of the other has freed is taken like a new one; else it goes from run to run.
+    replaces = key is not None and mode is OnDuplicate.REPLACE
+    assert (replaces and tag is None) == ("pass_key" in named)
+    assert (key is not None and (mode is OnDuplicate.REJECT or (replaces and tag is not None))) == (
+        "holds_key" in named
+    )
+
+
+def live_row(run: Run, engine: str) -> list[Any]:
+    """The row of a live run, as an engine answers it."""
+    values = {name: getattr(run, rows.FIELDS.get(name, name)) for name in rows.LIVE}
+    values |= {"lane": run.lane.id, "status": run.status.value}
+    if engine == "sqlite":
+        values |= {name: to_micros(value) for name, value in values.items() if name in rows.TIMES}
+    return list(values.values())
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 def test_every_statement_of_an_emit_is_in_the_files(engine: str) -> None:
-    for key, names in ((None, ["add_event"]), ("k", ["add_event", "event_holder"])):
-        statements = statements_for_event(fact(key=key))
+    for key, names in ((None, ["add_events"]), ("k", ["add_events", "event_holder"])):
+        statements = list(every_statement(emitting([NewEvent(fact(key=key))]), {"event_holder": [[new_id()]]}))
         assert [statement.query for statement in statements] == names
         for statement in statements:
-            text = place_columns(queries(engine)[statement.query])
-            assert "{" not in text
-            assert set(re.findall(r"(?<![:\w]):([a-z_]+)", text)) == set(statement.values)
+            assert "{" not in place_columns(queries(engine)[statement.query])
+            assert has_all_parameters(engine, statement), statement
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])

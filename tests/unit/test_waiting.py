@@ -6,6 +6,7 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -24,20 +25,21 @@ class FakeStore:
     """Only what a waiter asks of a store. Nothing here is a database: this tests the waiter alone."""
 
     def __init__(self) -> None:
-        self.runs = {run_id: msgspec.structs.replace(run_in(Status.QUEUED), id=run_id) for run_id in IDS}
+        self.runs = SimpleNamespace(find=self._find)
+        self.kept = {run_id: msgspec.structs.replace(run_in(Status.QUEUED), id=run_id) for run_id in IDS}
         self.error: Exception | None = None
         self.asked: list[list[str]] = []
         self.threads: set[str] = set()
 
-    def find_runs(self, ids: list[str]) -> dict[str, Run]:
+    def _find(self, ids: list[str]) -> dict[str, Run]:
         self.asked.append(list(ids))
         self.threads.add(threading.current_thread().name)
         if self.error is not None:
             raise self.error
-        return {run_id: self.runs[run_id] for run_id in ids if run_id in self.runs}
+        return {run_id: self.kept[run_id] for run_id in ids if run_id in self.kept}
 
     def end(self, run_id: str, status: Status = Status.SUCCEEDED) -> None:
-        self.runs[run_id] = msgspec.structs.replace(self.runs[run_id], status=status)
+        self.kept[run_id] = msgspec.structs.replace(self.kept[run_id], status=status)
 
 
 @pytest.fixture
@@ -133,7 +135,7 @@ def test_a_run_that_was_removed_is_not_waited_for_for_ever(fake: FakeStore, wait
     with ThreadPoolExecutor(1) as threads:
         future = threads.submit(waiter.wait, IDS[0], 30)
         until(lambda: fake.asked, "the store to be asked")
-        del fake.runs[IDS[0]]
+        del fake.kept[IDS[0]]
         with pytest.raises(RunNotFound, match="was removed while it was waited for"):
             future.result(30)
 

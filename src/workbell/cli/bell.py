@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import click
@@ -41,8 +42,6 @@ def opened_here(project: Project, url: str | None, *, to_look: bool) -> Iterator
         differs = other_store(bell)
         if differs is not None:
             click.echo(f"workbell: {differs}.", err=True)
-        if to_look:
-            _create_nothing(bell)
         settings = project.settings
         found = JobFiles(project.folder, settings.jobs, settings.timezone, settings.webhook_allow)
         change = found.reload()
@@ -50,7 +49,7 @@ def opened_here(project: Project, url: str | None, *, to_look: bool) -> Iterator
         files = {file.name: file for file in change.loaded if file.name not in bell.registry}
         bell.registry.replace([bell.engine.job_of(file) for file in files.values()], ())
         try:
-            with _in_words_of_commands():
+            with _creating_nothing(bell) if to_look else nullcontext(), _in_words_of_commands():
                 yield Here(bell, files, [*change.problems, *clashes])
         finally:
             found.close()
@@ -59,11 +58,13 @@ def opened_here(project: Project, url: str | None, *, to_look: bool) -> Iterator
 @contextmanager
 def opened_store(project: Project, *, to_look: bool) -> Iterator[Workbell]:
     """The store alone, for commands about schedules: whatever is wrong with the code does not matter to them."""
-    with Workbell(settings=msgspec.structs.replace(project.settings, url=store_url(project))) as bell:
-        if to_look:
-            _create_nothing(bell)
-        with _in_words_of_commands():
-            yield bell
+    settings = msgspec.structs.replace(project.settings, url=store_url(project))
+    with (
+        Workbell(settings=settings) as bell,
+        _creating_nothing(bell) if to_look else nullcontext(),
+        _in_words_of_commands(),
+    ):
+        yield bell
 
 
 @contextmanager
@@ -74,8 +75,16 @@ def _in_words_of_commands() -> Iterator[None]:
         raise ScheduleNotFound(str(error).replace("bell.schedules.list()", "`workbell schedules list`")) from error
 
 
-def _create_nothing(bell: Workbell) -> None:
-    """Only to look must not create a file: one that is not there is an empty store."""
-    if missing_file(bell.settings.url) is not None:
-        bell.store.close()
-        bell.store = open_store("memory://")
+@contextmanager
+def _creating_nothing(bell: Workbell) -> Iterator[None]:
+    """Read commands must not create the database file: a missing one reads as an empty store, in a temporary folder."""
+    if missing_file(bell.settings.url) is None:
+        yield
+        return
+    bell.store.close()
+    with TemporaryDirectory(prefix="workbell-") as folder:
+        bell.store = open_store(f"sqlite:///{folder}/empty.db")
+        try:
+            yield
+        finally:
+            bell.store.close()

@@ -28,7 +28,7 @@ PACE = 0.05  # seconds between two looks at who has it
 def check_locks(store: Store, _numbers: dict[str, Any]) -> Iterator[Finding]:
     if isinstance(store, SqliteStore):
         yield from _sqlite(store.file.path)
-    elif isinstance(store, SqlStore):
+    elif isinstance(store, SqlStore) and store.engine == "postgres":
         yield from _postgres(store)
 
 
@@ -36,11 +36,11 @@ def check_locks(store: Store, _numbers: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _postgres(store: SqlStore) -> Iterator[Finding]:
-    blocking = store.read(sessions.blockers)
+    blocking = sessions.blockers(store.database)
     for blocker in blocking[:MOST]:
         yield _blocked(blocker)
     told = {blocker.session.pid for blocker in blocking if blocker.session is not None}
-    idle = [session for session in store.read(sessions.idle_transactions) if session.pid not in told]
+    idle = [session for session in sessions.idle_transactions(store.database) if session.pid not in told]
     for session in idle[:MOST]:
         says = f"session {session} {_doing(session)} and has rows of Workbell's tables locked"
         yield Finding("note", "open transaction", f"{says}; {_statement(session)}", _end(session))

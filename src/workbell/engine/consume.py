@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from workbell.booking import Booking
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.hold_back import paused
 from workbell.engine.work import Work
 from workbell.handlers.registry import Registry
@@ -17,7 +18,6 @@ from workbell.model.job import EVERYWHERE
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run
 from workbell.model.state import Transition
-from workbell.queues.port import Claimant, Queue
 from workbell.stores.port import Held, Store
 
 log = logging.getLogger("workbell.engine")
@@ -34,7 +34,7 @@ class Consume:
         self,
         store: Store,
         booking: Booking,
-        queue: Queue,
+        claims: FairClaims,
         registry: Registry,
         clock: Clock,
         claimant: Claimant,
@@ -48,7 +48,7 @@ class Consume:
     ) -> None:
         self._store = store
         self._booking = booking
-        self._queue = queue
+        self._claims = claims
         self._registry = registry
         self._clock = clock
         self._claimant = claimant
@@ -92,6 +92,11 @@ class Consume:
         """
         return not self._stepping and all(work.started_at or work.settled for work in list(self.held.values()))
 
+    @property
+    def room(self) -> int:
+        """How many hands are free for runs that are not claimed yet."""
+        return 0 if self._drained() else max(self._concurrency - len(self.held) + self._unbooked(), 0)
+
     def step(self, now: datetime) -> float | None:
         self._stepping = True  # before the look whether we are drained
         try:
@@ -119,7 +124,7 @@ class Consume:
             return None  # a worthwhile batch later is better than a trickle now; every booking wakes us
         moment = self._clock.monotonic()  # before the claim: a lease is not longer than that
         try:
-            runs = self._queue.claim(self._claimant, want, now, self._slots(in_hand, ahead))
+            runs = self._claims.claim(self._claimant, want, now, self._slots(in_hand, ahead))
         except Exception:  # whatever it was, the claim may have been written
             self._unsure = True
             raise
@@ -171,7 +176,7 @@ class Consume:
 
     def _until_free(self, now: datetime) -> float:
         """Nothing to claim: until the next poll, or until a rate lets the next run start."""
-        free_at = self._queue.free_at
+        free_at = self._claims.free_at
         if free_at is None:
             return self._poll
         return min(self._poll, max((free_at - now).total_seconds(), 0.001))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from workbell.engine.look import Look
+from workbell.model.run import Run
 from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.engine")
@@ -16,7 +17,7 @@ SHORTEST, LONGEST = 0.05, 1.0  # seconds until what was locked is tried again: t
 
 
 class Dispatch:
-    def __init__(self, store: Store, announce: Callable[[], None], poll: float) -> None:
+    def __init__(self, store: Store, announce: Callable[[Iterable[Run]], None], poll: float) -> None:
         self._store = store
         self._announce = announce
         self._look = Look(poll)
@@ -31,10 +32,10 @@ class Dispatch:
         due = self._store.runs.next_due()  # a look first: writing would take the write lock for nothing
         if due is not None and due <= now:
             moved = self._store.runs.dispatch(now, BATCH)
-            log.debug("%d runs are due and queued", moved)
+            log.debug("%d runs are due and queued", len(moved))
             if moved:
                 self._pause = SHORTEST
-                self._announce()
+                self._announce(self._found(moved))
                 self._look.again()
                 return 0
             # Another transaction has them locked: it is queueing them, or it replaces them and may still roll back.
@@ -44,6 +45,10 @@ class Dispatch:
         at = now + self._look.poll if due is None else min(due, now + self._look.poll)
         self._look.again(at)
         return max((at - now).total_seconds(), 0.001)
+
+    def _found(self, ids: Sequence[str]) -> Iterator[Run]:
+        """Read only if somebody asks for them."""
+        yield from self._store.runs.find(ids).values()
 
     def _after(self, now: datetime) -> datetime:
         """When to look again, if nothing of what is due could be moved: after a pause, or when the next one is due."""

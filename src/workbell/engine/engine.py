@@ -10,10 +10,12 @@ from datetime import datetime
 from random import Random
 
 from workbell.booking import Booking
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.client import Client
 from workbell.engine.clean import Clean
 from workbell.engine.consume import Consume, limits, serves
 from workbell.engine.dispatch import Dispatch
+from workbell.engine.ear import Ear
 from workbell.engine.expire import Expire
 from workbell.engine.finish import Finish
 from workbell.engine.give_up import GiveUp
@@ -41,11 +43,13 @@ from workbell.machine import process_name, process_start
 from workbell.model import state
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
+from workbell.model.run import Run
 from workbell.model.run_defaults import Maker
 from workbell.model.state import Move
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.message import Message
-from workbell.queues.port import Claimant, Queue
+from workbell.queues.guarded import GuardedQueue
+from workbell.queues.in_store import InStoreQueue
 from workbell.settings import Settings
 from workbell.stores.measuring import follow_time
 
@@ -61,7 +65,8 @@ class Engine:
     def __init__(
         self,
         client: Client,
-        queue: Queue,
+        claims: FairClaims,
+        queue: GuardedQueue | None,
         bus: Bus,
         settings: Settings,
         loop: asyncio.AbstractEventLoop,
@@ -109,7 +114,7 @@ class Engine:
         self._consume = Consume(
             store,
             self._booking,
-            queue,
+            claims,
             client.registry,
             clock,
             claimant,
@@ -174,7 +179,14 @@ class Engine:
         if role.works:
             self._duties.append(self._loop_watch_duty)
         self._finish.wake = self._finish_duty.wake
-        self._ear = Duty("ear", self._listen, clock)
+        # The store's own hints are heard beside those of another queue: they also tell of what is not a run.
+        self._hints = InStoreQueue(store)
+        self._hints_duty = Duty("hints", Ear(self._hints, self.nudge).step, clock)
+        self._queue = queue
+        self._ear_duty: Duty | None = None
+        if queue is not None and role.works:
+            ear = Ear(queue, self._consume_duty.wake, serves=role.queues, room=self._room)
+            self._ear_duty = Duty("ear", ear.step, clock)
         self._stopping = threading.Lock()
         self._stopped = False
         self._changed = threading.Condition()  # told of every work that leaves our hands
@@ -188,11 +200,18 @@ class Engine:
         self._telling.look()
         if self.role.schedules:
             self._end_orphans()
-        self._watch = self._store.watch()
+        self._hints.listen()
         if self.role.announce is not None:
             self.role.announce(self.worker)
-        for duty in (self._ear, *self._duties):
+        for duty in (*self._ears, *self._duties):
             duty.start()
+
+    def _room(self) -> int:
+        return 0 if self._stopped else self._consume.room
+
+    @property
+    def _ears(self) -> list[Duty]:
+        return [duty for duty in (self._hints_duty, self._ear_duty) if duty is not None]
 
     def _end_orphans(self) -> None:
         """Runs that were to live only as long as the process that accepted them, and it is gone."""
@@ -208,11 +227,6 @@ class Engine:
         self._booking.book(
             [(run, state.cancel(run, now, reason=reason, keep=state.kept(run, keep).other)) for run in orphans]
         )
-
-    def _listen(self, _now: datetime) -> float:
-        if self._watch.wait(60):
-            self.nudge()
-        return 0
 
     def nudge(self) -> None:
         """Something may have changed: look now rather than at the next poll."""
@@ -234,9 +248,15 @@ class Engine:
             self._match_duty.wake()
         self._store.wake()
 
-    def _announce(self) -> None:
+    def _announce(self, runs: Iterable[Run]) -> None:
+        """Runs were queued: whoever works, here or elsewhere, should look now.
+
+        Which runs these are is asked only where there is another queue than the store's own.
+        """
         self._consume_duty.wake()
-        self._store.wake()
+        self._hints.send(())
+        if self._queue is not None:
+            self._queue.announce(runs)
 
     def _maker(self) -> Maker:
         return self._client.maker
@@ -315,9 +335,15 @@ class Engine:
         if self.role.board is not None:
             for work in works:
                 self.role.board.wipe(work)
-        self._consume_duty.wake()
+        self._look_for_more()
         with self._changed:
             self._changed.notify_all()
+
+    def _look_for_more(self) -> None:
+        """A hand may be free."""
+        self._consume_duty.wake()
+        if self._ear_duty is not None:
+            self._ear_duty.wake()
 
     def _hand_back(self, is_held: Callable[[Work], bool]) -> None:
         """Give back what has not begun, where that is so of it."""
@@ -327,7 +353,7 @@ class Engine:
     def _turned(self) -> None:
         """The worker was drained, or may go on."""
         self._hold_back_duty.wake()
-        self._consume_duty.wake()
+        self._look_for_more()
 
     # Stop
 
@@ -342,6 +368,9 @@ class Engine:
     def _stop(self, grace: float) -> int:
         self._register.say_stopping()
         self._materialise_duty.end()
+        if self._queue is not None and self._ear_duty is not None:  # permits are for workers that go on
+            self._ear_duty.end()
+            self._queue.interrupt()
         self._consume_duty.stop()
         self._hold_back_duty.stop()
         waiting = self._hands.take_back() + self._consume.take_back()
@@ -356,16 +385,16 @@ class Engine:
         for work in self._busy():  # a handler that swallows its cancellation
             self._finish.put(work, HANDED_BACK)
         self._wait_until(lambda: not self._finish.size, FLUSH)
-        self._ear.end()
-        self._watch.interrupt()
-        for duty in (self._ear, *reversed(self._duties)):
+        self._hints_duty.end()
+        self._hints.interrupt()
+        for duty in (*self._ears, *reversed(self._duties)):
             duty.stop()
         self._reports.flush()
         with suppress(StoreError):  # they are not worth a stop that fails
             self._clean.hand_back(self._store.clock.now())
             self.tallies.flush()
         self._register.remove()
-        self._watch.close()
+        self._hints.close()
         self._hands.close()
         return len(waiting) + len(left)
 

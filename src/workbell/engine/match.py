@@ -19,6 +19,7 @@ from workbell.events.subscriptions import Subscriber, Subscriptions
 from workbell.handlers.registry import Registry
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import FannedOut, MatchOutcome
+from workbell.model.run import Run
 from workbell.model.run_defaults import Maker
 from workbell.stores.port import Store
 
@@ -35,7 +36,7 @@ class MatchEvents:
         store: Store,
         registry: Registry,
         subscriptions: Subscriptions,
-        announce: Callable[[], None],
+        announce: Callable[[Iterable[Run]], None],
         poll: float,
         maker: Callable[[], Maker] = this_process,
     ) -> None:
@@ -87,7 +88,7 @@ class MatchEvents:
             written = [one for one in part if one.event_id in mine]
             self._warn(written)
             if any(one.runs for one in written):
-                self._announce()
+                self._announce(new.run for one in written for new in one.runs)
         # Another scheduler has the rest in hand, and may be stuck with it; or the store refused it, and would again.
         left = [event.id for event in waiting if event.id not in taken]
         self._passed.add([event_id for event_id in left if event_id not in self._told], now)

@@ -10,7 +10,7 @@ of a thousand ticks at one instant the last is then written in half the time.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from workbell.events.telling import Telling
 from workbell.handlers.registry import Registry
 from workbell.model.job import Terms
 from workbell.model.payload import clean_text
-from workbell.model.run import NewRun
+from workbell.model.run import NewRun, Run
 from workbell.model.run_defaults import Maker
 from workbell.model.schedule import DueSchedule, Overlap, Schedule, ScheduleChange
 from workbell.scheduling.decide import decide
@@ -54,7 +54,7 @@ class Materialise:
         self,
         store: Store,
         registry: Registry,
-        announce: Callable[[], None],
+        announce: Callable[[Iterable[Run]], None],
         poll: float,
         tell: Callable[[Sequence[ScheduleChange]], None] = lambda _written: None,
         telling: Telling | None = None,
@@ -167,8 +167,9 @@ class Materialise:
             raise
         except StoreError:
             written = self._write_one_by_one(due, changes, now)
-        if any(change.runs or change.emits for change in changes if change.schedule.id in written):
-            self._announce()
+        mine = [change for change in changes if change.schedule.id in written]
+        if any(change.runs or change.emits for change in mine):
+            self._announce(new.run for change in mine for new in change.runs)
         return written
 
     def _write_one_by_one(

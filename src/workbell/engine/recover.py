@@ -6,7 +6,7 @@ no renewal crosses the decision. What somebody has locked is left for the next s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from workbell.booking import Booking, nobody
@@ -24,7 +24,7 @@ class Recover:
         self,
         store: Store,
         booking: Booking,
-        announce: Callable[[], None],
+        announce: Callable[[Iterable[Run]], None],
         sweep: float,
         lost: Callable[[Sequence[Pair]], None] = nobody,
         lease: timedelta | None = None,
@@ -42,7 +42,7 @@ class Recover:
         lapsed = self._take_over(now) or self._store.runs.expired(now, BATCH)
         written = self._booking.book([(run, self._decide(run, now)) for run in lapsed], lost=True)
         if written:
-            self._announce()
+            self._announce(change.after(run) for run, change in written)
             self._lost(written)
         return 0 if len(lapsed) >= BATCH and written else self._pause()
 

@@ -103,6 +103,9 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
     ended: Attempt | None = None  # the attempt that this move ends, where the run itself goes on
     then: tuple[NewRun, ...] = ()  # runs to be made in the same write, if this move happens
     emits: tuple[Event, ...] = ()  # told in the same write, if this move happens
+    tenant: str = ""  # of the run, as are the key that it may hold and its schedule: what else its end concerns
+    key: str | None = None
+    schedule: str | None = None
 
     @property
     def called_at(self) -> datetime | None:
@@ -118,6 +121,13 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
 CHANGED = (
     "status scheduled_for updated_at attempt failures losses crashes alone worker lease_until started_at error "
     "reason token suspect finished_at result_text remove_at cancel_requested"
+).split()
+
+
+# And what of it is written when the run ends, with the guard before it.
+FINISHED = (
+    "run_id expected expected_token status failures losses crashes started_at error reason finished_at result_text "
+    "remove_at"
 ).split()
 
 
@@ -177,6 +187,9 @@ def _move(
         False,
         record,
         then,
+        tenant=run.lane.tenant,
+        key=run.key_text,
+        schedule=run.schedule,
     )
 
 

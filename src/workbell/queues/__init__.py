@@ -1,1 +1,1 @@
-"""How runs reach workers: one contract (`port.py`) and its adapters. Which runs a claim takes is in `claims`."""
+"""Queues: permits that wake workers. The contract is in `port.py`; which runs a claim takes is in `claims`."""

@@ -1,44 +1,44 @@
-"""The queue inside the store: claims come straight from the lanes, and there is nothing to send."""
+"""The queue inside the store: its own hints, which also say that something else than runs has changed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from workbell.claims.selection import CLAIMS, FRESH, LaneSelection
-from workbell.model.run import Run
-from workbell.queues.port import Claimant, no_limits
-from workbell.stores.port import Store
+from workbell.queues.port import Permit, Sent
+from workbell.stores.port import Store, Watch
+
+SOMETHING = [Permit()]
 
 
 class InStoreQueue:
-    """Queue adapter over the store's own table of runs; `LaneSelection` says which lanes a claim takes from."""
+    """Queue adapter over `store.wake` and `store.watch`. A hint is heard by every worker, and needs no answer."""
 
-    def __init__(self, store: Store, claims_per_survey: int = CLAIMS, fresh: float = FRESH) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._lanes = LaneSelection(store, claims_per_survey, fresh)
+        self._watch: Watch | None = None
 
-    def send(self, run_ids: Sequence[str]) -> None:
+    def send(self, sent: Sequence[Sent]) -> None:
         self._store.wake()
 
-    @property
-    def free_at(self) -> datetime | None:
-        return self._lanes.free_at
+    def listen(self) -> None:
+        """Hear from now on; else that begins with the first `receive`."""
+        if self._watch is None:
+            self._watch = self._store.watch()
 
-    def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
-        limits_of = None if claimant.limits is no_limits else claimant.limits
-        most = limit if slots is None else min(slots, limit)
-        until = now + claimant.lease
-        for picks, limits in self._lanes.offers(claimant.serves, limits_of, limit, most, now):
-            taken = self._store.runs.claim(
-                picks, limit, worker=claimant.worker, now=now, lease_until=until, limits=limits
-            )
-            taken = self._lanes.note(taken, limit)
-            if taken:
-                return taken
-        return []
+    def receive(self, most: int, wait: float, queues: Sequence[str] | None) -> list[Permit]:
+        self.listen()
+        assert self._watch is not None
+        return SOMETHING if self._watch.wait(wait) else []
 
-    def done(self, run_ids: Sequence[str]) -> None:
-        """Nothing: a finished run is no longer in its lane."""
+    def ack(self, receipts: Sequence[str]) -> None: ...
 
-    def close(self) -> None: ...
+    def give_back(self, receipts: Sequence[str], delay: float) -> None: ...
+
+    def interrupt(self) -> None:
+        if self._watch is not None:
+            self._watch.interrupt()
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None

@@ -1,47 +1,51 @@
-"""What a queue must do. It carries run ids and nothing else; the store is the truth, and a lost queue loses no run."""
+"""The port of queues: messages that wake a worker. The store is the truth, and chooses which run a worker gets.
+
+So a message is a permit to look, not an assignment: all of them may be lost, late, doubled or in any order. What that
+costs is latency, because every worker also looks by itself, at each poll and whenever a run of its own has ended.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from workbell.model.limit import Limit
-from workbell.model.run import Lane, Run
 
-MESSAGE_VERSION = 1
+class Sent(NamedTuple):
+    """A run that has just been queued in the store."""
 
-
-def no_limits(_lane: Lane) -> Sequence[Limit]:
-    return ()
+    run: str
+    queue: str  # its queue's name: a worker may serve some of them only
 
 
-class Claimant(NamedTuple):
-    """Who claims, for how long, which lanes it can serve, and what limits their runs."""
+class Permit(NamedTuple):
+    """A message as a worker receives it. Without a run it says that something in the store has changed."""
 
-    worker: str
-    lease: timedelta
-    serves: Callable[[Lane], bool]
-    limits: Callable[[Lane], Sequence[Limit]] = no_limits
+    run: str | None = None
+    receipt: str | None = None  # what the queue wants back; none: it needs no answer
 
 
 class Queue(Protocol):
-    """The contract of a queue; `workbell.testing.contracts` is its test."""
+    """The contract of a queue; `workbell.testing.contracts.queue` is its test. Every call has a deadline of its own.
 
-    def send(self, run_ids: Sequence[str]) -> None:
-        """Announce runs that are queued in the store; called after the commit that queued them."""
+    `receive` is called by one thread, and `send` and `interrupt` by any others meanwhile.
+    """
 
-    @property
-    def free_at(self) -> datetime | None:
-        """When the earliest run may start that a rate held back at the last claim; none: no rate held one back."""
+    def send(self, sent: Sequence[Sent]) -> None:
+        """Announce runs; called after the commit that queued them, by whoever enqueued and waits for it."""
 
-    def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
-        """Up to `limit` runs, each claimed in the store under a lease; in the order to be worked on.
+    def receive(self, most: int, wait: float, queues: Sequence[str] | None) -> list[Permit]:
+        """Up to `most` permits, for runs of these queues (none: of all); block until one is there, or `wait` seconds.
 
-        Of limited jobs no more than `slots`, if that is said: what waits here would hold up others elsewhere.
+        A permit with a receipt is nobody else's, until it is given back or the process that has it is gone.
         """
 
-    def done(self, run_ids: Sequence[str]) -> None:
-        """What came of these is written; their messages can go."""
+    def ack(self, receipts: Sequence[str]) -> None:
+        """These were used, and can go. One that is not known any more is no error."""
+
+    def give_back(self, receipts: Sequence[str], delay: float) -> None:
+        """These were not used: another worker may have them, after so many seconds."""
+
+    def interrupt(self) -> None:
+        """End a `receive` in another thread at once; where none waits, the next one may end at once."""
 
     def close(self) -> None: ...

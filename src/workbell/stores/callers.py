@@ -11,126 +11,107 @@ transactions after, say, a serialisation failure must be able to recognise it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 from uuid import UUID
 
-from workbell.errors import DuplicateRun, WrongConnection
-from workbell.model.event import Event
-from workbell.model.run import Added, NewRun, OnDuplicate
-from workbell.stores.database import Statement
+from workbell.errors import WrongConnection
+from workbell.stores.database import Batch, Conflict, Row, Statement, check_count
 from workbell.stores.django_callers import ASYNC, check_django, is_django, through_django
+from workbell.stores.flows import Answers, Flow
 from workbell.stores.is_a import is_a
-from workbell.stores.statements import Making
 
-Spelled = tuple[str, str, dict[str, Any]]
+T = TypeVar("T")
+
 Rows = Callable[[str, dict[str, Any]], list[Any]]
 AsyncRows = Callable[[str, dict[str, Any]], Awaitable[list[Any]]]
-
-TWICE = (1, 2)  # should the event that has the key be removed between one statement and the next
+Spell = Callable[[Statement], Sequence[Any]]  # the SQL of a statement and its parameters
 
 _SAVE, _BACK = "SAVEPOINT workbell", "ROLLBACK TO SAVEPOINT workbell"
-
-
-class Request(NamedTuple):
-    """One new run with the statements that make it, and how the engine writes a statement."""
-
-    new: NewRun
-    making: Making
-    spell: Callable[[Statement], Spelled | None]  # none: the engine needs no such statement
-    lane: Spelled | None = None  # makes the lane, where that is part of the caller's transaction
-
-
-def may_turn_back(requests: Sequence[Request]) -> bool:
-    """Whether a duplicate may be refused when something is written already: then nothing must remain of that."""
-    refusing = any(request.new.on_duplicate is OnDuplicate.REJECT for request in requests)
-    return refusing and (len(requests) > 1 or any(request.new.replace_tag for request in requests))
 
 
 class Caller:
     """A synchronous connection, reduced to running statements."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, spell: Spell) -> None:
         self.rows = rows
+        self._spell = spell
 
-    def run(self, requests: Sequence[Request]) -> list[Added]:
-        """All of them, or none and the error."""
-        if not may_turn_back(requests):
-            return [self._run(request) for request in requests]
-        # Where a library begins the transaction at the first write, a savepoint would not; a lane does. It may remain.
-        if requests[0].lane is not None:
-            self.rows(*requests[0].lane[1:])
+    def run(self, flow: Flow[T]) -> T:
+        """Run a flow inside the caller's transaction."""
+        try:
+            step = next(flow)
+            while True:
+                try:
+                    answers = self._execute(step.batch)
+                except Conflict as conflict:
+                    step = flow.throw(conflict)
+                else:
+                    step = flow.send(answers)
+        except StopIteration as done:
+            value: T = done.value
+            return value
+
+    def _execute(self, batch: Batch) -> Answers:
+        """All of a batch, or none of it and the Conflict."""
+        if not _may_turn_back(batch):
+            return [self._answer(statement) for statement in batch]
         self.rows(_SAVE, {})
         try:
-            return [self._run(request) for request in requests]
-        except DuplicateRun:
+            return [self._answer(statement) for statement in batch]
+        except Conflict:
             self.rows(_BACK, {})
             raise
 
-    def emit(self, event: Event, statements: Sequence[Spelled]) -> Added:
-        for _ in TWICE:
-            found = [self.rows(sql, values) for _, sql, values in statements][-1]
-            if event.key is not None and found:
-                holder = text_of(found[0][0])
-                return Added(holder, holder == event.id)
-            if event.key is None:
-                break
-        return Added(event.id, True)
-
-    def _run(self, request: Request) -> Added:
-        if request.lane is not None:
-            self.rows(*request.lane[1:])
-        try:
-            statement = next(request.making)
-            while True:
-                spelled = request.spell(statement)
-                found = [] if spelled is None else self.rows(*spelled[1:])
-                statement = request.making.send([_plain(row) for row in found])
-        except StopIteration as made:
-            added: Added = made.value
-            return added
+    def _answer(self, statement: Statement) -> list[Row]:
+        sql, values = self._spell(statement)
+        return _checked(statement, self.rows(sql, values))
 
 
 class AsyncCaller:
     """The same for a connection that has to be awaited."""
 
-    def __init__(self, rows: AsyncRows) -> None:
+    def __init__(self, rows: AsyncRows, spell: Spell) -> None:
         self.rows = rows
+        self._spell = spell
 
-    async def run(self, requests: Sequence[Request]) -> list[Added]:
-        if not may_turn_back(requests):
-            return [await self._run(request) for request in requests]
-        # Where a library begins the transaction at the first write, a savepoint would not; a lane does. It may remain.
-        if requests[0].lane is not None:
-            await self.rows(*requests[0].lane[1:])
+    async def run(self, flow: Flow[T]) -> T:
+        try:
+            step = next(flow)
+            while True:
+                try:
+                    answers = await self._execute(step.batch)
+                except Conflict as conflict:
+                    step = flow.throw(conflict)
+                else:
+                    step = flow.send(answers)
+        except StopIteration as done:
+            value: T = done.value
+            return value
+
+    async def _execute(self, batch: Batch) -> Answers:
+        if not _may_turn_back(batch):
+            return [await self._answer(statement) for statement in batch]
         await self.rows(_SAVE, {})
         try:
-            return [await self._run(request) for request in requests]
-        except DuplicateRun:
+            return [await self._answer(statement) for statement in batch]
+        except Conflict:
             await self.rows(_BACK, {})
             raise
 
-    async def emit(self, event: Event, statements: Sequence[Spelled]) -> Added:
-        for _ in TWICE:
-            found = [await self.rows(sql, values) for _, sql, values in statements][-1]
-            if event.key is not None and found:
-                holder = text_of(found[0][0])
-                return Added(holder, holder == event.id)
-            if event.key is None:
-                break
-        return Added(event.id, True)
+    async def _answer(self, statement: Statement) -> list[Row]:
+        sql, values = self._spell(statement)
+        return _checked(statement, await self.rows(sql, values))
 
-    async def _run(self, request: Request) -> Added:
-        if request.lane is not None:
-            await self.rows(*request.lane[1:])
-        try:
-            statement = next(request.making)
-            while True:
-                spelled = request.spell(statement)
-                found = [] if spelled is None else await self.rows(*spelled[1:])
-                statement = request.making.send([_plain(row) for row in found])
-        except StopIteration as made:
-            added: Added = made.value
-            return added
+
+def _may_turn_back(batch: Batch) -> bool:
+    """Whether a guard may say no when something is written already: then nothing must remain of that."""
+    return len(batch) > 1 and any(statement.exactly is not None for statement in batch)
+
+
+def _checked(statement: Statement, found: Sequence[Any]) -> list[Row]:
+    rows: list[Row] = [_plain(row) for row in found]
+    check_count(statement, rows)
+    return rows
 
 
 def _plain(row: Sequence[Any]) -> list[Any]:

@@ -37,6 +37,11 @@ def event_values(event: Event) -> dict[str, Any]:
     return dict(zip(EVENT, msgspec.structs.astuple(event), strict=True))
 
 
+def event_row(event: Event) -> tuple[Any, ...]:
+    """In the order of the columns."""
+    return msgspec.structs.astuple(event)
+
+
 def event_from(row: Sequence[Any]) -> Event:
     values = list(row)
     for place in _EVENT_TIMES:

@@ -6,12 +6,12 @@ Another program would else keep the time of its own start, and miss every step o
 from __future__ import annotations
 
 from workbell.model.clock import SystemClock
-from workbell.stores.port import Store
+from workbell.stores.port import CoreStore
 
 STRAGGLERS = 30.0  # seconds after a step back in which a write may still carry a time of the clock before
 
 
-def follow_time(store: Store) -> None:
+def follow_time(store: CoreStore) -> None:
     """Measure the store's time. If the clock was put back, waits that this or another process began before begin anew.
 
     Every process does that when it notices, because it may have written times of the old clock until then: a retry in
@@ -27,12 +27,12 @@ def follow_time(store: Store) -> None:
         clock.put_back_at = None
 
 
-def has_old_time(store: Store) -> bool:
+def has_old_time(store: CoreStore) -> bool:
     """Whether the store's time was not measured for a minute."""
     return isinstance(store.clock, SystemClock) and store.clock.is_old
 
 
-def measure_old_time(store: Store) -> None:
+def measure_old_time(store: CoreStore) -> None:
     """Measure the store's time, if that was long ago."""
     if has_old_time(store):
         follow_time(store)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from workbell.errors import SchemaMismatch
 from workbell.model.ids import new_id
+from workbell.stores.database import Tables
 from workbell.stores.queries import migrations
 from workbell.stores.session import Session
 
@@ -21,15 +22,21 @@ LOCK = 2.0  # seconds to wait for a table: whoever comes behind waits for as lon
 OLDEST_READER = 4  # the oldest code (by the newest schema it knows) that can work with the schema made here
 
 
-class Schema(Protocol):
-    """How an engine looks at and changes its own tables."""
-
-    engine: str
+class Found(Protocol):
+    """The tables of an engine, to look at."""
 
     def exists(self) -> bool: ...
 
     def version(self) -> tuple[int, int]:
         """The schema's version, and the oldest code that can work with it."""
+
+    def store_id(self) -> str: ...
+
+
+class Schema(Found, Protocol):
+    """How an engine changes its own tables within one transaction. Without any: see sqlite/tables.py."""
+
+    engine: str
 
     def lock(self) -> None: ...
 
@@ -46,7 +53,7 @@ OUR_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = ANY(current_sch
 META = "CREATE TABLE workbell_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 
 
-def check(schema: Schema, where: str) -> bool:
+def check(schema: Found, where: str) -> bool:
     """Whether the tables are there; raises if they are there but cannot be worked with."""
     if not schema.exists():
         return False
@@ -58,6 +65,18 @@ def check(schema: Schema, where: str) -> bool:
     if version > NEWEST < oldest_reader:
         raise _newer(where, version)
     return True
+
+
+def look(schema: Found) -> Tables | None:
+    """Which tables there are."""
+    return Tables(schema.version()[0], schema.store_id()) if schema.exists() else None
+
+
+def missing(engine: str, version: int) -> list[tuple[int, str, str]]:
+    """The migrations after a version: number, name, SQL; raises if the version is one that this code does not know."""
+    if version > NEWEST:
+        raise _newer("The store", version)
+    return [migration for migration in migrations(engine) if migration[0] > version]
 
 
 def _newer(where: str, version: int) -> SchemaMismatch:
@@ -73,22 +92,17 @@ def run(schema: Schema) -> list[str]:
     version = 0
     if schema.exists():
         version, _ = schema.version()
-        if version > NEWEST:
-            raise _newer("The store", version)
     else:
         schema.script(META)
         schema.note("store_id", new_id())
-    done = []
-    missing = [migration for migration in migrations(schema.engine) if migration[0] > version]
-    schema.expect(text for _, _, text in missing)
-    for number, name, text in missing:
+    to_do = missing(schema.engine, version)
+    schema.expect(text for _, _, text in to_do)
+    for _, _, text in to_do:
         schema.script(text)
-        done.append(name)
-        version = number
-    if done:
-        schema.note("schema_version", str(version))
+    if to_do:
+        schema.note("schema_version", str(to_do[-1][0]))
         schema.note("oldest_reader", str(OLDEST_READER))
-    return done
+    return [name for _, name, _ in to_do]
 
 
 def altered(text: str) -> set[str]:
@@ -108,8 +122,8 @@ def dump(engine: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-class _SqlSchema:
-    engine = ""
+class PostgresSchema:
+    engine = "postgres"
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -125,29 +139,9 @@ class _SqlSchema:
             {"name": name, "value": value},
         )
 
-
-class SqliteSchema(_SqlSchema):
-    engine = "sqlite"
-
-    def exists(self) -> bool:
-        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workbell_meta'"
-        return bool(self._session.text_rows(query, {}))
-
-    def lock(self) -> None:
-        """The write transaction is the lock."""
-
-    def expect(self, texts: Iterable[str]) -> None:
-        """Nothing: it has the file to itself."""
-
-    def script(self, text: str) -> None:
-        # Statement by statement: executescript would commit the transaction first.
-        for statement in text.split(";\n"):
-            if statement.strip():
-                self._session.text_rows(statement, {})
-
-
-class PostgresSchema(_SqlSchema):
-    engine = "postgres"
+    def store_id(self) -> str:
+        found = self._session.rows("store_id")
+        return str(found[0][0]) if found else ""
 
     def exists(self) -> bool:
         # A query, not to_regclass: that may answer from the connection's cache of names, which does not hear of a

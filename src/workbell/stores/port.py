@@ -40,7 +40,6 @@ from workbell.stores.access.audit import AuditLog
 from workbell.stores.access.tenants import Tenants
 from workbell.stores.access.tokens import Tokens
 from workbell.stores.agents.agents import StoredAgents
-from workbell.stores.jobs.jobs import Jobs
 from workbell.stores.logs.logs import Logs
 from workbell.stores.notifications.notifications import ReadMark, StoredNotifications
 from workbell.stores.pauses.pauses import Pauses
@@ -135,8 +134,8 @@ class Filter(NamedTuple):
     target: str | None = None
     event: str | None = None
     retry_of: str | None = None  # made to repeat this run
-    retried: bool | None = None  # whether there is a run that was made to repeat it: not asked by `list_runs`
-    fields: Sequence[Field] = ()  # of the payload: looked at by `search_runs` and `count_runs` only
+    retried: bool | None = None  # whether there is a run that was made to repeat it: not asked by `runs.list`
+    fields: Sequence[Field] = ()  # of the payload: looked at by reports only
 
 
 class Found(NamedTuple):
@@ -209,8 +208,8 @@ class Runs(Protocol):
 
     async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> builtins.list[Added]: ...
 
-    def dispatch(self, now: datetime, limit: int) -> int:
-        """Queue the runs whose time has come (the move `dispatch`, for a whole set); how many there were."""
+    def dispatch(self, now: datetime, limit: int) -> builtins.list[str]:
+        """Queue the runs whose time has come (the move `dispatch`, for a whole set); their ids."""
 
     def survey(self, after: int, limit: int) -> builtins.list[Head]:
         """Lanes beyond `after`, in order of their ids, that have queued runs and are not paused."""
@@ -316,6 +315,18 @@ class Schedules(Protocol):
         """The fire ledger of a schedule, newest first."""
 
 
+class Jobs(Protocol):
+    """What can be run, for others to see; code is found by name, never by what stands here."""
+
+    def put(self, jobs: Sequence[Job]) -> None:
+        """Make jobs known, or change what is known of them; the id and the time of making stay."""
+
+    def find(self, tenant: str, name: str) -> Job | None: ...
+
+    def list(self, tenant: str) -> builtins.list[Job]:
+        """The definitions of a tenant, by name."""
+
+
 class Events(Protocol):
     """Events, and what they matched."""
 
@@ -392,34 +403,25 @@ class LimitUses(Protocol):
         """How much of these limits is taken, by their ids; it may be more in the next moment."""
 
 
-class Store(Protocol):
-    """The contract of a store; `workbell.testing.contracts` is its test."""
+class CoreStore(Protocol):
+    """The core of the port: all that a store without SQL must write; `workbell.testing.contracts.core` is its test."""
 
     publisher: Publisher  # of what the store ends by itself
-    runs: Runs
-    schedules: Schedules
-    jobs: Jobs
-    events: Events
-    reports: Reports
-    limits: LimitUses
-    subscribers: Subscribers
-    logs: Logs
-    pauses: Pauses
-    workers: Workers
-    services: Services
-    tokens: Tokens
-    tenants: Tenants
-    audit: AuditLog
-    answers: Answers
-    notifications: StoredNotifications
-    agents: StoredAgents
-    tallies: Tallies
+
+    @property
+    def runs(self) -> Runs: ...
+
+    @property
+    def schedules(self) -> Schedules: ...
+
+    @property
+    def jobs(self) -> Jobs: ...
 
     @property
     def clock(self) -> Clock: ...
 
     def prune(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
-        """Remove finished runs (with attempts and logs), ticks, keys and events whose time is over; how many went.
+        """Remove finished runs (with all of theirs), ticks, keys and what else is kept for a time; how many went.
 
         How many there were of each kind is added to `kinds`.
 
@@ -452,10 +454,62 @@ class Store(Protocol):
     def measure_time(self) -> None:
         """Set the clock to the store's time."""
 
+    def close(self) -> None: ...
+
+
+class Store(CoreStore, Protocol):
+    """The contract of a store: the core, and the parts that are written once for all SQL databases.
+
+    A store that does not bring them gets those of `workbell.stores.lacking`, which say what a feature needs.
+    """
+
+    @property
+    def events(self) -> Events: ...
+
+    @property
+    def reports(self) -> Reports: ...
+
+    @property
+    def subscribers(self) -> Subscribers: ...
+
+    @property
+    def logs(self) -> Logs: ...
+
+    @property
+    def pauses(self) -> Pauses: ...
+
+    @property
+    def workers(self) -> Workers: ...
+
+    @property
+    def services(self) -> Services: ...
+
+    @property
+    def tokens(self) -> Tokens: ...
+
+    @property
+    def tenants(self) -> Tenants: ...
+
+    @property
+    def audit(self) -> AuditLog: ...
+
+    @property
+    def answers(self) -> Answers: ...
+
+    @property
+    def notifications(self) -> StoredNotifications: ...
+
+    @property
+    def agents(self) -> StoredAgents: ...
+
+    @property
+    def tallies(self) -> Tallies: ...
+
+    @property
+    def limits(self) -> LimitUses: ...
+
     def export(self) -> Iterable[Batch]:
         """Everything, in pages that fit in memory."""
 
     def load(self, batch: Batch) -> None:
         """Take over a page of another store's content; what is there already stays as it is."""
-
-    def close(self) -> None: ...

@@ -20,6 +20,7 @@ from workbell.stores.agents.agents import AGENT
 from workbell.stores.event_rows import EVENT_TIMES, place_event_columns
 from workbell.stores.jobs.jobs import JOB
 from workbell.stores.notifications.notifications import NOTIFICATION, ReadMark
+from workbell.stores.queries import NEW_RUN
 from workbell.stores.subscribers.rows import ENDPOINT, HEALTH, TRIGGER
 from workbell.stores.tallies.tallies import TALLY
 from workbell.stores.times import from_micros, to_utc
@@ -77,11 +78,10 @@ TIMES = EVENT_TIMES | {
 
 RUN_COLUMNS = ("{live}", "{returning}", "{finished}", "{canceled}")  # in a query: its answer is runs
 
-# What a new run is made of; the rest has defaults.
-NEW = (
-    "id lane status rank scheduled_for created_at updated_at input options tag key user_id schedule event retry_of "
-    "rescheduled_from accepted_by expires_at"
-).split()
+NEW = [column.split()[0] for column in NEW_RUN.split(", ")]  # what a new run is made of
+# What a run says of its end; the other columns of history are as they were.
+OF_END = "status updated_at failures losses crashes started_at error reason finished_at result remove_at".split()
+KEPT = [name for name in HISTORY if name not in OF_END]
 
 _STATUS = {status.value: status for status in Status}
 _names = msgspec.json.Decoder(tuple[str, ...])
@@ -96,6 +96,11 @@ def place_columns(query: str, *, alias: str = "r.") -> str:
         .replace("{live}", ", ".join(alias + name for name in LIVE))
         .replace("{returning}", ", ".join(LIVE))
         .replace("{finished}", ", ".join(finished))
+        .replace("{new_columns}", ", ".join(NEW))
+        .replace("{new_values}", ", ".join(":" + name for name in NEW))
+        .replace("{columns_of_end}", ", ".join(OF_END))
+        .replace("{kept_columns}", ", ".join(KEPT))
+        .replace("{kept}", ", ".join("run." + name for name in KEPT))
         .replace("{live_columns}", ", ".join(LIVE))
         .replace("{live_values}", ", ".join(":" + name for name in LIVE))
         .replace("{schedule}", ", ".join("s." + name for name in SCHEDULE))

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
 from workbell.model.clock import EPOCH
 from workbell.model.run import Lane
 from workbell.stores import event_rows, rows
-from workbell.stores.database import Row, Statement
+from workbell.stores.database import Row, Statement, read_rows
+from workbell.stores.events import events
 from workbell.stores.port import Batch
-from workbell.stores.session import Session
+from workbell.stores.runs import lanes
+from workbell.stores.schedules import schedules
 
 if TYPE_CHECKING:
     from workbell.stores.sql_store import SqlStore
@@ -52,7 +52,7 @@ def export(store: SqlStore) -> Iterator[Batch]:
         last = (matches[-1].event, matches[-1].subscriber)
     for name in ("export_runs", "export_history"):
         after = zero
-        while runs := store.query(name, after=after, limit=PAGE):
+        while runs := store.lanes.make_runs(read_rows(store.database, name, after=after, limit=PAGE)):
             yield Batch(runs=runs)
             after = runs[-1].id
     # After the matches and the runs: an event that waits here has none of either there, and is fanned out once.
@@ -84,8 +84,19 @@ def _export_parts(store: SqlStore) -> Iterator[Batch]:
     yield from (Batch(tallies=page) for page in store.tallies.export())
 
 
-def loading(store: SqlStore, batch: Batch) -> Iterator[Statement]:
-    """The statements that take over what belongs to the parts beside the runs. What is there already stays."""
+def loading(store: SqlStore, batch: Batch) -> list[Statement]:
+    """The statements that take over a page of another store. What is there already stays."""
+    return [
+        *lanes.loading(batch.lanes, store.clock.now()),
+        *schedules.loading(batch.schedules, batch.ticks),
+        *_loading_runs(batch),
+        *events.loading(batch.events, batch.matches),
+        *_loading_parts(store, batch),
+    ]
+
+
+def _loading_parts(store: SqlStore, batch: Batch) -> Iterator[Statement]:
+    """What belongs to the parts beside the runs."""
     yield from store.jobs.loading(batch.jobs)
     yield from store.subscribers.loading(batch.triggers, batch.endpoints, batch.health)
     yield from store.pauses.loading(batch.pauses)
@@ -103,38 +114,22 @@ def loading(store: SqlStore, batch: Batch) -> Iterator[Statement]:
 
 
 def _page(store: SqlStore, name: str, make: Callable[[Row], T], **values: Any) -> list[T]:
-    return store.read(lambda session: [make(row) for row in session.rows(name, limit=PAGE, **values)])
+    return [make(row) for row in read_rows(store.database, name, limit=PAGE, **values)]
 
 
-def load(session: Session, batch: Batch, now: datetime) -> None:
-    """Take over a page. What is there already stays; a run that has ended on either side stays ended."""
-    for lane in batch.lanes:
-        session.rows("load_lane", id=lane.id, created_at=now, **msgspec.structs.asdict(lane))
-    for schedule in batch.schedules:
-        values = rows.schedule_values(schedule)
-        session.rows("load_schedule", **{name: values[name] for name in rows.SCHEDULE})
-        if schedule.last_run_status is not None:
-            session.rows("load_report", id=schedule.id, **{name: values[name] for name in rows.REPORT})
-    for tick in batch.ticks:
-        session.rows("load_tick", **rows.tick_values(tick))
+def _loading_runs(batch: Batch) -> Iterator[Statement]:
+    """A run that has ended on either side stays ended."""
     for run in batch.runs:
         values = rows.run_values(run)
         if run.status.final:
-            session.rows("unload_run", id=run.id)
-            session.rows("load_finished", **{name: values[name] for name in rows.HISTORY})
+            yield Statement("unload_run", {"id": run.id})
+            yield Statement("load_finished", {name: values[name] for name in rows.HISTORY})
         else:
-            session.rows("load_run", **{name: values[name] for name in rows.LIVE})
+            yield Statement("load_run", {name: values[name] for name in rows.LIVE})
     for attempt in batch.attempts:
-        session.rows("load_attempt", **rows.attempt_values(attempt))
+        yield Statement("load_attempt", rows.attempt_values(attempt))
     for tenant, key, run_id, until in batch.keys:
-        session.rows("load_key", tenant=tenant, key=key, run=run_id, until=until)
-    for event in batch.events:
-        session.rows("add_event", **event_rows.event_values(event))
-        if event.fanned_out_at is not None:
-            session.rows("settle_event", id=event.id, at=event.fanned_out_at)
-    for match in batch.matches:
-        session.rows("load_match", **event_rows.match_values(match))
-        session.rows("settle_event", id=match.event, at=match.created_at)
+        yield Statement("load_key", {"tenant": tenant, "key": key, "run": run_id, "until": until})
 
 
 def _key_from(row: Row) -> tuple[str, str, str, datetime | None]:

@@ -15,6 +15,7 @@ from datetime import datetime
 from random import Random
 
 from workbell.app import Workbell
+from workbell.claims.claiming import Claimant, FairClaims
 from workbell.client import Client
 from workbell.engine.consume import limits, serves
 from workbell.engine.execute import call_async, call_plain, unbooked
@@ -31,8 +32,6 @@ from workbell.model.clock import ManualClock
 from workbell.model.limit import Limit
 from workbell.model.run import Run
 from workbell.model.state import Transition
-from workbell.queues.in_store import InStoreQueue
-from workbell.queues.port import Claimant
 from workbell.settings import Settings
 
 BATCH = 500
@@ -97,26 +96,28 @@ class _Drainer:
         self._store = bell.store
         self._runner = runner
         self._raise_errors = raise_errors
-        self._queue = InStoreQueue(bell.store, claims_per_survey=1)
+        self._claims = FairClaims(bell.store, claims_per_survey=1)
         settings: Settings = getattr(bell, "settings", None) or Settings()
         self._claimant = Claimant("drain", settings.lease_span, serves(bell.registry, None), limits(bell.registry))
         self._telling = bell.telling
-        self._recover = Recover(bell.store, bell.booking, lambda: None, settings.sweep)
-        self._materialise = Materialise(bell.store, bell.registry, lambda: None, settings.poll, telling=bell.telling)
-        self._match = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda: None, settings.poll)
+        self._recover = Recover(bell.store, bell.booking, lambda _runs: None, settings.sweep)
+        self._materialise = Materialise(
+            bell.store, bell.registry, lambda _runs: None, settings.poll, telling=bell.telling
+        )
+        self._match = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _runs: None, settings.poll)
         self._reports = Reports(bell.store, bell.store.clock)
         self._random = Random(0)
 
     def claim(self, limit: int) -> list[Run]:
         now = self._prepare()
-        return self._queue.claim(self._claimant, limit, now)
+        return self._claims.claim(self._claimant, limit, now)
 
     def claim_all(self) -> list[Run]:
         now = self._prepare()
         every: list[Run] = []
         # One after the other is no more than one at a time: only rates can hold any of them back.
         claimant = self._claimant._replace(limits=lambda lane: _rates(self._claimant.limits(lane)))
-        while runs := self._queue.claim(claimant, BATCH, now):
+        while runs := self._claims.claim(claimant, BATCH, now):
             every += runs
         return every
 
@@ -130,7 +131,7 @@ class _Drainer:
             pass  # a schedule has other ticks, or a batch was full
         while self._match.fan_out_waiting(now):
             pass  # what they start may emit more, which the next look finds
-        while self._store.runs.dispatch(now, BATCH) >= BATCH:
+        while len(self._store.runs.dispatch(now, BATCH)) >= BATCH:
             pass
         return now
 

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.getgroup("workbell").addoption(
-        "--workbell-store",
-        metavar="URL",
-        help="The store that `--pyargs workbell.testing.contracts` tests; {new} in it is another word for each test.",
-    )
+    group = parser.getgroup("workbell")
+    for noun, module in (
+        ("store", "workbell.testing.contracts.core"),
+        ("queue", "workbell.testing.contracts.queue_of_url"),
+    ):
+        group.addoption(
+            f"--workbell-{noun}",
+            metavar="URL",
+            help=f"The {noun} that `--pyargs {module}` tests; {{new}} in it is another word for each test.",
+        )
 
 
 @pytest.fixture

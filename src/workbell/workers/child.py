@@ -113,7 +113,7 @@ class _Child:
         keeps = (settings.keep_succeeded, settings.keep_other)
         file = file_of(bell.store)
         path = None if file is None else str(file.absolute())
-        self._line.send(StoreNamed(settings.url, settings.lease, *keeps, bell.tenant, path))
+        self._line.send(StoreNamed(settings.url, settings.lease, *keeps, bell.tenant, path, settings.queue_url))
         self._line.send(WorkerStarted(worker, os.getpid(), len(bell.registry)))
 
     async def _serve(self, bell: Workbell, role: Role) -> None:

@@ -28,6 +28,7 @@ from workbell.model.state import Move, Transition
 from workbell.model.worker import BEAT
 from workbell.notices.bus import Notice
 from workbell.notices.run_log import log_runs
+from workbell.queues.opening import open_beside
 from workbell.stores.measuring import follow_time
 from workbell.stores.opening import open_store
 from workbell.stores.port import Held, Pair
@@ -45,6 +46,7 @@ class Keeper:
     def __init__(self, store: StoreNamed, line: Line) -> None:
         keep = KeepFor(timedelta(seconds=store.keep_succeeded), timedelta(seconds=store.keep_other))
         self._store = open_store(store.url, keep, connections=1)
+        self._queue = open_beside(store.queue_url, self._store)
         self._lease = timedelta(seconds=store.lease)
         self._pace = min(store.lease / 6, BEAT / 2)
         self._line = line
@@ -77,6 +79,8 @@ class Keeper:
                 renew_at = moment + self._pace
             self._try(self._bury_due)
         self._end()
+        if self._queue is not None:
+            self._queue.close()
         self._store.close()
 
     def _hear(self) -> bool:
@@ -147,6 +151,8 @@ class Keeper:
         self._store.workers.remove([bury.worker])
         if written:
             self._store.wake()
+            if self._queue is not None:
+                self._queue.announce(change.after(run) for run, change in written)
             self._tell(bury, written)
         if last and bury.verdict is not Verdict.HANDED_BACK:  # those whose runs it held know already
             self._store.events.add(self._telling.missing([bury.worker], now))

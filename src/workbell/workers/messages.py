@@ -29,6 +29,7 @@ class StoreNamed(msgspec.Struct, frozen=True, tag="store-named"):
     keep_other: float
     tenant: str = TENANT  # for which its jobs are stored
     file: str | None = None  # where the store is one, whatever its URL looks like
+    queue_url: str = "store://"
 
 
 class WorkerShutdown(msgspec.Struct, frozen=True, tag="worker-shutdown"):

@@ -22,13 +22,14 @@ from workbell.testing.sqlite_files import SqliteFiles
 @pytest.fixture
 def store(clock: ManualClock, reads: list[str], monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
     store = fresh_store(clock)
+    sound = store.events.find
 
-    def find_events(ids: Iterable[str]) -> dict[str, Event]:
+    def find(ids: Iterable[str]) -> dict[str, Event]:
         wanted = list(ids)
         reads.extend(wanted)
-        return SqliteStore.find_events(store, wanted)
+        return sound(wanted)
 
-    monkeypatch.setattr(store.events, "find", find_events)
+    monkeypatch.setattr(store.events, "find", find)
     return store
 
 

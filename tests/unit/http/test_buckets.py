@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbell.http.buckets import MOST, Buckets
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of the strategy
 @given(st.lists(st.floats(0, 2, allow_nan=False), max_size=60), st.integers(1, 20), st.integers(1, 20))
 def test_no_more_than_the_rate_and_the_burst(gaps: list[float], rate: int, burst: int) -> None:
     buckets = Buckets(rate, burst)

@@ -15,7 +15,7 @@ from tests.support.command_line import environment
 from tests.support.third_party import DELEGATING, install
 from workbell import InvalidUrl, StoreError, Workbell, WorkbellError
 from workbell.model.state import Keep
-from workbell.stores.memory import MemoryStore
+from workbell.stores.memory.store import MemoryStore
 from workbell.stores.opening import open_store
 from workbell.stores.sqlite.store import SqliteStore
 
@@ -73,7 +73,7 @@ def test_a_third_party_is_told_what_to_keep_and_how_many_connections(
     provide: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provide(
-        "from workbell.stores.memory import MemoryStore\ngiven = []\n"
+        "from workbell.stores.memory.store import MemoryStore\ngiven = []\n"
         "def open_url(url, **options):\n    given.append((url, options))\n    return MemoryStore()\n"
     )
     keep = Keep(timedelta(days=1), timedelta(days=2))
@@ -130,7 +130,7 @@ def test_our_schemes_with_something_wrong_after_them(url: str) -> None:
             InvalidUrl,
             r": a host is missing\.$",
         ),
-        ("def open_url(url, **options):\n    return None\n", StoreError, r"NoneType.* is no store.* add, add_event_on"),
+        ("def open_url(url, **options):\n    return None\n", StoreError, r"NoneType.* no store.* check, clock, close"),
     ],
 )
 def test_an_error_of_a_third_party_names_its_package(

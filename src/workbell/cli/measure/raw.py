@@ -64,19 +64,19 @@ class RawSqlite(Raw):
             self._connection.execute(f"PRAGMA {pragma}")
 
     def insert(self, new: Sequence[NewRun], batch: int) -> float:
-        from workbell.stores.sqlite.database import INSERT_PLAIN, PLAIN, _insert_values
+        from workbell.stores.sqlite.dialect import spell_runs
 
-        rows = [_insert_values(request) for request in new]
+        sql, rows = spell_runs([new_values(request) for request in new])[1:3]
         connection = self._connection
         began = time.perf_counter()
         for page in _pages(rows, batch):
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(INSERT_PLAIN, [row[:PLAIN] for row in page])
+            connection.executemany(sql, page)
             connection.execute("COMMIT")
         return time.perf_counter() - began
 
     def claim(self, now: datetime) -> list[Any]:
-        from workbell.stores.sqlite.database import QUERIES
+        from workbell.stores.sqlite.dialect import QUERIES
 
         values = {"lane": LANE.id, "rank": 0, "quota": BATCH, "worker": "raw", "now": to_micros(now)}
         values |= {"lease_until": to_micros(now + LEASE)}
@@ -84,7 +84,7 @@ class RawSqlite(Raw):
         return self._connection.execute(QUERIES["claim"], values).fetchall()
 
     def finish(self, rows: list[Any], now: datetime) -> None:
-        from workbell.stores.sqlite.database import QUERIES
+        from workbell.stores.sqlite.dialect import QUERIES
 
         ended = to_micros(now)
         listed = [
@@ -92,8 +92,8 @@ class RawSqlite(Raw):
             for row in rows
         ]
         self._connection.execute("BEGIN IMMEDIATE")
-        gone = self._connection.execute(QUERIES["finish"], {"rows": _json(listed)}).fetchall()
-        self._connection.execute(QUERIES["remove_live"], {"ids": _json([row[0] for row in gone])})
+        self._connection.execute(QUERIES["finish"], {"rows": _json(listed)}).fetchall()
+        self._connection.execute(QUERIES["remove_live"], {"ids": _json([row[ID] for row in rows])})
         self._connection.execute("COMMIT")
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ class RawPostgres(Raw):
 
     def insert(self, new: Sequence[NewRun], batch: int) -> float:
         from workbell.stores.postgres.copy_text import copy_lines
-        from workbell.stores.postgres.database import QUERIES
+        from workbell.stores.postgres.dialect import QUERIES
 
         connection = self._connection
         if batch == 1:
@@ -119,7 +119,7 @@ class RawPostgres(Raw):
             for row in values:
                 connection.execute(QUERIES["add_run"], row)
             return time.perf_counter() - began
-        pages = [copy_lines(page) for page in _pages(new, batch)]
+        pages = [copy_lines([new_values(request) for request in page]) for page in _pages(new, batch)]
         began = time.perf_counter()
         for columns, lines in pages:
             with connection.cursor().copy(f"COPY workbell_runs ({', '.join(columns)}) FROM STDIN") as copy:
@@ -127,7 +127,7 @@ class RawPostgres(Raw):
         return time.perf_counter() - began
 
     def claim(self, now: datetime) -> list[Any]:
-        from workbell.stores.postgres.database import QUERIES
+        from workbell.stores.postgres.dialect import QUERIES
 
         values: dict[str, Any] = {"worker": "raw", "now": now, "lease_until": now + LEASE, "limit": BATCH}
         values |= {"lanes": [LANE.id], "ranks": [0], "quotas": [BATCH]}
@@ -136,7 +136,7 @@ class RawPostgres(Raw):
 
     def finish(self, rows: list[Any], now: datetime) -> None:
         from workbell.stores.postgres.arrays import array_text
-        from workbell.stores.postgres.database import QUERIES
+        from workbell.stores.postgres.dialect import QUERIES
 
         size = len(rows)
         lists: dict[str, list[Any]] = {"run_id": [row[ID] for row in rows]}

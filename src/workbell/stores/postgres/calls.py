@@ -45,6 +45,7 @@ STATEMENT = 0.8  # of the deadline for one statement of a transaction: the serve
 CONNECT = 5  # seconds to connect
 WAIT = 10.0  # seconds to wait for a connection while all are busy
 PREPARE = 2  # uses before a statement is prepared; ?prepare_threshold=0 for poolers that cannot track them
+LOCAL = ("localhost", "::1")
 TRIES = 5  # for units that lost a race with another one
 # In one round trip. The process at the other end is another one than we were told of if a pooler is in between.
 SET_UP = "SET TIME ZONE 'UTC'; SELECT pg_backend_pid()"
@@ -67,6 +68,7 @@ class Calls:
             defaults["target_session_attrs"] = "read-write"  # of several hosts, the primary
         self.conninfo = make_conninfo(**(defaults | given))
         self.name = shown_name(given)
+        self.is_distant = _is_distant(given)
         self.demotions = 0  # how often a server turned out to be read-only
         self._prepare, self.size = prepare, size
         self._inherited: list[Connections] = []
@@ -244,6 +246,12 @@ def begin_text(seconds: float, idle: float, lock: float) -> bytes:
     # Limits are counted after a lock was waited for, and must then see what the one before has committed; a server may
     # have another default.
     return "; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED", *settings]).encode()
+
+
+def _is_distant(given: dict[str, Any]) -> bool:
+    """Whether a server is, for all we know, on another machine: then every round trip counts."""
+    hosts = str(given.get("hostaddr") or given.get("host") or "").split(",")
+    return any(host and host not in LOCAL and not host.startswith(("/", "127.")) for host in hosts)
 
 
 def _begin(connection: Connection, text: bytes) -> None:

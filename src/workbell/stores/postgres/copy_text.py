@@ -10,16 +10,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from workbell.model.run import NewRun
-from workbell.stores.rows import NEW, new_values
+from workbell.stores.rows import NEW
 
 # Only these can contain a character that COPY's text form gives a meaning to.
 _FREE_TEXT = {"input", "options", "tag", "key", "accepted_by"}
 
 
-def copy_lines(new: Sequence[NewRun]) -> tuple[list[str], bytes]:
-    """The columns used, and a line for each run."""
-    columns = list(zip(*map(new_values, new), strict=True))
+def copy_lines(new: Sequence[Sequence[Any]]) -> tuple[list[str], bytes]:
+    """The columns used, and a line for each run (`new_values`)."""
+    columns = list(zip(*new, strict=True))
     used = [(name, values) for name, values in zip(NEW, columns, strict=True) if any(v is not None for v in values)]
     spelled: list[list[str]] = []
     last: tuple[Any, ...] = ()

@@ -6,8 +6,7 @@ import re
 from collections import defaultdict
 from typing import NamedTuple
 
-from workbell.stores.database import Row
-from workbell.stores.session import Session
+from workbell.stores.database import Database, Row, read_rows
 
 WAITED = 0.3  # seconds: shorter waits are everyday life; a key is waited for by half a second at a time
 IDLE = 3.0  # seconds that a transaction may be open with nothing said
@@ -43,16 +42,16 @@ class Blocker(NamedTuple):
     waiting: list[Waiting]
 
 
-def blockers(session: Session) -> list[Blocker]:
+def blockers(database: Database) -> list[Blocker]:
     """Sessions that others wait for, but wait for nobody themselves."""
     waits: dict[int, float] = {}
     held_up: defaultdict[int, set[int]] = defaultdict(set)
-    for pid, seconds, blocker in session.rows("blocked_sessions"):
+    for pid, seconds, blocker in read_rows(database, "blocked_sessions"):
         if seconds >= WAITED:
             waits[pid] = seconds
             held_up[blocker].add(pid)
     first = [pid for pid in held_up if pid not in waits] or list(held_up)
-    known = _sessions(session, {*held_up, *waits})
+    known = _sessions(database, {*held_up, *waits})
     found = []
     for pid in sorted(first):
         behind = _behind(pid, held_up)
@@ -62,10 +61,10 @@ def blockers(session: Session) -> list[Blocker]:
     return found
 
 
-def idle_transactions(session: Session) -> list[SessionAbout]:
+def idle_transactions(database: Database) -> list[SessionAbout]:
     """Sessions that have our tables locked and say nothing."""
-    pids = {row[0] for row in session.rows("idle_transactions", seconds=IDLE)}
-    return sorted(_sessions(session, pids).values())
+    pids = {row[0] for row in read_rows(database, "idle_transactions", seconds=IDLE)}
+    return sorted(_sessions(database, pids).values())
 
 
 def _behind(pid: int, held_up: dict[int, set[int]]) -> set[int]:
@@ -79,8 +78,8 @@ def _behind(pid: int, held_up: dict[int, set[int]]) -> set[int]:
     return found - {pid}
 
 
-def _sessions(session: Session, pids: set[int]) -> dict[int, SessionAbout]:
-    rows: list[Row] = session.rows("sessions", pids=sorted(pids)) if pids else []
+def _sessions(database: Database, pids: set[int]) -> dict[int, SessionAbout]:
+    rows: list[Row] = read_rows(database, "sessions", pids=sorted(pids)) if pids else []
     return {row[0]: SessionAbout(row[0], row[1], row[2], row[3], row[4] or 0.0, shown(row[5] or "")) for row in rows}
 
 

@@ -21,7 +21,9 @@ from workbell.stores.callers import (
     through_async_sqlalchemy,
     unwrap,
 )
+from workbell.stores.database import Statement
 from workbell.stores.is_a import is_a
+from workbell.stores.sqlite.dialect import SQLITE
 
 
 def open_caller(connection: Any, path: Path) -> Caller:
@@ -35,7 +37,7 @@ def open_caller(connection: Any, path: Path) -> Caller:
         cursor.row_factory = None  # the caller's own may make anything of a row
         return cursor.execute(sql, values).fetchall()
 
-    caller = Caller(through or rows)
+    caller = Caller(through or rows, _spell)
     _check_file(caller.rows("PRAGMA database_list", {}), path)
     _check_begun(raw, getattr(raw, "autocommit", None))
     caller.rows(NO_CHECKPOINT, {})  # see sqlite/file.py: no commit may overlap a checkpoint
@@ -55,11 +57,16 @@ async def open_async_caller(connection: Any, path: Path) -> AsyncCaller:
             await cursor.execute(sql, values)
             return list(await cursor.fetchall())
 
-    caller = AsyncCaller(rows if outer is None else through_async_sqlalchemy(outer))
+    caller = AsyncCaller(rows if outer is None else through_async_sqlalchemy(outer), _spell)
     _check_file(await caller.rows("PRAGMA database_list", {}), path)
     _check_begun(raw, getattr(getattr(raw, "_conn", None), "autocommit", None))
     await caller.rows(NO_CHECKPOINT, {})
     return caller
+
+
+def _spell(statement: Statement) -> tuple[str, dict[str, Any]]:
+    spelled = SQLITE.spell(statement)
+    return spelled.sql, spelled.values
 
 
 def _check_begun(raw: Any, autocommit: Any) -> None:

@@ -3,65 +3,47 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from functools import cache
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
 from workbell.errors import SchemaMismatch, StoreError
-from workbell.model.clock import Clock
-from workbell.model.run import NewRun
-from workbell.stores import migrate
-from workbell.stores.database import Batch, Conflict, Row, Rows, Statement
-from workbell.stores.filters import AMONG_LANES, OF_LANES
-from workbell.stores.queries import queries
-from workbell.stores.rows import NEW, RUN_COLUMNS, TIMES, new_values, place_columns
+from workbell.model.clock import Clock, SystemClock
+from workbell.stores.callers import AsyncCaller, Caller
+from workbell.stores.database import Batch, Conflict, Row, Statement, Tables, conflict
+from workbell.stores.port import Watch
 from workbell.stores.session import Session
-from workbell.stores.sqlite.file import SqliteFile
-from workbell.stores.times import from_micros, to_micros
+from workbell.stores.sqlite.callers import open_async_caller, open_caller
+from workbell.stores.sqlite.dialect import SQLITE, Spelled, spell_runs
+from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
+from workbell.stores.sqlite.tables import SqliteTables
+from workbell.stores.sqlite.watch import watch
 
 T = TypeVar("T")
 
-TEXTS = queries("sqlite")
-QUERIES = {name: place_columns(text) for name, text in TEXTS.items()}
-# Their answers are runs, whose times are turned by rows.run_with_micros.
-OF_RUNS = frozenset(name for name, text in TEXTS.items() if any(word in text for word in RUN_COLUMNS))
-ONLY_POSTGRES = frozenset({"lock_tag"})  # one writes at a time here
-PLAIN = NEW.index("input") + 1
-UNUSED = [0 if name == "user_id" else None for name in NEW[PLAIN:]]  # what the columns hold if nothing is said
+_columns: dict[str, Sequence[str]] = {}  # of the answers to queries, as SQLite names them
 
 
-@cache
-def _insert(used: tuple[int, ...]) -> str:
-    """The statement for runs that use these columns."""
-    names = ", ".join(NEW[place] for place in used)
-    return f"INSERT INTO workbell_runs ({names}) VALUES ({', '.join('?' * len(used))})"  # noqa: S608
+def _execute(connection: sqlite3.Connection, spelled: Spelled) -> list[Row]:
+    query, sql, values, exactly, many = spelled
+    if many:
+        connection.executemany(sql, values)
+        return []
+    cursor = connection.execute(sql, values)
+    found: list[Row] = cursor.fetchall()
+    if exactly is not None and len(found) != exactly:
+        raise conflict(query, len(found), exactly)
+    columns = _columns.get(query)
+    if columns is None:
+        columns = _columns[query] = [column[0] for column in cursor.description or ()]
+    return SQLITE.answer(query, columns, found)
 
 
-INSERT_PLAIN = _insert(tuple(range(PLAIN)))
-_times_of: dict[str, tuple[int, ...]] = {}  # by query, as SQLite names the columns of its answer
-
-
-def time_places(columns: Sequence[Sequence[Any]] | None) -> tuple[int, ...]:
-    """Which columns of an answer are times: they are known by their names."""
-    return tuple(place for place, column in enumerate(columns or ()) if column[0] in TIMES)
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return to_micros(value)
-    if isinstance(value, list):
-        return msgspec.json.encode(value).decode()
-    if isinstance(value, Rows):
-        return _json_rows(*value)
-    return value
-
-
-def bind(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as SQLite takes them: times as numbers, lists and rows as JSON."""
-    return {name: _value(value) for name, value in values.items()}
+def _spell(statement: Statement) -> Spelled:
+    if statement.query == "add_runs":
+        return spell_runs(statement.values["rows"].values)
+    return SQLITE.spell(statement)
 
 
 class SqliteSession(Session):
@@ -74,97 +56,41 @@ class SqliteSession(Session):
         return self.execute(Statement(query, values))
 
     def execute(self, statement: Statement) -> list[Row]:
-        return self.execute_bound(statement.query, bind(statement.values))
-
-    def execute_bound(self, query: str, values: dict[str, Any]) -> list[Row]:
-        if query in ONLY_POSTGRES:
-            return []
-        cursor = self._connection.execute(QUERIES[query], values)
-        found: list[Row] = cursor.fetchall()
-        times = _times_of.get(query)
-        if times is None:
-            times = _times_of[query] = () if query in OF_RUNS else time_places(cursor.description)
-        if not times:
-            return found
-        return [[from_micros(value) if place in times else value for place, value in enumerate(row)] for row in found]
-
-    def finish(self, ending: dict[str, Any]) -> list[Row]:
-        gone: list[Row] = []
-        if "well" in ending:
-            gone += self._connection.execute(QUERIES["finish_well"], ending).fetchall()
-        if "rows" in ending:
-            gone += self._connection.execute(QUERIES["finish"], ending).fetchall()
-        ids = msgspec.json.encode([row[0] for row in gone]).decode()
-        self._connection.execute(QUERIES["remove_live"], {"ids": ids})
-        return gone
-
-    def insert(self, new: Sequence[NewRun]) -> None:
-        self.insert_spelled(bind_runs(new))
-
-    def insert_spelled(self, spelled: tuple[str, Iterable[Sequence[Any]]]) -> None:
-        self._connection.executemany(*spelled)
+        return _execute(self._connection, _spell(statement))
 
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        among = "r.lane IN (SELECT value FROM json_each(:lanes))"
-        # With a plus before it, a column leads to no index.
-        text = place_columns(sql.replace(OF_LANES, among).replace(AMONG_LANES, f"+{among}"))
-        return self._connection.execute(text, bind(values)).fetchall()
-
-    def follow_indexes(self) -> None:
-        """Nothing: the statements themselves say by which way to go."""
-
-
-def bind_runs(new: Sequence[NewRun]) -> tuple[str, list[Sequence[Any]]]:
-    """A statement, and a row for each run."""
-    values = [_insert_values(request) for request in new]
-    # Most runs use no more than the first columns, and a column left out costs nothing: 6.9 µs a row, not 11.3.
-    if all(row[PLAIN:] == UNUSED for row in values):
-        return INSERT_PLAIN, [row[:PLAIN] for row in values]
-    columns = list(zip(*values, strict=True))
-    used = [place for place, column in enumerate(columns) if place < PLAIN or set(column) - {None, 0}]
-    return _insert(tuple(used)), list(zip(*(columns[place] for place in used), strict=True))
-
-
-def _insert_values(new: NewRun) -> list[Any]:
-    values = list(new_values(new))
-    scheduled, created, updated = values[4:7]
-    values[5] = number = to_micros(created)
-    values[4] = number if scheduled is created else to_micros(scheduled)
-    values[6] = number if updated is created else to_micros(updated)
-    values[17] = to_micros(values[17])
-    return values
-
-
-def _json_rows(columns: Sequence[str], values: Sequence[Sequence[Any]]) -> str:
-    times = [place for place, name in enumerate(columns) if name in TIMES]
-    plain = []
-    for row in values:
-        line = list(row)
-        for place in times:
-            line[place] = to_micros(line[place])
-        plain.append(line)
-    return msgspec.json.encode(plain).decode()
+        spelled = SQLITE.spell(Statement("", values, text=sql))
+        return self._connection.execute(spelled.sql, spelled.values).fetchall()
 
 
 class SqliteDatabase:
     """One file, as the parts of a store see it."""
 
-    engine = "sqlite"
+    dialect = SQLITE
+    connections = 1  # on which is written at the same time
 
     def __init__(self, file: SqliteFile, clock: Clock) -> None:
         self.file = file
         self.clock = clock
+        self._tables = SqliteTables(self._read, self._write)
         self._is_ready = False
 
     def read(self, batch: Batch) -> list[list[Row]]:
         self.ready()
-        return self.run_read(lambda session: [session.execute(statement) for statement in batch])
+        return self._read(batch)
 
-    def write(self, batch: Batch) -> list[list[Row]]:
+    def _read(self, batch: Batch) -> list[list[Row]]:
+        with self.file.reader() as connection:
+            return [_execute(connection, _spell(statement)) for statement in batch]
+
+    def write(self, batch: Batch, *, first: bool = False, lock: float | None = None) -> list[list[Row]]:
         self.ready()
-        bound = [(query, bind(values)) for query, values in batch]  # before the lock is taken
+        return self._write(batch, first)
+
+    def _write(self, batch: Batch, first: bool = False) -> list[list[Row]]:
+        spelled = [_spell(statement) for statement in batch]  # before the write lock is taken
         try:
-            return self.file.write(lambda connection: [SqliteSession(connection).execute_bound(*one) for one in bound])
+            return self.file.write(lambda connection: [_execute(connection, one) for one in spelled], first=first)
         except StoreError as error:
             if isinstance(error.__cause__, sqlite3.IntegrityError):
                 raise Conflict(str(error)) from error
@@ -177,8 +103,31 @@ class SqliteDatabase:
     def run_write(self, work: Callable[[Session], T], *, first: bool = False) -> T:
         return self.file.write(lambda connection: work(SqliteSession(connection)), first=first)
 
+    def borrow(self, connection: Any) -> Caller:
+        return open_caller(connection, self.file.path)
+
+    async def aborrow(self, connection: Any) -> AsyncCaller:
+        return await open_async_caller(connection, self.file.path)
+
+    def watch(self) -> Watch:
+        self.file.ready()
+        return watch(self.file.path, self.file.connect())
+
     def wake(self) -> None:
         """Nothing to send: watchers see the log file change."""
+
+    def wake_later(self) -> None:
+        """Nothing to send either."""
+
+    def limit_connections(self, count: int) -> None:
+        """A file has no server that they could be too many for."""
+
+    def tidy(self) -> None:
+        self.file.checkpoint()
+
+    def measure_time(self) -> None:
+        if isinstance(self.clock, SystemClock):
+            self.clock.measure(lambda: datetime.now(UTC))
 
     def ready(self, *, joining: bool = False) -> None:
         """Check the tables, once; make them if there are none."""
@@ -190,11 +139,50 @@ class SqliteDatabase:
                 "holds the file; run `workbell migrate` once, or call a verb such as bell.runs(limit=1) before the "
                 "transaction begins."
             )
-        if not self.run_read(lambda session: migrate.check(migrate.SqliteSchema(session), self.file.path.name)):
+        if not self._tables.check(self.file.path.name):
             self.migrate()
         self._is_ready = True
 
+    def tables(self) -> Tables | None:
+        return self._tables.look()
+
     def migrate(self) -> list[str]:
-        done = self.run_write(lambda session: migrate.run(migrate.SqliteSchema(session)))
+        done = self._tables.migrate()
         self._is_ready = False
         return done
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        version = sqlite3.sqlite_version
+        if wal_reset_bug():
+            found = (
+                "note",
+                "SQLite",
+                f"{version} can lose data when a commit and a checkpoint overlap (fixed in 3.51.3). Workbell keeps "
+                "them apart; do not open this file with programs that make checkpoints of their own.",
+            )
+        else:
+            found = ("ok", "SQLite", version)
+        size = self.file.path.stat().st_size if self.file.path.exists() else 0
+        mode = self.run_read(lambda session: session.text_rows("SELECT * FROM pragma_journal_mode", {})[0][0])
+        return [found, ("ok", "file", f"{self.file.path} ({size:,} bytes, {mode})"), _filesystem(self.file.path)]
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def _filesystem(path: Path) -> tuple[str, str, str]:
+    """SQLite's locks cannot be trusted over a network."""
+    try:
+        mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    except OSError:
+        return ("ok", "filesystem", "not known on this system")
+    here = str(path.resolve())
+    under = [m for m in mounts if here == m[1] or here.startswith(m[1].rstrip("/") + "/")]
+    kind = max(under, key=lambda m: len(m[1]))[2] if under else "unknown"
+    if kind in ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "glusterfs", "ceph"):
+        return (
+            "risk",
+            "filesystem",
+            f"{kind} is a network filesystem; move the file to a local disk or use PostgreSQL.",
+        )
+    return ("ok", "filesystem", kind)

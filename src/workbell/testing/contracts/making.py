@@ -11,7 +11,7 @@ import msgspec
 from workbell.model.ids import new_id
 from workbell.model.run import Lane, NewRun, OnDuplicate, Run, Status
 from workbell.model.state import Keep
-from workbell.stores.port import Held, Lease, Pick, Store
+from workbell.stores.port import CoreStore, Held, Lease, Pick
 
 START = datetime(2030, 1, 1, 12, tzinfo=UTC)
 KEEP = Keep()
@@ -58,31 +58,31 @@ def request(
     )
 
 
-def add(store: Store, *requests: NewRun) -> list[Run]:
+def add(store: CoreStore, *requests: NewRun) -> list[Run]:
     """Write requests and read back the runs that stand for them."""
     added = store.runs.add(requests)
     found = store.runs.find([answer.id for answer in added])
     return [found[answer.id] for answer in added]
 
 
-def find(store: Store, run: Run | str) -> Run:
+def find(store: CoreStore, run: Run | str) -> Run:
     run_id = run if isinstance(run, str) else run.id
     return store.runs.find([run_id])[run_id]
 
 
-def claim(store: Store, limit: int = 100, *, at: float = 0, worker: str = "worker", lease: float = 30) -> list[Run]:
+def claim(store: CoreStore, limit: int = 100, *, at: float = 0, worker: str = "worker", lease: float = 30) -> list[Run]:
     """Claim from every lane that has something, in the order in which the lanes are found."""
     picks = [Pick(head.lane_id, head.rank, limit) for head in store.runs.survey(-1, 1000)]
     return claim_picks(store, picks, limit, at=at, worker=worker, lease=lease)
 
 
 def claim_picks(
-    store: Store, picks: Sequence[Pick], limit: int, *, at: float = 0, worker: str = "worker", lease: float = 30
+    store: CoreStore, picks: Sequence[Pick], limit: int, *, at: float = 0, worker: str = "worker", lease: float = 30
 ) -> list[Run]:
     return store.runs.claim(picks, limit, worker=worker, now=after(at), lease_until=after(at + lease))
 
 
-def claimed(store: Store, *, at: float = 0, worker: str = "worker", **fields: Any) -> Run:
+def claimed(store: CoreStore, *, at: float = 0, worker: str = "worker", **fields: Any) -> Run:
     """One run, made and claimed; it must be the only one that waits."""
     add(store, request(at=at, **fields))
     (run,) = claim(store, at=at, worker=worker)

@@ -1,205 +1,178 @@
-"""The contract of a queue: what is handed out, to whom, and in which order.
+"""The contract of a queue: permits are sent, received, acknowledged and given back.
 
-Subclass `QueueContract` and supply two fixtures: `store`, an empty store, and `queue`, a queue in front of it.
+Subclass `QueueContract` and supply the fixture `connect`: each call of it opens the same queue, empty at first, as
+another process would.
 """
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
 
-from workbell.model import state
-from workbell.model.limit import Limit, Limits, limits_on
-from workbell.model.run import Lane, NewRun, Run, Status
-from workbell.queues.port import Claimant, Queue
-from workbell.stores.port import Store
-from workbell.testing.contracts.making import after, find, ids, request
+from workbell.model.ids import new_id
+from workbell.queues.port import Permit, Queue, Sent
 
-SOON = 12  # claims within which something new must be seen though there is a backlog
-LANES = 520  # more than any queue looks at in one go
+Connect = Callable[[], Queue]
+
+SOON = 10.0  # seconds within which a permit must be there: the delivery itself should take a hundredth of them
+MOMENT = 0.2  # seconds in which something must not happen
 
 
-def everything(_lane: Lane) -> bool:
-    return True
+def runs(count: int = 1, queue: str = "default") -> list[Sent]:
+    return [Sent(new_id(), queue) for _ in range(count)]
 
 
-def claimant(serves: Callable[[Lane], bool] = everything, worker: str = "worker") -> Claimant:
-    return Claimant(worker, timedelta(seconds=30), serves)
+def receive(queue: Queue, count: int, queues: Sequence[str] | None = None) -> list[Permit]:
+    """So many permits; fewer, if they do not come. Where they name no runs, one stands for all."""
+    found: list[Permit] = []
+    end = time.monotonic() + SOON
+    while len(found) < count and (left := end - time.monotonic()) > 0:
+        found += queue.receive(count - len(found), left, queues)
+        if any(permit.run is None for permit in found):
+            break
+    return found
 
 
-def put(store: Store, queue: Queue, *requests: NewRun) -> list[str]:
-    """Make runs and announce them, as the dispatcher does."""
-    made = [answer.id for answer in store.runs.add(requests)]
-    queue.send(made)
-    return made
+def use_up(queue: Queue) -> None:
+    """Until nothing comes any more: also of what a new connection may say by itself."""
+    end = time.monotonic() + SOON
+    while permits := queue.receive(100, MOMENT, None):
+        queue.ack(receipts(permits))
+        assert time.monotonic() < end, "permits come again and again, though nothing is sent"
 
 
-def claim_until_idle(queue: Queue, limit: int, serves: Callable[[Lane], bool] = everything, idle: int = 3) -> list[Run]:
-    """Claim again and again; a queue with many lanes may look at some of them and find nothing."""
-    every: list[Run] = []
-    empty = 0
-    while empty < idle:
-        runs = queue.claim(claimant(serves), limit, after(0))
-        empty = 0 if runs else empty + 1
-        every += runs
-    return every
+def receipts(permits: Sequence[Permit]) -> list[str]:
+    return [permit.receipt for permit in permits if permit.receipt is not None]
 
 
-def claim_all(queue: Queue, who: Claimant, now: datetime, slots: int | None = None, limit: int = 10) -> list[Run]:
-    every: list[Run] = []
-    while runs := queue.claim(who, limit, now, slots):
-        every += runs
-    return every
-
-
-def only(job: str, limits: Limits) -> Callable[[Lane], Sequence[Limit]]:
-    """Limits of one job."""
-    return lambda lane: limits_on(limits, lane) if lane.job == job else ()
+def named(permits: Sequence[Permit]) -> list[str]:
+    return sorted(permit.run for permit in permits if permit.run is not None)
 
 
 class QueueContract:
-    def test_an_empty_queue_gives_nothing(self, queue: Queue) -> None:
-        assert queue.claim(claimant(), 10, after(0)) == []
+    def test_nothing_was_sent(self, connect: Connect) -> None:
+        queue = connect()
+        use_up(queue)
+        begun = time.monotonic()
+        assert queue.receive(10, MOMENT, None) == []
+        assert time.monotonic() - begun >= MOMENT / 2, "a receive without a wait would be called again and again"
 
-    def test_a_run_is_claimed_in_the_store_under_a_lease(self, store: Store, queue: Queue) -> None:
-        """D6, D7: the store is the truth."""
-        put(store, queue, request())
-        (run,) = queue.claim(claimant(worker="w9"), 10, after(5))
-        assert (run.status, run.worker, run.token) == (Status.RUNNING, "w9", 1)
-        assert run.lease_until == after(35)
-        assert find(store, run) == run
-        queue.done([run.id])
-        assert queue.claim(claimant(), 10, after(5)) == []
+    def test_a_permit_wakes_one_who_waits(self, connect: Connect) -> None:
+        sender, receiver = connect(), connect()
+        use_up(receiver)
+        found: list[Permit] = []
+        waiting = threading.Thread(target=lambda: found.extend(receiver.receive(10, 6 * SOON, None)))
+        waiting.start()
+        (sent,) = runs()
+        sender.send([sent])
+        waiting.join(SOON)
+        is_woken = not waiting.is_alive()
+        receiver.interrupt()
+        waiting.join()
+        assert is_woken
+        assert [permit.run for permit in found] in ([sent.run], [None])
 
-    def test_no_more_than_asked_for(self, store: Store, queue: Queue) -> None:
-        put(store, queue, *[request(queue=f"q{n % 3}", tenant=f"t{n % 2}") for n in range(20)])
-        sizes = []
-        while runs := queue.claim(claimant(), 7, after(0)):
-            sizes.append(len(runs))
-        assert sum(sizes) == 20
-        assert max(sizes) <= 7
+    def test_all_that_is_sent_arrives_and_no_more_than_asked_for(self, connect: Connect) -> None:
+        sender, receiver = connect(), connect()
+        use_up(receiver)
+        sent = runs(300)
+        sender.send(sent[:299])
+        sender.send(sent[299:])
+        sender.send([])
+        first = receiver.receive(7, SOON, None)
+        assert 1 <= len(first) <= 7, "a permit is for a hand that is free"
+        if named(first):
+            assert named(first + receive(receiver, 300 - len(first))) == sorted(one.run for one in sent)
 
-    def test_only_lanes_the_claimant_serves(self, store: Store, queue: Queue) -> None:
-        """D11: an unknown handler's run waits, and nothing is spent."""
-        known = put(store, queue, request("known"), request("known", queue="mail"))
-        unknown = put(store, queue, request("unknown"), request("known", target="machine"))
-        runs = claim_until_idle(queue, 10, lambda lane: lane.job == "known" and lane.target is None)
-        assert sorted(ids(runs)) == sorted(known)
-        assert [(find(store, run).status, find(store, run).attempt) for run in unknown] == [(Status.QUEUED, 0)] * 2
+    def test_a_permit_is_nobody_elses(self, connect: Connect) -> None:
+        sender, first, second = connect(), connect(), connect()
+        use_up(first)
+        use_up(second)
+        sent = runs(20)
+        sender.send(sent)
+        mine = first.receive(10, SOON, None)
+        others = receive(second, 20 - len(mine))
+        if named(mine):
+            assert max(Counter(named(mine + others)).values()) == 1
+            assert named(mine + others) == sorted(one.run for one in sent)
 
-    def test_a_claim_is_in_the_order_to_be_worked_on(self, store: Store, queue: Queue) -> None:
-        late, early, same = request(at=3), request(at=1), request(at=1)
-        put(store, queue, late, early, same)
-        assert ids(queue.claim(claimant(), 10, after(5))) == [early.run.id, same.run.id, late.run.id]
+    def test_what_is_acknowledged_does_not_come_again(self, connect: Connect) -> None:
+        sender, receiver = connect(), connect()
+        use_up(receiver)
+        sender.send(runs(3))
+        permits = receive(receiver, 3)
+        receiver.ack(receipts(permits))
+        receiver.ack(receipts(permits))  # twice: nothing more
+        receiver.ack([])
+        assert named(receiver.receive(10, MOMENT, None)) == []
 
-    def test_priority_is_strict_within_a_tenant(self, store: Store, queue: Queue) -> None:
-        made = [request(priority=n % 5, queue=f"q{n % 2}") for n in range(40)]
-        put(store, queue, *made)
-        taken = claim_until_idle(queue, 4)
-        assert len(taken) == 40
-        assert [run.priority for run in taken] == sorted((run.priority for run in taken), reverse=True)
+    def test_what_is_given_back_comes_to_another(self, connect: Connect) -> None:
+        sender, first, second = connect(), connect(), connect()
+        use_up(first)
+        use_up(second)
+        sent = runs(2)
+        sender.send(sent)
+        permits = receive(first, 2)
+        if receipts(permits):  # without one it needs no answer: everybody has had it
+            first.give_back(receipts(permits), 0)
+            assert named(receive(second, 2)) == sorted(one.run for one in sent)
 
-    def test_an_urgent_run_does_not_wait_for_the_backlog(self, store: Store, queue: Queue) -> None:
-        put(store, queue, *[request() for _ in range(100)])
-        assert len(queue.claim(claimant(), 2, after(0))) == 2
-        (urgent,) = put(store, queue, request(priority=9))
-        taken = [run.id for _ in range(SOON) for run in queue.claim(claimant(), 2, after(0))]
-        assert urgent in taken
+    def test_what_is_given_back_for_later_comes_later(self, connect: Connect) -> None:
+        sender, first, second = connect(), connect(), connect()
+        use_up(first)
+        use_up(second)
+        sender.send(runs())
+        permits = receive(first, 1)
+        if receipts(permits):
+            first.give_back(receipts(permits), 1.5)
+            given_back = time.monotonic()
+            assert len(receive(second, 1)) == 1
+            assert time.monotonic() - given_back >= 1.0
 
-    def test_tenants_share_evenly(self, store: Store, queue: Queue) -> None:
-        """E6: one tenant's backlog does not starve another."""
-        put(store, queue, *[request(tenant="big", priority=9) for _ in range(60)])
-        put(store, queue, *[request(tenant="small") for _ in range(6)])
-        first = Counter(run.tenant for run in queue.claim(claimant(), 12, after(0)))
-        assert first["small"] >= 4
-        assert first["big"] >= 4
+    def test_a_worker_of_some_queues_leaves_the_others(self, connect: Connect) -> None:
+        name = "Ärzte / a:b*{c} 'd' \"e\""  # any printable text
+        sender, of_mail, of_others = connect(), connect(), connect()
+        use_up(of_mail)
+        use_up(of_others)
+        mail, other = runs(1, "mail"), runs(1, name)
+        sender.send([*mail, *other])
+        taken = receive(of_mail, 1, ["mail"])
+        assert named(taken) in ([mail[0].run], [])
+        assert named(of_mail.receive(10, MOMENT, ["mail", "letters"])) == []
+        assert named(receive(of_others, 1, [name])) in ([other[0].run], [])
 
-    def test_tenants_take_turns_at_single_runs(self, store: Store, queue: Queue) -> None:
-        put(store, queue, *[request(tenant=f"t{n % 3}") for n in range(30)])
-        taken = Counter(run.tenant for _ in range(9) for run in queue.claim(claimant(), 1, after(0)))
-        assert taken == {"t0": 3, "t1": 3, "t2": 3}
+    def test_a_wait_is_interrupted(self, connect: Connect) -> None:
+        queue = connect()
+        use_up(queue)
+        waiting = threading.Thread(target=lambda: queue.receive(1, 6 * SOON, None))
+        waiting.start()
+        end = time.monotonic() + SOON
+        while waiting.is_alive() and time.monotonic() < end:
+            queue.interrupt()
+            waiting.join(MOMENT)
+        assert not waiting.is_alive()
 
-    def test_a_tenant_that_comes_late_gets_its_turn(self, store: Store, queue: Queue) -> None:
-        put(store, queue, *[request(tenant="big") for _ in range(100)])
-        queue.claim(claimant(), 2, after(0))
-        (late,) = put(store, queue, request(tenant="late"))
-        taken = [run.id for _ in range(SOON) for run in queue.claim(claimant(), 2, after(0))]
-        assert late in taken
+    def test_it_can_be_closed_and_opened_again(self, connect: Connect) -> None:
+        first = connect()
+        first.send(runs())
+        first.close()
+        second = connect()
+        use_up(second)
+        connect().send(runs())
+        assert receive(second, 1)
+        second.close()
 
-    def test_lanes_of_a_tenant_share_too(self, store: Store, queue: Queue) -> None:
-        put(store, queue, *[request(queue="a") for _ in range(40)], *[request(queue="b") for _ in range(4)])
-        assert Counter(run.queue for run in queue.claim(claimant(), 8, after(0))) == {"a": 4, "b": 4}
-
-    def test_any_number_of_lanes_is_reached(self, store: Store, queue: Queue) -> None:
-        made = put(store, queue, *[request(queue=f"q{n}") for n in range(LANES)])
-        assert sorted(ids(claim_until_idle(queue, 50))) == sorted(made)
-
-    def test_lanes_that_are_not_served_do_not_hide_others(self, store: Store, queue: Queue) -> None:
-        put(store, queue, *[request("unknown", queue=f"q{n}") for n in range(LANES)])
-        wanted = put(store, queue, *[request("known", queue=f"q{n}") for n in range(5)])
-        assert sorted(ids(claim_until_idle(queue, 50, lambda lane: lane.job == "known"))) == sorted(wanted)
-
-    def test_a_whole_page_of_lanes_with_nothing_to_claim_has_an_end(self, store: Store, queue: Queue) -> None:
-        """However many lanes a queue looks at in one go: also if it is exactly as many as there are."""
-        put(store, queue, *(request(queue=f"queue {number}") for number in range(500)))
-        assert queue.claim(claimant(lambda _lane: False), 10, after(0)) == []
-
-    def test_paused_lanes_do_not_hide_others(self, store: Store, queue: Queue) -> None:
-        put(store, queue, *[request("paused", queue=f"q{n}") for n in range(LANES)])
-        store.pauses.add("default", None, "paused", after(0))
-        wanted = put(store, queue, *[request("known", queue=f"q{n}") for n in range(5)])
-        assert sorted(ids(claim_until_idle(queue, 50))) == sorted(wanted)
-
-    def test_a_limit_is_kept_and_its_place_given_again(self, store: Store, queue: Queue) -> None:
-        made = put(store, queue, *[request() for _ in range(5)], *[request("free") for _ in range(5)])
-        limited = claimant()._replace(limits=only("work", Limits(concurrency=2)))
-        first = claim_all(queue, limited, after(0))
-        assert Counter(run.job for run in first) == {"work": 2, "free": 5}
-        store.runs.apply([state.release(next(run for run in first if run.job == "work"), after(1))])
-        second = claim_all(queue, limited, after(2))
-        assert [run.job for run in second] == ["work"]
-        assert {run.id for run in (*first, *second)} < set(made)
-
-    def test_of_limited_runs_no_more_than_there_are_slots(self, store: Store, queue: Queue) -> None:
-        put(store, queue, *[request(lane_key=str(n)) for n in range(9)], *[request("free") for _ in range(9)])
-        limited = claimant()._replace(limits=only("work", Limits(concurrency=1, concurrency_key="k")))
-        found = queue.claim(limited, 12, after(0), 2)
-        assert Counter(run.job for run in found)["work"] == 2
-        assert Counter(run.job for run in claim_all(queue, limited, after(0), 0)).get("work") is None
-
-    def test_keys_at_their_limit_do_not_hide_others(self, store: Store, queue: Queue) -> None:
-        """Any number of them, and none of their share is lost."""
-        limited = claimant()._replace(limits=only("work", Limits(concurrency=1, concurrency_key="k")))
-        put(store, queue, *[request(lane_key=str(n), queue=f"q{n}") for n in range(LANES)])
-        assert len(claim_all(queue, limited, after(0))) == LANES
-        put(store, queue, *[request(lane_key=str(n), queue=f"q{n}") for n in range(LANES)])
-        wanted = put(store, queue, *[request(lane_key=f"new{n}") for n in range(7)])
-        assert sorted(ids(claim_all(queue, limited, after(0)))) == sorted(wanted)
-
-    def test_it_is_known_when_a_rate_lets_the_next_start(self, store: Store, queue: Queue) -> None:
-        put(store, queue, *[request() for _ in range(5)])
-        limited = claimant()._replace(limits=only("work", Limits(rate="2/m")))
-        assert len(claim_all(queue, limited, after(0))) == 2
-        assert queue.free_at == after(60)
-        assert queue.claim(limited, 10, after(59)) == []
-        assert queue.free_at == after(60)
-        assert len(claim_all(queue, limited, after(60))) == 2
-        assert queue.claim(claimant(), 10, after(61)) != []
-        assert queue.free_at is None
-
-    def test_a_pause_is_seen_soon(self, store: Store, queue: Queue) -> None:
-        """Also by a queue that keeps what it saw for a while."""
-        put(store, queue, *[request() for _ in range(50)])
-        assert len(queue.claim(claimant(), 2, after(0))) == 2
-        store.pauses.add("default", "default", None, after(0))
-        assert queue.claim(claimant(), 2, after(1)) == []
-
-    def test_expired_runs_are_not_handed_out(self, store: Store, queue: Queue) -> None:
-        put(store, queue, request(expires_at=after(10)))
-        assert queue.claim(claimant(), 10, after(11)) == []
-
-    def test_a_run_that_was_lost_on_the_way_is_found_in_the_store(self, store: Store, queue: Queue) -> None:
-        """D7, D11: a lost message loses no run; here it was never sent."""
-        (answer,) = store.runs.add([request()])
-        assert ids(claim_until_idle(queue, 10)) == [answer.id]
+    def test_what_one_has_taken_and_lost_is_no_harm_to_others(self, connect: Connect) -> None:
+        """Whoever has received it is gone: it may come again or not, what is sent next comes."""
+        sender, gone, other = connect(), connect(), connect()
+        use_up(gone)
+        use_up(other)
+        sender.send(runs())
+        receive(gone, 1)
+        gone.close()
+        use_up(other)
+        (sent,) = runs()
+        sender.send([sent])
+        assert [permit.run for permit in receive(other, 1)] in ([sent.run], [None])

@@ -1,0 +1,81 @@
+"""A queue whose errors cost latency only: they are logged now and then, and meanwhile workers poll."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from workbell.logs.secrets import without_secrets
+from workbell.model.run import Run, Status
+from workbell.queues.port import Permit, Queue, Sent
+
+log = logging.getLogger("workbell.queues")
+
+T = TypeVar("T")
+
+REST = 1.0  # seconds that a queue is left alone after an error: each call might take as long as its deadline
+SILENT = 60.0  # seconds between two warnings
+
+
+class GuardedQueue:
+    """Wraps a queue so that no call of it raises, and an outage does not hold up those who enqueue."""
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self._rests_until: dict[str, float] = {}  # by verb: one that cannot send may still receive
+        self._silent_until: dict[str, float] = {}
+        self._interrupted = threading.Event()
+
+    def announce(self, runs: Iterable[Run]) -> None:
+        """Send those of these runs that a worker can take now."""
+        self.send([Sent(run.id, run.queue) for run in runs if run.status is Status.QUEUED and run.lane.target is None])
+
+    def send(self, sent: Sequence[Sent]) -> None:
+        if sent and self._left("send") <= 0:
+            self._try("send", lambda: self._queue.send(sent), None)
+
+    def receive(self, most: int, wait: float, queues: Sequence[str] | None) -> list[Permit]:
+        left = self._left("receive")
+        if left > 0:
+            self._interrupted.wait(min(left, wait))
+            self._interrupted.clear()
+            return []
+        return self._try("receive", lambda: self._queue.receive(most, wait, queues), [])
+
+    def ack(self, receipts: Sequence[str]) -> None:
+        if receipts:
+            self._try("ack", lambda: self._queue.ack(receipts), None)
+
+    def give_back(self, receipts: Sequence[str], delay: float) -> None:
+        if receipts:
+            self._try("give_back", lambda: self._queue.give_back(receipts, delay), None)
+
+    def interrupt(self) -> None:
+        self._interrupted.set()
+        self._try("interrupt", self._queue.interrupt, None)
+
+    def close(self) -> None:
+        self._try("close", self._queue.close, None)
+
+    def _left(self, verb: str) -> float:
+        """Seconds that a verb is still left alone."""
+        return self._rests_until.get(verb, 0.0) - time.monotonic()
+
+    def _try(self, verb: str, call: Callable[[], T], otherwise: T) -> T:
+        try:
+            return call()
+        except Exception as error:  # noqa: BLE001  whatever a queue does, runs are in the store
+            self._note(verb, error)
+            return otherwise
+
+    def _note(self, verb: str, error: Exception) -> None:
+        now = time.monotonic()
+        self._rests_until[verb] = now + REST
+        if now < self._silent_until.get(verb, 0.0):
+            return
+        self._silent_until[verb] = now + SILENT
+        why = without_secrets(f"{type(error).__name__}: {error}").rstrip(".")
+        log.warning("the queue cannot %s (%s); while that is so, workers find runs when they poll", verb, why)

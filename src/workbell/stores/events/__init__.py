@@ -1,0 +1,1 @@
+"""Events: made, fanned out, read."""

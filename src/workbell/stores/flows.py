@@ -1,0 +1,47 @@
+"""Flows: verbs that look before they write, as generators of batches.
+
+A flow yields what it wants to read (`Ask`) and to write (`Do`), and is sent the answers; where a guard of a write says
+no, the Conflict is thrown into it, and it looks again. So the same flow runs on a database of ours, and statement by
+statement on a caller's own connection, awaited or not (see callers.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import NamedTuple, TypeVar
+
+from workbell.stores.database import Batch, Conflict, Database, Row
+
+T = TypeVar("T")
+
+
+class Ask(NamedTuple):
+    """Statements that only read."""
+
+    batch: Batch
+
+
+class Do(NamedTuple):
+    """Statements that are written whole or not at all."""
+
+    batch: Batch
+
+
+Answers = list[list[Row]]
+Flow = Generator[Ask | Do, Answers, T]
+
+
+def run(database: Database, flow: Flow[T], *, lock: float | None = None) -> T:
+    """Run a flow on a database of ours; `lock` as in `Database.write`."""
+    try:
+        step = next(flow)
+        while True:
+            try:
+                answers = database.read(step.batch) if isinstance(step, Ask) else database.write(step.batch, lock=lock)
+            except Conflict as conflict:
+                step = flow.throw(conflict)
+            else:
+                step = flow.send(answers)
+    except StopIteration as done:
+        value: T = done.value
+        return value

@@ -1,0 +1,140 @@
+"""Claims under limits, for every SQL store: what is free is read, allotted, and taken in a write that is guarded.
+
+The write holds the row of each limit, so that others cannot claim under it. It counts again what is running, and
+compares the starts with what was read: if somebody else has taken a place meanwhile, nothing of it is written, and all
+is read again. Nothing but the runs themselves is counted, so nothing can be left over from a process that died.
+
+A limit that another claim holds at this moment has no room for this one: it is not waited for, because its holder may
+be a process that stands still, and everything else would wait with it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from workbell.model.limit import MOST_RUNNING, Limit, Use
+from workbell.stores.allotment import LimitsOfLanes, Place, allot
+from workbell.stores.database import Batch, Conflict, Database, Row, Statement, read_rows, write_rows
+from workbell.stores.limits import statements
+from workbell.stores.limits.statements import NO_STARTS
+from workbell.stores.port import Pick
+from workbell.stores.runs.claiming import Start, claim, claims
+
+KEPT_FOR = timedelta(days=2)  # longer than the longest span of a rate
+PAGE = 1000
+# Seconds until a claim is tried again that met others under the same limits. A claim takes a few milliseconds; what is
+# held for longer is left to the next poll.
+AGAIN = (0.002, 0.004, 0.008, 0.016)
+
+
+class Seen(NamedTuple):
+    """What was read before a claim."""
+
+    limits: LimitsOfLanes  # of lanes none of whose limits is held by another claim
+    starts: Mapping[int, str]  # as they are written
+    uses: Mapping[int, Use]
+    queued: Mapping[Place, int]
+    started: Mapping[int, int]  # by limit: runs that this worker started at this very moment, in another claim
+
+
+class Limits:
+    """How much of limits is taken, and claims that keep to them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._looked_at_to = -1
+
+    def uses(self, limits: Sequence[Limit]) -> dict[int, Use]:
+        """How much of these limits is taken, by their ids; it may be more in the next moment."""
+        every = {limit.id: limit for limit in limits}
+        timed = [limit.id for limit in every.values() if limit.rate is not None]
+        batch = [Statement("limit_starts", {"ids": timed})] if timed else []
+        found = self._read([*batch, *statements.running(dict.fromkeys(every.values(), MOST_RUNNING))])
+        return statements.uses(every, _by_id(found.get("limit_starts")), _by_id(found.get("running_within")))
+
+    def claim(self, picks: Sequence[Pick], limit: int, limits: LimitsOfLanes, start: Start) -> list[Row]:
+        """The rows of runs that were started. What a limit is not about is never held up by it."""
+        concerned = {pick.lane_id: limits.get(pick.lane_id, ()) for pick in picks}
+        pauses = iter(AGAIN)
+        probing = False
+        while True:
+            now = max(start.now, self._database.clock.now())  # it may have taken a while to get here
+            moved = Start(start.worker, now, start.lease_until + (now - start.now))
+            seen = self._see(picks, limit, concerned, moved, probing=probing)
+            try:
+                found = self._take(picks, limit, seen, moved)
+            except Conflict:
+                found, is_over = [], False
+            else:
+                is_over = bool(found) or len(seen.limits) == len(concerned)  # nothing is held by others
+            if is_over:
+                return found
+            pause = next(pauses, None)
+            if pause is None:
+                free = [pick for pick in picks if not concerned[pick.lane_id]]
+                return claim(self._database, free, limit, moved)
+            time.sleep(pause)
+            probing = not self._database.dialect.one_writer
+
+    def _see(self, picks: Sequence[Pick], limit: int, concerned: LimitsOfLanes, start: Start, *, probing: bool) -> Seen:
+        """What must be known for a claim. `probing`: leave out what other claims hold.
+
+        The first try does not: whether a row is locked is found out by locking it, which is a write of its own.
+        """
+        every = {one.id: one for listed in concerned.values() for one in listed}
+        asked = "free_limits" if probing else "limit_starts"
+        batch = [Statement(asked, {"ids": sorted(every)})] if every else []
+        batch += statements.running(dict.fromkeys(every.values(), MOST_RUNNING))
+        batch += statements.started_now(concerned, start)
+        if len(picks) > 1:  # else there is nobody who could be given what one has no runs for
+            batch.append(statements.queued(picks, limit, start))
+        found = self._read(batch)
+        starts: dict[int, str] = _by_id(found.get(asked))
+        missing = [one for one in every.values() if one.id not in starts]
+        held = {one.id for one in missing} if probing else set()
+        if missing and not probing and not self._database.dialect.one_writer:
+            # On its own, and before: rows that are made while others are held could not be made in one order.
+            self._database.write([statements.adding(missing, start.now)])
+        queued = {(row[0], row[1]): row[2] for row in found.get("queued_runs", ())}
+        return Seen(
+            {lane: listed for lane, listed in concerned.items() if held.isdisjoint(one.id for one in listed)},
+            dict.fromkeys(every, NO_STARTS) | starts,
+            statements.uses(every, starts, _by_id(found.get("running_within"))),
+            queued or {(pick.lane_id, pick.rank): pick.quota for pick in picks},
+            _by_id(found.get("started_now")),
+        )
+
+    def _take(self, picks: Sequence[Pick], limit: int, seen: Seen, start: Start) -> list[Row]:
+        """Start what the limits leave room for; raises Conflict if they are not as they were seen."""
+        free = [pick for pick in picks if pick.lane_id in seen.limits]
+        granted = allot(free, limit, seen.limits, seen.uses, seen.queued, start.now)
+        if not granted:
+            return []
+        of_granted = {pick.lane_id: seen.limits[pick.lane_id] for pick in granted}
+        guards = statements.guards(granted, of_granted, seen.starts, seen.started, start)
+        taking = claims(self._database.dialect, granted, limit, start)
+        noting = statements.noting(of_granted, seen.uses, seen.started, start)
+        answers = self._database.write([*guards, *taking, *noting])
+        return [row for answer in answers[len(guards) : len(guards) + len(taking)] for row in answer]
+
+    def _read(self, batch: Batch) -> dict[str, list[Row]]:
+        """The answers by the names of their queries."""
+        answers = self._database.read(batch) if batch else []
+        return {statement.query: rows for statement, rows in zip(batch, answers, strict=True)}
+
+    def prune(self, now: datetime) -> None:
+        """Look at a page of the limits, and remove those whose starts no longer matter to anybody; one that is needed
+        again is made again."""
+        page = read_rows(self._database, "limits", after=self._looked_at_to, limit=PAGE)
+        self._looked_at_to = page[-1][0] if len(page) == PAGE else -1
+        before = now - KEPT_FOR
+        idle = [row[0] for row in page if row[1] <= before]
+        if idle:
+            write_rows(self._database, "delete_limits", ids=idle, before=before)
+
+
+def _by_id(found: Sequence[Row] | None) -> dict[int, Any]:
+    return {row[0]: row[1] for row in found or ()}

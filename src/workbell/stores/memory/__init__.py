@@ -1,0 +1,1 @@
+"""The memory store: the core of the port, in dicts."""

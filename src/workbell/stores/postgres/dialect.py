@@ -1,0 +1,72 @@
+"""PostgreSQL's SQL: statements as psycopg executes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbell.model.payload_fields import Field
+from workbell.model.run import Lane, Run
+from workbell.model.state import FINISHED, Transition
+from workbell.stores.database import Row, Rows, Statement
+from workbell.stores.postgres import fields
+from workbell.stores.postgres.arrays import array_text
+from workbell.stores.queries import queries, spell_postgres
+from workbell.stores.reports.filters import AMONG_LANES, OF_LANES
+from workbell.stores.rows import place_columns, run_with_times
+
+QUERIES = {name: spell_postgres(place_columns(text)) for name, text in queries("postgres").items()}
+
+
+class PostgresDialect:
+    """See `Dialect`."""
+
+    engine = "postgres"
+    one_writer = False
+    follow_indexes: Sequence[Statement] = (Statement("follow_indexes"),)
+
+    def spell(self, statement: Statement) -> tuple[str, dict[str, Any]]:
+        query, values, _, text = statement
+        if text is None:
+            return QUERIES[query], bind(values)
+        return spell_postgres(self.in_lanes(text)) if values else text, bind(values)
+
+    def bound(self, statement: Statement) -> Statement:
+        return statement._replace(values=bind(statement.values))
+
+    def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
+        return run_with_times(row, lanes)
+
+    def finish(self, ending: Sequence[Transition], *, whole: bool) -> list[Statement]:
+        rows = Rows(FINISHED, [[getattr(change, name) for name in FINISHED] for change in ending])
+        return [Statement("finish", {"rows": rows}, exactly=len(ending) if whole else None)]
+
+    def field_condition(self, field: Field, letter: str) -> tuple[str, dict[str, Any]]:
+        return fields.spell(field, letter)
+
+    def is_among(self, ids: str) -> str:
+        return f"r.id = ANY(ARRAY({ids}))"  # of IN it makes a join, and may ask again for each row
+
+    def merge_lanes(self, newest: str) -> str:
+        lanes = "unnest(CAST(:lanes AS bigint[])) AS lane(value)"
+        found = f"SELECT h.id FROM {lanes} CROSS JOIN LATERAL ({newest}) AS h"  # noqa: S608
+        return f"{found} ORDER BY h.id DESC LIMIT :limit"
+
+    def in_lanes(self, text: str) -> str:
+        listed = "= ANY(CAST(:lanes AS bigint[]))"
+        return place_columns(text.replace(OF_LANES, f"r.lane {listed}").replace(AMONG_LANES, f"(r.lane + 0) {listed}"))
+
+
+POSTGRES = PostgresDialect()
+
+
+def bind(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as psycopg takes them: rows as one array for each column."""
+    bound: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Rows):
+            columns = zip(*value.values, strict=True) if value.values else [()] * len(value.columns)
+            bound |= zip(value.columns, map(array_text, columns), strict=True)
+        else:
+            bound[name] = value
+    return bound

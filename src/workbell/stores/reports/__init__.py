@@ -1,0 +1,1 @@
+"""Reports about runs and schedules: searches, counts, recent runs."""

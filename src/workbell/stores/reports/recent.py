@@ -1,0 +1,60 @@
+"""The last finished runs of jobs: in a time that does not grow with history.
+
+A job has a lane for each of its queues, targets and keys, and an index leads to the newest runs of a lane. So the
+newest of each lane tells which lanes can have any of those that are wanted, and only these are read.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC
+
+from workbell.model.ended_run import EndedRun
+from workbell.model.run import Status
+from workbell.stores.database import Database, Row, Rows, read_rows
+
+MOST_LANES = 1000  # of one job
+OLDEST = "00000000-0000-0000-0000-000000000000"
+
+Wanted = tuple[int, str]  # a lane, and the id before which nothing of it can be wanted
+
+
+def recent_runs(database: Database, tenant: str, jobs: Sequence[str], most: int) -> dict[str, list[EndedRun]]:
+    """The newest finished runs of each job, `most` of each at the most."""
+    if not jobs:
+        return {}
+    lanes: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for job, lane, newest in read_rows(database, "lanes_of_jobs", tenant=tenant, jobs=list(jobs), most=MOST_LANES):
+        if newest is not None:
+            lanes[job].append((newest, lane))
+    wanted = [place for found in lanes.values() for place in _worth_a_look(found, most)]
+    job_of = {lane: job for job, found in lanes.items() for _, lane in found}
+    ids: dict[str, list[str]] = {job: [] for job in jobs}
+    for lane, run_id in _newest_of_lanes(database, wanted, most):
+        ids[job_of[lane]].append(run_id)
+    newest_first = {job: sorted(found, reverse=True)[:most] for job, found in ids.items()}
+    every = [run_id for found in newest_first.values() for run_id in found]
+    rows = {row[0]: row for row in read_rows(database, "ended_runs", ids=every)} if every else {}
+    # One that was removed since is not there any more.
+    return {job: [_ended(rows[one]) for one in found if one in rows] for job, found in newest_first.items()}
+
+
+def _worth_a_look(lanes: list[tuple[str, int]], most: int) -> list[Wanted]:
+    """Lanes that can have some of the newest runs: those of all others are older than the newest of each of these."""
+    lanes = sorted(lanes, reverse=True)[:most]
+    oldest = lanes[-1][0] if len(lanes) == most else OLDEST
+    return [(lane, oldest) for _, lane in lanes]
+
+
+def _newest_of_lanes(database: Database, wanted: Sequence[Wanted], limit: int) -> list[Row]:
+    """Lanes and the ids of their newest finished runs, `limit` of each at the most."""
+    if not wanted:
+        return []
+    return read_rows(database, "recent_of_lanes", rows=Rows(("lane", "oldest"), wanted), limit=limit)
+
+
+def _ended(row: Row) -> EndedRun:
+    run_id, status, attempt, started_at, finished_at = row
+    started = None if started_at is None else started_at.astimezone(UTC)
+    return EndedRun(run_id, Status(status), attempt, started, finished_at.astimezone(UTC))

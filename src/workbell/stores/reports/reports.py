@@ -1,0 +1,94 @@
+"""Reports about runs and schedules: what people ask, and no promise depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from workbell.model.ended_run import EndedRun
+from workbell.model.retry_run import RetryRun
+from workbell.model.run import FINAL, Run, Status
+from workbell.model.run_page import Counted
+from workbell.model.schedule import Schedule
+from workbell.stores.database import Database, Statement, read_rows
+from workbell.stores.pauses.pauses import Pauses
+from workbell.stores.port import MOST_COUNTED, SCAN, Counts, Filter, Found
+from workbell.stores.reports.recent import recent_runs
+from workbell.stores.reports.search import Search
+from workbell.stores.rows import schedule_from
+from workbell.stores.runs.lanes import Lanes
+from workbell.stores.times import to_utc
+
+
+class Reports:
+    """Searches, counts, and the runs and schedules that dashboards show."""
+
+    def __init__(self, database: Database, lanes: Lanes, pauses: Pauses) -> None:
+        self._database = database
+        self._lanes = lanes
+        self._pauses = pauses
+        self._search = Search(database, lanes)
+
+    def search(self, wanted: Filter, scan: int = SCAN) -> Found:
+        """Runs by all words of a filter; of those that no index leads to, no more than `scan` are read."""
+        return self._search.search(wanted, scan)
+
+    def count(self, wanted: Filter, most: int = MOST_COUNTED, scan: int = SCAN) -> Counted:
+        """How many runs a search finds, counted up to `most`."""
+        return self._search.count(wanted, most, scan)
+
+    def recent(self, tenant: str, jobs: Sequence[str], most: int) -> dict[str, list[EndedRun]]:
+        """The newest finished runs of each of these jobs, newest first by when they were made, without payloads."""
+        return recent_runs(self._database, tenant, jobs, most)
+
+    def counts(self) -> list[Counts]:
+        """Live runs by lane and status, and which lanes are paused."""
+        pauses = self._pauses.list()
+        numbers: dict[int, dict[str, int]] = {}
+        due_since: dict[int, datetime | None] = {}
+        for lane, status, count, since in read_rows(self._database, "counts"):
+            numbers.setdefault(lane, {})[status] = count
+            if status == Status.QUEUED.value:
+                due_since[lane] = to_utc(since)
+        lanes = self._lanes.find(numbers)
+        return [
+            Counts(
+                lanes[lane_id],
+                of.get("scheduled", 0),
+                of.get("queued", 0),
+                of.get("running", 0),
+                any(pause.covers(lanes[lane_id]) for pause in pauses),
+                due_since.get(lane_id),
+            )
+            for lane_id, of in numbers.items()
+        ]
+
+    def ahead_of(self, run: Run) -> int:
+        """How many queued runs of the same lane come before this one (counted up to 1,000)."""
+        values = {"lane": run.lane.id, "rank": run.rank, "scheduled_for": run.scheduled_for, "id": run.id}
+        return int(read_rows(self._database, "ahead_of", **values)[0][0])
+
+    def retries(self, ids: Iterable[str]) -> dict[str, RetryRun]:
+        """The newest retry of each of these runs, if it has one that is still kept."""
+        wanted = {"ids": list(ids)}
+        if not wanted["ids"]:
+            return {}
+        # Live runs are read first: one that ends between the two statements is then found in history.
+        live, finished = self._database.read([Statement("live_retries", wanted), Statement("finished_retries", wanted)])
+        return {
+            row[0]: RetryRun(row[1], Status(row[2]), row[3].astimezone(UTC), row[4])
+            for row in sorted([*live, *finished], key=lambda row: (row[1], row[2] in FINAL))
+        }
+
+    def upcoming(self, tenant: str, limit: int) -> list[Schedule]:
+        """Schedules that are neither switched off nor paused, by when their next run is due."""
+        found = read_rows(self._database, "upcoming_schedules", tenant=tenant, limit=limit)
+        return [schedule_from(row) for row in found]
+
+    def broken(self, limit: int) -> list[Schedule]:
+        """Schedules of all tenants that the scheduler failed with when it last looked."""
+        return [schedule_from(row) for row in read_rows(self._database, "broken_schedules", limit=limit)]
+
+    def waiting_targets(self) -> set[tuple[str, str]]:
+        """Tenants and targets for which something is queued."""
+        return {(row[0], row[1]) for row in read_rows(self._database, "waiting_targets")}

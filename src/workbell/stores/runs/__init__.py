@@ -1,0 +1,1 @@
+"""Runs: lanes, making, claiming, moving, reading."""

@@ -1,0 +1,80 @@
+"""Claims: runs of chosen lanes are started, each under a lease and a new token."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from workbell.model.state import MOVES, Move
+from workbell.stores.database import Batch, Database, Dialect, Row, Statement
+from workbell.stores.port import Pick
+
+LANE, RANK = 1, 3  # places in the row of a run
+_RULE = MOVES[Move.START]
+
+
+class Start(NamedTuple):
+    """Who starts runs, when, and until when they are his."""
+
+    worker: str
+    now: datetime
+    lease_until: datetime
+
+
+def claims(dialect: Dialect, picks: Sequence[Pick], limit: int, start: Start) -> Batch:
+    """The statements that claim from these lanes. Their answers are the rows of runs.
+
+    Where one writes at a time there is a statement for each lane, and together they take no more than `limit`: of a
+    lane that has fewer runs than it may give, nothing is left to the others.
+    """
+    values = start._asdict() | {"from_status": _RULE.sources[0].value, "to_status": _RULE.targets[0].value}
+    if not dialect.one_writer:
+        values |= {"lanes": [pick.lane_id for pick in picks], "ranks": [pick.rank for pick in picks]}
+        return [Statement("claim", values | {"quotas": [pick.quota for pick in picks], "limit": limit})]
+    return [
+        Statement("claim", values | {"lane": pick.lane_id, "rank": pick.rank, "quota": pick.quota})
+        for pick in _within(picks, limit)
+    ]
+
+
+def claim(database: Database, picks: Sequence[Pick], limit: int, start: Start) -> list[Row]:
+    """Claim until there are `limit` runs, or the lanes have no more. Each lane by itself is a whole write, so that
+    what one of them has left over can be given to the others by a second."""
+    found: list[Row] = []
+    waiting = list(picks)
+    while waiting and len(found) < limit:
+        room = limit - len(found)
+        answers = database.write(claims(database.dialect, waiting, room, start))
+        taken = [row for answer in answers for row in answer]
+        found += taken
+        if not database.dialect.one_writer:
+            break
+        waiting = _left(waiting, room, taken)
+    return found
+
+
+def _within(picks: Sequence[Pick], limit: int) -> list[Pick]:
+    """The first of these, with quotas that together are no more than the limit."""
+    cut = []
+    for pick in picks:
+        quota = min(pick.quota, limit)
+        if quota <= 0:
+            break
+        cut.append(pick._replace(quota=quota))
+        limit -= quota
+    return cut
+
+
+def _left(picks: Sequence[Pick], limit: int, found: Sequence[Row]) -> list[Pick]:
+    """What these may still take, after a claim in which the first of them had their turn."""
+    got = Counter((row[LANE], row[RANK]) for row in found)
+    asked = {(pick.lane_id, pick.rank): pick.quota for pick in _within(picks, limit)}
+    left = []
+    for pick in picks:
+        place = (pick.lane_id, pick.rank)
+        quota = pick.quota - got[place]
+        if quota > 0 and got[place] >= asked.get(place, 0):  # not asked yet, or not for all that it may give
+            left.append(pick._replace(quota=quota))
+    return left

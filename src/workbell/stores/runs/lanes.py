@@ -1,0 +1,151 @@
+"""Lanes: what a store knows of them, how new ones are made, and the removal of those that nothing is left of.
+
+Lanes without a key are few and stay for good. Of those with a key there can be any number: they are written anew when
+they are used, and go when they were not used for a day and have no runs left. So what is known of them is bounded, and
+never taken for certain for longer than an hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from workbell.model.run import Lane, NewRun, Run
+from workbell.stores.database import Batch, Database, Row, Statement, read_rows, write_rows
+from workbell.stores.port import Head
+
+MOST_KEYED = 20_000  # lanes with a key that are kept in mind
+SURE_FOR = 3600.0  # seconds after its writing in which a lane with a key is there without doubt
+IDLE_FOR = timedelta(days=1)  # after which it may go
+PAGE = 1000
+
+
+class Lanes:
+    """The lanes of one database, as far as this process has heard of them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.known: dict[int, Lane] = {}  # never made smaller, only replaced: others may be reading it
+        self._keyed = 0
+        self._written: dict[int, float] = {}  # when we last wrote a lane with a key
+        self._looked_at_to = -1
+
+    # Making them
+
+    def unknown(self, new: Sequence[NewRun]) -> list[Lane]:
+        """Those that must be written with these runs."""
+        lanes = {new[0].run.lane} if len(new) == 1 else {request.run.lane for request in new}
+        return [
+            lane for lane in lanes if lane.id not in self.known or (lane.key is not None and not self._is_sure(lane))
+        ]
+
+    def prepare(self, new: Sequence[NewRun]) -> Sequence[Lane]:
+        """The lanes that are to be part of the write that makes these runs; `note` them when it is committed.
+
+        Where several write at once there are none: the lanes are made here, on their own. One that were made inside a
+        long transaction would hold up everybody else who makes the same one.
+        """
+        unknown = self.unknown(new) if new else ()
+        if not unknown or self._database.dialect.one_writer:
+            return unknown
+        self._database.write(self.statements(unknown))
+        self.note(unknown)
+        return ()
+
+    def statements(self, lanes: Collection[Lane]) -> list[Statement]:
+        if not lanes:
+            return []
+        now = self._database.clock.now()
+        return [add_lane(lane, now) for lane in sorted(lanes, key=lambda lane: lane.id)]
+
+    def note(self, lanes: Sequence[Lane]) -> None:
+        """These are committed now."""
+        if lanes:
+            self.remember({lane.id: lane for lane in lanes})
+            self._written |= {lane.id: self._database.clock.monotonic() for lane in lanes if lane.key is not None}
+
+    def _is_sure(self, lane: Lane) -> bool:
+        written = self._written.get(lane.id)
+        return written is not None and self._database.clock.monotonic() - written < SURE_FOR
+
+    # Knowing them
+
+    def remember(self, found: Mapping[int, Lane]) -> dict[int, Lane]:
+        """Keep lanes in mind; the answer has them, whatever others do meanwhile."""
+        self._keyed += sum(lane.key is not None for lane in found.values())
+        if self._keyed > MOST_KEYED:
+            self.known = {lane_id: lane for lane_id, lane in list(self.known.items()) if lane.key is None}
+            self._written = {}
+            self._keyed = 0
+        known = self.known
+        known.update(found)
+        return known
+
+    def of_row(self, lane_id: int, parts: Row) -> Lane:
+        """A lane that was read with its columns."""
+        lane = self.known.get(lane_id)
+        if lane is None:
+            lane = Lane(*parts)
+            self.remember({lane_id: lane})
+        return lane
+
+    def find(self, ids: Iterable[int]) -> Mapping[int, Lane]:
+        """A mapping in which these are; those we have not heard of are read."""
+        known = self.known
+        missing = {lane_id for lane_id in ids if lane_id not in known}
+        if not missing:
+            return known
+        found = lanes_from(read_rows(self._database, "find_lanes", ids=sorted(missing)))
+        more = self.remember(found)
+        return more if more is known else known | more
+
+    def make_runs(self, rows: Sequence[Row]) -> list[Run]:
+        """Runs of rows with their columns."""
+        lanes: Mapping[int, Lane] = self.known
+        if any(row[1] not in lanes for row in rows):
+            lanes = self.find({row[1] for row in rows})
+        make = self._database.dialect.make_run
+        return [make(row, lanes) for row in rows]
+
+    def query(self, query: str, **values: Any) -> list[Run]:
+        """The runs that a query answers."""
+        return self.make_runs(read_rows(self._database, query, **values))
+
+    def make_claimed(self, rows: Sequence[Row]) -> list[Run]:
+        """Runs in the order to be worked on. Made after the commit: nobody need wait for that with a lock held."""
+        return sorted(self.make_runs(rows), key=lambda run: (run.rank, run.scheduled_for, run.id))
+
+    def make_heads(self, rows: Iterable[Row]) -> list[Head]:
+        """Heads of rows with a lane's id, a rank and the columns of the lane."""
+        return [Head(row[0], row[1], self.of_row(row[0], row[2:])) for row in rows]
+
+    # Removing those that nothing is left of
+
+    def prune(self, now: datetime) -> None:
+        """Look at a page of the lanes with keys, from where the last look ended, and remove what is not needed."""
+        before = now - IDLE_FOR
+        page = read_rows(self._database, "keyed_lanes", after=self._looked_at_to, limit=PAGE)
+        self._looked_at_to = page[-1][0] if len(page) == PAGE else -1
+        idle = [row[0] for row in page if row[1] <= before]
+        if idle:
+            for row in write_rows(self._database, "delete_lanes", ids=idle, before=before):
+                self._written.pop(row[0], None)
+
+
+def add_lane(lane: Lane, now: datetime) -> Statement:
+    return Statement("add_lane", {"lane": lane.id, "created_at": now, **msgspec.structs.asdict(lane)})
+
+
+def lanes_from(rows: Iterable[Row]) -> dict[int, Lane]:
+    """The answer of `find_lanes`."""
+    return {row[0]: Lane(*row[1:6]) for row in rows}
+
+
+def loading(lanes: Sequence[Lane], now: datetime) -> Batch:
+    """Lanes of another store."""
+    return [
+        Statement("load_lane", {"id": lane.id, "created_at": now, **msgspec.structs.asdict(lane)}) for lane in lanes
+    ]

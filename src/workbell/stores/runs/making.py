@@ -1,0 +1,112 @@
+"""Making runs: callers of one process share commits, and those who have to wait for locks do so apart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from workbell.errors import StoreUnavailable
+from workbell.model.run import Added, NewRun
+from workbell.model.state import Keep
+from workbell.stores import flows
+from workbell.stores.database import Database, Statement, read_rows
+from workbell.stores.flows import Do, Flow
+from workbell.stores.group_commit import GroupCommit
+from workbell.stores.keyed_writes import KeyedWrites, LockName, LockWaits
+from workbell.stores.port import NoPublisher, Publisher
+from workbell.stores.runs.adding import Made, Replacing, add_runs, adding, is_plain
+from workbell.stores.runs.finding import find_runs
+from workbell.stores.runs.lanes import Lanes
+from workbell.stores.runs.moving import moving
+
+
+class Making:
+    """New runs of one database."""
+
+    def __init__(self, database: Database, lanes: Lanes, keep: Keep, waits: LockWaits) -> None:
+        self.publisher: Publisher = NoPublisher()
+        self._database = database
+        self._lanes = lanes
+        self._keep = keep
+        self._plain: GroupCommit[NewRun, Added] = GroupCommit(self._write_plain, self._written)
+        self._keyed: KeyedWrites[NewRun, Added] = KeyedWrites(self._write, self._written, _names_of, waits)
+
+    def add(self, new: Sequence[NewRun]) -> list[Added]:
+        if not new:
+            return []
+        added = self._plain.submit(new) if all(map(is_plain, new)) else self._keyed.submit(new)
+        self._database.wake()
+        return added
+
+    def _write_plain(self, new: Sequence[NewRun]) -> list[Added]:
+        lanes = self._lanes.prepare(new)
+        self._database.write([*self._lanes.statements(lanes), add_runs(new)])
+        self._lanes.note(lanes)
+        return [Added(request.run.id, True) for request in new]
+
+    def _write(self, new: Sequence[NewRun], lock: float) -> list[Added]:
+        lanes = self._lanes.prepare(new)
+        made = flows.run(self._database, adding(new, self.replacing(), self._lanes.statements(lanes)), lock=lock)
+        self._lanes.note(lanes)
+        if made.ended:
+            self.publisher.written(made.ended)
+        return made.added
+
+    def replacing(self, *, waits: bool = True) -> Replacing:
+        """How new runs end those that they take the place of."""
+        dialect = self._database.dialect
+        return Replacing(
+            dialect, self._keep, self.publisher.publish, lambda changes: moving(dialect, changes, whole=True), waits
+        )
+
+    def _written(self, new: Sequence[NewRun]) -> list[Added] | None:
+        """What became of requests whose write was interrupted; None if none of them made a run."""
+        made = find_runs(self._database, self._lanes, [request.run.id for request in new])
+        if not made:
+            return None
+        return [Added(request.run.id, True) if request.run.id in made else self._duplicate(request) for request in new]
+
+    def _duplicate(self, request: NewRun) -> Added:
+        """The answer to a request that made no run, as its key was held."""
+        run = request.run
+        held = read_rows(self._database, "key_holder", tenant=run.tenant, key=run.key_text, created_at=run.created_at)
+        if not held:
+            raise StoreUnavailable(
+                f"The write was interrupted, and the run that held the key {run.key!r} has ended since; repeat the "
+                "call."
+            )
+        return Added(held[0][0], False)
+
+    def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
+        caller = self._database.borrow(connection)
+        made = caller.run(self._joining(new, self._lanes_to_join(new)))
+        self._database.wake_later()
+        return made.added
+
+    async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
+        caller = await self._database.aborrow(connection)
+        # It may have to ask the database on a connection of ours, which must not hold up the event loop.
+        lanes = await asyncio.to_thread(self._lanes_to_join, new)
+        made = await caller.run(self._joining(new, lanes))
+        self._database.wake_later()
+        return made.added
+
+    def _lanes_to_join(self, new: Sequence[NewRun]) -> Sequence[Statement]:
+        """The lanes that are made in the caller's transaction: where one writes at a time, no other can beside it."""
+        if self._database.dialect.one_writer:
+            return self._lanes.statements({request.run.lane for request in new})
+        self._lanes.prepare(new)
+        return ()
+
+    def _joining(self, new: Sequence[NewRun], lanes: Sequence[Statement]) -> Flow[Made]:
+        if lanes:  # by themselves and first: where a library begins a transaction by itself, a write makes it begin
+            yield Do(lanes)
+        return (yield from adding(new, self.replacing()))
+
+
+def _names_of(request: NewRun) -> list[LockName]:
+    """What a request may have to wait for."""
+    run = request.run
+    names = [] if run.key_text is None else [LockName((run.tenant, run.key_text), f"the key {run.key!r}")]
+    return [*names, LockName((run.tenant, "tag", run.tag), f"the tag {run.tag!r}")] if request.replace_tag else names

@@ -1,0 +1,146 @@
+"""Moves of runs: transitions as the statements that write them, with all that rides on them.
+
+A transition without company decides for itself: its statement moves the run if its guard holds, and the answer says
+so. Where something rides on a move (a key that is freed, a schedule that is told, an attempt, runs that follow,
+events), all of the batch must move, or nothing of it is written: `apply` then reads which still can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from workbell.model.run import NewRun, Status
+from workbell.model.state import Transition
+from workbell.stores.database import Dialect, Row, Rows, Statement
+from workbell.stores.events.adding import add_events
+from workbell.stores.rows import attempt_values
+from workbell.stores.runs.adding import add_runs, taking_key
+
+MOVED = (
+    "run_id expected expected_token status scheduled_for updated_at attempt failures losses crashes alone worker "
+    "lease_until started_at error reason suspect"
+).split()
+ATTEMPT = "run number status started_at finished_at worker error result".split()
+KEY = ("tenant", "key", "run")
+REPORT = ("schedule", "last_run_status", "last_run_ended_at", "failed_runs")
+REPORTED = {Status.SUCCEEDED: "success", Status.FAILED: "failed"}
+MOVES_RUNS = frozenset({"finish", "finish_well", "move"})
+
+
+def first_of_each(transitions: Sequence[Transition]) -> list[Transition]:
+    """Of several transitions under one guard the first counts: a batch may bring the same one twice.
+
+    In the order of ids, so that two writers of the same runs do not lock them crosswise.
+    """
+    if len({change.run_id for change in transitions}) == len(transitions):
+        return sorted(transitions, key=_run_id)
+    first: dict[tuple[str, str, int], Transition] = {}
+    for change in transitions:
+        first.setdefault((change.run_id, change.expected, change.expected_token), change)
+    return sorted(first.values(), key=_run_id)
+
+
+def _run_id(change: Transition) -> str:
+    return change.run_id
+
+
+def has_company(change: Transition) -> bool:
+    """Whether something rides on a move, so that it must be known to happen."""
+    if change.key is None and change.schedule is None and change.ended is None:
+        return bool(change.then or change.emits)
+    return True
+
+
+def moving(dialect: Dialect, changes: Sequence[Transition], *, whole: bool) -> list[Statement]:
+    """The statements that write these transitions; `whole`: all of them, or none."""
+    ending = [change for change in changes if change.status.final]
+    going_on = [change for change in changes if not change.status.final]
+    batch: list[Statement] = []
+    chains = [change.run_id for change in changes if is_chain(change)]
+    if chains:
+        if not dialect.one_writer:  # else a cancel could be asked for between this look and the end
+            batch.append(Statement("lock_runs", {"ids": [change.run_id for change in changes]}))
+        batch.append(Statement("asked_to_end", {"ids": chains, "yes": True}, exactly=0))
+    if ending:
+        batch += dialect.finish(ending, whole=whole)
+    if going_on:
+        rows = Rows(MOVED, [[getattr(change, name) for name in MOVED] for change in going_on])
+        batch.append(Statement("move", {"rows": rows}, exactly=len(going_on) if whole else None))
+    return batch + _company(changes, ending) if whole else batch
+
+
+def _company(changes: Sequence[Transition], ending: Sequence[Transition]) -> list[Statement]:
+    """What rides on moves."""
+    batch: list[Statement] = []
+    held = [(change.tenant, change.key, change.run_id) for change in ending if change.key is not None]
+    if held:
+        batch.append(Statement("free_keys", {"rows": Rows(KEY, held)}))
+    batch += _report(ending)
+    ended = [attempt_values(change.ended) for change in changes if change.ended is not None]
+    if ended:
+        batch.append(
+            Statement("add_attempts", {"rows": Rows(ATTEMPT, [[one[name] for name in ATTEMPT] for one in ended])})
+        )
+    following = [new for change in changes for new in change.then]
+    plain = [new for new in following if new.run.key_text is None]
+    if plain:
+        batch.append(add_runs(plain))
+    for new in following:
+        if new.run.key_text is not None:
+            batch += taking_key(new)
+    told = [event for change in changes for event in change.emits]
+    return [*batch, add_events(told)] if told else batch
+
+
+def _report(ending: Sequence[Transition]) -> list[Statement]:
+    """Runs of schedules have ended: tell the schedules, in the order of their ids (two such writes may meet)."""
+    told: dict[str, tuple[datetime, str, int]] = {}
+    for change in ending:
+        schedule, word, at = change.schedule, REPORTED.get(change.status), change.finished_at
+        if schedule is None or word is None or at is None:
+            continue
+        last, status, failed = told.get(schedule, (at, word, 0))
+        status = word if at >= last else status
+        told[schedule] = (max(at, last), status, failed + (word == "failed"))
+    if not told:
+        return []
+    values = [(schedule, *(told[schedule][place] for place in (1, 0, 2))) for schedule in sorted(told)]
+    return [Statement("report", {"rows": Rows(REPORT, values)})]
+
+
+def is_chain(change: Transition) -> bool:
+    """Whether a run follows that a cancel would keep from being made."""
+    return bool(change.then) and any(new.run.rescheduled_from is not None for new in change.then)
+
+
+def moved(batch: Sequence[Statement], answers: Sequence[Sequence[Row]]) -> set[str]:
+    """The ids of the runs that a batch has moved."""
+    found = zip(batch, answers, strict=True)
+    return {row[0] for statement, rows in found if statement.query in MOVES_RUNS for row in rows}
+
+
+def possible(changes: Iterable[Transition], guards: Iterable[Row]) -> list[Transition]:
+    """Those of these transitions that can still be written, by runs as they are now (id, status, token, whether a
+    cancel was asked for). A chain of which that is so ends with its run."""
+    now = {row[0]: row for row in guards}
+    left = []
+    for change in changes:
+        _, status, token, asked = now.get(change.run_id, (None, None, None, False))
+        if (status, token) != (change.expected.value, change.expected_token):
+            continue
+        if asked and not change.status.final:
+            continue
+        left.append(_ends_chain(change) if asked and is_chain(change) else change)
+    return left
+
+
+def _ends_chain(change: Transition) -> Transition:
+    left = tuple(new for new in change.then if new.run.rescheduled_from is None)
+    return msgspec.structs.replace(change, then=left)
+
+
+def followers(changes: Sequence[Transition]) -> list[NewRun]:
+    return [new for change in changes for new in change.then]

@@ -1,0 +1,179 @@
+"""Runs in an SQL database: made, claimed, moved by transitions, read. Every verb is one or several whole writes."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from workbell.errors import StoreUnavailable
+from workbell.model.clock import EPOCH
+from workbell.model.limit import Limit
+from workbell.model.run import Added, Attempt, NewRun, Run, Status
+from workbell.model.state import MOVES, Move, Transition
+from workbell.stores import rows
+from workbell.stores.database import Conflict, Database, Rows, Statement, read_rows, write_rows
+from workbell.stores.limits.limits import Limits
+from workbell.stores.port import Filter, Head, Held, Lease, Pick, Renewed
+from workbell.stores.reports.search import Search
+from workbell.stores.runs.claiming import Start, claim
+from workbell.stores.runs.finding import find_runs
+from workbell.stores.runs.lanes import Lanes
+from workbell.stores.runs.making import Making
+from workbell.stores.runs.moving import first_of_each, has_company, moved, moving, possible
+
+DISPATCH = MOVES[Move.DISPATCH]
+RUNNING = MOVES[Move.START].targets[0].value
+TRIES = 20  # of transitions, where each time others have moved some of the runs
+HELD = ("id", "token", "status")
+SEEN = ("id", "token", "until", "expected")
+
+
+class StoredRuns:
+    """The runs of one database. See `Runs` in the port."""
+
+    def __init__(self, database: Database, lanes: Lanes, limits: Limits, search: Search, making: Making) -> None:
+        self._database = database
+        self._lanes = lanes
+        self._limits = limits
+        self._search = search
+        self.making = making
+
+    # Making
+
+    def add(self, new: Sequence[NewRun]) -> builtins.list[Added]:
+        return self.making.add(new)
+
+    def add_on(self, connection: Any, new: Sequence[NewRun]) -> builtins.list[Added]:
+        return self.making.add_on(connection, new)
+
+    async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> builtins.list[Added]:
+        return await self.making.aadd_on(connection, new)
+
+    # Moving
+
+    def dispatch(self, now: datetime, limit: int) -> builtins.list[str]:
+        move = {"from_status": DISPATCH.sources[0].value, "to_status": DISPATCH.targets[0].value}
+        return [row[0] for row in write_rows(self._database, "dispatch", now=now, limit=limit, **move)]
+
+    def survey(self, after: int, limit: int) -> builtins.list[Head]:
+        return self._lanes.make_heads(read_rows(self._database, "survey", after=after, limit=limit))
+
+    def survey_tenant(self, tenant: str, limit: int) -> builtins.list[Head]:
+        return self._lanes.make_heads(read_rows(self._database, "survey_tenant", tenant=tenant, limit=limit))
+
+    def survey_targets(self, tenant: str, targets: Sequence[str], limit: int) -> builtins.list[Head]:
+        if not targets:
+            return []
+        return self._lanes.make_heads(
+            read_rows(self._database, "survey_targets", tenant=tenant, targets=list(targets), limit=limit)
+        )
+
+    def claim(
+        self,
+        picks: Sequence[Pick],
+        limit: int,
+        *,
+        worker: str,
+        now: datetime,
+        lease_until: datetime,
+        limits: Mapping[int, Sequence[Limit]] | None = None,
+    ) -> builtins.list[Run]:
+        start = Start(worker, now, lease_until)
+        if limits:
+            return self._lanes.make_claimed(self._limits.claim(picks, limit, limits, start))
+        return self._lanes.make_claimed(claim(self._database, picks, limit, start))
+
+    def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> builtins.list[Renewed]:
+        leases = Rows(HELD, [(lease.run_id, lease.token, RUNNING) for lease in held])
+        values = {"rows": leases, "taken": EPOCH, "lease_until": lease_until}
+        (found,) = self._database.write([Statement("renew", values)], first=True)
+        return [Renewed(*row) for row in found]
+
+    def take_over(self, leases: Sequence[Lease], limit: int) -> builtins.list[Run]:
+        # Where rows may be locked, as many of the others are taken.
+        wanted = leases[:limit] if self._database.dialect.one_writer else leases
+        seen = Rows(SEEN, [(lease.run_id, lease.token, lease.until, RUNNING) for lease in wanted])
+        values = {"taken": EPOCH, "limit": limit}
+        return self._lanes.make_claimed(write_rows(self._database, "take_over", rows=seen, **values))
+
+    def apply(self, transitions: Sequence[Transition]) -> set[str]:
+        changes = first_of_each(transitions)
+        dialect = self._database.dialect
+        for _ in range(TRIES):
+            if not changes:
+                return set()
+            lanes = self._lanes.prepare([new for change in changes for new in change.then])
+            whole = any(map(has_company, changes))
+            batch = [*self._lanes.statements(lanes), *moving(dialect, changes, whole=whole)]
+            try:
+                answers = self._database.write(batch, first=not dialect.one_writer)
+            except Conflict:
+                now = read_rows(self._database, "run_guards", ids=[change.run_id for change in changes])
+                changes = possible(changes, now)
+            else:
+                self._lanes.note(lanes)
+                return moved(batch, answers)
+        raise StoreUnavailable(f"{len(changes)} runs were moved by others all the time; repeat the call.")
+
+    def mark_alone(self, held: Held) -> bool:
+        return bool(write_rows(self._database, "mark_alone", id=held.run_id, token=held.token, yes=True))
+
+    def set_progress(self, held: Held, progress: str) -> bool:
+        return bool(write_rows(self._database, "set_progress", id=held.run_id, token=held.token, progress=progress))
+
+    def request_cancel(self, run_id: str, reason: str) -> bool:
+        return bool(write_rows(self._database, "request_cancel", id=run_id, yes=True, reason=reason))
+
+    def restart_waits(self, now: datetime) -> bool:
+        write_rows(self._database, "restart_waits", now=now, status=Status.SCHEDULED.value)
+        return not read_rows(self._database, "waits_ahead", now=now)
+
+    def prune(self, now: datetime, limit: int) -> tuple[int, int]:
+        """Remove finished runs whose time is over, with attempts and logs, and keys; how many there were of each."""
+        gone = 0
+        left: dict[str, Any] = {"now": now, "limit": limit}
+        if self._database.dialect.one_writer:  # several statements here, one elsewhere
+            gone = len(write_rows(self._database, "put_off", **left))
+            left["limit"] = limit - gone
+            batch = [Statement(name, left) for name in ("delete_attempts", "delete_logs", "delete_finished")]
+            gone += len(self._database.write(batch)[-1])
+        else:
+            gone = len(write_rows(self._database, "delete_finished", **left))
+        keys = len(write_rows(self._database, "drop_keys", now=now))
+        self._lanes.prune(now)
+        return gone, keys
+
+    # Reading
+
+    def find(self, ids: Iterable[str]) -> dict[str, Run]:
+        return find_runs(self._database, self._lanes, ids)
+
+    def list(self, wanted: Filter) -> builtins.list[Run]:
+        return self._search.list(wanted)
+
+    def attempts(self, run_id: str) -> builtins.list[Attempt]:
+        return [rows.attempt_from(row) for row in read_rows(self._database, "attempts", id=run_id)]
+
+    def pending(
+        self, *, tenant: str | None = None, tag: str | None = None, accepted: bool = False
+    ) -> builtins.list[Run]:
+        found = self._lanes.query("pending_accepted") if accepted else self._lanes.query("pending_of_tag", tag=tag)
+        return [run for run in found if tenant is None or run.tenant == tenant]
+
+    def held_by(self, worker: str) -> builtins.list[Run]:
+        return self._lanes.query("held_by", worker=worker)
+
+    def leases(self, before: datetime, beyond: datetime | None = None) -> builtins.list[Lease]:
+        return [Lease(*row) for row in read_rows(self._database, "leases", before=before, beyond=beyond)]
+
+    def expired(self, now: datetime, limit: int) -> builtins.list[Run]:
+        return self._lanes.query("expired", now=now, limit=limit)
+
+    def next_due(self, after: datetime | None = None) -> datetime | None:
+        if after is None:
+            found = read_rows(self._database, "next_due")
+        else:
+            found = read_rows(self._database, "next_due_after", after=after)
+        return found[0][0] if found else None

@@ -1,0 +1,167 @@
+-- Runs, lanes and keys. Time is always a parameter. Statuses and tokens that guard a write come in as data, from the state
+-- machine.
+
+-- add_run: one run, as the caller's statement or as ours
+INSERT INTO workbell_runs ({new_columns})
+VALUES ({new_values})
+
+-- add_keyed_run: the same, if the key was won
+INSERT INTO workbell_runs ({new_columns})
+SELECT {new_values}
+WHERE EXISTS (SELECT 1 FROM workbell_keys WHERE tenant = :tenant AND key = :key AND run = :id)
+
+-- take_key: hold a key for a run, unless it is held and its time is not over
+INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :id, :until)
+ON CONFLICT (tenant, key) DO UPDATE SET run = excluded.run, until = excluded.until
+WHERE workbell_keys.until <= :created_at
+
+-- key_holder: the run that holds a key, whether it does as long as it lives, and whether its time is over
+SELECT run, until IS NULL AS by_life, COALESCE(until <= :created_at, false) AS is_over
+FROM workbell_keys WHERE tenant = :tenant AND key = :key
+
+-- request_of: what a run was made from
+SELECT l.job, r.input, r.options FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane WHERE r.id = :id
+UNION ALL
+SELECT l.job, r.input, r.options FROM workbell_history r JOIN workbell_lanes l ON l.id = r.lane WHERE r.id = :id
+
+-- add_lane: make a lane known; one with a key is used again, so that it is not removed
+INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
+VALUES (:lane, :tenant, :queue, :job, :target, :key, :created_at)
+ON CONFLICT (id) DO UPDATE SET created_at = excluded.created_at WHERE workbell_lanes.key IS NOT NULL
+
+-- keyed_lanes: a page of the lanes with a key, and when they were last asked for
+SELECT id, created_at FROM workbell_lanes WHERE id > :after AND key IS NOT NULL ORDER BY id LIMIT :limit
+
+-- next_due: the earliest time of a scheduled run
+SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' ORDER BY scheduled_for LIMIT 1
+
+-- next_due_after: the same, beyond a time
+SELECT scheduled_for FROM workbell_runs WHERE status = 'scheduled' AND scheduled_for > :after
+ORDER BY scheduled_for LIMIT 1
+
+-- waits_ahead: whether any wait began later than now, by a clock that was put back since
+SELECT 1 FROM workbell_runs WHERE status = 'scheduled' AND updated_at > :now
+AND (attempt > 0 OR rescheduled_from IS NOT NULL) LIMIT 1
+
+-- leases: leases that end soon, or later than ours do: of agents, or by a clock that was put since
+SELECT id, token, lease_until, worker FROM workbell_runs
+WHERE status = 'running' AND (lease_until <= :before OR lease_until > :beyond)
+
+-- expired: runs that have expired before their first start, to be ended now
+SELECT {live} FROM workbell_runs r WHERE r.expires_at <= :now AND r.attempt = 0 LIMIT :limit
+
+-- held_by: running runs of one worker
+SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.worker = :worker
+
+-- pending_of_tag: runs of a tag that have not started
+SELECT {live} FROM workbell_runs r WHERE r.tag = :tag AND r.status <> 'running'
+
+-- pending_accepted: runs that live only as long as the process that accepted them
+SELECT {live} FROM workbell_runs r WHERE r.accepted_by IS NOT NULL AND r.status <> 'running'
+
+-- request_cancel: ask for the end of a running run
+UPDATE workbell_runs SET cancel_requested = :yes, reason = :reason WHERE id = :id AND status = 'running' RETURNING id
+
+-- mark_alone: note that a run is executed with nothing beside it
+UPDATE workbell_runs SET alone = :yes WHERE id = :id AND token = :token AND status = 'running' RETURNING id
+
+-- set_progress: what a handler reports on its way
+UPDATE workbell_runs SET progress = :progress WHERE id = :id AND token = :token AND status = 'running' RETURNING id
+
+-- attempts: ended attempts of a run
+SELECT run, number, status, started_at, finished_at, worker, error, result
+FROM workbell_attempts WHERE run = :id ORDER BY number
+
+-- drop_keys: keys whose time is over
+DELETE FROM workbell_keys WHERE until <= :now RETURNING key
+
+-- export_runs: all live runs, by id
+SELECT {live} FROM workbell_runs r WHERE r.id > :after ORDER BY r.id LIMIT :limit
+
+-- export_history: all finished runs, by id
+SELECT {finished} FROM workbell_history r WHERE r.id > :after ORDER BY r.id LIMIT :limit
+
+-- export_attempts: all attempts, by run and number
+SELECT run, number, status, started_at, finished_at, worker, error, result
+FROM workbell_attempts WHERE (run, number) > (:after, :after_number) ORDER BY run, number LIMIT :limit
+
+-- export_keys: all keys
+SELECT tenant, key, run, until FROM workbell_keys WHERE (tenant, key) > (:after, :after_key)
+ORDER BY tenant, key LIMIT :limit
+
+-- export_lanes: all lanes, by id
+SELECT id, tenant, queue, job, target, key FROM workbell_lanes WHERE id > :after ORDER BY id LIMIT :limit
+
+-- load_lane: a lane of another store
+INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
+VALUES (:id, :tenant, :queue, :job, :target, :key, :created_at) ON CONFLICT (id) DO NOTHING
+
+-- load_run: a live run of another store, unless it has ended here
+INSERT INTO workbell_runs ({live_columns}) SELECT {live_values}
+WHERE NOT EXISTS (SELECT 1 FROM workbell_history WHERE id = :id) ON CONFLICT (id) DO NOTHING
+
+-- unload_run: a live run that has ended in the other store
+DELETE FROM workbell_runs WHERE id = :id
+
+-- load_finished: a finished run of another store
+INSERT INTO workbell_history ({finished_columns}) VALUES ({finished_values}) ON CONFLICT (id) DO NOTHING
+
+-- load_attempt: an attempt of another store
+INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error, result)
+VALUES (:run, :number, :status, :started_at, :finished_at, :worker, :error, :result) ON CONFLICT (run, number) DO NOTHING
+
+-- load_key: a key of another store
+INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :run, :until) ON CONFLICT DO NOTHING
+
+-- add_runs: many runs; SQLite and PostgreSQL have quicker ways for as many
+INSERT INTO workbell_runs ({new_columns})
+SELECT {new_columns} FROM {new_runs}
+
+-- move: transitions after which the run goes on; one with a cancel asked for does not
+-- The range on the token is always true. It makes PostgreSQL's planner expect few rows: knowing that there are 400, it
+-- hashed all of 20,000 live runs (18 ms; by the primary key 10).
+UPDATE workbell_runs AS r SET status = new.status, scheduled_for = new.scheduled_for, updated_at = new.updated_at,
+    attempt = new.attempt, failures = new.failures, losses = new.losses, crashes = new.crashes, alone = new.alone,
+    worker = new.worker, lease_until = new.lease_until, started_at = new.started_at, error = new.error,
+    reason = new.reason, suspect = new.suspect
+FROM {rows new: run_id uuid, expected text, expected_token integer, status text, scheduled_for timestamptz,
+    updated_at timestamptz, attempt integer, failures integer, losses integer, crashes integer, alone boolean,
+    worker text, lease_until timestamptz, started_at timestamptz, error text, reason text, suspect boolean}
+WHERE r.id = new.run_id AND r.status = new.expected AND r.token = new.expected_token AND NOT r.cancel_requested
+AND new.expected_token BETWEEN 0 AND 2147483646
+RETURNING id
+
+-- run_guards: what transitions depend on
+SELECT id, status, token, cancel_requested FROM workbell_runs WHERE id {among ids uuid}
+
+-- asked_to_end: those of some runs for which a cancel was asked for
+SELECT id FROM workbell_runs WHERE id {among ids uuid} AND cancel_requested = :yes
+
+-- add_attempts: ended attempts of runs that go on
+INSERT INTO workbell_attempts (run, number, status, started_at, finished_at, worker, error, result)
+SELECT * FROM {rows new: run uuid, number integer, status text, started_at timestamptz, finished_at timestamptz,
+    worker text, error text, result text}
+WHERE true ON CONFLICT (run, number) DO NOTHING
+
+-- find_lanes: lanes by id
+SELECT id, tenant, queue, job, target, key FROM workbell_lanes WHERE id {among ids bigint}
+
+-- find_live: live runs by id
+SELECT {live} FROM workbell_runs r WHERE r.id {among ids uuid}
+
+-- find_finished: finished runs by id
+SELECT {finished} FROM workbell_history r WHERE r.id {among ids uuid}
+
+-- run_of_key: the same as a run, if it lives
+SELECT {live} FROM workbell_runs r
+WHERE r.id = (SELECT k.run FROM workbell_keys k WHERE k.tenant = :tenant AND k.key = :key)
+
+-- holds_key: whether a run holds its key
+SELECT run FROM workbell_keys WHERE tenant = :tenant AND key = :key AND run = :id
+
+-- pass_key: a key goes from its holder to a new run
+UPDATE workbell_keys SET run = :id, until = :until WHERE tenant = :tenant AND key = :key AND run = :before RETURNING run
+
+-- others_of_tag: whether another run of a tag waits
+SELECT r.id FROM workbell_runs r JOIN workbell_lanes l ON l.id = r.lane
+WHERE r.tag = :tag AND r.status IN ('scheduled', 'queued') AND l.tenant = :tenant AND r.id <> :id LIMIT 1

@@ -1,0 +1,1 @@
+"""Schedules: defined, advanced from tick to tick, read."""

@@ -1,0 +1,318 @@
+"""Schedules in an SQL database: a change with its ticks and runs is one write."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import Any
+
+from workbell.model import state
+from workbell.model.run import Run, Status
+from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
+from workbell.model.state import Keep
+from workbell.stores import flows, rows
+from workbell.stores.database import Batch, Conflict, Database, Dialect, Rows, Statement, read_rows, write_rows
+from workbell.stores.events.adding import add_events
+from workbell.stores.flows import Ask, Do, Flow
+from workbell.stores.port import Pair
+from workbell.stores.rows import TICK
+from workbell.stores.runs.adding import Replacing, Writing, add_runs, look, replaced_tag
+from workbell.stores.runs.lanes import Lanes, lanes_from
+from workbell.stores.runs.making import Making
+
+ADVANCE = (
+    "id expected only_idle look_at next_run_at last_scheduled_at held_tick deferred_until last_run_at last_run_id "
+    "last_fire_status last_fire_at last_error run_count scheduler_failures"
+).split()
+REASON = "a later tick of its schedule takes its place"
+PART = 250  # so many changes are not worth a second connection
+TRIES = 20  # of a change whose guards say no: each time somebody else has written
+
+
+class Prepared(list[ScheduleChange]):
+    """Changes, with the parts of the batches that write them, ready to be sent."""
+
+    def __init__(
+        self, changes: Sequence[ScheduleChange], parts: Sequence[tuple[Sequence[ScheduleChange], Batch]]
+    ) -> None:
+        super().__init__(changes)
+        self.parts = parts
+
+
+class StoredSchedules:
+    """The schedules of one database. See `Schedules` in the port."""
+
+    def __init__(self, database: Database, lanes: Lanes, making: Making, keep: Keep) -> None:
+        self._database = database
+        self._lanes = lanes
+        self._making = making
+        self._keep = keep
+
+    # Writing
+
+    def prepare(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
+        """Spell changes out ahead of time, so that the write has less to do."""
+        if isinstance(changes, Prepared):
+            return changes
+        plain = [change for change in changes if _is_plain(change)]
+        return Prepared(changes, [(part, self._bound(part)) for part in self._parts(plain)])
+
+    def _bound(self, changes: Sequence[ScheduleChange]) -> Batch:
+        dialect = self._database.dialect
+        return [one if one.query == "add_runs" else dialect.bound(one) for one in _advancing(dialect, changes)]
+
+    def _parts(self, plain: Sequence[ScheduleChange]) -> list[Sequence[ScheduleChange]]:
+        """Where several can write at once, many changes go on two connections: a thousand ticks in 38 ms and not in 60
+        (medians). Each part is whole by itself, the two need not be."""
+        if self._database.dialect.one_writer or len(plain) <= PART:
+            return [plain] if plain else []
+        half = len(plain) // 2
+        return [plain[:half], plain[half:]]
+
+    def write(self, changes: Sequence[ScheduleChange]) -> set[str]:
+        """Changes that only advance schedules go in one write, each if nobody else has it. Others have a write of
+        their own: it must be known that a change happens before anything is ended or told for it."""
+        prepared = self.prepare(changes)
+        others = [change for change in changes if not _is_plain(change)]
+        written = self._write_others(others) if others else set()
+        if isinstance(prepared, Prepared) and prepared.parts:
+            first, *more = prepared.parts
+            if more:
+                with ThreadPoolExecutor(1, thread_name_prefix="workbell-ticks") as thread:
+                    second = thread.submit(self._advance, *more[0])
+                    written |= self._advance(*first) | second.result()
+            else:
+                written |= self._advance(*first)
+        return written
+
+    def _advance(self, changes: Sequence[ScheduleChange], batch: Batch) -> set[str]:
+        lanes = self._lanes.prepare([request for change in changes for request in change.runs])
+        try:
+            answers = self._database.write([*self._lanes.statements(lanes), *batch])
+        except Conflict:
+            return self._advance_rest(changes)
+        self._lanes.note(lanes)
+        return {row[0] for row in answers[len(lanes)]}
+
+    def _advance_rest(self, changes: Sequence[ScheduleChange]) -> set[str]:
+        """Those of these changes that nobody else has made: together, or else one by one."""
+        found = read_rows(self._database, "schedule_versions", ids=[change.schedule.id for change in changes])
+        versions = {row[0]: row[1] for row in found}
+        left = [change for change in changes if versions.get(change.schedule.id) == change.expected]
+        if left and len(left) < len(changes):
+            return self._advance(left, _advancing(self._database.dialect, left))
+        return {change.schedule.id for change in left if self._write_alone([change])}
+
+    def _write_others(self, changes: Sequence[ScheduleChange]) -> set[str]:
+        """All at once if that can be, which is much quicker for many new definitions; else one by one."""
+        many = len(changes) > 1 and all(change.defines and not change.cancel_live for change in changes)
+        if many and self._write_alone(changes):
+            return {change.schedule.id for change in changes}
+        return {change.schedule.id for change in changes if self._write_alone([change])}
+
+    def _write_alone(self, changes: Sequence[ScheduleChange]) -> bool:
+        lanes = self._lanes.prepare([request for change in changes for request in change.runs])
+        writing = _writing(changes, self._making.replacing(waits=False), self._keep, self._lanes.statements(lanes))
+        ended = flows.run(self._database, writing)
+        if ended is None:
+            return False
+        self._lanes.note(lanes)
+        self._making.publisher.written(ended)
+        return True
+
+    def delete(self, schedule_id: str, expected: int | None = None) -> bool:
+        gone = Statement("delete_schedule", {"id": schedule_id, "expected": expected}, exactly=1)
+        try:
+            self._database.write([gone, Statement("delete_report", {"id": schedule_id})])
+        except Conflict:
+            return False
+        return True
+
+    def prune(self, before: datetime, limit: int) -> int:
+        """Ticks whose time is over."""
+        return len(write_rows(self._database, "delete_ticks", before=before, limit=limit))
+
+    # Reading
+
+    def due(self, now: datetime, limit: int, passed_over: Sequence[tuple[str, int]] = ()) -> builtins.list[DueSchedule]:
+        if passed_over:
+            beside = Rows(("id", "version"), passed_over)
+            found = read_rows(self._database, "due_schedules_beside", now=now, limit=limit, rows=beside)
+        else:
+            found = read_rows(self._database, "due_schedules", now=now, limit=limit)
+        return [DueSchedule(rows.schedule_from(row[:-1]), bool(row[-1])) for row in found]
+
+    def next_look(self, after: datetime | None = None) -> datetime | None:
+        if after is None:
+            found = read_rows(self._database, "next_look")
+        else:
+            found = read_rows(self._database, "next_look_after", after=after)
+        return found[0][0] if found else None
+
+    def find(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]:
+        found = read_rows(self._database, "find_schedules", tenant=tenant, names=list(names))
+        return {schedule.name: schedule for schedule in map(rows.schedule_from, found)}
+
+    def get(self, schedule_id: str) -> Schedule | None:
+        found = read_rows(self._database, "find_schedule", id=schedule_id)
+        return rows.schedule_from(found[0]) if found else None
+
+    def list(self, tenant: str, *, source: str | None, after: str, limit: int) -> builtins.list[Schedule]:
+        values: dict[str, Any] = {"tenant": tenant, "after": after, "limit": limit}
+        if source is None:
+            found = read_rows(self._database, "list_schedules", **values)
+        else:
+            found = read_rows(self._database, "list_schedules_of", source=source, **values)
+        return [rows.schedule_from(row) for row in found]
+
+    def ticks(self, schedule_id: str, *, before: datetime, limit: int) -> builtins.list[Tick]:
+        found = read_rows(self._database, "ticks", id=schedule_id, before=before, limit=limit)
+        return [rows.tick_from(row) for row in found]
+
+
+def _is_plain(change: ScheduleChange) -> bool:
+    """Whether a change only advances a schedule, with ticks and runs."""
+    if change.defines or change.cancel_live or change.emits:
+        return False
+    return not any(request.replace_tag for request in change.runs)
+
+
+def _advancing(dialect: Dialect, changes: Sequence[ScheduleChange]) -> list[Statement]:
+    """Advance schedules, with what follows.
+
+    Where one writes at a time, all of them or nothing. Where others advance some at the same moment, each keeps what it
+    has got: two that both began anew could do so for ever.
+    """
+    whole = dialect.one_writer
+    advanced = Rows(ADVANCE, [_advance_values(change) for change in changes])
+    batch = [Statement("advance", {"rows": advanced}, exactly=len(changes) if whole else None)]
+    runs = [request for change in changes for request in change.runs]
+    if runs:
+        batch.append(add_runs(runs, "add_runs" if whole else "add_advanced_runs"))
+    return batch + _ticks(changes, "add_ticks" if whole else "add_advanced_ticks")
+
+
+def _ticks(changes: Sequence[ScheduleChange], query: str = "add_ticks") -> list[Statement]:
+    listed = [_tick_values(tick) for change in changes for tick in change.ticks]
+    return [Statement(query, {"rows": Rows(TICK, listed)})] if listed else []
+
+
+def _tick_values(tick: Tick) -> list[Any]:
+    values = rows.tick_values(tick)
+    return [values[name] for name in TICK]
+
+
+def _writing(
+    changes: Sequence[ScheduleChange], replacing: Replacing, keep: Keep, lanes: Sequence[Statement]
+) -> Flow[builtins.list[Pair] | None]:
+    """All of these changes, or none; the waiting runs that they have ended. None: another was there before, or has a
+    run or a tag in hand that would have to be waited for, with all other schedules behind."""
+    for _ in range(TRIES):
+        batch = [*lanes, *(_deciding(change) for change in changes)]
+        ended: builtins.list[Pair] = []
+        for change in changes:
+            if change.cancel_live:
+                live = yield from _live(change.schedule, replacing, locked=not change.defines)
+                if live is None:
+                    return None
+                pairs = _ending(change.schedule, live, keep, replacing.publish)
+                batch += replacing.moving([each for _, each in pairs]) if pairs else []
+                batch += [_ask_to_end(run) for run in live if run.status is Status.RUNNING]
+                ended += pairs
+        requests = [request for change in changes for request in change.runs]
+        plain = [request for request in requests if replaced_tag(request) is None]
+        batch += [add_runs(plain)] if plain else []
+        writing = Writing(replacing, (yield from look(requests, replacing.dialect)))
+        batch += writing.batch([request for request in requests if replaced_tag(request) is not None])
+        batch += _ticks(changes)
+        told = [event for change in changes for event in change.emits]
+        batch += [add_events(told)] if told else []
+        try:
+            yield Do(batch)
+        except Conflict as conflict:
+            if conflict.query is None:  # a tick that is in the ledger already
+                raise
+            if conflict.query in ("add_schedule", "define_schedule", "advance", "try_tag"):
+                return None
+        else:
+            return ended + writing.ended
+    return None
+
+
+def _deciding(change: ScheduleChange) -> Statement:
+    if not change.defines:
+        return Statement("advance", {"rows": Rows(ADVANCE, [_advance_values(change)])}, exactly=1)
+    values = rows.schedule_values(change.schedule)
+    own = {name: values[name] for name in rows.SCHEDULE}
+    if change.expected is None:
+        return Statement("add_schedule", own, exactly=1)
+    return Statement("define_schedule", own | {"expected": change.expected, "version": change.expected + 1}, exactly=1)
+
+
+def _live(schedule: Schedule, replacing: Replacing, *, locked: bool) -> Flow[builtins.list[Run] | None]:
+    """The live runs of a schedule; none, if another transaction has one of them in hand."""
+    dialect = replacing.dialect
+    if locked and not dialect.one_writer:
+        (held,) = yield Ask([Statement("locked_live", {"schedules": [schedule.id]})])
+        if held:
+            return None
+    (found,) = yield Ask([Statement("live_of_schedule", {"id": schedule.id})])
+    if not found:
+        return []
+    (lanes,) = yield Ask([Statement("find_lanes", {"ids": sorted({row[1] for row in found})})])
+    known = lanes_from(lanes)
+    return [dialect.make_run(row, known) for row in found]
+
+
+def _ending(
+    schedule: Schedule,
+    live: Sequence[Run],
+    keep: Keep,
+    publish: Callable[[Sequence[Pair]], Sequence[Pair]],
+) -> Sequence[Pair]:
+    """What waits of a schedule's live runs is ended at once."""
+    now = schedule.last_fire_at or schedule.updated_at
+    waiting = [run for run in live if run.status is not Status.RUNNING]
+    decided = [(run, state.cancel(run, now, reason=REASON, keep=state.kept(run, keep).other)) for run in waiting]
+    return publish(decided) if decided else []
+
+
+def _ask_to_end(run: Run) -> Statement:
+    """What runs is ended by asking its handler."""
+    return Statement("request_cancel", {"id": run.id, "yes": True, "reason": REASON})
+
+
+def _advance_values(change: ScheduleChange) -> list[Any]:
+    schedule = change.schedule
+    fired = schedule.last_fire_status
+    return [
+        schedule.id,
+        change.expected,
+        change.only_idle,
+        schedule.look_at,
+        schedule.next_run_at,
+        schedule.last_scheduled_at,
+        schedule.held_tick,
+        schedule.deferred_until,
+        schedule.last_run_at,
+        schedule.last_run_id,
+        None if fired is None else fired.value,
+        schedule.last_fire_at,
+        schedule.last_error,
+        schedule.run_count,
+        schedule.scheduler_failures,
+    ]
+
+
+def loading(schedules: Sequence[Schedule], ticks: Sequence[Tick]) -> Batch:
+    """Schedules and ticks of another store."""
+    batch = []
+    for schedule in schedules:
+        values = rows.schedule_values(schedule)
+        batch.append(Statement("load_schedule", {name: values[name] for name in rows.SCHEDULE}))
+        if schedule.last_run_status is not None:
+            report = {name: values[name] for name in rows.REPORT}
+            batch.append(Statement("load_report", {"id": schedule.id, **report}))
+    return batch + [Statement("load_tick", rows.tick_values(tick)) for tick in ticks]

@@ -1,0 +1,174 @@
+"""SQLite's SQL: statements as the standard library executes them, and their answers. D1 and others that speak it use
+the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from workbell.model.payload_fields import Field
+from workbell.model.run import Lane, Run
+from workbell.model.state import FINISHED, MOVES, Move, Transition
+from workbell.stores.database import Row, Rows, Statement
+from workbell.stores.queries import queries
+from workbell.stores.reports.filters import AMONG_LANES, OF_LANES, SEARCH
+from workbell.stores.rows import NEW, RUN_COLUMNS, TIMES, place_columns, run_with_micros
+from workbell.stores.sqlite import fields
+from workbell.stores.times import from_micros, to_micros
+
+TEXTS = queries("sqlite")
+QUERIES = {name: place_columns(text) for name, text in TEXTS.items()}
+# Their answers are runs, whose times are turned by rows.run_with_micros.
+OF_RUNS = frozenset([SEARCH, *(name for name, text in TEXTS.items() if any(word in text for word in RUN_COLUMNS))])
+PLAIN = NEW.index("input") + 1
+UNUSED = [0 if name == "user_id" else None for name in NEW[PLAIN:]]  # what the columns hold if nothing is said
+SUCCEED = MOVES[Move.SUCCEED]
+EXPIRES = NEW.index("expires_at")
+
+
+class Spelled(NamedTuple):
+    """A statement as SQLite takes it. `many`: its values are rows, for each of which it is executed."""
+
+    query: str
+    sql: str
+    values: Any
+    exactly: int | None = None
+    many: bool = False
+
+
+class SqliteDialect:
+    """See `Dialect`."""
+
+    engine = "sqlite"
+    one_writer = True
+    follow_indexes: Sequence[Statement] = ()  # the statements of a search say by themselves which way to go
+
+    def spell(self, statement: Statement) -> Spelled:
+        query, values, exactly, text = statement
+        if text is not None:
+            return Spelled(query, self.in_lanes(text), bind(values), exactly)
+        return Spelled(query, QUERIES[query], bind(values), exactly)
+
+    def bound(self, statement: Statement) -> Statement:
+        return statement._replace(values=bind(statement.values))
+
+    def answer(self, query: str, columns: Sequence[str], found: list[Row]) -> list[Row]:
+        """The rows of an answer with times as times; those of runs are left as they are, for `make_run`."""
+        times = () if query in OF_RUNS else [place for place, name in enumerate(columns) if name in TIMES]
+        if not times:
+            return found
+        return [[from_micros(value) if place in times else value for place, value in enumerate(row)] for row in found]
+
+    def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
+        return run_with_micros(row, lanes)
+
+    def finish(self, ending: Sequence[Transition], *, whole: bool) -> list[Statement]:
+        """Into history, and out of the live table. All of them or nothing, also where it need not be: then what came
+        into history is what was asked for, and is removed without another look (1 µs a run less)."""
+        well = [change for change in ending if change.move is Move.SUCCEED]
+        others = [change for change in ending if change.move is not Move.SUCCEED] if len(well) < len(ending) else ()
+        batch = []
+        if well:
+            values = {"from_status": SUCCEED.sources[0].value, "to_status": SUCCEED.targets[0].value}
+            batch.append(Statement("finish_well", values | {"well": _well(well)}, exactly=len(well)))
+        if others:
+            rows = Rows(FINISHED, [[getattr(change, name) for name in FINISHED] for change in others])
+            batch.append(Statement("finish", {"rows": rows}, exactly=len(others)))
+        return [*batch, Statement("remove_live", {"ids": [change.run_id for change in ending]})]
+
+    def field_condition(self, field: Field, letter: str) -> tuple[str, dict[str, Any]]:
+        return fields.spell(field, letter)
+
+    def is_among(self, ids: str) -> str:
+        return f"r.id IN ({ids})"
+
+    def merge_lanes(self, newest: str) -> str:
+        # Without LATERAL: what is in the list is known for each lane, and joined by CROSS in the order that is written.
+        found = f"SELECT h.id FROM json_each(:lanes) AS lane CROSS JOIN workbell_history AS h WHERE h.id IN ({newest})"  # noqa: S608
+        return f"{found} ORDER BY h.id DESC LIMIT :limit"
+
+    def in_lanes(self, text: str) -> str:
+        among = "r.lane IN (SELECT value FROM json_each(:lanes))"
+        # With a plus before it, a column leads to no index.
+        return place_columns(text.replace(OF_LANES, among).replace(AMONG_LANES, f"+{among}"))
+
+
+SQLITE = SqliteDialect()
+
+
+def _well(ending: Sequence[Transition]) -> str:
+    """Spelled out, because most runs end like this: times as numbers at once."""
+    rows = [
+        (
+            change.run_id,
+            change.expected_token,
+            to_micros(change.started_at),
+            to_micros(change.finished_at),
+            change.result_text,
+            to_micros(change.remove_at),
+        )
+        for change in ending
+    ]
+    return msgspec.json.encode(rows).decode()
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return to_micros(value)
+    if isinstance(value, list):
+        return msgspec.json.encode(value).decode()
+    if isinstance(value, Rows):
+        return _json_rows(*value)
+    return value
+
+
+def bind(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as SQLite takes them: times as numbers, lists and rows as JSON."""
+    return {name: _value(value) for name, value in values.items()}
+
+
+def _json_rows(columns: Sequence[str], values: Sequence[Sequence[Any]]) -> str:
+    times = [place for place, name in enumerate(columns) if name in TIMES]
+    plain = []
+    for row in values:
+        line = list(row)
+        for place in times:
+            line[place] = to_micros(line[place])
+        plain.append(line)
+    return msgspec.json.encode(plain).decode()
+
+
+@cache
+def _insert(used: tuple[int, ...]) -> str:
+    """The statement for runs that use these columns."""
+    names = ", ".join(NEW[place] for place in used)
+    return f"INSERT INTO workbell_runs ({names}) VALUES ({', '.join('?' * len(used))})"  # noqa: S608
+
+
+INSERT_PLAIN = _insert(tuple(range(PLAIN)))
+
+
+def spell_runs(new: Sequence[Sequence[Any]]) -> Spelled:
+    """New runs (`new_values`), a row for each. Most use no more than the first columns, and a column left out costs
+    nothing: 6.9 µs a row, not 11.3."""
+    values = [_insert_values(row) for row in new]
+    if all(row[PLAIN:] == UNUSED for row in values):
+        return Spelled("add_runs", INSERT_PLAIN, [row[:PLAIN] for row in values], many=True)
+    columns = list(zip(*values, strict=True))
+    used = [place for place, column in enumerate(columns) if place < PLAIN or set(column) - {None, 0}]
+    rows = list(zip(*(columns[place] for place in used), strict=True))
+    return Spelled("add_runs", _insert(tuple(used)), rows, many=True)
+
+
+def _insert_values(new: Sequence[Any]) -> list[Any]:
+    values = list(new)
+    scheduled, created, updated = values[4:7]
+    values[5] = number = to_micros(created)
+    values[4] = number if scheduled is created else to_micros(scheduled)
+    values[6] = number if updated is created else to_micros(updated)
+    values[EXPIRES] = to_micros(values[EXPIRES])
+    return values

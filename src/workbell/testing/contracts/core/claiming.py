@@ -1,0 +1,154 @@
+"""From due to leased: dispatch, survey, claim."""
+
+from __future__ import annotations
+
+from workbell.model import state
+from workbell.model.run import Lane, Status
+from workbell.stores.port import CoreStore, Head, Pick
+from workbell.testing.contracts.making import KEEP, add, after, claim, claim_picks, claimed, find, ids, request
+
+
+def aimed(store: CoreStore, *targets: str, tenant: str = "default", limit: int = 100) -> list[tuple[str, int]]:
+    """The targets and ranks at which something waits."""
+    return [(str(head.lane.target), head.rank) for head in store.runs.survey_targets(tenant, targets, limit)]
+
+
+class ClaimingContract:
+    def test_dispatch_queues_what_is_due(self, store: CoreStore) -> None:
+        """D5."""
+        soon, now, later = add(store, request(delay=10), request(delay=20), request(delay=30))
+        assert store.runs.next_due() == after(10)
+        assert [store.runs.next_due(after(second)) for second in (9, 10, 30)] == [after(10), after(20), None]
+        assert store.runs.dispatch(after(9), 100) == []
+        assert len(store.runs.dispatch(after(20), 100)) == 2
+        assert [find(store, run).status for run in (soon, now, later)] == ["queued", "queued", "scheduled"]
+        assert find(store, soon).updated_at == after(20)
+        assert store.runs.next_due() == after(30)
+        assert store.runs.dispatch(after(20), 100) == []
+
+    def test_dispatch_takes_the_earliest_up_to_its_limit(self, store: CoreStore) -> None:
+        late, early = add(store, request(delay=20), request(delay=10))
+        assert len(store.runs.dispatch(after(60), 1)) == 1
+        assert (find(store, early).status, find(store, late).status) == (Status.QUEUED, Status.SCHEDULED)
+
+    def test_nothing_is_due_in_an_empty_store(self, store: CoreStore) -> None:
+        add(store, request())
+        assert store.runs.next_due() is None
+
+    def test_a_survey_names_lanes_and_ranks_with_queued_runs(self, store: CoreStore) -> None:
+        add(store, request(delay=60, queue="waiting"))
+        claimed(store, queue="running")
+        add(store, request(), request(), request(priority=5), request(tenant="b", target="machine"))
+        plain, aimed = Lane("default", "default", "work"), Lane("b", "default", "work", "machine")
+        expected = sorted([Head(plain.id, -5, plain), Head(plain.id, 0, plain), Head(aimed.id, 0, aimed)])
+        assert store.runs.survey(-1, 100) == expected
+
+    def test_a_survey_goes_on_where_the_last_one_ended(self, store: CoreStore) -> None:
+        add(store, *[request(queue=f"q{n}") for n in range(10)])
+        every = store.runs.survey(-1, 100)
+        assert [head.lane_id for head in every] == sorted(head.lane_id for head in every)
+        assert len(every) == 10
+        assert store.runs.survey(-1, 4) == every[:4]
+        assert store.runs.survey(every[3].lane_id, 4) == every[4:8]
+        assert store.runs.survey(every[7].lane_id, 4) == every[8:]
+        assert store.runs.survey(every[9].lane_id, 4) == []
+
+    def test_a_claim_takes_a_lease_under_a_new_token(self, store: CoreStore) -> None:
+        """D6, B3."""
+        (made,) = add(store, request(input_text='{"a":1}'))
+        (run,) = claim(store, at=5, worker="w1", lease=30)
+        assert (run.id, run.status, run.input_text) == (made.id, Status.RUNNING, '{"a":1}')
+        assert (run.token, run.attempt, run.worker) == (1, 1, "w1")
+        assert (run.lease_until, run.started_at, run.updated_at) == (after(35), after(5), after(5))
+        assert find(store, run) == run
+        assert claim(store, at=5) == []
+
+    def test_every_claim_of_a_run_has_a_higher_token(self, store: CoreStore) -> None:
+        run = claimed(store)
+        for number in (2, 3, 4):
+            assert store.runs.apply([state.release(run, after(number))])
+            (run,) = claim(store, at=number)
+            assert run.token == number
+            assert run.attempt == 1  # a run that was handed back before it began was never tried
+
+    def test_the_order_is_due_time_then_id(self, store: CoreStore) -> None:
+        third, first, second = request(at=5), request(at=1), request(at=1)
+        add(store, third, second, first)
+        assert ids(claim(store, at=9)) == [first.run.id, second.run.id, third.run.id]
+
+    def test_a_short_claim_takes_the_head_of_the_line(self, store: CoreStore) -> None:
+        third, first, second = request(at=5), request(at=1), request(at=1)
+        add(store, third, second, first)
+        assert [ids(claim(store, 1, at=9)) for _ in range(3)] == [[first.run.id], [second.run.id], [third.run.id]]
+
+    def test_a_full_claim_is_in_the_order_of_priority(self, store: CoreStore) -> None:
+        runs = add(store, *[request(priority=priority, queue=q) for priority in (0, 9, -9) for q in ("a", "b")])
+        expected = sorted(runs, key=lambda run: (run.rank, run.scheduled_for, run.id))
+        assert ids(claim(store)) == ids(expected)
+
+    def test_only_chosen_lanes_and_ranks_are_taken(self, store: CoreStore) -> None:
+        wanted, *others = add(
+            store,
+            request(queue="mail", priority=3),
+            request(queue="mail"),
+            request(priority=3),
+            request(queue="mail", priority=3, tenant="b"),
+            request("send", queue="mail", priority=3),
+        )
+        got = claim_picks(store, [Pick(wanted.lane.id, -3, 100)], 100)
+        assert ids(got) == [wanted.id]
+        assert [find(store, run).status for run in others] == [Status.QUEUED] * 4
+
+    def test_quotas_and_the_limit(self, store: CoreStore) -> None:
+        a = ids(add(store, *[request(queue="a", at=n) for n in range(5)]))
+        b = ids(add(store, *[request(queue="b", at=n) for n in range(5)]))
+        lanes = {name: Lane("default", name, "work").id for name in "ab"}
+        picks = [Pick(lanes["a"], 0, 2), Pick(lanes["b"], 0, 2)]
+        assert sorted(ids(claim_picks(store, picks, 3, at=9))) == sorted([*a[:2], b[0]])
+        assert sorted(ids(claim_picks(store, picks, 100, at=9))) == sorted([*a[2:4], *b[1:3]])
+        assert claim_picks(store, picks, 0, at=9) == []
+        assert claim_picks(store, [], 100, at=9) == []
+
+    def test_expired_runs_are_not_claimed(self, store: CoreStore) -> None:
+        """Not started by `expires_at`: not started at all."""
+        gone, good = add(store, request(expires_at=after(10)), request(expires_at=after(11)))
+        assert ids(claim(store, at=10)) == [good.id]
+        assert find(store, gone).status is Status.QUEUED
+
+    def test_a_run_that_was_started_in_time_does_not_expire(self, store: CoreStore) -> None:
+        """Its retries may come later; one that was handed back before it began has not been started."""
+        add(store, request("tried", expires_at=after(10)), request("returned", expires_at=after(10)))
+        returned, tried = sorted(claim(store, at=5), key=lambda run: run.job)
+        store.runs.apply([state.lose(tried, after(6), keep=KEEP.other), state.release(returned, after(6))])
+        assert ids(store.runs.expired(after(11), 10)) == [returned.id]
+        assert ids(claim(store, at=11)) == [tried.id]
+
+    def test_scheduled_and_running_runs_are_not_claimed(self, store: CoreStore) -> None:
+        claimed(store)
+        (waiting,) = add(store, request(delay=60))
+        assert claim_picks(store, [Pick(waiting.lane.id, 0, 100)], 100, at=90) == []
+
+    def test_what_waits_for_a_target_is_found(self, store: CoreStore) -> None:
+        """By rank, of one tenant; with what it takes to claim it."""
+        wanted = [request(target="press"), request(target="press", priority=3), request(target="label:gpu")]
+        others = [request(), request(target="other"), request(target="press", delay=60)]
+        add(store, *wanted, request(target="press"), *others, request(target="press", tenant="acme"))
+        assert aimed(store, "press", "label:gpu")[0] == ("press", -3)
+        assert sorted(aimed(store, "press", "label:gpu")) == [("label:gpu", 0), ("press", -3), ("press", 0)]
+        assert aimed(store, "press", tenant="acme") == [("press", 0)]
+        assert aimed(store, "press", limit=1) == [("press", -3)]
+        assert aimed(store) == []
+        heads = store.runs.survey_targets("default", ["press"], 9)
+        picks = [Pick(head.lane_id, head.rank, 1) for head in heads]
+        assert ids(claim_picks(store, picks, 9)) == [wanted[1].run.id, wanted[0].run.id]
+        assert [head.lane for head in heads] == [wanted[0].run.lane] * 2
+
+    def test_some_lanes_of_a_tenant(self, store: CoreStore) -> None:
+        """Each once, with its best rank; nothing of other tenants, and nothing that waits."""
+        first = add(store, request(), request(priority=3), request("cut", queue="x"))[0].lane
+        add(store, request(tenant="acme"), request("late", delay=60))
+        heads = store.runs.survey_tenant("default", 9)
+        assert sorted((head.lane.job, head.rank) for head in heads) == sorted([(first.job, -3), ("cut", 0)])
+        assert {head.lane_id for head in heads} == {head.lane.id for head in heads}
+        assert len(store.runs.survey_tenant("default", 1)) == 1
+        assert store.runs.survey_tenant("nobody", 9) == []

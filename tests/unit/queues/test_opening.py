@@ -1,0 +1,84 @@
+"""Opening a queue by its URL: the store's own, and those of third parties by their entry points."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.folder_queue import FOLDER_QUEUE
+from tests.support.third_party import install_queue
+from workbell import InvalidUrl, SettingsError, Workbell, WorkbellError
+from workbell.queues.in_store import InStoreQueue
+from workbell.queues.message import decode, encode
+from workbell.queues.opening import open_queue
+from workbell.settings import Settings, load
+from workbell.stores.memory.store import MemoryStore
+
+
+@pytest.fixture
+def provide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    yield lambda code: install_queue(tmp_path / "site", code) and None
+    sys.modules.pop("folder_queue", None)
+
+
+def test_our_own() -> None:
+    assert isinstance(open_queue("store://", MemoryStore()), InStoreQueue)
+
+
+def test_one_of_a_third_party(provide: Callable[[str], None], tmp_path: Path) -> None:
+    provide(FOLDER_QUEUE)
+    assert type(open_queue(f"folder://{tmp_path}", MemoryStore())).__name__ == "FolderQueue"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("store://x", "takes nothing after it: write store://"),
+        ("store", "'store' names no queue; there is store. Write the URL as store://."),
+        ("redis://me:secret@host/0", "'redis' names no queue; there is store. .* install the package"),
+    ],
+)
+def test_a_url_that_names_none(url: str, said: str) -> None:
+    with pytest.raises(InvalidUrl, match=said) as caught:
+        Workbell(settings=Settings(url="memory://", queue_url=url))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("def open_url(url, **_):\n    return object()\n", "its object is no queue, it lacks ack, close, give_back"),
+        ("def open_url(url, **_):\n    raise OSError(url)\n", "could not open the queue: OSError: folder://me:…@host"),
+    ],
+)
+def test_an_error_of_a_third_party_names_its_package(code: str, said: str, provide: Callable[[str], None]) -> None:
+    provide(code)
+    with pytest.raises(SettingsError, match=said) as caught:
+        open_queue("folder://me:secret@host", MemoryStore())
+    assert str(caught.value).startswith("folder-queue 1.2 (entry point folder = folder_queue:open_url)")
+
+
+def test_it_is_a_setting_like_others(tmp_path: Path) -> None:
+    file = tmp_path / "workbell.toml"
+    file.write_text('queue_url = "folder://a"\n', "utf-8")
+    assert load(environment={}).queue_url == "store://"
+    assert load(environment={}, file=file).queue_url == "folder://a"
+    assert load(environment={"WORKBELL_QUEUE_URL": "folder://b"}, file=file).queue_url == "folder://b"
+
+
+class TestMessage:
+    def test_there_and_back(self) -> None:
+        assert encode("0198") == '{"version":1,"run":"0198"}'
+        assert decode(encode("0198")) == "0198"
+
+    def test_without_a_version_it_is_the_first(self) -> None:
+        assert decode(b'{"run": "0198", "more": 1}') == "0198"
+
+    @pytest.mark.parametrize("text", ["", "x", "{}", '{"run": 7}', '{"run": "a", "version": 2}', "[]"])
+    def test_others_are_refused(self, text: str) -> None:
+        with pytest.raises(WorkbellError, match=r"message of the queue .*; (remove|update)"):
+            decode(text)
