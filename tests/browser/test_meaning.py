@@ -361,7 +361,7 @@ def test_what_needs_somebody_is_said_on_the_overview(site: Site) -> None:
     for _ in range(10):
         store.subscribers.note_delivery(endpoint.id, False, store.clock.now())
     page = site.open("/doctor")
-    expect(page.locator(".finding").first).to_be_visible()
+    expect(page.locator(".finding").filter(has_text="slowed endpoint")).to_be_visible()
     risks = page.locator(".finding").filter(has_text="at risk").locator("h2").all_text_contents()
     assert "slowed endpoint" in risks
     page.get_by_role("link", name="Overview", exact=True).click()

@@ -182,8 +182,8 @@ COUNT = "SELECT count(*) FROM workbell_runs WHERE status = 'running' AND lane = 
 CLAIM = """
     UPDATE workbell_runs SET status = 'running', token = token + 1, attempt = attempt + 1, worker = 'old',
         lease_until = %(until)s, started_at = %(now)s, updated_at = %(now)s
-    WHERE id IN (SELECT id FROM workbell_runs WHERE status = 'queued' AND lane = %(lane)s
-        ORDER BY scheduled_for, id LIMIT %(quota)s FOR UPDATE SKIP LOCKED) RETURNING id
+    WHERE id = ANY(ARRAY(SELECT id FROM workbell_runs WHERE status = 'queued' AND lane = %(lane)s
+        ORDER BY scheduled_for, id LIMIT %(quota)s FOR UPDATE SKIP LOCKED)) RETURNING id
 """
 NOTE = "UPDATE workbell_limits SET starts = %s, updated_at = %s WHERE id = %s"
 
