@@ -16,8 +16,9 @@ from workbell.model.worker import Worker
 from workbell.stores.access.audit import AUDIT
 from workbell.stores.event_rows import EVENT, MATCH
 from workbell.stores.logs.logs import LOG
-from workbell.stores.port import Batch, Store
+from workbell.stores.port import Store
 from workbell.stores.rows import HISTORY, LIVE, TICK, TIMES
+from workbell.stores.store_page import StorePage
 from workbell.stores.tallies.tallies import TALLY
 
 ATTEMPT = "run number status started_at finished_at worker error".split()
@@ -114,7 +115,7 @@ def _workers(load: Load) -> Iterable[Worker]:
 def fill_beside(load: Load, store: Store, url: str) -> None:
     """Another tenant that has done little, and a job with a lane for each of many keys."""
     lanes, finished, waiting = load.beside()
-    store.load(Batch(lanes=lanes))
+    store.load(StorePage(lanes=lanes))
     writer = Writer(url)
     writer.write("workbell_history", HISTORY, finished)
     writer.write("workbell_runs", LIVE, waiting)

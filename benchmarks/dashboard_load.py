@@ -21,8 +21,8 @@ from workbell.model.run import Lane
 from workbell.model.schedule import Schedule, ScheduleKind
 from workbell.stores.access.audit import AUDIT
 from workbell.stores.event_rows import EVENT, MATCH
-from workbell.stores.port import Batch
 from workbell.stores.rows import HISTORY, LIVE, TICK
+from workbell.stores.store_page import StorePage
 
 TENANT, OTHER = "default", "other"
 SPAN = 14 * 86_400  # seconds in which all of it happened
@@ -245,7 +245,7 @@ class Load:
         for place, (count, seconds, wait) in self.tallies.items():
             yield [*place, int(count), seconds, wait, json.dumps([0, 0, 0, 0, 0, int(count)])]
 
-    def definitions(self) -> Batch:
+    def definitions(self) -> StorePage:
         """What there is little of."""
         now = datetime.fromtimestamp(self.now, UTC)
         made: Any = {"created_at": now, "updated_at": now}
@@ -268,4 +268,4 @@ class Load:
         assert delivery_lane(endpoints[0]) == self.lanes[DELIVERY][0]
         agents = [Agent(id=id_at(self.begin, 14_000_000), name="edge-1", created_at=now, seen_at=now)]
         lanes = [lane for lanes in self.lanes.values() for lane in lanes]
-        return Batch(lanes=lanes, jobs=jobs, schedules=schedules, endpoints=endpoints, agents=agents)
+        return StorePage(lanes=lanes, jobs=jobs, schedules=schedules, endpoints=endpoints, agents=agents)

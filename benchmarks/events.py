@@ -28,7 +28,7 @@ from workbell.engine.match import MatchEvents
 from workbell.model.event import Event
 from workbell.model.ids import new_id
 from workbell.settings import Settings
-from workbell.stores.port import Batch
+from workbell.stores.store_page import StorePage
 
 NewStore = Callable[[], str]
 Setting = Callable[[Workbell], None]
@@ -68,7 +68,7 @@ def many_events(bell: Workbell, count: int) -> None:
 def one_event(bell: Workbell, count: int) -> None:
     """As many triggers as there are to be runs, and all of them hear of it."""
     made = [trigger(bell.store.clock, "shop.**", f"trigger {number}") for number in range(count)]
-    bell.store.load(Batch(triggers=made))
+    bell.store.load(StorePage(triggers=made))
     bell.emit(type_of(0))
 
 

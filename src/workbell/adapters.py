@@ -40,7 +40,7 @@ class Kind(NamedTuple):
         return found[1]
 
     def open(self, scheme: str, url: str, **options: Any) -> Any:
-        """What the function of the entry point makes of a URL; checked to have every member of the port."""
+        """An adapter of a third party, opened by its entry point; checked to have every member of the port."""
         point = self._entry_point(scheme)
         provider = _provider(point)
         try:

@@ -32,7 +32,8 @@ from workbell.notices.run_log import log_all
 from workbell.queues.opening import open_beside
 from workbell.settings import Settings, find_file, load, warn_of_misspelt
 from workbell.stores.opening import open_store
-from workbell.stores.port import Pair, Store
+from workbell.stores.port import Store
+from workbell.stores.publisher import Pair
 from workbell.webhooks.alerts import alert_job
 from workbell.webhooks.clear_secrets import stored_in_clear
 from workbell.webhooks.delivery import delivery_job

@@ -17,7 +17,8 @@ from workbell.events.telling import Telling
 from workbell.model.payload import clean_text
 from workbell.model.run import Run, Status
 from workbell.model.state import CANCELED, Keep, Move, Transition, ask_cancel, fail, kept, obey_cancel
-from workbell.stores.port import Pair, Store
+from workbell.stores.port import Store
+from workbell.stores.publisher import Pair
 
 log = logging.getLogger("workbell.engine")
 

@@ -15,8 +15,9 @@ from workbell.errors import JobsError, StoreError, StoreUnavailable
 from workbell.model import state
 from workbell.model.run import Status
 from workbell.model.schedule import Schedule, ScheduleChange, Tick, TickOutcome
-from workbell.stores.port import Batch, Store
+from workbell.stores.port import Store
 from workbell.stores.sql_store import SqlStore
+from workbell.stores.store_page import StorePage
 from workbell.testing.contracts.making import KEEP
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -333,7 +334,7 @@ class TestRefused:
         bell, _ = told(store)
         known = {name: put(bell, name) for name in ("ahead", "sound")}
         ahead = Tick(schedule=known["ahead"].id, due=NEXT, outcome=TickOutcome.FIRED, created_at=NEXT)
-        store.load(Batch(ticks=[ahead]))
+        store.load(StorePage(ticks=[ahead]))
         look(bell, NEXT)
         assert fates(bell, "sound") == [("fired", 1)]
         assert (ledger(bell, "ahead"), runs_of(bell, "ahead")) == ([ahead], [])

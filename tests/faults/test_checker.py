@@ -28,10 +28,11 @@ from workbell.model.run import Added, Lane, NewRun, Run, Status
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.model.state import Keep
 from workbell.stores.database import Row, Statement
-from workbell.stores.port import Batch, Store
+from workbell.stores.port import Store
 from workbell.stores.postgres.dialect import QUERIES as POSTGRES_QUERIES
 from workbell.stores.sqlite.dialect import QUERIES as SQLITE_QUERIES
 from workbell.stores.sqlite.store import SqliteStore
+from workbell.stores.store_page import StorePage
 
 LEASE = timedelta(seconds=30)
 KEEP = Keep()
@@ -265,7 +266,7 @@ class TestTicks:
         )
         store.check()
         store.load(
-            Batch(
+            StorePage(
                 lanes=[lane],
                 schedules=[schedule],
                 runs=[made] if run else [],
@@ -303,7 +304,7 @@ class TestLedger:
             )
             for first, last, count in rows
         ]
-        store.load(Batch(schedules=[schedule], ticks=ticks))
+        store.load(StorePage(schedules=[schedule], ticks=ticks))
 
     @pytest.mark.parametrize("rows", [[(1, 10, 10)], [(1, 1, 1), (2, 9, 8), (10, 10, 1)]], ids=str)
     def test_sound(self, store: Store, recorder: Recorder, rows: list[tuple[int, int, int]]) -> None:
@@ -344,7 +345,7 @@ class TestLedger:
         fired = [
             msgspec.structs.replace(one, due=one.due + timedelta(minutes=n), outcome=TickOutcome.FIRED) for n in (0, 1)
         ]
-        store.load(Batch(lanes=[lane], runs=[made], ticks=fired))
+        store.load(StorePage(lanes=[lane], runs=[made], ticks=fired))
         assert "tick" in found(store, recorder, settled=False)
 
 

@@ -16,7 +16,8 @@ from workbell.cli.transfer import KINDS
 from workbell.model.ids import new_id
 from workbell.model.run import LIVE
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
-from workbell.stores.port import Batch, Pick
+from workbell.stores.port import Pick
+from workbell.stores.store_page import StorePage
 from workbell.testing.contracts.parts.copying import fill_events, fill_service
 
 NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, tzinfo=UTC)
@@ -68,7 +69,7 @@ def fill(bell: Workbell) -> None:
         version=4,
     )
     tick = Tick(schedule=schedule.id, due=NOW, outcome=TickOutcome.SKIPPED, created_at=NOW, count=3, reason="late")
-    bell.store.load(Batch(schedules=[schedule], ticks=[tick]))
+    bell.store.load(StorePage(schedules=[schedule], ticks=[tick]))
     fill_events(bell.store)
     fill_service(bell.store)
 
@@ -80,7 +81,9 @@ def content(url: str) -> dict[str, list[Any]]:
         pages = list(store.export())
     finally:
         store.close()
-    return {name: sorted((item for page in pages for item in getattr(page, name)), key=repr) for name in Batch._fields}
+    return {
+        name: sorted((item for page in pages for item in getattr(page, name)), key=repr) for name in StorePage._fields
+    }
 
 
 def test_there_and_back_again_everything_is_kept(source: str, empty_postgres_url: str, tmp_path: Path) -> None:

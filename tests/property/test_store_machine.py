@@ -28,7 +28,8 @@ from workbell.model.run import PENDING, Lane, NewRun, Run, Status
 from workbell.model.state import Transition
 from workbell.stores.limits.limits import KEPT_FOR
 from workbell.stores.memory.store import MemoryStore
-from workbell.stores.port import Batch, Filter, Pick, Store
+from workbell.stores.port import Filter, Pick, Store
+from workbell.stores.store_page import StorePage
 from workbell.stores.times import to_micros
 from workbell.testing.contracts.making import KEEP, after, held, request
 from workbell.testing.contracts.parts.copying import everything
@@ -98,7 +99,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.claims: list[Run] = []  # also those whose lease has been lost since
         self.sent: list[Transition] = []
         for store in [self.subject] if self.core_only else [self.oracle, self.subject]:
-            store.load(Batch(lanes=LANES))
+            store.load(StorePage(lanes=LANES))
 
     def teardown(self) -> None:
         self._opened.close()

@@ -23,7 +23,8 @@ from workbell.engine.renew import Renew
 from workbell.engine.work import Work
 from workbell.model.clock import ManualClock
 from workbell.model.state import Keep
-from workbell.stores.port import Pair, Store
+from workbell.stores.port import Store
+from workbell.stores.publisher import Pair
 
 LEASE = timedelta(seconds=30)
 

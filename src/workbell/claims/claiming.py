@@ -17,7 +17,7 @@ def no_limits(_lane: Lane) -> Sequence[Limit]:
 
 
 class Claimant(NamedTuple):
-    """Who claims, for how long, which lanes it can serve, and what limits their runs."""
+    """A worker that claims: its name, the length of its leases, which lanes it serves, and what limits their runs."""
 
     worker: str
     lease: timedelta

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from workbell.stores.port import Batch, Store
+from workbell.stores.port import Store
+from workbell.stores.store_page import StorePage
 
 KINDS = [
     *("lanes", "pauses", "jobs", "schedules", "ticks", "live runs", "finished runs", "attempts", "log lines", "keys"),
@@ -37,7 +38,7 @@ class Tally(NamedTuple):
         return {"read": self.read, "copied": {kind: self.copied(kind) for kind in KINDS}}
 
 
-def count(batch: Batch) -> Counter[str]:
+def count(batch: StorePage) -> Counter[str]:
     live = sum(not run.status.final for run in batch.runs)
     sizes = [len(batch.lanes), len(batch.pauses), len(batch.jobs), len(batch.schedules), len(batch.ticks)]
     sizes += [live, len(batch.runs) - live, len(batch.attempts), len(batch.logs), len(batch.keys)]
@@ -68,7 +69,7 @@ def transfer(source: Store, target: Store, advance: Callable[[int], None]) -> Ta
     return Tally(read, outdated, before, census(target))
 
 
-def _still_wanted(batch: Batch, target: Store, outdated: Counter[str]) -> Batch:
+def _still_wanted(batch: StorePage, target: Store, outdated: Counter[str]) -> StorePage:
     """Leave out what the new store knows better.
 
     A run that is there already may have gone on since: a live one may be finished there. And a key that is

@@ -14,7 +14,8 @@ from workbell.engine.lease_watch import LeaseWatch
 from workbell.model import state
 from workbell.model.run import Run, Status
 from workbell.model.state import Transition
-from workbell.stores.port import Pair, Store
+from workbell.stores.port import Store
+from workbell.stores.publisher import Pair
 
 BATCH = 500
 

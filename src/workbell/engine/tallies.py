@@ -16,7 +16,8 @@ from workbell.errors import StoreError
 from workbell.model.run import Lane, Status
 from workbell.model.state import Move
 from workbell.model.tally import BUCKETS, Tally
-from workbell.stores.port import Pair, Store
+from workbell.stores.port import Store
+from workbell.stores.publisher import Pair
 
 PACE = 5.0  # seconds between two writes
 

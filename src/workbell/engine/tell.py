@@ -20,7 +20,8 @@ from workbell.model.schedule import ScheduleChange, TickOutcome
 from workbell.model.system_events import SCHEDULE_SKIPPED, WORKER_LOST
 from workbell.notices.bus import Bus, Notice
 from workbell.notices.lifecycle import about_tick, about_worker, by_worker
-from workbell.stores.port import Pair, Store
+from workbell.stores.port import Store
+from workbell.stores.publisher import Pair
 
 log = logging.getLogger("workbell.events")
 

@@ -18,7 +18,8 @@ from workbell.model.ids import new_id
 from workbell.model.job import ALERT, BUILT_IN, TENANT, Job
 from workbell.model.run import Lane, NewRun, Run, Status
 from workbell.model.state import Transition
-from workbell.stores.port import Pair, Store
+from workbell.stores.port import Store
+from workbell.stores.publisher import Pair
 
 FRESH = 10.0  # seconds that what the store says of a job is good for
 MOST_KNOWN = 1000  # jobs: a run for an agent may name any

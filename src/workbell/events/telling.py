@@ -28,7 +28,7 @@ from workbell.model.schedule import ScheduleChange, TickOutcome
 from workbell.model.state import Transition
 from workbell.model.system_events import CHAIN_ENDED, JOB_STARTED, SCHEDULE_SKIPPED, SYSTEM_TYPES, WORKER_LOST
 from workbell.notices.lifecycle import Describe, by_worker, nothing_known
-from workbell.stores.port import Pair
+from workbell.stores.publisher import Pair
 
 replace = msgspec.structs.replace
 

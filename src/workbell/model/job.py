@@ -81,7 +81,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def refused(job: str) -> InvalidOption:
-    """What to say to somebody who asks for a run of one of Workbell's own jobs."""
+    """The refusal of a run that somebody asks for of one of Workbell's own jobs."""
     if job == CLEAN:
         return InvalidOption(f"job {job}: it starts by itself, as the setting clean_every says.")
     return InvalidOption(f"job {job}: it is Workbell's own, which enqueues it itself; see bell.webhooks and bell.bulk.")

@@ -31,6 +31,6 @@ def request_for(schedule: Schedule, due: datetime, now: datetime, maker: Maker, 
 
 
 def enqueue_options(schedule: Schedule) -> EnqueueOptions:
-    """What a schedule says about its runs, in the words of an enqueue: for a run now."""
+    """The settings of a schedule's runs as options of an enqueue: for a run now."""
     said = {word: value for word in RUN_WORDS if (value := getattr(schedule.options, word)) is not None}
     return cast(EnqueueOptions, said)

@@ -21,7 +21,7 @@ def allot(
     queued: Mapping[Place, int],
     now: datetime,
 ) -> list[Pick]:
-    """What each pick may take, the first come first: no more than it has, than its limits leave, and `limit` in all.
+    """Quotas of picks, first come, first served: no more than a lane has, than its limits leave, and `limit` in all.
 
     `limits` are those of lanes, `queued` says how many runs wait at a place. So nothing is set aside for a pick that
     has no runs for it.

@@ -17,7 +17,7 @@ from uuid import UUID
 from workbell.errors import WrongConnection
 from workbell.stores.database import Batch, Conflict, Row, Statement, check_count
 from workbell.stores.django_callers import ASYNC, check_django, is_django, through_django
-from workbell.stores.flows import Answers, Flow
+from workbell.stores.flows import Answers, Flow, drive
 from workbell.stores.is_a import is_a
 
 T = TypeVar("T")
@@ -38,18 +38,7 @@ class Caller:
 
     def run(self, flow: Flow[T]) -> T:
         """Run a flow inside the caller's transaction."""
-        try:
-            step = next(flow)
-            while True:
-                try:
-                    answers = self._execute(step.batch)
-                except Conflict as conflict:
-                    step = flow.throw(conflict)
-                else:
-                    step = flow.send(answers)
-        except StopIteration as done:
-            value: T = done.value
-            return value
+        return drive(flow, lambda step: self._execute(step.batch))
 
     def _execute(self, batch: Batch) -> Answers:
         """All of a batch, or none of it and the Conflict."""

@@ -72,7 +72,7 @@ class Dialect(Protocol):
 
     @property
     def follow_indexes(self) -> Sequence[Statement]:
-        """What stands in a transaction before the search of history, so that the planner goes by indexes."""
+        """Statements that come before a search of history, in its transaction, so that the planner goes by indexes."""
 
     def bound(self, statement: Statement) -> Statement:
         """A statement with its parameters written out as the engine takes them: so much less is left to the write."""
@@ -122,7 +122,7 @@ class Database(Protocol):
         """
 
     def tables(self) -> Tables | None:
-        """What there is; nothing is made."""
+        """The version and identity of the tables, if there are any; none is made."""
 
     def migrate(self) -> list[str]:
         """Bring the tables up to date; the names of the migrations that ran."""

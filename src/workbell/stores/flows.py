@@ -7,7 +7,7 @@ statement on a caller's own connection, awaited or not (see callers.py).
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import NamedTuple, TypeVar
 
 from workbell.stores.database import Batch, Conflict, Database, Row
@@ -33,11 +33,20 @@ Flow = Generator[Ask | Do, Answers, T]
 
 def run(database: Database, flow: Flow[T], *, lock: float | None = None) -> T:
     """Run a flow on a database of ours; `lock` as in `Database.write`."""
+
+    def execute(step: Ask | Do) -> Answers:
+        return database.read(step.batch) if isinstance(step, Ask) else database.write(step.batch, lock=lock)
+
+    return drive(flow, execute)
+
+
+def drive(flow: Flow[T], execute: Callable[[Ask | Do], Answers]) -> T:
+    """The result of a flow whose steps are executed by a function."""
     try:
         step = next(flow)
         while True:
             try:
-                answers = database.read(step.batch) if isinstance(step, Ask) else database.write(step.batch, lock=lock)
+                answers = execute(step)
             except Conflict as conflict:
                 step = flow.throw(conflict)
             else:

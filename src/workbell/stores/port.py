@@ -13,27 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from workbell.model.access import Token
-from workbell.model.agent import Agent
-from workbell.model.audit import AuditEntry
 from workbell.model.clock import Clock
 from workbell.model.ended_run import EndedRun
-from workbell.model.endpoint import Endpoint, Health
 from workbell.model.event import Event, FannedOut, Match, OnceTold, Rematch
 from workbell.model.job import Job
 from workbell.model.limit import Limit, Use
-from workbell.model.log_line import LogLine
-from workbell.model.notification import Notification
-from workbell.model.pause import Pause
 from workbell.model.payload_fields import Field
 from workbell.model.retry_run import RetryRun
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.run_page import Counted
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import Transition
-from workbell.model.tally import Tally
-from workbell.model.tenant import Tenant
-from workbell.model.trigger import Trigger
 from workbell.model.users import UserId
 from workbell.stores.access.answers import Answers
 from workbell.stores.access.audit import AuditLog
@@ -41,8 +31,10 @@ from workbell.stores.access.tenants import Tenants
 from workbell.stores.access.tokens import Tokens
 from workbell.stores.agents.agents import StoredAgents
 from workbell.stores.logs.logs import Logs
-from workbell.stores.notifications.notifications import ReadMark, StoredNotifications
+from workbell.stores.notifications.notifications import StoredNotifications
 from workbell.stores.pauses.pauses import Pauses
+from workbell.stores.publisher import Publisher
+from workbell.stores.store_page import StorePage
 from workbell.stores.subscribers.subscribers import Subscribers
 from workbell.stores.tallies.tallies import Tallies
 from workbell.stores.workers.services import Services
@@ -73,29 +65,6 @@ class Held(NamedTuple):
 
     run_id: str
     token: int
-
-
-Pair = tuple[Run, Transition]  # a run as it was read, and what becomes of it
-
-
-class Publisher(Protocol):
-    """Hears of runs that a store ends by itself, because new ones take their place."""
-
-    def publish(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
-        """The same, each with the events that are to be part of the write."""
-
-    def written(self, pairs: Sequence[Pair]) -> None:
-        """These were committed."""
-
-
-class NoPublisher:
-    """For a store that nobody hears of."""
-
-    def publish(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
-        return pairs
-
-    def written(self, pairs: Sequence[Pair]) -> None:
-        pass
 
 
 class Lease(NamedTuple):
@@ -166,32 +135,6 @@ class Watch(Protocol):
         """End a `wait` in another thread at once."""
 
     def close(self) -> None: ...
-
-
-class Batch(NamedTuple):
-    """A page of everything a store holds, for copying it to another one."""
-
-    lanes: Sequence[Lane] = ()
-    pauses: Sequence[Pause] = ()
-    jobs: Sequence[Job] = ()
-    schedules: Sequence[Schedule] = ()
-    ticks: Sequence[Tick] = ()
-    runs: Sequence[Run] = ()
-    attempts: Sequence[Attempt] = ()
-    logs: Sequence[LogLine] = ()
-    keys: Sequence[tuple[str, str, str, datetime | None]] = ()
-    events: Sequence[Event] = ()
-    matches: Sequence[Match] = ()
-    triggers: Sequence[Trigger] = ()
-    endpoints: Sequence[Endpoint] = ()
-    health: Sequence[Health] = ()
-    tokens: Sequence[Token] = ()
-    tenants: Sequence[Tenant] = ()
-    audit: Sequence[AuditEntry] = ()
-    notifications: Sequence[Notification] = ()
-    reads: Sequence[ReadMark] = ()
-    agents: Sequence[Agent] = ()
-    tallies: Sequence[Tally] = ()
 
 
 class Runs(Protocol):
@@ -508,8 +451,8 @@ class Store(CoreStore, Protocol):
     @property
     def limits(self) -> LimitUses: ...
 
-    def export(self) -> Iterable[Batch]:
+    def export(self) -> Iterable[StorePage]:
         """Everything, in pages that fit in memory."""
 
-    def load(self, batch: Batch) -> None:
+    def load(self, page: StorePage) -> None:
         """Take over a page of another store's content; what is there already stays as it is."""

@@ -1,4 +1,4 @@
-"""One transaction, or one statement outside of any, as the shared verbs see it: queries by name."""
+"""A session: one connection on which migrations, and what must be executed by hand, run queries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbell.stores.database import Row, Statement
 
 
 class Session(ABC):
-    """What an engine supplies for running queries."""
+    """Queries on one connection of an engine, inside a transaction or not."""
 
     @abstractmethod
     def rows(self, query: str, /, **values: Any) -> list[Row]: ...
@@ -19,4 +19,4 @@ class Session(ABC):
 
     @abstractmethod
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        """A query that the filter builder made."""
+        """The answer to SQL that stands in no file."""

@@ -11,9 +11,9 @@ from workbell.model.run import Lane
 from workbell.stores import event_rows, rows
 from workbell.stores.database import Row, Statement, read_rows
 from workbell.stores.events import events
-from workbell.stores.port import Batch
 from workbell.stores.runs import lanes
 from workbell.stores.schedules import schedules
+from workbell.stores.store_page import StorePage
 
 if TYPE_CHECKING:
     from workbell.stores.sql_store import SqlStore
@@ -23,68 +23,68 @@ T = TypeVar("T")
 PAGE = 1000
 
 
-def export(store: SqlStore) -> Iterator[Batch]:
+def export(store: SqlStore) -> Iterator[StorePage]:
     """Everything a store holds, a page at a time; runs before what belongs to them."""
     zero = "00000000-0000-0000-0000-000000000000"
     after: Any = -1
     while lanes := _page(store, "export_lanes", lambda row: (row[0], Lane(*row[1:6])), after=after):
-        yield Batch(lanes=[lane for _, lane in lanes])
+        yield StorePage(lanes=[lane for _, lane in lanes])
         after = lanes[-1][0]
     pauses = store.pauses.list()
     if pauses:
-        yield Batch(pauses=pauses)
-    yield from (Batch(jobs=page) for page in store.jobs.export())
+        yield StorePage(pauses=pauses)
+    yield from (StorePage(jobs=page) for page in store.jobs.export())
     after = zero
     while schedules := _page(store, "export_schedules", rows.schedule_from, after=after):
-        yield Batch(schedules=schedules)
+        yield StorePage(schedules=schedules)
         after = schedules[-1].id
     last: tuple[Any, Any] = (zero, EPOCH)
     while ticks := _page(store, "export_ticks", rows.tick_from, after=last[0], after_due=last[1]):
-        yield Batch(ticks=ticks)
+        yield StorePage(ticks=ticks)
         last = (ticks[-1].schedule, ticks[-1].due)
     subscribers = store.subscribers
     triggers, endpoints = subscribers.list_triggers(), subscribers.list_endpoints()
     if triggers or endpoints:
-        yield Batch(triggers=triggers, endpoints=endpoints, health=subscribers.list_health())
+        yield StorePage(triggers=triggers, endpoints=endpoints, health=subscribers.list_health())
     last = (zero, zero)
     while matches := _page(store, "export_matches", event_rows.match_from, after=last[0], after_subscriber=last[1]):
-        yield Batch(matches=matches)
+        yield StorePage(matches=matches)
         last = (matches[-1].event, matches[-1].subscriber)
     for name in ("export_runs", "export_history"):
         after = zero
         while runs := store.lanes.make_runs(read_rows(store.database, name, after=after, limit=PAGE)):
-            yield Batch(runs=runs)
+            yield StorePage(runs=runs)
             after = runs[-1].id
     # After the matches and the runs: an event that waits here has none of either there, and is fanned out once.
     after = zero
     while events := _page(store, "export_events", event_rows.event_from, after=after):
-        yield Batch(events=events)
+        yield StorePage(events=events)
         after = events[-1].id
     last = (zero, -1)
     while attempts := _page(store, "export_attempts", rows.attempt_from, after=last[0], after_number=last[1]):
-        yield Batch(attempts=attempts)
+        yield StorePage(attempts=attempts)
         last = (attempts[-1].run, attempts[-1].number)
     last = ("", "")
     while keys := _page(store, "export_keys", _key_from, after=last[0], after_key=last[1]):
-        yield Batch(keys=keys)
+        yield StorePage(keys=keys)
         last = keys[-1][:2]
     yield from _export_parts(store)
 
 
-def _export_parts(store: SqlStore) -> Iterator[Batch]:
+def _export_parts(store: SqlStore) -> Iterator[StorePage]:
     """What the parts beside the runs hold; notifications before the marks of who has read them."""
-    yield from (Batch(logs=page) for page in store.logs.export())
-    yield from (Batch(tokens=page) for page in store.tokens.export())
+    yield from (StorePage(logs=page) for page in store.logs.export())
+    yield from (StorePage(tokens=page) for page in store.tokens.export())
     tenants, agents = store.tenants.list(), store.agents.list()
     if tenants or agents:
-        yield Batch(tenants=tenants, agents=agents)
-    yield from (Batch(audit=page) for page in store.audit.export())
-    yield from (Batch(notifications=page) for page in store.notifications.export())
-    yield from (Batch(reads=page) for page in store.notifications.export_reads())
-    yield from (Batch(tallies=page) for page in store.tallies.export())
+        yield StorePage(tenants=tenants, agents=agents)
+    yield from (StorePage(audit=page) for page in store.audit.export())
+    yield from (StorePage(notifications=page) for page in store.notifications.export())
+    yield from (StorePage(reads=page) for page in store.notifications.export_reads())
+    yield from (StorePage(tallies=page) for page in store.tallies.export())
 
 
-def loading(store: SqlStore, batch: Batch) -> list[Statement]:
+def loading(store: SqlStore, batch: StorePage) -> list[Statement]:
     """The statements that take over a page of another store. What is there already stays."""
     return [
         *lanes.loading(batch.lanes, store.clock.now()),
@@ -95,7 +95,7 @@ def loading(store: SqlStore, batch: Batch) -> list[Statement]:
     ]
 
 
-def _loading_parts(store: SqlStore, batch: Batch) -> Iterator[Statement]:
+def _loading_parts(store: SqlStore, batch: StorePage) -> Iterator[Statement]:
     """What belongs to the parts beside the runs."""
     yield from store.jobs.loading(batch.jobs)
     yield from store.subscribers.loading(batch.triggers, batch.endpoints, batch.health)
@@ -117,7 +117,7 @@ def _page(store: SqlStore, name: str, make: Callable[[Row], T], **values: Any) -
     return [make(row) for row in read_rows(store.database, name, limit=PAGE, **values)]
 
 
-def _loading_runs(batch: Batch) -> Iterator[Statement]:
+def _loading_runs(batch: StorePage) -> Iterator[Statement]:
     """A run that has ended on either side stays ended."""
     for run in batch.runs:
         values = rows.run_values(run)

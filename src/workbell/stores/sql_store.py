@@ -22,13 +22,15 @@ from workbell.stores.limits.limits import Limits
 from workbell.stores.logs.logs import Logs
 from workbell.stores.notifications.notifications import StoredNotifications
 from workbell.stores.pauses.pauses import Pauses
-from workbell.stores.port import Batch, Publisher, Watch
+from workbell.stores.port import Watch
+from workbell.stores.publisher import Publisher
 from workbell.stores.reports.reports import Reports
 from workbell.stores.reports.search import Search
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.making import Making
 from workbell.stores.runs.runs import StoredRuns
 from workbell.stores.schedules.schedules import StoredSchedules
+from workbell.stores.store_page import StorePage
 from workbell.stores.subscribers.subscribers import Subscribers
 from workbell.stores.tallies.tallies import Tallies
 from workbell.stores.workers.services import Services
@@ -121,10 +123,10 @@ class SqlStore:
     def describe(self) -> list[tuple[str, str, str]]:
         return self.database.describe()
 
-    def export(self) -> Iterable[Batch]:
+    def export(self) -> Iterable[StorePage]:
         return sql_copy.export(self)
 
-    def load(self, batch: Batch) -> None:
+    def load(self, batch: StorePage) -> None:
         self.database.write(sql_copy.loading(self, batch))
 
     def close(self) -> None:

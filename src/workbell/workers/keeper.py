@@ -31,7 +31,8 @@ from workbell.notices.run_log import log_runs
 from workbell.queues.opening import open_beside
 from workbell.stores.measuring import follow_time
 from workbell.stores.opening import open_store
-from workbell.stores.port import Held, Pair
+from workbell.stores.port import Held
+from workbell.stores.publisher import Pair
 from workbell.workers.burial import burial
 from workbell.workers.line import Line
 from workbell.workers.messages import Bury, Keep, Kept, Stop, StoreNamed, Verdict

@@ -17,7 +17,7 @@ from workbell.stores.events.adding import emitting
 from workbell.stores.flows import Ask, Do, Flow
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.keyed_writes import KeyedWrites, LockName, LockWaits
-from workbell.stores.port import Pair
+from workbell.stores.publisher import Pair
 from workbell.stores.runs.adding import Replacing, Writing, add_runs, look
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.making import Making
@@ -55,7 +55,7 @@ class StoredEvents:
         return flows.run(self._database, emitting(new), lock=lock)
 
     def _written(self, new: Sequence[NewEvent]) -> builtins.list[Added] | None:
-        """What became of events whose write was interrupted; None if none of them was made."""
+        """The answers for events whose write was interrupted; None if none of them was made."""
         made = self.find([one.event.id for one in new])
         return flows.run(self._database, emitting(new, made)) if made else None
 

@@ -19,7 +19,8 @@ from workbell.stores.allotment import allot
 from workbell.stores.matching import matches
 from workbell.stores.memory.limits import MemoryLimits
 from workbell.stores.memory.state import State
-from workbell.stores.port import Filter, Head, Held, Lease, Pair, Pick, Renewed
+from workbell.stores.port import Filter, Head, Held, Lease, Pick, Renewed
+from workbell.stores.publisher import Pair
 from workbell.stores.runs.adding import SAME_KEY, SAME_TAG, refuse_other_request, reject_duplicate
 from workbell.stores.runs.moving import REPORTED
 

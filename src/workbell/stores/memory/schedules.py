@@ -14,7 +14,7 @@ from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
 from workbell.model.state import cancel, kept
 from workbell.stores.memory.runs import MemoryRuns
 from workbell.stores.memory.state import State
-from workbell.stores.port import Pair
+from workbell.stores.publisher import Pair
 from workbell.stores.schedules.schedules import ADVANCE, REASON
 
 replace = msgspec.structs.replace

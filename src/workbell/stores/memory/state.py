@@ -13,7 +13,7 @@ from workbell.model.rate import Starts
 from workbell.model.run import Attempt, Run
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.state import Keep
-from workbell.stores.port import NoPublisher, Pair, Publisher
+from workbell.stores.publisher import NoPublisher, Pair, Publisher
 
 UNDONE = ("live", "finished", "attempts", "keys", "schedules", "ticks")
 

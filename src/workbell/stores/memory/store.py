@@ -18,7 +18,8 @@ from workbell.stores.memory.limits import MemoryLimits
 from workbell.stores.memory.runs import MemoryRuns
 from workbell.stores.memory.schedules import MemorySchedules
 from workbell.stores.memory.state import State
-from workbell.stores.port import Publisher, Watch
+from workbell.stores.port import Watch
+from workbell.stores.publisher import Publisher
 
 
 class MemoryStore:

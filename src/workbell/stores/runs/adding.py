@@ -19,7 +19,7 @@ from workbell.model.run import PENDING, Added, Lane, NewRun, OnDuplicate, Run, r
 from workbell.model.state import Keep, Transition
 from workbell.stores.database import Conflict, Dialect, Row, Rows, Statement
 from workbell.stores.flows import Ask, Do, Flow
-from workbell.stores.port import Pair
+from workbell.stores.publisher import Pair
 from workbell.stores.refusals import key_reused
 from workbell.stores.rows import NEW, new_values
 from workbell.stores.runs.lanes import lanes_from

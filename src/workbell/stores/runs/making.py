@@ -14,7 +14,7 @@ from workbell.stores.database import Database, Statement, read_rows
 from workbell.stores.flows import Do, Flow
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.keyed_writes import KeyedWrites, LockName, LockWaits
-from workbell.stores.port import NoPublisher, Publisher
+from workbell.stores.publisher import NoPublisher, Publisher
 from workbell.stores.runs.adding import Made, Replacing, add_runs, adding, is_plain
 from workbell.stores.runs.finding import find_runs
 from workbell.stores.runs.lanes import Lanes

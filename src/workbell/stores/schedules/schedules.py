@@ -16,7 +16,7 @@ from workbell.stores import flows, rows
 from workbell.stores.database import Batch, Conflict, Database, Dialect, Rows, Statement, read_rows, write_rows
 from workbell.stores.events.adding import add_events
 from workbell.stores.flows import Ask, Do, Flow
-from workbell.stores.port import Pair
+from workbell.stores.publisher import Pair
 from workbell.stores.rows import TICK
 from workbell.stores.runs.adding import Replacing, Writing, add_runs, look, replaced_tag
 from workbell.stores.runs.lanes import Lanes, lanes_from

@@ -15,7 +15,8 @@ from workbell.model import state
 from workbell.model.request import asked_once
 from workbell.model.run import Added, NewRun, Once, OnDuplicate, Options, Run, Status
 from workbell.model.state import Move
-from workbell.stores.port import CoreStore, Filter, Pair
+from workbell.stores.port import CoreStore, Filter
+from workbell.stores.publisher import Pair
 from workbell.stores.runs.adding import SAME_KEY, SAME_TAG
 from workbell.testing.contracts.core.sharing import THREADS, at_once
 from workbell.testing.contracts.making import KEEP, add, after, claim, find, ids, request

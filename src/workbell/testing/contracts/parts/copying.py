@@ -17,7 +17,8 @@ from workbell.model.log_line import LogLine
 from workbell.model.run import Added
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.stores.notifications.notifications import ReadMark
-from workbell.stores.port import Batch, Store
+from workbell.stores.port import Store
+from workbell.stores.store_page import StorePage
 from workbell.testing.contracts.core.reading import job
 from workbell.testing.contracts.core.scheduling import FULL, fire, schedule, stored
 from workbell.testing.contracts.core.scheduling import tick as tick_of
@@ -34,15 +35,15 @@ from workbell.testing.sqlite_files import SqliteFiles
 
 def everything(store: Store) -> dict[str, set[Any]]:
     """The whole content, whatever the pages and their order."""
-    found: dict[str, list[Any]] = {name: [] for name in Batch._fields}
+    found: dict[str, list[Any]] = {name: [] for name in StorePage._fields}
     for batch in store.export():
-        for name in Batch._fields:
+        for name in StorePage._fields:
             found[name] += getattr(batch, name)
     assert all(len(set(map(repr, values))) == len(values) for values in found.values()), "something came twice"
     return {name: set(map(repr, values)) for name, values in found.items()}
 
 
-def take_over(store: Store, batches: Iterable[Batch]) -> None:
+def take_over(store: Store, batches: Iterable[StorePage]) -> None:
     for batch in list(batches):
         store.load(batch)
 
@@ -81,7 +82,7 @@ def fill(store: Store) -> None:
         Tick(schedule=nightly.id, due=after(n), outcome=TickOutcome.FIRED, created_at=START, run=new_id())
         for n in (1, 2)
     ]
-    store.load(Batch(schedules=[nightly], ticks=ticks))
+    store.load(StorePage(schedules=[nightly], ticks=ticks))
     fill_events(store)
     fill_service(store)
 
@@ -198,15 +199,15 @@ class CopyingContract:
         """An event that still waits has no runs in the copy, also if it is fanned out while the copy is taken."""
         fill(store)
         batches = list(store.export())
-        places = {name: [n for n, batch in enumerate(batches) if getattr(batch, name)] for name in Batch._fields}
+        places = {name: [n for n, batch in enumerate(batches) if getattr(batch, name)] for name in StorePage._fields}
         assert max(places["matches"] + places["runs"]) <= min(places["events"])
 
     def test_a_match_says_that_its_event_was_fanned_out(self, store: Store) -> None:
         """Pages may come one by one, and none after it."""
         (event,) = told(store, fact())
         matches = fanned(event, new_id()).matches
-        store.load(Batch(matches=matches))
-        store.load(Batch(matches=matches))
+        store.load(StorePage(matches=matches))
+        store.load(StorePage(matches=matches))
         assert store.events.waiting(9) == []
         assert store.events.matches(event.id, after=None, limit=9) == list(matches)
 
@@ -217,7 +218,7 @@ class CopyingContract:
             store.subscribers.write_trigger(one, None)
         store.subscribers.write_trigger(msgspec.structs.replace(old, name="new"), 0)
         before, sent = store.subscribers.version(), endpoint()
-        store.load(Batch(triggers=[old, trigger("taken"), trigger("more")], endpoints=[sent]))
+        store.load(StorePage(triggers=[old, trigger("taken"), trigger("more")], endpoints=[sent]))
         assert store.subscribers.version() != before
         assert [one.name for one in store.subscribers.list_triggers()] == ["more", "new", "taken"]
         assert store.subscribers.list_triggers()[2] == mine
@@ -234,7 +235,7 @@ class CopyingContract:
         before = everything(store)
         mark = ReadMark("default", 7, told_of.id, after(9))
         store.load(
-            Batch(
+            StorePage(
                 tokens=[token(hash=mine.hash), msgspec.structs.replace(mine, hash="another", name="x")],
                 notifications=[msgspec.structs.replace(told_of, text="1", read_at=after(3))],
                 reads=[mark, mark._replace(notification=new_id()), mark._replace(tenant="b", user_id=8)],
@@ -258,7 +259,7 @@ class CopyingContract:
     def test_what_the_service_keeps_has_pages_too(self, store: Store) -> None:
         sent = [message() for _ in range(1001)]
         tallies = [tally(job=f"j{number}") for number in range(501)]
-        store.load(Batch(audit=[entry() for _ in range(1001)], notifications=sent))
+        store.load(StorePage(audit=[entry() for _ in range(1001)], notifications=sent))
         store.notifications.mark_read("default", 7, None, after(1))
         store.notifications.mark_read("default", 8, [sent[0].id], after(1))
         store.tallies.add(tallies)
@@ -270,9 +271,9 @@ class CopyingContract:
         full = schedule("full", **FULL, last_run_status="failed", last_run_ended_at=after(6), failed_runs=3)
         plain = schedule("plain")
         span = tick_of(full, 1, outcome=TickOutcome.COALESCED, until=after(4), count=4, run=new_id(), reason="r")
-        store.load(Batch(schedules=[full, plain], ticks=[span]))
+        store.load(StorePage(schedules=[full, plain], ticks=[span]))
         store.load(
-            Batch(
+            StorePage(
                 schedules=[msgspec.structs.replace(full, job="older")], ticks=[msgspec.structs.replace(span, count=9)]
             )
         )

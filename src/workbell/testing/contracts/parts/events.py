@@ -17,7 +17,8 @@ from workbell.model.event import Event, FannedOut, Match, MatchOutcome, OnceTold
 from workbell.model.ids import new_id
 from workbell.model.run import Added, Run
 from workbell.model.state import Move
-from workbell.stores.port import Pair, Store
+from workbell.stores.port import Store
+from workbell.stores.publisher import Pair
 from workbell.testing.contracts.core.moving import MAKE, in_status
 from workbell.testing.contracts.core.sharing import THREADS, at_once
 from workbell.testing.contracts.core.texts import NASTY

@@ -14,7 +14,8 @@ from workbell.model.payload_fields import Field, read_fields
 from workbell.model.run import FINAL, NewRun, Run, Status
 from workbell.model.run_page import Counted
 from workbell.stores.matching import matches_all
-from workbell.stores.port import Batch, Filter, Store
+from workbell.stores.port import Filter, Store
+from workbell.stores.store_page import StorePage
 from workbell.testing.contracts.making import KEEP, add, after, ids, request
 
 
@@ -218,7 +219,7 @@ class SearchingContract:
         draw = random.Random(5)
         schedules = [new_id(), new_id()]
         every = [_drawn(draw, number, schedules) for number in range(60)]
-        store.load(Batch(lanes=list({run.lane for run in every}), runs=every))
+        store.load(StorePage(lanes=list({run.lane for run in every}), runs=every))
         for _ in range(60):
             words: dict[str, Sequence[Any]] = {
                 "tenant": ("default", "default", None, "nobody"),
