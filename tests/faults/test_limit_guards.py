@@ -18,6 +18,7 @@ from workbell.model.limit import Limit, Limits, limits_on
 from workbell.model.rate import Rate
 from workbell.model.run import Lane, Run, Status
 from workbell.stores.database import Batch, Row
+from workbell.stores.limits.statements import adding
 from workbell.stores.port import Filter, Pick, Store
 from workbell.stores.sql_store import SqlStore
 from workbell.testing.contracts.making import add, after, request
@@ -234,6 +235,7 @@ def test_a_program_of_the_version_before_claims_meanwhile(
     with opened(postgres_url) as store:
         store.check()
         add(store, *[request() for _ in range(9)])
+        store.limits._database.write([adding([limit], after(0))])  # it locks the row, so there must be one
         tries = meanwhile(store, monkeypatch, lambda: claim_old_way(postgres_url, limit, 1))
         assert len(take(store, limits)) == 1
         assert len(tries) == 2, "the first was refused"

@@ -186,14 +186,15 @@ async def test_an_agents_token_opens_nothing_else() -> None:
 
 def surveys(store: Store) -> list[str]:
     """From now on, each look at the lanes of an agent: as many as it polls."""
-    survey = store.runs.survey_targets
+    survey = store.runs.survey_tenant
     seen: list[str] = []
 
-    def noted(tenant: str, targets: Sequence[str], limit: int) -> list[Head]:
-        seen.append(targets[0])
-        return survey(tenant, targets, limit)
+    def noted(tenant: str, limit: int, targets: Sequence[str] | None = None) -> list[Head]:
+        if targets is not None:
+            seen.append(targets[0])
+        return survey(tenant, limit, targets)
 
-    store.runs.survey_targets = noted  # type: ignore[method-assign]
+    store.runs.survey_tenant = noted  # type: ignore[method-assign]
     return seen
 
 

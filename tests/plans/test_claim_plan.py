@@ -112,6 +112,10 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
     match name:
         case "claim":
             return claim_values()
+        case "ready":
+            return {"ids": [run.id for run in runs], "now": now}
+        case "take":
+            return claim_values() | {"ids": [run.id for run in runs]}
         case "finish":
             ends = [state.succeed(run, now, result="1", keep=KEEP.succeeded) for run in runs]
             return arrays(FINISHED, [[getattr(end, field) for field in FINISHED] for end in ends])
@@ -161,7 +165,8 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
 
 
 HOT = (
-    "claim finish move add_attempts renew dispatch survey next_due find_live find_finished free_keys take_key "
+    "claim ready take finish move add_attempts renew dispatch survey next_due find_live find_finished free_keys "
+    "take_key "
     "delete_finished take_over leases expired held_by pending_of_tag pending_accepted ahead_of "
     "run_guards lock_runs asked_to_end key_holder run_of_key holds_key pass_key others_of_tag"
 ).split()
@@ -182,6 +187,7 @@ def test_with_many_runs_as_with_few(stores: tuple[PostgresStore, PostgresStore])
     few, many = (store.calls.conninfo for store in stores)
     claims_touch_as_many_pages(few, many)
     claims_go_by_the_line_and_then_by_place(many)
+    chosen_runs_go_by_the_primary_key(many)
     runs = stores[1].runs.claim(picks(BOOKED), BOOKED, worker="worker", now=after(9_999), lease_until=after(10_029))
     for analyzed in (False, True):
         if analyzed:  # from now on it is known that few are running
@@ -203,6 +209,17 @@ def claims_go_by_the_line_and_then_by_place(conninfo: str) -> None:
         plan = explain(conninfo, "claim", claim_values(), generic=generic)
         assert "workbell_runs_queued" in plan.indexes
         assert "Tid Scan" in plan.nodes
+
+
+def chosen_runs_go_by_the_primary_key(conninfo: str) -> None:
+    with psycopg.connect(conninfo) as connection:
+        found = connection.execute("SELECT id FROM workbell_runs WHERE status = 'queued' LIMIT %s", [BOOKED]).fetchall()
+    values = claim_values() | {"ids": [row[0] for row in found]}
+    for name in ("ready", "take"):
+        for generic in (False, True):
+            plan = explain(conninfo, name, values, generic=generic)
+            assert plan.rows == BOOKED, name
+            assert plan.indexes & RUN_INDEXES == {"workbell_runs_pkey"}, (name, generic, plan.text)
 
 
 def moves_go_by_the_primary_key(conninfo: str, runs: list[Run]) -> None:

@@ -21,7 +21,7 @@ from workbell.stores.database import Rows
 from workbell.stores.limits.statements import COUNTED, NOTED
 from workbell.stores.postgres.dialect import bind
 from workbell.stores.postgres.store import PostgresStore
-from workbell.testing.contracts.core.limiting import take
+from workbell.testing.contracts.core.limiting import claim_within
 from workbell.testing.contracts.making import START, after, request
 
 MANY = 100_000 if os.environ.get("WORKBELL_SOAK") else 10_000
@@ -121,7 +121,7 @@ def test_no_statement_reads_a_table_in_full(store: PostgresStore) -> None:
 def test_a_limited_claim_works_with_many_keys(store: PostgresStore) -> None:
     """The real statements, one after the other, on the same rows."""
     store.runs.add([request(lane_key=f"new{n}") for n in range(20)])
-    picked = take(store, Limits(concurrency=1, concurrency_key="k"), 30, at=9)
+    picked = claim_within(store, Limits(concurrency=1, concurrency_key="k"), 30, at=9)
     assert len(picked) == 30
     (limit,) = limits_on(Limits(concurrency=1, concurrency_key="k"), Lane("default", "default", "work", None, "k100"))
     assert store.limits.uses([limit])[limit.id].running == 1

@@ -66,7 +66,7 @@ def claim_for(
     """Up to `most` runs that are aimed at an agent, each under a new lease; in the order to be worked on."""
     look = HEADS
     while True:
-        seen = client.store.runs.survey_targets(client.tenant, agent.targets, look)
+        seen = client.store.runs.survey_tenant(client.tenant, look, agent.targets)
         heads = [head for head in seen if jobs is None or head.lane.job in jobs]
         claimed = _claim_from(client, heads, worker, most=most, lease=lease, turn=turn, known=known)
         if claimed or len(seen) < look:

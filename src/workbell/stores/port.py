@@ -157,11 +157,11 @@ class Runs(Protocol):
     def survey(self, after: int, limit: int) -> builtins.list[Head]:
         """Lanes beyond `after`, in order of their ids, that have queued runs and are not paused."""
 
-    def survey_targets(self, tenant: str, targets: Sequence[str], limit: int) -> builtins.list[Head]:
-        """Lanes of a tenant that are aimed at one of these, have queued runs and are not paused."""
+    def survey_tenant(self, tenant: str, limit: int, targets: Sequence[str] | None = None) -> builtins.list[Head]:
+        """Some lanes of a tenant that have queued runs and are not paused, each with its best rank.
 
-    def survey_tenant(self, tenant: str, limit: int) -> builtins.list[Head]:
-        """Some lanes of a tenant that have queued runs and are not paused, each with its best rank."""
+        With `targets`: those that are aimed at one of these, with each of their ranks, the best first.
+        """
 
     def claim(
         self,
@@ -176,6 +176,21 @@ class Runs(Protocol):
         """The move `start` for the heads of these lanes, each under a new token; in the order to be worked on.
 
         `limits` are those of lanes, by their ids: then no more is taken than they leave, whoever else claims.
+        """
+
+    def take(
+        self,
+        ids: Sequence[str],
+        *,
+        worker: str,
+        now: datetime,
+        lease_until: datetime,
+        limits: Mapping[int, Sequence[Limit]] | None = None,
+    ) -> builtins.list[Run]:
+        """The same for chosen runs, wherever they wait in their lanes: for whom a queue tells which run to do.
+
+        Pauses and limits hold as in a claim, fairness does not. A run that is not queued, has expired, or that another
+        process is about to claim is left out.
         """
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> builtins.list[Renewed]:

@@ -1,11 +1,12 @@
 """The SQL files: queries by name, in one folder for each part of a store, and the migrations.
 
 A query starts with a line `-- name: purpose`. `:word` is a parameter. A folder has a shared file and one of overrides
-for each engine, by name: that file is the list of what the engine does differently. Two macros make one text of
-queries that would differ only in how a batch comes in:
+for each engine, by name: that file is the list of what the engine does differently. Macros make one text of queries
+that would differ only in how a batch comes in, or in that rows are locked where several write at once:
 
     {among ids uuid}                     the condition that a column is one of a list
     {rows new: id uuid, at timestamptz}  rows of a parameter `Rows`, as a table `new` with these columns
+    {lock_free}                          locks the rows that are read, without those that others have locked
 
 `{new_runs}` is that for the columns of a new run. A time in an answer is known by the name of its column.
 """
@@ -63,9 +64,11 @@ def expand(text: str, engine: str) -> str:
     """Write out the macros the way of an engine."""
     text = text.replace("{new_runs}", f"{{rows new: {NEW_RUN}}}")
     if engine == "postgres":
+        text = text.replace("{lock_free}", "FOR UPDATE SKIP LOCKED")
         # As a subquery, whose length the planner does not know: of 400 ids and 20,000 rows it read the whole table.
         text = _AMONG.sub(r"= ANY(ARRAY(SELECT unnest(CAST(:\1 AS \2[]))))", text)
         return _ROWS.sub(lambda found: _unnest(found[1], _columns(found[2])), text)
+    text = text.replace("{lock_free}", "")
     text = _AMONG.sub(r"IN (SELECT value FROM json_each(:\1))", text)
     return _ROWS.sub(lambda found: _json_each(found[1], _columns(found[2])), text)
 

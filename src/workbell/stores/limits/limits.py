@@ -1,5 +1,7 @@
 """Claims under limits, for every SQL store: what is free is read, allotted, and taken in a write that is guarded.
 
+Where no rate counts, the room that the caller has seen will do, and nothing is read first.
+
 The write holds the row of each limit, so that others cannot claim under it. It counts again what is running, and
 compares the starts with what was read: if somebody else has taken a place meanwhile, nothing of it is written, and all
 is read again. Nothing but the runs themselves is counted, so nothing can be left over from a process that died.
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -21,7 +24,7 @@ from workbell.stores.database import Batch, Conflict, Database, Row, Statement, 
 from workbell.stores.limits import statements
 from workbell.stores.limits.statements import NO_STARTS
 from workbell.stores.port import Pick
-from workbell.stores.runs.claiming import Start, claim, claims
+from workbell.stores.runs.claiming import Claiming, Start
 
 KEPT_FOR = timedelta(days=2)  # longer than the longest span of a rate
 PAGE = 1000
@@ -55,17 +58,21 @@ class Limits:
         found = self._read([*batch, *statements.running(dict.fromkeys(every.values(), MOST_RUNNING))])
         return statements.uses(every, _by_id(found.get("limit_starts")), _by_id(found.get("running_within")))
 
-    def claim(self, picks: Sequence[Pick], limit: int, limits: LimitsOfLanes, start: Start) -> list[Row]:
+    def claim(
+        self, picks: Sequence[Pick], limit: int, limits: LimitsOfLanes, start: Start, claiming: Claiming
+    ) -> list[Row]:
         """The rows of runs that were started. What a limit is not about is never held up by it."""
         concerned = {pick.lane_id: limits.get(pick.lane_id, ()) for pick in picks}
+        start = self._moved(start)
+        if _can_guess(picks, limit, concerned):
+            with suppress(Conflict):
+                return self._take(picks, limit, _guess(picks, concerned), start, claiming)
         pauses = iter(AGAIN)
         probing = False
         while True:
-            now = max(start.now, self._database.clock.now())  # it may have taken a while to get here
-            moved = Start(start.worker, now, start.lease_until + (now - start.now))
-            seen = self._see(picks, limit, concerned, moved, probing=probing)
+            seen = self._see(picks, limit, concerned, start, probing=probing)
             try:
-                found = self._take(picks, limit, seen, moved)
+                found = self._take(picks, limit, seen, start, claiming)
             except Conflict:
                 found, is_over = [], False
             else:
@@ -75,9 +82,15 @@ class Limits:
             pause = next(pauses, None)
             if pause is None:
                 free = [pick for pick in picks if not concerned[pick.lane_id]]
-                return claim(self._database, free, limit, moved)
+                return self._start(claiming(free, limit, start)) if free else []
             time.sleep(pause)
+            start = self._moved(start)
             probing = not self._database.dialect.one_writer
+
+    def _moved(self, start: Start) -> Start:
+        """The same start now: it may have taken a while to get here."""
+        now = max(start.now, self._database.clock.now())
+        return Start(start.worker, now, start.lease_until + (now - start.now))
 
     def _see(self, picks: Sequence[Pick], limit: int, concerned: LimitsOfLanes, start: Start, *, probing: bool) -> Seen:
         """What must be known for a claim. `probing`: leave out what other claims hold.
@@ -107,7 +120,7 @@ class Limits:
             _by_id(found.get("started_now")),
         )
 
-    def _take(self, picks: Sequence[Pick], limit: int, seen: Seen, start: Start) -> list[Row]:
+    def _take(self, picks: Sequence[Pick], limit: int, seen: Seen, start: Start, claiming: Claiming) -> list[Row]:
         """Start what the limits leave room for; raises Conflict if they are not as they were seen."""
         free = [pick for pick in picks if pick.lane_id in seen.limits]
         granted = allot(free, limit, seen.limits, seen.uses, seen.queued, start.now)
@@ -115,8 +128,10 @@ class Limits:
             return []
         of_granted = {pick.lane_id: seen.limits[pick.lane_id] for pick in granted}
         guards = statements.guards(granted, of_granted, seen.starts, seen.started, start)
-        taking = claims(self._database.dialect, granted, limit, start)
         noting = statements.noting(of_granted, seen.uses, seen.started, start)
+        return self._start(claiming(granted, limit, start), guards, noting)
+
+    def _start(self, taking: Batch, guards: Batch = (), noting: Batch = ()) -> list[Row]:
         answers = self._database.write([*guards, *taking, *noting])
         return [row for answer in answers[len(guards) : len(guards) + len(taking)] for row in answer]
 
@@ -134,6 +149,24 @@ class Limits:
         idle = [row[0] for row in page if row[1] <= before]
         if idle:
             write_rows(self._database, "delete_limits", ids=idle, before=before)
+
+
+def _can_guess(picks: Sequence[Pick], limit: int, concerned: LimitsOfLanes) -> bool:
+    """Whether a claim can do without reading first: the guards count what is running anyway.
+
+    Not with a rate, whose starts must be known; nor where two picks compete for the same room, and one of them may have
+    no runs for what it would be given.
+    """
+    every = [one for pick in picks for one in concerned[pick.lane_id]]
+    if any(one.rate is not None for one in every):
+        return False
+    return len(picks) == 1 or (len({one.id for one in every}) == len(every) and sum(p.quota for p in picks) <= limit)
+
+
+def _guess(picks: Sequence[Pick], concerned: LimitsOfLanes) -> Seen:
+    """As if every pick had the room that its quota was given for."""
+    starts = {one.id: NO_STARTS for listed in concerned.values() for one in listed}
+    return Seen(concerned, starts, {}, {(pick.lane_id, pick.rank): pick.quota for pick in picks}, {})
 
 
 def _by_id(found: Sequence[Row] | None) -> dict[int, Any]:

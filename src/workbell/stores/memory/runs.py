@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,13 +16,14 @@ from workbell.model.clock import EPOCH
 from workbell.model.limit import Limit
 from workbell.model.run import PENDING, Added, Attempt, NewRun, OnDuplicate, Run, Status
 from workbell.model.state import Transition
-from workbell.stores.allotment import allot
+from workbell.stores.allotment import Place, allot
 from workbell.stores.matching import matches
 from workbell.stores.memory.limits import MemoryLimits
 from workbell.stores.memory.state import State
 from workbell.stores.port import Filter, Head, Held, Lease, Pick, Renewed
 from workbell.stores.publisher import Pair
 from workbell.stores.runs.adding import SAME_KEY, SAME_TAG, refuse_other_request, reject_duplicate
+from workbell.stores.runs.claiming import Start
 from workbell.stores.runs.moving import REPORTED
 
 replace = msgspec.structs.replace
@@ -89,13 +91,12 @@ class MemoryRuns:
     def survey(self, after: int, limit: int) -> builtins.list[Head]:
         return [head for head in self._heads() if head.lane_id > after][:limit]
 
-    def survey_targets(self, tenant: str, targets: Sequence[str], limit: int) -> builtins.list[Head]:
-        found = [head for head in self._heads() if head.lane.tenant == tenant and head.lane.target in targets]
-        return sorted(found, key=lambda head: (head.rank, head.lane_id))[:limit]
-
-    def survey_tenant(self, tenant: str, limit: int) -> builtins.list[Head]:
-        best = {head.lane_id: head for head in reversed(self._heads()) if head.lane.tenant == tenant}
-        return [*best.values()][:limit]
+    def survey_tenant(self, tenant: str, limit: int, targets: Sequence[str] | None = None) -> builtins.list[Head]:
+        found = [head for head in self._heads() if head.lane.tenant == tenant]
+        if targets is None:
+            return [*{head.lane_id: head for head in reversed(found)}.values()][:limit]
+        aimed = [head for head in found if head.lane.target in targets]
+        return sorted(aimed, key=lambda head: (head.rank, head.lane_id))[:limit]
 
     def _heads(self) -> builtins.list[Head]:
         every = {Head(run.lane.id, run.rank, run.lane) for run in self._in(Status.QUEUED)}
@@ -112,28 +113,51 @@ class MemoryRuns:
         limits: Mapping[int, Sequence[Limit]] | None = None,
     ) -> builtins.list[Run]:
         with self._state.lock:
-            if limits:
-                now = max(now, self._state.clock.now())
-                uses = self._limits.uses([one for listed in limits.values() for one in listed])
-                queued = {(pick.lane_id, pick.rank): len(self._line(pick, now)) for pick in picks}
-                picks = allot(picks, limit, limits, uses, queued, now)
-                self._limits.note_starts(picks, limits, uses, now)
-            taken: list[Run] = []
-            for pick in picks:
-                taken += self._line(pick, now)[: min(pick.quota, limit - len(taken))]
-            claimed = [moves.start(run, now, worker=worker, lease_until=lease_until).after(run) for run in taken]
-            self._put(claimed)
-            return sorted(claimed, key=lambda run: (run.rank, run.scheduled_for, run.id))
+            return self._claim(self._ready(now), picks, limit, Start(worker, now, lease_until), limits)
 
-    def _line(self, pick: Pick, now: datetime) -> builtins.list[Run]:
-        """What waits in a lane and rank, in order."""
-        line = [
-            run
-            for run in self._in(Status.QUEUED)
-            if (run.lane.id, run.rank) == (pick.lane_id, pick.rank)
-            and (run.expires_at is None or run.expires_at > now or run.attempt)
-        ]
-        return sorted(line, key=lambda run: (run.scheduled_for, run.id))
+    def take(
+        self,
+        ids: Sequence[str],
+        *,
+        worker: str,
+        now: datetime,
+        lease_until: datetime,
+        limits: Mapping[int, Sequence[Limit]] | None = None,
+    ) -> builtins.list[Run]:
+        with self._state.lock:
+            chosen = [run for run in self._ready(now) if run.id in ids]
+            picks = [Pick(*place, count) for place, count in Counter((run.lane.id, run.rank) for run in chosen).items()]
+            return self._claim(chosen, picks, len(ids), Start(worker, now, lease_until), limits)
+
+    def _claim(
+        self,
+        ready: Iterable[Run],
+        picks: Sequence[Pick],
+        limit: int,
+        start: Start,
+        limits: Mapping[int, Sequence[Limit]] | None,
+    ) -> builtins.list[Run]:
+        waiting: dict[Place, builtins.list[Run]] = {}
+        for run in ready:
+            waiting.setdefault((run.lane.id, run.rank), []).append(run)
+        if limits:
+            start = start._replace(now=max(start.now, self._state.clock.now()))
+            uses = self._limits.uses([one for listed in limits.values() for one in listed])
+            queued = {place: len(runs) for place, runs in waiting.items()}
+            picks = allot(picks, limit, limits, uses, queued, start.now)
+            self._limits.note_starts(picks, limits, uses, start.now)
+        taken: builtins.list[Run] = []
+        for pick in picks:
+            taken += waiting.get((pick.lane_id, pick.rank), [])[: min(pick.quota, limit - len(taken))]
+        taken.sort(key=lambda run: (run.rank, run.scheduled_for, run.id))
+        return self._put(
+            moves.start(run, start.now, worker=start.worker, lease_until=start.lease_until).after(run) for run in taken
+        )
+
+    def _ready(self, now: datetime) -> builtins.list[Run]:
+        """What could start now, in the order to be worked on."""
+        ready = [run for run in self._in(Status.QUEUED) if not run.expires_at or run.expires_at > now or run.attempt]
+        return sorted(ready, key=lambda run: (run.rank, run.scheduled_for, run.id))
 
     # Leases
 

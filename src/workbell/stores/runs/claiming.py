@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workbell.model.state import MOVES, Move
 from workbell.stores.database import Batch, Database, Dialect, Row, Statement
@@ -23,13 +23,22 @@ class Start(NamedTuple):
     lease_until: datetime
 
 
+Claiming = Callable[
+    [Sequence[Pick], int, Start], Batch
+]  # the statements that start runs of lanes, no more than so many
+
+
+def start_values(start: Start) -> dict[str, Any]:
+    return start._asdict() | {"from_status": _RULE.sources[0].value, "to_status": _RULE.targets[0].value}
+
+
 def claims(dialect: Dialect, picks: Sequence[Pick], limit: int, start: Start) -> Batch:
     """The statements that claim from these lanes. Their answers are the rows of runs.
 
     Where one writes at a time there is a statement for each lane, and together they take no more than `limit`: of a
     lane that has fewer runs than it may give, nothing is left to the others.
     """
-    values = start._asdict() | {"from_status": _RULE.sources[0].value, "to_status": _RULE.targets[0].value}
+    values = start_values(start)
     if not dialect.one_writer:
         values |= {"lanes": [pick.lane_id for pick in picks], "ranks": [pick.rank for pick in picks]}
         return [Statement("claim", values | {"quotas": [pick.quota for pick in picks], "limit": limit})]
@@ -53,6 +62,24 @@ def claim(database: Database, picks: Sequence[Pick], limit: int, start: Start) -
             break
         waiting = _left(waiting, room, taken)
     return found
+
+
+class Chosen:
+    """Runs that were asked for by their ids, as picks of their lanes and as the statement that starts them."""
+
+    def __init__(self, ready: Sequence[Row]) -> None:
+        """`ready`: the answer of the query of that name."""
+        self._ids: dict[tuple[int, int], list[str]] = {}
+        for run_id, lane_id, rank in ready:
+            self._ids.setdefault((lane_id, rank), []).append(run_id)
+
+    def picks(self) -> list[Pick]:
+        return [Pick(lane_id, rank, len(ids)) for (lane_id, rank), ids in self._ids.items()]
+
+    def claims(self, picks: Sequence[Pick], limit: int, start: Start) -> Batch:
+        """A `Claiming`: the first of each place, as many as it was given."""
+        ids = [run_id for pick in _within(picks, limit) for run_id in self._ids[pick.lane_id, pick.rank][: pick.quota]]
+        return [Statement("take", start_values(start) | {"ids": ids})]
 
 
 def _within(picks: Sequence[Pick], limit: int) -> list[Pick]:

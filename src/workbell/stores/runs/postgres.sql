@@ -80,9 +80,6 @@ WHERE r.ctid = ANY(ARRAY(
     LIMIT :limit))
 RETURNING {live}
 
--- expired: runs that have expired before their first start and that nobody has locked, to be ended now
-SELECT {live} FROM workbell_runs r WHERE r.expires_at <= :now AND r.attempt = 0 LIMIT :limit FOR UPDATE SKIP LOCKED
-
 -- finish: transitions that end a run move it into history, in one statement
 -- A join of the batch with the live table was tried first: the planner hashes the whole table (15 ms with 20,000
 -- live rows, and growing). A LATERAL that locks cannot be turned into a join, so each row is one lookup by primary

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from workbell.errors import StoreUnavailable
@@ -17,7 +18,7 @@ from workbell.stores.database import Conflict, Database, Rows, Statement, read_r
 from workbell.stores.limits.limits import Limits
 from workbell.stores.port import Filter, Head, Held, Lease, Pick, Renewed
 from workbell.stores.reports.search import Search
-from workbell.stores.runs.claiming import Start, claim
+from workbell.stores.runs.claiming import Chosen, Start, claim, claims
 from workbell.stores.runs.finding import find_runs
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.making import Making
@@ -60,15 +61,14 @@ class StoredRuns:
     def survey(self, after: int, limit: int) -> builtins.list[Head]:
         return self._lanes.make_heads(read_rows(self._database, "survey", after=after, limit=limit))
 
-    def survey_tenant(self, tenant: str, limit: int) -> builtins.list[Head]:
-        return self._lanes.make_heads(read_rows(self._database, "survey_tenant", tenant=tenant, limit=limit))
-
-    def survey_targets(self, tenant: str, targets: Sequence[str], limit: int) -> builtins.list[Head]:
-        if not targets:
-            return []
-        return self._lanes.make_heads(
-            read_rows(self._database, "survey_targets", tenant=tenant, targets=list(targets), limit=limit)
-        )
+    def survey_tenant(self, tenant: str, limit: int, targets: Sequence[str] | None = None) -> builtins.list[Head]:
+        if targets is None:
+            found = read_rows(self._database, "survey_tenant", tenant=tenant, limit=limit)
+        elif targets:
+            found = read_rows(self._database, "survey_targets", tenant=tenant, targets=list(targets), limit=limit)
+        else:
+            found = []
+        return self._lanes.make_heads(found)
 
     def claim(
         self,
@@ -82,8 +82,28 @@ class StoredRuns:
     ) -> builtins.list[Run]:
         start = Start(worker, now, lease_until)
         if limits:
-            return self._lanes.make_claimed(self._limits.claim(picks, limit, limits, start))
+            claiming = partial(claims, self._database.dialect)
+            return self._lanes.make_claimed(self._limits.claim(picks, limit, limits, start, claiming))
         return self._lanes.make_claimed(claim(self._database, picks, limit, start))
+
+    def take(
+        self,
+        ids: Sequence[str],
+        *,
+        worker: str,
+        now: datetime,
+        lease_until: datetime,
+        limits: Mapping[int, Sequence[Limit]] | None = None,
+    ) -> builtins.list[Run]:
+        chosen = Chosen(read_rows(self._database, "ready", ids=sorted(set(ids)), now=now))
+        picks = chosen.picks()
+        if not picks:
+            return []
+        start = Start(worker, now, lease_until)
+        if limits:
+            return self._lanes.make_claimed(self._limits.claim(picks, len(ids), limits, start, chosen.claims))
+        (found,) = self._database.write(chosen.claims(picks, len(ids), start))
+        return self._lanes.make_claimed(found)
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> builtins.list[Renewed]:
         leases = Rows(HELD, [(lease.run_id, lease.token, RUNNING) for lease in held])

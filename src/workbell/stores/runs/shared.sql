@@ -47,8 +47,23 @@ AND (attempt > 0 OR rescheduled_from IS NOT NULL) LIMIT 1
 SELECT id, token, lease_until, worker FROM workbell_runs
 WHERE status = 'running' AND (lease_until <= :before OR lease_until > :beyond)
 
--- expired: runs that have expired before their first start, to be ended now
-SELECT {live} FROM workbell_runs r WHERE r.expires_at <= :now AND r.attempt = 0 LIMIT :limit
+-- expired: runs that have expired before their first start and that nobody has locked, to be ended now
+SELECT {live} FROM workbell_runs r WHERE r.expires_at <= :now AND r.attempt = 0 LIMIT :limit {lock_free}
+
+-- ready: chosen runs that could start now: queued, not expired, in a lane that is not paused
+SELECT q.id, q.lane, q.rank FROM workbell_runs q
+WHERE q.id {among ids uuid} AND q.status = 'queued' AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0)
+AND (SELECT 1 FROM workbell_lanes l CROSS JOIN workbell_pauses p WHERE l.id = q.lane
+    AND p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
+ORDER BY q.rank, q.scheduled_for, q.id
+
+-- take: start chosen runs under a lease, those that are still queued and that nobody has locked
+UPDATE workbell_runs SET status = :to_status, token = token + 1, attempt = attempt + 1, worker = :worker,
+    lease_until = :lease_until, started_at = :now, updated_at = :now
+WHERE id IN (SELECT q.id FROM workbell_runs q WHERE q.id {among ids uuid} AND q.status = 'queued'
+    AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0) {lock_free})
+AND status = :from_status
+RETURNING {returning}
 
 -- held_by: running runs of one worker
 SELECT {live} FROM workbell_runs r WHERE r.status = 'running' AND r.worker = :worker

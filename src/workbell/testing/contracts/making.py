@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
 from workbell.model.ids import new_id
+from workbell.model.limit import Limit
 from workbell.model.run import Lane, NewRun, OnDuplicate, Run, Status
 from workbell.model.state import Keep
 from workbell.stores.port import CoreStore, Held, Lease, Pick
@@ -80,6 +81,12 @@ def claim_picks(
     store: CoreStore, picks: Sequence[Pick], limit: int, *, at: float = 0, worker: str = "worker", lease: float = 30
 ) -> list[Run]:
     return store.runs.claim(picks, limit, worker=worker, now=after(at), lease_until=after(at + lease))
+
+
+def take(
+    store: CoreStore, chosen: Sequence[str], *, at: float = 0, limits: Mapping[int, Sequence[Limit]] | None = None
+) -> list[Run]:
+    return store.runs.take(chosen, worker="worker", now=after(at), lease_until=after(at + 30), limits=limits)
 
 
 def claimed(store: CoreStore, *, at: float = 0, worker: str = "worker", **fields: Any) -> Run:

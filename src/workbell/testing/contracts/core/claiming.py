@@ -5,12 +5,12 @@ from __future__ import annotations
 from workbell.model import state
 from workbell.model.run import Lane, Status
 from workbell.stores.port import CoreStore, Head, Pick
-from workbell.testing.contracts.making import KEEP, add, after, claim, claim_picks, claimed, find, ids, request
+from workbell.testing.contracts.making import KEEP, add, after, claim, claim_picks, claimed, find, ids, request, take
 
 
 def aimed(store: CoreStore, *targets: str, tenant: str = "default", limit: int = 100) -> list[tuple[str, int]]:
     """The targets and ranks at which something waits."""
-    return [(str(head.lane.target), head.rank) for head in store.runs.survey_targets(tenant, targets, limit)]
+    return [(str(head.lane.target), head.rank) for head in store.runs.survey_tenant(tenant, limit, targets)]
 
 
 class ClaimingContract:
@@ -138,7 +138,7 @@ class ClaimingContract:
         assert aimed(store, "press", tenant="acme") == [("press", 0)]
         assert aimed(store, "press", limit=1) == [("press", -3)]
         assert aimed(store) == []
-        heads = store.runs.survey_targets("default", ["press"], 9)
+        heads = store.runs.survey_tenant("default", 9, ["press"])
         picks = [Pick(head.lane_id, head.rank, 1) for head in heads]
         assert ids(claim_picks(store, picks, 9)) == [wanted[1].run.id, wanted[0].run.id]
         assert [head.lane for head in heads] == [wanted[0].run.lane] * 2
@@ -152,3 +152,33 @@ class ClaimingContract:
         assert {head.lane_id for head in heads} == {head.lane.id for head in heads}
         assert len(store.runs.survey_tenant("default", 1)) == 1
         assert store.runs.survey_tenant("nobody", 9) == []
+
+    def test_chosen_runs_are_taken_and_no_others(self, store: CoreStore) -> None:
+        """D6: of a queue that says which run to do."""
+        first, second, third, urgent = add(
+            store, request(at=1), request(at=2), request(at=3), request(at=4, priority=5)
+        )
+        got = take(store, [third.id, urgent.id, second.id, third.id], at=5)
+        assert ids(got) == [urgent.id, second.id, third.id]
+        assert {(run.status, run.token, run.attempt, run.worker) for run in got} == {(Status.RUNNING, 1, 1, "worker")}
+        assert {(run.started_at, run.lease_until) for run in got} == {(after(5), after(35))}
+        assert store.runs.find(ids(got)) == {run.id: run for run in got}
+        assert find(store, first).status is Status.QUEUED
+        assert take(store, ids(got), at=6) == []
+
+    def test_what_cannot_start_is_not_taken(self, store: CoreStore) -> None:
+        """Scheduled, running, expired, finished, unknown."""
+        running = claimed(store)
+        done = claimed(store)
+        store.runs.apply([state.succeed(done, after(1), result=None, keep=KEEP.succeeded)])
+        waiting, expired, good = add(store, request(delay=60), request(expires_at=after(10)), request())
+        wanted = [running.id, done.id, waiting.id, expired.id, request().run.id, good.id]
+        assert ids(take(store, wanted, at=10)) == [good.id]
+        assert take(store, [], at=10) == []
+
+    def test_a_run_that_was_handed_back_is_taken_under_a_new_token(self, store: CoreStore) -> None:
+        run = claimed(store)
+        assert store.runs.apply([state.lose(run, after(1), keep=KEEP.other)])
+        (again,) = take(store, [run.id], at=60)
+        assert (again.token, again.attempt) == (2, 2)
+        assert not store.runs.apply([state.succeed(run, after(61), result=None, keep=KEEP.succeeded)])

@@ -9,7 +9,7 @@ from workbell.model import state
 from workbell.model.limit import Limit, Limits, limits_on
 from workbell.model.run import Run
 from workbell.stores.port import CoreStore, Filter, Pick
-from workbell.testing.contracts.making import KEEP, add, after, claim, request
+from workbell.testing.contracts.making import KEEP, add, after, claim, request, take
 
 DAY = 86400.0
 
@@ -20,7 +20,9 @@ def limits_of(store: CoreStore, limits: Limits, job: str = "work") -> dict[int, 
     return {lane.id: limits_on(limits, lane) for lane in lanes}
 
 
-def take(store: CoreStore, limits: Limits, limit: int = 100, *, at: float = 0, quota: int | None = None) -> list[Run]:
+def claim_within(
+    store: CoreStore, limits: Limits, limit: int = 100, *, at: float = 0, quota: int | None = None
+) -> list[Run]:
     """Claim from all lanes; of the job `work`, under limits."""
     picks = [Pick(head.lane_id, head.rank, quota or limit) for head in store.runs.survey(-1, 1000)]
     found = limits_of(store, limits)
@@ -37,16 +39,16 @@ class LimitingContract:
     def test_no_more_run_than_the_limit_allows(self, store: CoreStore) -> None:
         add(store, *[request() for _ in range(10)])
         three = Limits(concurrency=3)
-        first = take(store, three)
+        first = claim_within(store, three)
         assert len(first) == 3
-        assert take(store, three) == []
+        assert claim_within(store, three) == []
         end(store, first[0])
-        assert len(take(store, three, at=2)) == 1
-        assert take(store, three, at=2) == []
+        assert len(claim_within(store, three, at=2)) == 1
+        assert claim_within(store, three, at=2) == []
 
     def test_what_is_claimed_under_a_limit_is_claimed_as_ever(self, store: CoreStore) -> None:
         late, early, urgent = add(store, request(at=3), request(at=1), request(at=4, priority=5))
-        found = take(store, Limits(concurrency=9), at=5)
+        found = claim_within(store, Limits(concurrency=9), at=5)
         assert [run.id for run in found] == [urgent.id, early.id, late.id]
         assert {(run.status, run.token, run.attempt, run.worker) for run in found} == {("running", 1, 1, "worker")}
         assert {(run.started_at, run.lease_until) for run in found} == {(after(5), after(35))}
@@ -55,82 +57,104 @@ class LimitingContract:
     def test_a_limit_counts_over_queues_and_ranks_and_not_over_tenants_or_jobs(self, store: CoreStore) -> None:
         add(store, *[request(queue=f"q{n % 3}", priority=n % 2) for n in range(12)])
         add(store, *[request(tenant="t") for _ in range(5)], *[request("other") for _ in range(5)])
-        found = Counter((run.tenant, run.job) for run in take(store, Limits(concurrency=4)))
+        found = Counter((run.tenant, run.job) for run in claim_within(store, Limits(concurrency=4)))
         assert found == {("default", "work"): 4, ("t", "work"): 4, ("default", "other"): 5}
 
     def test_a_limit_by_key_counts_each_value(self, store: CoreStore) -> None:
         add(store, *[request(lane_key=key, queue=queue) for key in "abc" for queue in "xy" for _ in range(3)])
         by_key = Limits(concurrency=2, concurrency_key="customer")
-        first = take(store, by_key)
+        first = claim_within(store, by_key)
         assert Counter(run.lane.key for run in first) == {"a": 2, "b": 2, "c": 2}
         end(store, next(run for run in first if run.lane.key == "b"))
-        assert [run.lane.key for run in take(store, by_key, at=2)] == ["b"]
+        assert [run.lane.key for run in claim_within(store, by_key, at=2)] == ["b"]
 
     def test_a_limit_for_all_beside_one_by_key(self, store: CoreStore) -> None:
         """Concurrency over the whole job, starts by key."""
         add(store, *[request(lane_key=str(n % 5)) for n in range(20)])
         both = Limits(concurrency=4, rate="1/m", rate_key="customer")
-        first = take(store, both)
+        first = claim_within(store, both)
         assert len(first) == 4
         assert set(Counter(run.lane.key for run in first).values()) == {1}
         end(store, *first)
-        (last,) = take(store, both, at=2)
+        (last,) = claim_within(store, both, at=2)
         assert last.lane.key not in {run.lane.key for run in first}
         end(store, last, at=3)
-        assert take(store, both, at=59) == []
-        assert len(take(store, both, at=60)) == 4
+        assert claim_within(store, both, at=59) == []
+        assert len(claim_within(store, both, at=60)) == 4
 
     def test_runs_from_before_a_job_had_its_key_count_together(self, store: CoreStore) -> None:
         add(store, *[request() for _ in range(3)], *[request(lane_key="a") for _ in range(3)])
-        found = take(store, Limits(concurrency=1, concurrency_key="customer"))
+        found = claim_within(store, Limits(concurrency=1, concurrency_key="customer"))
         assert sorted(str(run.lane.key) for run in found) == ["None", "a"]
-        assert take(store, Limits(concurrency=1, concurrency_key="customer")) == []
+        assert claim_within(store, Limits(concurrency=1, concurrency_key="customer")) == []
 
     def test_a_lost_run_frees_its_place_when_it_is_given_back(self, store: CoreStore) -> None:
         """Nothing is counted but the runs themselves, so nothing can be left over."""
         add(store, request(), request())
-        (run,) = take(store, Limits(concurrency=1))
-        assert take(store, Limits(concurrency=1), at=31) == []
+        (run,) = claim_within(store, Limits(concurrency=1))
+        assert claim_within(store, Limits(concurrency=1), at=31) == []
         store.runs.apply([state.lose(run, after(32), keep=KEEP.other)])
-        assert len(take(store, Limits(concurrency=1), at=33)) == 1
+        assert len(claim_within(store, Limits(concurrency=1), at=33)) == 1
 
     def test_what_one_lane_does_not_need_another_gets(self, store: CoreStore) -> None:
         add(store, request(queue="a"), *[request(queue="b") for _ in range(9)], *[request(queue="c") for _ in range(2)])
-        assert len(take(store, Limits(concurrency=8))) == 8
+        assert len(claim_within(store, Limits(concurrency=8))) == 8
 
     def test_no_more_than_quota_and_limit(self, store: CoreStore) -> None:
         add(store, *[request(queue=f"q{n % 4}") for n in range(20)])
-        assert len(take(store, Limits(concurrency=15), 3)) == 3
-        assert max(Counter(run.queue for run in take(store, Limits(concurrency=15), quota=2)).values()) == 2
+        assert len(claim_within(store, Limits(concurrency=15), 3)) == 3
+        assert max(Counter(run.queue for run in claim_within(store, Limits(concurrency=15), quota=2)).values()) == 2
 
     def test_a_rate_lets_no_more_start_in_any_span(self, store: CoreStore) -> None:
         add(store, *[request() for _ in range(20)])
         rate = Limits(rate="3/10s")
         times = [0.0, 0.5, 4, 9.5, 10, 10.4, 10.5, 13.9, 14, 20, 20.4, 20.5]
-        taken = {at: len(take(store, rate, 1, at=at)) for at in times}
+        taken = {at: len(claim_within(store, rate, 1, at=at)) for at in times}
         assert taken == {0.0: 1, 0.5: 1, 4: 1, 9.5: 0, 10: 1, 10.4: 0, 10.5: 1, 13.9: 0, 14: 1, 20: 1, 20.4: 0, 20.5: 1}
 
     def test_a_rate_counts_starts_whatever_came_of_them(self, store: CoreStore) -> None:
         add(store, request(), request())
-        (run,) = take(store, Limits(rate="1/m"), 1)
+        (run,) = claim_within(store, Limits(rate="1/m"), 1)
         store.runs.apply([state.release(run, after(1))])
-        assert take(store, Limits(rate="1/m"), at=59) == []
-        assert len(take(store, Limits(rate="1/m"), at=60)) == 1
+        assert claim_within(store, Limits(rate="1/m"), at=59) == []
+        assert len(claim_within(store, Limits(rate="1/m"), at=60)) == 1
 
     def test_rate_and_concurrency_together(self, store: CoreStore) -> None:
         add(store, *[request() for _ in range(10)])
         both = Limits(concurrency=2, rate="3/m")
-        first = take(store, both)
+        first = claim_within(store, both)
         assert len(first) == 2
         end(store, *first)
-        third = take(store, both, at=2)
+        third = claim_within(store, both, at=2)
         assert len(third) == 1
         end(store, *third, at=3)
-        assert take(store, both, at=3) == []
+        assert claim_within(store, both, at=3) == []
+
+    def test_chosen_runs_keep_to_limits(self, store: CoreStore) -> None:
+        """In the order to be worked on, whatever order they were named in; what has no limit is taken."""
+        late, early, urgent = add(store, request(at=3), request(at=1), request(at=4, priority=5))
+        (free,) = add(store, request("free"))
+        two = limits_of(store, Limits(concurrency=2))
+        wanted = [late.id, free.id, early.id, urgent.id]
+        first = take(store, wanted, at=5, limits=two)
+        assert {run.id for run in first} == {urgent.id, early.id, free.id}
+        assert take(store, wanted, at=5, limits=two) == []
+        assert claim_within(store, Limits(concurrency=2), at=5) == []
+        end(store, *first, at=6)
+        assert [run.id for run in take(store, wanted, at=7, limits=two)] == [late.id]
+
+    def test_chosen_runs_count_as_starts(self, store: CoreStore) -> None:
+        runs = add(store, *[request() for _ in range(4)])
+        rate = Limits(rate="3/m")
+        limits = limits_of(store, rate)
+        assert len(take(store, [run.id for run in runs[:2]], limits=limits)) == 2
+        assert len(claim_within(store, rate, at=1)) == 1
+        assert take(store, [runs[3].id], at=59, limits=limits) == []
+        assert len(take(store, [runs[3].id], at=60, limits=limits)) == 1
 
     def test_unlimited_runs_beside_limited_ones(self, store: CoreStore) -> None:
         add(store, *[request() for _ in range(5)], *[request("free") for _ in range(5)])
-        assert Counter(run.job for run in take(store, Limits(concurrency=1))) == {"work": 1, "free": 5}
+        assert Counter(run.job for run in claim_within(store, Limits(concurrency=1))) == {"work": 1, "free": 5}
 
     def test_lanes_of_many_keys_can_be_listed_and_claimed(self, store: CoreStore) -> None:
         made = add(store, *[request(lane_key=f"k{n}") for n in range(1100)], request("other"))

@@ -14,7 +14,7 @@ from workbell.errors import DuplicateRun
 from workbell.model import state
 from workbell.model.run import Status
 from workbell.stores.port import CoreStore, Filter
-from workbell.testing.contracts.making import KEEP, add, after, claim, find, ids, request
+from workbell.testing.contracts.making import KEEP, add, after, claim, find, ids, request, take
 
 T = TypeVar("T")
 THREADS = 6
@@ -45,6 +45,19 @@ class SharingContract:
 
         taken = Counter(run_id for mine in at_once(take) for run_id in mine)
         assert taken == Counter(made)
+
+    def test_no_chosen_run_is_handed_out_twice(self, store: CoreStore) -> None:
+        """Messages of a queue may come twice, to two at once, and in any order."""
+        made = ids(add(store, *[request(queue=f"q{n % 3}") for n in range(60)]))
+
+        def take_all(number: int) -> list[str]:
+            turned = made[number * 10 :] + made[: number * 10]
+            return [run_id for start in range(0, 60, 20) for run_id in ids(take(store, turned[start : start + 20]))]
+
+        taken = Counter(run_id for mine in at_once(take_all) for run_id in mine)
+        assert max(taken.values()) == 1
+        left = Counter(ids(take(store, made)))  # what somebody had locked while another asked for it
+        assert taken + left == Counter(made)
 
     def test_one_key_makes_one_run(self, store: CoreStore) -> None:
         answers = at_once(lambda number: store.runs.add([request(key="k"), request(tag=f"t{number}")]))

@@ -107,7 +107,7 @@ class AgentsContract:
         add(store, request(target="press"), request(target="press", queue="x"), request(target="late", delay=60))
         add(store, request(target="label:gpu", tenant="acme"), request())
         assert store.reports.waiting_targets() == {("default", "press"), ("acme", "label:gpu")}
-        (head,) = store.runs.survey_targets("acme", ["label:gpu"], 9)
+        (head,) = store.runs.survey_tenant("acme", 9, ["label:gpu"])
         claim_picks(store, [Pick(head.lane_id, head.rank, 1)], 9)
         assert store.reports.waiting_targets() == {("default", "press")}
         assert aimed(store, "label:gpu", tenant="acme") == []
@@ -115,7 +115,7 @@ class AgentsContract:
     def test_what_is_paused_is_not_found(self, store: Store) -> None:
         add(store, request("cut", target="press"), request("print", target="press", queue="x"))
         store.pauses.add("default", None, "cut", after(5))
-        assert [head.lane.job for head in store.runs.survey_targets("default", ["press"], 9)] == ["print"]
+        assert [head.lane.job for head in store.runs.survey_tenant("default", 9, ["press"])] == ["print"]
         store.pauses.add("default", "x", None, after(5))
         assert aimed(store, "press") == []
         assert store.reports.waiting_targets() == set()

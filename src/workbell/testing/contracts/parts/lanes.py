@@ -8,7 +8,7 @@ from workbell.model import state
 from workbell.model.limit import Limits, limits_on
 from workbell.model.run import Lane
 from workbell.stores.port import Counts, Pick, Store
-from workbell.testing.contracts.core.limiting import DAY, end, take
+from workbell.testing.contracts.core.limiting import DAY, claim_within, end
 from workbell.testing.contracts.making import KEEP, add, after, claim, claim_picks, claimed, request
 
 
@@ -39,10 +39,10 @@ class LanesContract:
         limits = Limits(concurrency=3, concurrency_key="customer", rate="5/m", rate_key="customer")
         (limit,) = limits_on(limits, Lane("default", "default", "work", None, "a"))
         assert limit.room(store.limits.uses([limit])[limit.id], after(0)) == 3
-        end(store, *take(store, limits))
+        end(store, *claim_within(store, limits))
         use = store.limits.uses([limit])[limit.id]
         assert (use.running, limit.room(use, after(1)), limit.room(use, after(60))) == (0, 2, 3)
-        take(store, limits, at=1)
+        claim_within(store, limits, at=1)
         assert store.limits.uses([limit, limit])[limit.id].running == 1
 
     def test_a_lane_of_a_key_goes_when_nothing_is_left_of_it(self, store: Store) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbell.model.pause import Pause
 from workbell.stores.port import Store
 from workbell.testing.contracts.core.texts import nasty
-from workbell.testing.contracts.making import add, after, claim, request
+from workbell.testing.contracts.making import add, after, claim, request, take
 
 
 def waiting(store: Store) -> set[tuple[str, str, str]]:
@@ -99,6 +99,15 @@ class PausingContract:
         add(store, request(), request("off"))
         store.pauses.add("default", None, "off", after(5))
         assert [head.lane.job for head in store.runs.survey_tenant("default", 9)] == ["work"]
+
+    def test_chosen_runs_of_paused_lanes_are_not_taken(self, store: Store) -> None:
+        off, on, elsewhere = add(store, request("off"), request(), request(queue="closed"))
+        store.pauses.add("default", None, "off", after(5))
+        store.pauses.add("default", "closed", None, after(5))
+        wanted = [off.id, on.id, elsewhere.id]
+        assert [run.id for run in take(store, wanted)] == [on.id]
+        assert store.pauses.remove("default", None, "off")
+        assert [run.id for run in take(store, wanted)] == [off.id]
 
     @nasty
     def test_pauses_keep_their_texts(self, store: Store, text: str) -> None:
