@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.support.event_triggers import JOB, add_fifty, trigger, type_of
 from tests.support.postgres import PostgresServer
 from workbell import Workbell
-from workbell.engine.match import MatchEvents
+from workbell.engine.match_events import MatchEvents
 from workbell.model.event import Event
 from workbell.model.ids import new_id
 from workbell.settings import Settings

@@ -17,7 +17,7 @@ from statistics import median
 from time import perf_counter
 from typing import NamedTuple
 
-from workbell.patterns import MOST_SEGMENTS, PatternIndex
+from workbell.model.patterns import MOST_SEGMENTS, PatternIndex
 
 NOUNS = [f"{area}_{thing}" for area in ("shop", "blog", "bank", "chat", "game") for thing in range(200)]
 VERBS = ["created", "updated", "deleted", "published", "archived", "failed", "paid", "sent", "opened", "closed"]

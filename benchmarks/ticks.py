@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.support.postgres import PostgresServer
 from workbell import Workbell
-from workbell.schedules import Declaration
+from workbell.scheduling.schedules import Declaration
 from workbell.settings import Settings
 
 DUE = 1000

@@ -63,15 +63,16 @@ from workbell.access.tenants import Tenants
 from workbell.access.tokens import Tokens
 from workbell.agents.verbs import Agents
 from workbell.bulk.verbs import Bulk
-from workbell.client import Client
-from workbell.declaring import Declaring
-from workbell.emitting import Emitting
-from workbell.events.looking import Events
-from workbell.executions import Executing
-from workbell.files import Storage, StoredFile
-from workbell.finding import Finding
+from workbell.claims.pauses import Pausing
+from workbell.client.client import Client
+from workbell.client.declaring import Declaring
+from workbell.events.emitting import Emitting
+from workbell.events.executions import Executing
+from workbell.events.triggers import Triggers
+from workbell.events.verbs import Events
+from workbell.handlers.files import Storage, StoredFile
 from workbell.handlers.job_function import Enqueuer, JobFunction
-from workbell.jobs_engine import JobRun, JobsEngine, RegisteredJob
+from workbell.job_files.jobs_engine import JobRun, JobsEngine, RegisteredJob
 from workbell.model import request, run_settings
 from workbell.model.access import Token
 from workbell.model.agent import Agent
@@ -79,8 +80,8 @@ from workbell.model.audit import AuditEntry
 from workbell.model.delivery import Delivery
 from workbell.model.event import PUBLIC_FIELDS as EVENT_FIELDS
 from workbell.model.event import MatchOutcome
+from workbell.model.event_hearers import Hearer, Matched
 from workbell.model.execution import Execution, Invocation
-from workbell.model.hearing import Hearer, Matched
 from workbell.model.log_line import LogLine
 from workbell.model.notification import Notification
 from workbell.model.pause import Pause
@@ -90,16 +91,15 @@ from workbell.model.schedule import PUBLIC_FIELDS as SCHEDULE_FIELDS
 from workbell.model.tenant import Tenant
 from workbell.model.trigger import Trigger
 from workbell.model.worker import SeenWorker, Worker
-from workbell.notices.lifecycle import LifecycleEvent
-from workbell.notifications import Notifications, Notifying
-from workbell.pausing import Pausing
-from workbell.reading import Reading
-from workbell.schedules import Schedules
+from workbell.notices.listeners import LifecycleEvent
+from workbell.notices.notifications import Notifications, Notifying
+from workbell.runs.control import Steering
+from workbell.runs.following import Watching
+from workbell.runs.listing import Finding
+from workbell.runs.lookup import Reading
 from workbell.scheduling import declare
+from workbell.scheduling.schedules import Schedules
 from workbell.settings import PREFIX, Settings
-from workbell.steering import Steering
-from workbell.triggers import Triggers
-from workbell.watching import Watching
 from workbell.webhooks import endpoints, signature
 from workbell.webhooks.verbs import Webhooks
 

@@ -61,8 +61,8 @@ from workbell.errors import (
     WorkerNotFound,
     WrongConnection,
 )
+from workbell.handlers.cancel_snooze import Cancel, Snooze, TryAgain
 from workbell.handlers.context import Context
-from workbell.handlers.signals import Cancel, Snooze, TryAgain
 from workbell.model.access import Access, Scope
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event

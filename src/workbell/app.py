@@ -14,20 +14,20 @@ from workbell.agents.verbs import Agents
 from workbell.bulk.job import bulk_job
 from workbell.claims.claiming import FairClaims
 from workbell.claims.selection import FRESH
-from workbell.client import nothing
-from workbell.declaring import Declaring
-from workbell.emitting import source_of
+from workbell.client.client import nothing
+from workbell.client.declaring import Declaring
 from workbell.engine.engine import Engine
-from workbell.engine.isolated.entry import entry
+from workbell.engine.handler_processes.entry import entry
 from workbell.engine.role import Role
 from workbell.engine.tallies import write_at_once
 from workbell.errors import MissingPackage, SettingsError, WorkbellError
+from workbell.events.emitting import source_of
 from workbell.events.lifecycle import QUIET
 from workbell.handlers.registry import Registry
 from workbell.handlers.resources import Resources
-from workbell.jobs_engine import JobsEngine
+from workbell.job_files.jobs_engine import JobsEngine
 from workbell.notices.bus import Bus, Notice
-from workbell.notices.lifecycle import LifecycleEvent, listen
+from workbell.notices.listeners import LifecycleEvent, listen
 from workbell.notices.run_log import log_all
 from workbell.queues.opening import open_beside
 from workbell.settings import Settings, find_file, load, warn_of_misspelt
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from workbell.boot.recipe import Recipe
     from workbell.http.server import Listening
     from workbell.http.service import AuthHook, Service
-    from workbell.recipe import Recipe
 
 Stop = Callable[[bool], object]
 

@@ -18,8 +18,8 @@ from workbell.errors import SettingsError
 from workbell.logs.handler import FORMATS
 from workbell.logs.secrets import without_secrets
 from workbell.model.run_defaults import RESCHEDULES
-from workbell.model.spelling import list_options
 from workbell.model.state import Keep
+from workbell.model.suggestions import list_options
 from workbell.trust import files as trust
 
 log = logging.getLogger("workbell")

@@ -19,7 +19,7 @@ from tests.support.chromium import HELP, chromium
 from tests.support.fresh_store import fresh_store
 from tests.support.served import Served, served
 from workbell import Context, Event, Workbell
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.http.service import COOKIE
 from workbell.model.access import EVERY_TENANT, TokenKind
 from workbell.settings import Settings

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Site, check_accessible
 from workbell import Retry, Workbell
-from workbell.engine.clean import SETTLE, Clean
+from workbell.engine.clean_history import SETTLE, Clean
 from workbell.testing import drain
 
 NIGHTLY = '''"""Counts what was sold."""

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Chrome, Site, check_accessible, make_bell
 from tests.support.served import served
 from tests.support.waiting import until
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.http.pages.login import login_url
 from workbell.http.service import COOKIE
 from workbell.model.access import EVERY_TENANT, TokenKind

@@ -11,7 +11,7 @@ from tests.browser.conftest import Site, check_accessible
 from tests.support.scheduling import look
 from workbell import Retry
 from workbell.model.schedule import Overlap
-from workbell.schedules import Declaration
+from workbell.scheduling.schedules import Declaration
 
 LATER = timedelta(hours=3)
 

@@ -9,7 +9,7 @@ import pytest
 
 from workbell import Context, Run, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.handlers.job_function import JobFunction
 from workbell.model import state
 from workbell.settings import Settings

@@ -9,13 +9,13 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import Retry, Workbell
-from workbell.agents import lanes
-from workbell.agents.lines import Line
+from workbell.agents import claiming as lanes
+from workbell.agents.log_lines import Line
 from workbell.agents.pairing import Paired
 from workbell.agents.reports import Report
 from workbell.agents.verbs import Agents
 from workbell.agents.working import Working
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.materialise import Materialise
 from workbell.engine.recover import Recover

@@ -13,17 +13,17 @@ from tests.client.conftest import finish, take
 from tests.support.waiting import until
 from workbell import DuplicateRun, RunNotFound, Status, WaitTimeout, Workbell
 from workbell.bulk.verbs import Bulk
-from workbell.client import Client
-from workbell.emitting import Emitting
-from workbell.executions import Executing
-from workbell.finding import Finding
+from workbell.claims.pauses import Pausing
+from workbell.client.client import Client
+from workbell.events.emitting import Emitting
+from workbell.events.executions import Executing
 from workbell.handlers.job_function import Enqueuer, JobFunction
-from workbell.pausing import Pausing
-from workbell.reading import Reading
+from workbell.runs.control import Steering
+from workbell.runs.following import Watching
+from workbell.runs.listing import Finding
+from workbell.runs.lookup import Reading
 from workbell.settings import Settings
-from workbell.steering import Steering
 from workbell.stores.sqlite.store import SqliteStore
-from workbell.watching import Watching
 
 PAIRS = [
     *((Client, verb, f"a{verb}") for verb in ("enqueue", "enqueue_many", "enqueue_requests")),

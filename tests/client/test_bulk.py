@@ -10,7 +10,7 @@ from tests.client.conftest import fail, take
 from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, JobsError, Run, Status, Workbell
 from workbell.bulk import job as bulk_job
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.engine.consume import serves
 from workbell.model import state
 from workbell.model.job import ALERT, BULK, DELIVERY

@@ -9,7 +9,7 @@ import pytest
 
 from tests.client.conftest import take
 from workbell import DuplicateRun, InvalidOption, InvalidPayload, JobsError, Retry, Run, Status, UnknownJob, Workbell
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.handlers.registry import Registry
 from workbell.handlers.resources import Resources
 from workbell.model.ids import is_id

@@ -89,8 +89,8 @@ def test_pages_types_and_patterns(bell: Workbell) -> None:
 def test_a_pattern_is_looked_for_beyond_a_page_but_not_for_ever(
     bell: Workbell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbell.events.looking.PAGE", 2)
-    monkeypatch.setattr("workbell.events.looking.MOST_LOOKED_THROUGH", 6)
+    monkeypatch.setattr("workbell.events.verbs.PAGE", 2)
+    monkeypatch.setattr("workbell.events.verbs.MOST_LOOKED_THROUGH", 6)
     names = ["a.first", "x.1", "a.second", "x.2", "x.3", "x.4", "x.5"]
     for name in names:
         bell.emit(name)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.client.conftest import take
 from workbell import InvalidOption, Retry, RunNotFound, Workbell
-from workbell.engine.match import MatchEvents
+from workbell.engine.match_events import MatchEvents
 from workbell.errors import EventNotFound, TriggerNotFound
 from workbell.model.event import Event
 from workbell.model.ids import new_id
@@ -74,7 +74,7 @@ def fan_out(bell: Workbell) -> None:
 
 def test_old_ones_are_found_behind_many_other_runs(bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
     """C5: the list has no end but that of history."""
-    monkeypatch.setattr("workbell.executions.PAGE", 2)
+    monkeypatch.setattr("workbell.events.executions.PAGE", 2)
     event = bell.emit("posts.created")
     drain(bell)
 
@@ -86,7 +86,7 @@ def test_old_ones_are_found_behind_many_other_runs(bell: Workbell, monkeypatch: 
 
 
 def test_pages(bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbell.executions.PAGE", 2)
+    monkeypatch.setattr("workbell.events.executions.PAGE", 2)
     events = [bell.emit("posts.created") for _ in range(5)]
     drain(bell)
     newest = [event.id for event in reversed(events)]

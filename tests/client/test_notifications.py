@@ -12,8 +12,8 @@ from workbell import InvalidOption, Workbell
 from workbell.errors import InvalidPayload
 from workbell.handlers.context import detached
 from workbell.model.ids import new_id
-from workbell.notices.message import Broadcast, Message, SendToUser
-from workbell.notifications import Notifications, Notifying, notification_of
+from workbell.notices.notifications import Notifications, Notifying, notification_of
+from workbell.notices.push_message import Broadcast, Message, SendToUser
 from workbell.settings import Settings
 from workbell.stores.port import Store
 

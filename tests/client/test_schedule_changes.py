@@ -14,8 +14,8 @@ from workbell.errors import EndpointRefused, ScheduleNotFound
 from workbell.model.clock import ManualClock
 from workbell.model.run_defaults import RUN_WORDS
 from workbell.model.schedule import OPTION_FIELDS, Schedule, ScheduleKind, ScheduleOptions
-from workbell.schedules import Declaration
 from workbell.scheduling.declare import NAMES, ScheduleChanges
+from workbell.scheduling.schedules import Declaration
 from workbell.stores.port import Store
 
 ONE = DECLARED.replace(hour=1, minute=0, second=0)
@@ -187,7 +187,7 @@ def test_when_it_ticks(bell: Workbell, clock: ManualClock) -> None:
 
 def test_the_zone_goes_back_to_that_of_the_settings(bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
     bell.schedules.put("nightly", job="tidy", cron="0 3 * * *", timezone="Europe/Paris")
-    monkeypatch.setattr("workbell.schedules.timezone_name", lambda: "Asia/Kathmandu")
+    monkeypatch.setattr("workbell.scheduling.schedules.timezone_name", lambda: "Asia/Kathmandu")
     assert bell.schedules.update("nightly", description="x").timezone == "Europe/Paris"
     assert bell.schedules.update("nightly", timezone=None).timezone == "Asia/Kathmandu"
     monkeypatch.setattr(bell, "timezone", "Europe/Rome")

@@ -11,12 +11,12 @@ import pytest
 
 from tests.support.scheduling import DECLARED, end_all, fates, ledger, look, runs_of, set_clock
 from workbell import Context, InvalidOption, InvalidPayload, JobsError, Retry, UnknownJob, Workbell, WorkbellError
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import ScheduleNotFound
 from workbell.handlers.job_function import JobFunction
 from workbell.model.clock import ManualClock
 from workbell.model.schedule import ScheduleKind
-from workbell.schedules import Declaration, Schedules
+from workbell.scheduling.schedules import Declaration, Schedules
 from workbell.stores.port import Store
 
 HOURLY = {"cron": "0 * * * *", "timezone": "UTC"}
@@ -166,9 +166,9 @@ class TestPut:
         assert {name for names in asked for name in names} == {"hourly"}
 
     def test_the_zone_is_the_settings_then_the_machines(self, bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("workbell.schedules.timezone_name", lambda: "Asia/Tokyo")
+        monkeypatch.setattr("workbell.scheduling.schedules.timezone_name", lambda: "Asia/Tokyo")
         assert bell.schedules.put("a", job="tidy", cron="0 3 * * *").timezone == "Asia/Tokyo"
-        monkeypatch.setattr("workbell.schedules.timezone_name", lambda: "Asia/Kathmandu")
+        monkeypatch.setattr("workbell.scheduling.schedules.timezone_name", lambda: "Asia/Kathmandu")
         assert bell.schedules.put("a", job="tidy", cron="0 3 * * *").timezone == "Asia/Tokyo", "resolved once and kept"
         monkeypatch.setattr(bell, "timezone", "Europe/Rome")
         assert bell.schedules.put("b", job="tidy", cron="0 3 * * *").timezone == "Europe/Rome"

@@ -10,7 +10,7 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, TenantNotFound, Workbell
 from workbell.access.describe import describe_entry, describe_tenant
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
 

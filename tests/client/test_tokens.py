@@ -19,7 +19,7 @@ from workbell.access.describe import describe_token
 from workbell.access.secret_text import hash_of, is_token, new_text
 from workbell.access.tenants import Tenants
 from workbell.access.tokens import Tokens
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.access import Scope, Token, TokenKind
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings

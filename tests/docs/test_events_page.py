@@ -10,11 +10,11 @@ import pytest
 from tests.docs.pages import DOCS, table_rows, text_of
 from workbell.errors import EndpointRefused
 from workbell.model.execution import Execution, ExecutionStatus, Invocation, InvocationStatus
+from workbell.model.patterns import check_type, matches
 from workbell.model.system_events import SYSTEM_TYPES, WEBHOOK_DISABLED, WEBHOOK_PING
 from workbell.model.trigger import DEFAULT_RETRY, OPTION_FIELDS, Trigger, config_of
-from workbell.notices.lifecycle import LifecycleEvent
+from workbell.notices.listeners import LifecycleEvent
 from workbell.outgoing.permit import check_url
-from workbell.patterns import check_type, matches
 from workbell.webhooks.delivery import RETRY
 from workbell.webhooks.endpoints import EndpointSettings
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.docs.pages import DOCS, table_rows, text_of
-from workbell.handlers.job_files import DEFAULT_RETRY
-from workbell.handlers.job_files.settings import SETTINGS
+from workbell.job_files import DEFAULT_RETRY
+from workbell.job_files.settings import SETTINGS
 
 TEXT = text_of(DOCS / "how-to" / "job-files.md")
 

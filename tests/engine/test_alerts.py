@@ -13,12 +13,12 @@ from tests.support.bench import Bench
 from tests.support.fresh_store import fresh_store
 from tests.support.webhook_scene import Scene
 from workbell import Cancel, Retry, Run, Status, Workbell
-from workbell.engine.outcome import Died, Raised, Returned
 from workbell.errors import StoreError
 from workbell.events.alerting import FRESH, Alerting, with_alerts
 from workbell.model import state
 from workbell.model.alert import AlertKind, Watched
 from workbell.model.job import ALERT
+from workbell.model.outcome import Died, Raised, Returned
 from workbell.model.state import CRASH_LIMIT
 from workbell.scheduling.request import request_for
 from workbell.settings import Settings

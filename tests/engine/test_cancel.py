@@ -9,9 +9,9 @@ import pytest
 
 from tests.support.bench import Bench
 from workbell import Context, Retry, Run, Snooze, Status, StoreError, StoreUnavailable
-from workbell.engine.outcome import HANDED_BACK
 from workbell.engine.work import Work
 from workbell.model import state
+from workbell.model.outcome import HANDED_BACK
 from workbell.model.state import Transition
 
 NEVER = Retry(attempts=5, delay=0, jitter=0)

@@ -11,13 +11,13 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from tests.support.scheduling import told
 from workbell import InvalidOption, Run, Status, Workbell
-from workbell.booking import Booking
-from workbell.engine import clean as module
-from workbell.engine.clean import KEPT, SETTLE, Clean
+from workbell.engine import clean_history as module
+from workbell.engine.clean_history import KEPT, SETTLE, Clean
 from workbell.engine.recover import Recover
 from workbell.errors import StoreError
 from workbell.model import state
 from workbell.model.job import CLEAN
+from workbell.runs.booking import Booking
 from workbell.stores.port import Store
 from workbell.testing.contracts.making import KEEP, claim
 

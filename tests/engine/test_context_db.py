@@ -17,10 +17,10 @@ import pytest
 from tests.support.waiting import until
 from workbell import Cancel, Context, Retry, Run, Snooze, Status, Workbell
 from workbell.engine.execute import call_async, call_plain
-from workbell.engine.outcome import HANDED_BACK, Outcome, Raised, Returned
 from workbell.engine.work import Work
 from workbell.errors import SettingsError
 from workbell.model import state
+from workbell.model.outcome import HANDED_BACK, Outcome, Raised, Returned
 from workbell.settings import Settings
 from workbell.testing import drain, inline
 from workbell.testing.sqlite_files import SqliteFiles

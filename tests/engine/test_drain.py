@@ -15,11 +15,11 @@ from tests.support.waiting import until
 from workbell import Status, Workbell, WorkerNotFound
 from workbell.claims.claiming import FairClaims
 from workbell.engine.consume import Consume
-from workbell.engine.register import GAP, SETTLE, Register
-from workbell.machine import process_name
+from workbell.engine.worker_registration import GAP, SETTLE, Register
 from workbell.model.clock import ManualClock
 from workbell.model.state import SUSPECT_LOSSES
 from workbell.model.worker import BEAT, LOST_AFTER
+from workbell.process.identity import process_name
 from workbell.settings import Settings
 
 

@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from tests.support.bench import Bench
-from workbell import Retry, Run, Status, StoreError, StoreUnavailable, client
+from workbell import Retry, Run, Status, StoreError, StoreUnavailable
+from workbell.client import client
 from workbell.engine import consume as consume_module
 from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Transition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbell.engine.give_up import GiveUp
+from workbell.engine.exit_on_lost_leases import GiveUp
 from workbell.model.clock import ManualClock
 
 LEASE = 10.0

@@ -20,12 +20,12 @@ from tests.support.bench import Bench
 from tests.support.waiting import until
 from tests.unit.makers import run_in
 from workbell import Workbell
-from workbell.engine.isolated import slots as slots_module
-from workbell.engine.isolated.entry import Entry, entry, no_entry
-from workbell.engine.isolated.slots import IsolatedSlots
-from workbell.engine.outcome import HANDED_BACK, Died, Ended, Failed, Outcome, Returned
+from workbell.engine.handler_processes import slots as slots_module
+from workbell.engine.handler_processes.entry import Entry, entry, no_entry
+from workbell.engine.handler_processes.slots import IsolatedSlots
 from workbell.engine.work import Work
 from workbell.model.clock import SystemClock
+from workbell.model.outcome import HANDED_BACK, Died, Ended, Failed, Outcome, Returned
 from workbell.model.run import Lane, Status
 
 APP = """

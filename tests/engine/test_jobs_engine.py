@@ -14,7 +14,7 @@ from tests.support.project_folder import ProjectFolder
 from tests.support.waiting import until
 from workbell import InvalidOption, Retry, Workbell
 from workbell.errors import JobsError
-from workbell.notices.lifecycle import LifecycleEvent
+from workbell.notices.listeners import LifecycleEvent
 from workbell.settings import load
 from workbell.testing import drain
 

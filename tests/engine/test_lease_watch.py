@@ -9,8 +9,8 @@ import pytest
 from tests.support.bench import LEASE, Bench
 from workbell import Run, Status
 from workbell.engine.lease_watch import LeaseWatch
-from workbell.machine import is_gone, process_name
 from workbell.model.clock import EPOCH, ManualClock
+from workbell.process.identity import is_gone, process_name
 from workbell.stores.port import Lease
 
 SWEEP = 5.0

@@ -13,19 +13,19 @@ from tests.support.scheduling import set_clock
 from tests.support.subscribing import stored, subscribe
 from tests.unit.makers import worker_of
 from workbell import Cancel, Retry, Run, Status
-from workbell.engine.missing import NEWS, Missing
-from workbell.engine.outcome import Returned
-from workbell.engine.tell import Tell
+from workbell.engine.missing_workers import NEWS, Missing
+from workbell.engine.publish import Tell
 from workbell.engine.work import Work
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model import state
 from workbell.model.clock import ManualClock
 from workbell.model.ids import new_id
 from workbell.model.job import DELIVERY
+from workbell.model.outcome import Returned
 from workbell.model.run import Lane, NewRun
 from workbell.model.state import CRASH_LIMIT, Transition
 from workbell.model.worker import LOST_AFTER
-from workbell.notices.lifecycle import LifecycleEvent, about_chain
+from workbell.notices.listeners import LifecycleEvent, about_chain
 from workbell.stores.port import Store
 
 

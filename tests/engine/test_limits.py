@@ -16,7 +16,7 @@ from tests.unit.makers import worker_of
 from workbell import Context, Status, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.consume import Consume, limits
-from workbell.engine.hold_back import HoldBack
+from workbell.engine.hand_back import HoldBack
 from workbell.engine.work import Work
 from workbell.model.clock import ManualClock
 from workbell.model.limit import Limits, limits_on

@@ -13,8 +13,8 @@ from tests.support.event_scheduling import look, scheduler
 from tests.support.event_triggers import trigger
 from tests.support.scheduling import live, told
 from workbell import Status, Workbell
-from workbell.engine import match as module
-from workbell.engine.match import GAP, MatchEvents
+from workbell.engine import match_events as module
+from workbell.engine.match_events import GAP, MatchEvents
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.fan_out import DELIVERY_QUEUE
 from workbell.events.subscriptions import Subscriptions

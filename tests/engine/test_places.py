@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.waiting import until
-from workbell.engine.places import Place, innermost
+from workbell.engine.stack_frames import Place, innermost
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from tests.support.third_party import install_queue
 from tests.support.waiting import until
 from workbell import Status, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.engine.ear import Ear
+from workbell.engine.permits import Ear
 from workbell.queues.guarded import GuardedQueue
 from workbell.queues.port import Permit, Sent
 from workbell.settings import Settings

@@ -13,12 +13,12 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from workbell import Workbell, __version__
-from workbell.engine.clean import remove
-from workbell.engine.register import Register
-from workbell.machine import process_name
+from workbell.engine.clean_history import remove
+from workbell.engine.worker_registration import Register
 from workbell.model.clock import ManualClock
 from workbell.model.job import BUILT_IN, CLEAN
 from workbell.model.worker import BEAT, LOST_AFTER, Worker
+from workbell.process.identity import process_name
 from workbell.settings import Settings
 from workbell.stores.port import Store
 

@@ -13,12 +13,12 @@ from tests.support.event_scheduling import look as look_at_events
 from tests.support.fresh_store import fresh_store
 from tests.support.scheduling import DECLARED, live, look, runs_of, told
 from workbell import Event, InvalidOption, Retry, Workbell
-from workbell.engine.match import MatchEvents
-from workbell.handlers.job_files.load import load_folder
-from workbell.machine import process_name
+from workbell.engine.match_events import MatchEvents
+from workbell.job_files.load import load_folder
 from workbell.model.run import Run, Status
 from workbell.model.run_defaults import NO_DEFAULTS, RUN_WORDS, RunDefaults, layered
 from workbell.model.run_settings import READERS, SETTINGS
+from workbell.process.identity import process_name
 from workbell.stores.port import Store
 
 NEXT = DECLARED + timedelta(seconds=30)  # the first tick of a schedule of every minute

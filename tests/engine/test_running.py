@@ -12,8 +12,9 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from tests.support.processes import state as process_state
-from workbell import Context, Retry, Status, Workbell, machine
-from workbell import client as client_module
+from workbell import Context, Retry, Status, Workbell
+from workbell.client import client as client_module
+from workbell.process import identity as machine
 from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio

@@ -18,15 +18,15 @@ from tests.support.waiting import until
 from workbell import Retry, Status, Workbell
 from workbell.claims.claiming import FairClaims
 from workbell.engine.materialise import Materialise
+from workbell.engine.publish import GAP, Tell
 from workbell.engine.recover import Recover
-from workbell.engine.tell import GAP, Tell
 from workbell.errors import StoreError, StoreUnavailable
-from workbell.events.telling import Telling
+from workbell.events.publishing import Telling
 from workbell.model.event import DEPTH_LIMIT, MatchOutcome
 from workbell.model.ids import new_id
 from workbell.model.schedule import ScheduleChange
 from workbell.notices.bus import Bus
-from workbell.notices.lifecycle import LifecycleEvent
+from workbell.notices.listeners import LifecycleEvent
 from workbell.settings import Settings
 from workbell.stores.port import Store
 from workbell.testing import drain

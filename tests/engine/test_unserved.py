@@ -11,8 +11,8 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from tests.unit.makers import worker_of
 from workbell import Workbell
-from workbell.engine import unserved
-from workbell.engine.unserved import Unserved
+from workbell.engine import unserved_runs as unserved
+from workbell.engine.unserved_runs import Unserved
 from workbell.model.worker import LOST_AFTER
 from workbell.settings import Settings
 from workbell.stores.port import Store

@@ -19,10 +19,11 @@ from typing import Any
 import pytest
 
 from workbell import Retry, Workbell
-from workbell.agents import standing, working
+from workbell.agents import lease_standing as standing
+from workbell.agents import working
 from workbell.agents.reports import Report
 from workbell.agents.working import HandedOut
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.engine.recover import Recover
 from workbell.errors import LeaseLost
 from workbell.model.agent import Agent

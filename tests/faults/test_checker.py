@@ -16,17 +16,17 @@ import pytest
 from tests.support.checker import Violation, check
 from tests.support.recorder import Recorder, read
 from workbell import Context, Workbell
-from workbell.booking import Booking
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.engine import Engine
 from workbell.engine.recover import Recover
 from workbell.engine.work import Work
-from workbell.events.telling import Telling
+from workbell.events.publishing import Telling
 from workbell.model import state
 from workbell.model.ids import new_id
 from workbell.model.run import Added, Lane, NewRun, Run, Status
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.model.state import Keep
+from workbell.runs.booking import Booking
 from workbell.stores.database import Row, Statement
 from workbell.stores.port import Store
 from workbell.stores.postgres.dialect import QUERIES as POSTGRES_QUERIES

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.event_scheduling import emit, found, look, scheduler
 from tests.support.event_triggers import add_fifty, type_of
-from workbell.engine.match import MatchEvents
+from workbell.engine.match_events import MatchEvents
 from workbell.errors import StoreError
 from workbell.events.fan_out import Destination, fan_out
 from workbell.events.subscriptions import Subscriptions

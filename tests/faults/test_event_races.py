@@ -21,8 +21,8 @@ from tests.support.event_triggers import add_fifty
 from tests.support.statements import watch_statements
 from tests.support.waiting import until
 from workbell.app import open_store
-from workbell.engine import match as match_module
-from workbell.engine.match import MatchEvents
+from workbell.engine import match_events as match_module
+from workbell.engine.match_events import MatchEvents
 from workbell.model.event import FannedOut
 from workbell.stores.database import Row
 from workbell.stores.memory.store import MemoryStore

@@ -12,10 +12,10 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from workbell.booking import Booking
 from workbell.engine.recover import Recover
-from workbell.events.telling import Telling
+from workbell.events.publishing import Telling
 from workbell.model.run import Run, Status
+from workbell.runs.booking import Booking
 from workbell.stores.port import Renewed, Store
 from workbell.testing.contracts.making import KEEP, add, after, claim, find, held, request
 

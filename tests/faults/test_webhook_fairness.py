@@ -15,7 +15,7 @@ from tests.support.webhook_scene import HERE
 from workbell import Run, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.consume import limits, serves
-from workbell.engine.match import MatchEvents
+from workbell.engine.match_events import MatchEvents
 from workbell.model import state
 from workbell.model.event import Event
 from workbell.model.ids import new_id

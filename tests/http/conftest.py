@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 
 from workbell import Context, Event, Workbell
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.access import TokenKind
 from workbell.settings import Settings
 

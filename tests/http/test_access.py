@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.access.secret_text import NewToken, is_token
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import SettingsError
 from workbell.http.app import make_app
 from workbell.http.pages import front

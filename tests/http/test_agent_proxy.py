@@ -15,8 +15,8 @@ import pytest
 from tests.http.test_agents import ended, opened, until, working
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
-from workbell.agent.hand import Hand
-from workbell.agent.heartbeat import Heartbeat
+from workbell.agent_program.heartbeat import Heartbeat
+from workbell.agent_program.held_run import Hand
 from workbell.errors import Unauthorized
 from workbell.model.run import Status
 
@@ -167,7 +167,7 @@ async def test_an_outage_is_logged_when_it_begins_and_when_it_ends(caplog: pytes
     async with opened() as scene:
         proxy = Proxy(scene.app)
         proxy.answer, proxy.left = (404, HTML, b""), {"poll": 8}
-        with caplog.at_level(logging.INFO, "workbell.agent"):
+        with caplog.at_level(logging.INFO, "workbell.agent_program"):
             async with working(scene, there.bell, proxy):
                 await ended(scene, scene.bell.enqueue("charge", {"n": 7}, target="web-1"))
     there.bell.close()

@@ -15,10 +15,10 @@ from pydantic import BaseModel
 
 from tests.support.fresh_store import fresh_store
 from workbell import Cancel, Context, Snooze, Workbell
-from workbell.agent.handlers import Handlers
-from workbell.agent.line import Line
-from workbell.agent.program import Program
-from workbell.client import Client
+from workbell.agent_program.handlers import Handlers
+from workbell.agent_program.program import Program
+from workbell.agent_program.server_connection import Line
+from workbell.client.client import Client
 from workbell.engine.recover import Recover
 from workbell.http import run_stream
 from workbell.http.routes import agents

@@ -17,7 +17,7 @@ from tests.support.waiting import until
 from workbell import Workbell
 from workbell.http import connection_deadlines, connection_limits, server
 from workbell.http.connection_deadlines import EdgeProtocol
-from workbell.http.gate import OPEN_LIMIT
+from workbell.http.middleware import OPEN_LIMIT
 from workbell.settings import Settings
 
 PAIR = b"POST /api/v1/agents/pair HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from tests.http.conftest import Api
 from tests.support.project_folder import ProjectFolder
 from tests.support.scheduling import set_clock
-from workbell import threads
 from workbell.doctor import checks
 from workbell.doctor.finding import Finding
 from workbell.errors import StoreUnavailable
-from workbell.http import examining, tally_chart
+from workbell.http import doctor_checks as examining
+from workbell.http import tally_chart
 from workbell.http.routes import schedules
 from workbell.http.routes.recent import quantile, shown_job
 from workbell.http.schemas.doctor import Findings
@@ -31,6 +31,7 @@ from workbell.http.tally_chart import step_of
 from workbell.model.ended_run import EndedRun
 from workbell.model.run import Status
 from workbell.model.tally import Tally
+from workbell.process import verb_threads as threads
 from workbell.settings import Settings
 from workbell.testing import ManualClock, drain
 

@@ -13,11 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.fresh_store import fresh_store
 from workbell import Retry, Workbell
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.engine.tallies import write_at_once
 from workbell.http.exposition import Family, Sample, written
-from workbell.http.measured import Measured
 from workbell.http.metrics import FRESH
+from workbell.http.request_counts import Measured
 from workbell.model.agent import Agent
 from workbell.model.clock import ManualClock
 from workbell.model.ids import new_id

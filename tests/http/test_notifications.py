@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.http.schemas.base import Page
 from workbell.http.schemas.notifications import NotificationShown
 from workbell.settings import Settings

@@ -13,7 +13,7 @@ from tests.client.conftest import take
 from tests.http.conftest import Api
 from tests.unit.makers import worker_of
 from workbell.errors import InvalidOption
-from workbell.files import Storage
+from workbell.handlers.files import Storage
 from workbell.http.schemas.base import Page
 from workbell.http.schemas.files import FileShown
 from workbell.http.schemas.jobs import Pauses, PauseShown, Resumed

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.http.conftest import Api, make_bell
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.http.dashboard.assets import assets
 from workbell.http.service import COOKIE
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.http.conftest import Api
 from workbell.http.schemas.schedules import ScheduleChange, ScheduleShown
-from workbell.schedules import Declaration
 from workbell.scheduling.declare import NAMES
+from workbell.scheduling.schedules import Declaration
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.http.enqueueing import Order
 from workbell.http.problems import status_of

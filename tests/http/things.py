@@ -9,8 +9,8 @@ from typing import Any
 from tests.unit.makers import worker_of
 from workbell.agents.verbs import Agents
 from workbell.app import Workbell
-from workbell.client import Client
-from workbell.files import Storage
+from workbell.client.client import Client
+from workbell.handlers.files import Storage
 from workbell.settings import Settings
 from workbell.testing import drain
 

@@ -16,7 +16,7 @@ import pytest
 from tests.support.command_line import Answer
 from workbell import Workbell
 from workbell.cli import main
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.settings import Settings
 from workbell.stores.port import Store
 

@@ -17,8 +17,8 @@ from workbell import Workbell
 from workbell.access.secret_text import is_token, new_text
 from workbell.cli.acting import operator
 from workbell.http.service_address import forget_running, note_running
-from workbell.machine import process_name
 from workbell.model.access import Scope, TokenKind
+from workbell.process.identity import process_name
 
 
 @pytest.fixture

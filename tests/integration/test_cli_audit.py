@@ -11,7 +11,7 @@ from tests.integration.conftest import Folder
 from workbell import Workbell
 from workbell.cli.acting import operator
 from workbell.cli.main import COMMANDS
-from workbell.sealing import VARIABLE, new_key
+from workbell.trust.sealing import VARIABLE, new_key
 
 # Commands of groups that only look, or do the work itself: whoever may enqueue and emit is no operator for it.
 LOOKING = """

@@ -10,7 +10,7 @@ import pytest
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
 from workbell.cli.reload_lines import ReloadLines
-from workbell.handlers.job_files import Change, JobFile
+from workbell.job_files import Change, JobFile
 
 APP = """
 from workbell import Workbell

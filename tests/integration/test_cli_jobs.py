@@ -14,7 +14,7 @@ from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
 from tests.support.waiting import until
 from workbell import Retry, Workbell
-from workbell.engine.clean import clean_job
+from workbell.engine.clean_history import clean_job
 
 APP = """
 from workbell import Retry, Workbell

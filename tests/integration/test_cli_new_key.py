@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.integration.conftest import Folder
-from workbell.sealing import COMMAND, Sealer
+from workbell.trust.sealing import COMMAND, Sealer
 
 
 def test_a_key_that_seals_and_opens(folder: Folder) -> None:

@@ -13,7 +13,7 @@ from tests.support.command_line import Answer, assert_refused
 from tests.support.hooks import Hooks
 from tests.support.waiting import until
 from workbell import Run, Workbell
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import MatchOutcome
 from workbell.model.ids import new_id

@@ -28,8 +28,8 @@ from tests.integration.connection_ways import (
     plain_psycopg,
 )
 from workbell import Workbell, WrongConnection
-from workbell.client import Client
-from workbell.engine.match import MatchEvents
+from workbell.client.client import Client
+from workbell.engine.match_events import MatchEvents
 from workbell.events.subscriptions import Subscriptions
 from workbell.model.event import Event
 from workbell.settings import Settings

@@ -20,7 +20,7 @@ from tests.support.served import Served, served
 from tests.support.waiting import until
 from workbell import Workbell
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.http.sockets import hub, notifier
 from workbell.http.sockets.feed import body_of
 from workbell.model.log_line import LogLine

@@ -14,10 +14,10 @@ from tests.support.hooks import Hooks
 from tests.support.webhook_scene import HERE
 from workbell import Retry, Workbell
 from workbell.model.job import ALERT as ALERT_JOB
-from workbell.sealing import new_key
 from workbell.settings import Settings
 from workbell.stores.port import Filter
 from workbell.testing import drain
+from workbell.trust.sealing import new_key
 
 SECRET = "whsec_" + "QUJD" * 10
 VALUE = "Bearer hush-hush"

@@ -32,7 +32,7 @@ if __name__ == "__main__":
 """
 FILE = HOURLY + "import os\nisolate = 'process'\ndef run(ctx):\n    return [os.getpid(), __name__]\n"
 BY_RECIPE = """
-from workbell.recipe import Recipe, load_jobs, make
+from workbell.boot.recipe import Recipe, load_jobs, make
 from workbell.settings import find_file, load
 
 bell = make(Recipe(load(file=find_file()), "."))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.waiting import until
-from workbell.handlers.job_files import Watch
-from workbell.handlers.job_files import watch as watch_module
+from workbell.job_files import Watch
+from workbell.job_files import watch as watch_module
 
 
 class Watched:

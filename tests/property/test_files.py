@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbell.errors import InvalidOption
-from workbell.files import Storage
+from workbell.handlers.files import Storage
 
 STEPS = st.lists(
     st.tuples(st.sampled_from(["put", "put", "delete"]), st.binary(max_size=64), st.integers(0, 9)), max_size=12

@@ -8,10 +8,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbell.engine.isolated.messages import BEGUN, READY, Execute, decode, decode_execute, encode
-from workbell.engine.outcome import HANDED_BACK, Ended, Failed, Later, Returned
+from workbell.engine.handler_processes.messages import BEGUN, READY, Execute, decode, decode_execute, encode
+from workbell.model.outcome import HANDED_BACK, Ended, Failed, Later, Returned
 from workbell.model.run import Lane, Run, Status
-from workbell.notices.message import Broadcast, SendToUser
+from workbell.notices.push_message import Broadcast, SendToUser
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 maybe = st.none() | texts

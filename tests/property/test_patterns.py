@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbell.errors import InvalidEvent
-from workbell.patterns import MOST_SEGMENTS, TYPE_LIMIT, PatternIndex, check_pattern, check_type, matches
+from workbell.model.patterns import MOST_SEGMENTS, TYPE_LIMIT, PatternIndex, check_pattern, check_type, matches
 
 # Few different segments, so that patterns and types meet often; one is the beginning of another.
 words = st.sampled_from(["a", "b", "ab", "A", "_", "0"])

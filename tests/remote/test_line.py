@@ -12,7 +12,8 @@ import pytest
 
 import workbell
 from workbell import Client
-from workbell.remote import steering, tries
+from workbell.remote import control as steering
+from workbell.remote import tries
 
 URL = "https://bells.example.com"
 TOKEN = "wb_a-very-secret-text"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbell import Client, Workbell
-from workbell.client import Client as Local
+from workbell.client.client import Client as Local
 
 EXCEPTIONS = {
     # What the Workbell's own parts call, or what takes objects that live in one process.

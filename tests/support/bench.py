@@ -10,19 +10,19 @@ from random import Random
 
 from tests.support.fresh_store import fresh_store
 from workbell import Context, Run, Workbell
-from workbell.booking import Booking
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.engine.clean import remove
+from workbell.engine.clean_history import remove
 from workbell.engine.consume import Consume, serves
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.execute import call_async, call_plain
 from workbell.engine.finish import Finish
-from workbell.engine.outcome import Outcome
 from workbell.engine.recover import Recover
 from workbell.engine.renew import Renew
 from workbell.engine.work import Work
 from workbell.model.clock import ManualClock
+from workbell.model.outcome import Outcome
 from workbell.model.state import Keep
+from workbell.runs.booking import Booking
 from workbell.stores.port import Store
 from workbell.stores.publisher import Pair
 

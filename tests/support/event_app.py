@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbell import Workbell
-from workbell.engine import match
-from workbell.engine.match import MatchEvents
+from workbell.engine import match_events as match
+from workbell.engine.match_events import MatchEvents
 from workbell.errors import StoreUnavailable
 from workbell.model.event import Event
 from workbell.stores.database import Row

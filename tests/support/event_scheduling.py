@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbell import Workbell
-from workbell.engine.match import MatchEvents
+from workbell.engine.match_events import MatchEvents
 from workbell.events.subscriptions import Subscriptions
 from workbell.handlers.registry import Registry
 from workbell.model.event import Event

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from workbell import Workbell
-from workbell.schedules import Declaration
+from workbell.scheduling.schedules import Declaration
 
 START = datetime(2030, 3, 28, 22, 17, 3, tzinfo=UTC)  # three days before a change of clocks in Europe
 WEEK = timedelta(days=7)

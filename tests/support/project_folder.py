@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from workbell.handlers.job_files import JobFile, JobFiles, Problem
+from workbell.job_files import JobFile, JobFiles, Problem
 
 HOURLY = 'schedule = "0 * * * *"\n'
 

@@ -12,10 +12,10 @@ import pytest
 
 from tests.support.waiting import until
 from tests.unit.makers import run_in
-from workbell.agent.commands import TAIL, CannotFill, Command, check_command, fill, run_command
-from workbell.agent.config import AgentConfig, check_url, checked
-from workbell.engine.outcome import Failed, Outcome, Returned
+from workbell.agent_program.commands import TAIL, CannotFill, Command, check_command, fill, run_command
+from workbell.agent_program.config import AgentConfig, check_url, checked
 from workbell.errors import SettingsError
+from workbell.model.outcome import Failed, Outcome, Returned
 from workbell.model.payload import decode, encode
 from workbell.model.run import Run, Status
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.waiting import until
-from workbell.agent.heartbeat import Heartbeat
+from workbell.agent_program.heartbeat import Heartbeat
 
 
 class Line:

@@ -6,7 +6,7 @@ import ctypes
 from types import SimpleNamespace
 from typing import Any
 
-from workbell.engine.board import _ENTRY, Board, board_size, notes_on
+from workbell.engine.journal import _ENTRY, Board, board_size, notes_on
 from workbell.model.ids import new_id
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbell.errors import InvalidPayload
-from workbell.handlers.signals import TryAgain
+from workbell.handlers.cancel_snooze import TryAgain
 from workbell.handlers.signature import Signature
 from workbell.model.error_text import (
     DEPTH,

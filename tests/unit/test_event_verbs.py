@@ -8,9 +8,9 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
-from workbell.events.looking import Events
+from workbell.events.triggers import Triggers
+from workbell.events.verbs import Events
 from workbell.settings import Settings
-from workbell.triggers import Triggers
 from workbell.webhooks.verbs import Webhooks
 
 ALONE = {Triggers: {"processors"}, Events: {"tail"}, Webhooks: set()}

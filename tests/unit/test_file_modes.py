@@ -14,7 +14,7 @@ import pytest
 
 from workbell.app import open_store
 from workbell.doctor.modes import check_modes, mode_findings
-from workbell.files import Storage
+from workbell.handlers.files import Storage
 
 
 @pytest.fixture(autouse=True)

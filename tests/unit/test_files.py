@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from workbell.errors import InvalidOption, StoredFileNotFound
-from workbell.files import CHUNK, Storage
+from workbell.handlers.files import CHUNK, Storage
 from workbell.model.clock import ManualClock
 from workbell.model.ids import is_id, new_id
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from tests.support.interrupts import every_point
 from tests.support.waiting import until
-from workbell import waiting
+from workbell.runs import waiter as waiting
 from workbell.stores.postgres import hints
 
 

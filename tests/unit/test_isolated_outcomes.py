@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from tests.unit.makers import NOW, run_in
-from workbell.engine.isolated.messages import answer_of
-from workbell.engine.isolated.process import how_it_ended
-from workbell.engine.outcome import Died, Outcome, Raised, decide, told
+from workbell.engine.handler_processes.messages import answer_of
+from workbell.engine.handler_processes.process import how_it_ended
+from workbell.model.outcome import Died, Outcome, Raised, decide, told
 from workbell.model.retry import Retry
 from workbell.model.run import AttemptStatus, Run, Status
 from workbell.model.state import Keep, Move, Transition

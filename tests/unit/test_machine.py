@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from workbell.machine import forkserver_context
+from workbell.process.identity import forkserver_context
 
 
 @pytest.mark.parametrize(("version", "abstract"), [((3, 11, 0), False), ((3, 11, 1), True)])

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from tests.unit.makers import NOW, run_in
-from workbell.engine.outcome import HANDED_BACK, Ended, Later, Outcome, Raised, Returned, decide, read_return
 from workbell.errors import InvalidPayload
-from workbell.handlers.signals import Cancel, Snooze
+from workbell.handlers.cancel_snooze import Cancel, Snooze
+from workbell.model.outcome import HANDED_BACK, Ended, Later, Outcome, Raised, Returned, decide, read_return
 from workbell.model.retry import Retry
 from workbell.model.run import Options, Run, Status
 from workbell.model.state import Keep, Move, Transition

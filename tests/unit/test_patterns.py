@@ -8,9 +8,9 @@ from threading import Barrier, Thread
 
 import pytest
 
-from workbell import patterns
 from workbell.errors import InvalidEvent, WorkbellError
-from workbell.patterns import (
+from workbell.model import patterns
+from workbell.model.patterns import (
     MOST_SEGMENTS,
     TYPE_LIMIT,
     PatternIndex,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from workbell.engine.reports import BATCH, MOST_WAITING, PACE, Reports
+from workbell.engine.progress_and_logs import BATCH, MOST_WAITING, PACE, Reports
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model.clock import ManualClock
 from workbell.model.log_line import LogLine

@@ -11,7 +11,7 @@ from cryptography.fernet import Fernet
 
 from workbell.errors import MissingPackage, SecretSealed, SettingsError
 from workbell.model.alert import shown_url
-from workbell.sealing import Sealer, new_key
+from workbell.trust.sealing import Sealer, new_key
 
 TEXT = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 ONE, TWO, THREE = (base64.urlsafe_b64encode(bytes(range(first, first + 32))).decode() for first in (0, 100, 200))

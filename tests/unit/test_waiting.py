@@ -16,7 +16,7 @@ from tests.support.waiting import until
 from tests.unit.makers import run_in
 from workbell.errors import InvalidOption, RunNotFound, StoreError, StoreUnavailable, WaitTimeout, WorkbellError
 from workbell.model.run import Run, Status
-from workbell.waiting import Waiter
+from workbell.runs.waiter import Waiter
 
 IDS = [f"01890000-0000-7000-8000-{number:012x}" for number in range(50)]
 

@@ -13,7 +13,7 @@ from workbell.model.limit import Limit, Use
 from workbell.model.pause import Pause
 from workbell.model.rate import Rate, to_micros
 from workbell.model.run import Status
-from workbell.why import explain
+from workbell.runs.why import explain
 
 MINUTE = timedelta(minutes=1)
 STARTS = [(to_micros(NOW - timedelta(seconds=56.8)), 1), (to_micros(NOW), 1)]

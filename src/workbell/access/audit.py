@@ -13,7 +13,7 @@ from workbell.model.audit import AuditEntry
 from workbell.model.ids import is_id, new_id
 
 if TYPE_CHECKING:
-    from workbell.client import Client
+    from workbell.client.client import Client
 
 PAGE = 1000
 

@@ -15,7 +15,7 @@ from workbell.model.payload import clean_text
 from workbell.model.tenant import Tenant, check_tenant
 
 if TYPE_CHECKING:
-    from workbell.client import Client
+    from workbell.client.client import Client
 
 DESCRIPTION = 1000  # characters
 

@@ -18,7 +18,7 @@ from workbell.model.payload import clean_text
 from workbell.model.users import UserId
 
 if TYPE_CHECKING:
-    from workbell.client import Client
+    from workbell.client.client import Client
 
 PASSING = frozenset({TokenKind.LOGIN, TokenKind.TICKET})  # made by the thousand and good for seconds: nothing to list
 

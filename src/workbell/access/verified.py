@@ -12,12 +12,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbell.access.secret_text import hash_of, is_token
-from workbell.afresh import in_every_child
 from workbell.errors import WorkbellError
 from workbell.model.access import REDEEMED, Token
+from workbell.process.fork_safety import in_every_child
 
 if TYPE_CHECKING:
-    from workbell.client import Client
+    from workbell.client.client import Client
 
 REMEMBERED = 1.0  # seconds
 MOST = 10_000  # answers of each sort

@@ -14,7 +14,7 @@ import msgspec
 
 from workbell.access.secret_text import NewToken, hash_of, is_token, new_text
 from workbell.agents.naming import agent_labels, agent_name
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import AgentExists, InvalidOption, Unauthorized
 from workbell.model.access import Scope, Token, TokenKind
 from workbell.model.agent import Agent

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from workbell.engine.outcome import HANDED_BACK, Ended, Failed, Later, Outcome, Returned
 from workbell.errors import InvalidOption, WorkbellError
 from workbell.model.clock import seconds
+from workbell.model.outcome import HANDED_BACK, Ended, Failed, Later, Outcome, Returned
 from workbell.model.payload import clean_text, encode_result
 from workbell.model.run import Run
 

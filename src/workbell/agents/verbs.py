@@ -15,7 +15,7 @@ from workbell.access.secret_text import NewToken
 from workbell.agents.naming import agent_labels
 from workbell.agents.pairing import EXPIRES, Paired, end_tokens, named, new_pairing, pair
 from workbell.agents.working import LEASE, Working
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import AgentNotFound, StoreError
 from workbell.model.agent import Agent
 from workbell.model.ids import is_id

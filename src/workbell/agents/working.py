@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.agents.lanes import Jobs, claim_for
-from workbell.agents.lines import Line, log_lines, progress_text
+from workbell.agents.claiming import Jobs, claim_for
+from workbell.agents.lease_standing import Standing, standing
+from workbell.agents.log_lines import Line, log_lines, progress_text
 from workbell.agents.naming import prefix_of, worker_name
 from workbell.agents.reports import Report, outcome_of
-from workbell.agents.standing import Standing, standing
-from workbell.client import Client
-from workbell.engine.outcome import Outcome, decide
+from workbell.client.client import Client
 from workbell.errors import AgentNotFound, InvalidOption, LeaseLost, RunNotFound, StoreError
 from workbell.model.agent import LONGEST_LEASE, Agent
 from workbell.model.clock import span
 from workbell.model.ids import is_id
+from workbell.model.outcome import Outcome, decide
 from workbell.model.payload import clean_text, encode
 from workbell.model.run import Run
 from workbell.stores.port import Held

@@ -15,7 +15,7 @@ from workbell.model.request import Request, again
 from workbell.model.run import PENDING, Run, Status
 
 if TYPE_CHECKING:
-    from workbell.client import Client
+    from workbell.client.client import Client
 
 KEPT = timedelta(days=7)  # for how long it is known that a run was repeated by a bulk action
 

@@ -18,7 +18,7 @@ from workbell.model.retry import Retry
 from workbell.stores.port import Filter
 
 if TYPE_CHECKING:
-    from workbell.client import Client
+    from workbell.client.client import Client
 
 BULK_QUEUE = "bulk"  # of its own: a queue may be paused just to be cleared
 RETRY = Retry(attempts=5, delay=5, factor=4, cap=300)

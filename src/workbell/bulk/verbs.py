@@ -11,7 +11,7 @@ from workbell.model.job import BULK
 from workbell.model.payload import encode
 from workbell.model.request import Request, plain_request
 from workbell.model.run import Lane, Run
-from workbell.steering import Steering
+from workbell.runs.control import Steering
 
 
 class Bulk(Steering):

@@ -7,7 +7,7 @@ import os
 import socket
 from typing import Any
 
-from workbell.client import Client
+from workbell.client.client import Client
 
 
 def operator() -> str:

@@ -19,7 +19,7 @@ from workbell.logs import set_up
 from workbell.settings import Settings, load
 
 if TYPE_CHECKING:
-    from workbell.agent.config import AgentConfig
+    from workbell.agent_program.config import AgentConfig
 
 config_option = click.option(
     "--config", "file", default="agent.toml", show_default=True, metavar="FILE", help="The agent's configuration."
@@ -37,8 +37,8 @@ def agent(context: click.Context, file: str) -> None:
     if context.invoked_subcommand is not None:
         return
     _need_packages()
-    from workbell.agent.config import read_config
-    from workbell.agent.start import run_agent
+    from workbell.agent_program.config import read_config
+    from workbell.agent_program.start import run_agent
 
     settings = load()
     set_up(settings.log_level, settings.log_format)
@@ -57,11 +57,11 @@ def _registry(app: str | None, jobs: str | None, folder: Path) -> Registry | Non
     if app is None and jobs is None:
         return None
     from workbell.app import Workbell
-    from workbell.load_app import load_app
+    from workbell.boot.load_app import load_app
 
     bell = Workbell(settings=Settings(url="memory://")) if app is None else load_app(app, folder)
     if jobs is not None:
-        from workbell.handlers.job_files import JobFiles
+        from workbell.job_files import JobFiles
 
         change = JobFiles(folder, jobs).reload()
         if change.problems:
@@ -91,8 +91,8 @@ def pair(
     as_json: bool,
 ) -> None:
     _need_packages()
-    from workbell.agent import start
-    from workbell.agent.config import AgentConfig, Place, checked, read_config, write_token
+    from workbell.agent_program import start
+    from workbell.agent_program.config import AgentConfig, Place, checked, read_config, write_token
 
     path = Path(above if file == "agent.toml" else file)
     known = read_config(path) if path.exists() else None

@@ -26,9 +26,9 @@ from workbell.cli.project import Project
 from workbell.cli.reload_lines import BROKEN, RELOADED
 from workbell.cli.run_lines import RunLines
 from workbell.errors import WorkbellError
-from workbell.handlers.job_files import Change, Watch
-from workbell.handlers.job_files.modules import is_by_us
-from workbell.handlers.job_files.place import Place
+from workbell.job_files import Change, Watch
+from workbell.job_files.locations import Place
+from workbell.job_files.modules import is_by_us
 
 MARK = "_WORKBELL_RELOADED"  # in the environment of a process that has executed itself again
 TELLING = 5.0  # seconds for the line that says so to be written

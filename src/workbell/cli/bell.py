@@ -11,10 +11,10 @@ import click
 import msgspec
 
 from workbell.app import Workbell
+from workbell.boot.recipe import Recipe, make, other_store
 from workbell.cli.project import Project, missing_file, store_url
 from workbell.errors import ScheduleNotFound
-from workbell.handlers.job_files import JobFile, JobFiles, Problem
-from workbell.recipe import Recipe, make, other_store
+from workbell.job_files import JobFile, JobFiles, Problem
 from workbell.stores.opening import open_store
 
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import click
 
 from workbell.app import Workbell
+from workbell.boot.load_app import load_app
 from workbell.cli.output import print_json
 from workbell.cli.project import Project, app_option, json_option, open_project, store_file
 from workbell.errors import InvalidUrl, SettingsError, StoreError, WorkbellError
 from workbell.handlers.app_database import check_database
-from workbell.handlers.job_files import JobFiles, Problem
-from workbell.load_app import load_app
+from workbell.job_files import JobFiles, Problem
 from workbell.settings import FILE, Settings, beside, find_file, load
 
 WITH_PLACE = re.compile(r"(?P<path>.+?\.py):(?P<line>\d+): (?P<message>.*)", re.DOTALL)

@@ -17,6 +17,7 @@ import click
 import msgspec
 
 from workbell.app import Workbell
+from workbell.boot.recipe import load_jobs
 from workbell.cli.app_reload import MARK, AppReload, hold_signals
 from workbell.cli.bell import load_bell
 from workbell.cli.header import show_header
@@ -29,7 +30,6 @@ from workbell.cli.serving import address, http_options, listen
 from workbell.engine.role import Role
 from workbell.errors import SettingsError, UnknownJob, WorkbellError
 from workbell.model.run import LIVE
-from workbell.recipe import load_jobs
 
 
 @click.command(help="Run this folder's jobs here, with a line for every run; changed code is reloaded.")

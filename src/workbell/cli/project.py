@@ -89,7 +89,7 @@ def store_url(project: Project) -> str:
     settings = project.settings
     defaults = Settings() if project.file is None else beside(project.file)
     if settings.app is not None and (settings.url == defaults.url or (_named_app() is not None and not _names_url())):
-        from workbell.load_app import load_app
+        from workbell.boot.load_app import load_app
 
         return load_app(settings.app, project.folder, named=project.names_app).settings.url
     return settings.url

@@ -7,7 +7,7 @@ import logging
 from workbell.app import Workbell
 from workbell.cli.run_lines import Look, RunLines
 from workbell.cli.words import in_words
-from workbell.handlers.job_files import Change, JobFile, Problem
+from workbell.job_files import Change, JobFile, Problem
 
 RELOADED = Look("⟳", "@", "cyan", "reloaded")
 BROKEN = Look("✗", "x", "bold red", "broken")

@@ -11,7 +11,7 @@ from typing import Any
 from workbell.doctor.finding import Finding
 from workbell.doctor.spans import span
 from workbell.errors import StoreUnavailable
-from workbell.machine import STOPPED, process_state, process_title
+from workbell.process.identity import STOPPED, process_state, process_title
 from workbell.stores.port import Store
 from workbell.stores.postgres import sessions
 from workbell.stores.postgres.sessions import Blocker, SessionAbout

@@ -10,8 +10,8 @@ from shlex import quote
 from workbell.doctor.finding import MOST, Finding, with_remedy
 from workbell.doctor.modes import mode_findings
 from workbell.errors import Untrusted
-from workbell.handlers.job_files.discover import find_files
-from workbell.handlers.job_files.place import Place
+from workbell.job_files.discover import find_files
+from workbell.job_files.locations import Place
 from workbell.settings import Settings
 from workbell.trust.files import check
 

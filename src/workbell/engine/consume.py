@@ -7,9 +7,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from workbell.booking import Booking
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.engine.hold_back import paused
+from workbell.engine.hand_back import paused
 from workbell.engine.work import Work
 from workbell.handlers.registry import Registry
 from workbell.model import state
@@ -18,6 +17,7 @@ from workbell.model.job import EVERYWHERE
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run
 from workbell.model.state import Transition
+from workbell.runs.booking import Booking
 from workbell.stores.port import Held, Store
 
 log = logging.getLogger("workbell.engine")

@@ -9,47 +9,47 @@ from contextlib import suppress
 from datetime import datetime
 from random import Random
 
-from workbell.booking import Booking
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.client import Client
-from workbell.engine.clean import Clean
+from workbell.client.client import Client
+from workbell.engine.clean_history import Clean
 from workbell.engine.consume import Consume, limits, serves
 from workbell.engine.dispatch import Dispatch
-from workbell.engine.ear import Ear
-from workbell.engine.expire import Expire
+from workbell.engine.duty import Duty
+from workbell.engine.executors import Hands
+from workbell.engine.exit_on_lost_leases import GiveUp
 from workbell.engine.finish import Finish
-from workbell.engine.give_up import GiveUp
-from workbell.engine.hands import Hands
-from workbell.engine.hold_back import HoldBack
-from workbell.engine.isolated.entry import Entry, no_entry
-from workbell.engine.loop import Duty
+from workbell.engine.hand_back import HoldBack
+from workbell.engine.handler_processes.entry import Entry, no_entry
 from workbell.engine.loop_watch import LoopWatch
-from workbell.engine.match import MatchEvents
+from workbell.engine.match_events import MatchEvents
 from workbell.engine.materialise import Materialise
-from workbell.engine.missing import Missing
-from workbell.engine.outcome import HANDED_BACK, Outcome
+from workbell.engine.missing_workers import Missing
+from workbell.engine.permits import Ear
+from workbell.engine.progress_and_logs import Reports
+from workbell.engine.publish import Tell
 from workbell.engine.recover import Recover
-from workbell.engine.register import Register
 from workbell.engine.renew import Renew
-from workbell.engine.reports import Reports
 from workbell.engine.role import ALL, Role
 from workbell.engine.tallies import Tallies
-from workbell.engine.tell import Tell
-from workbell.engine.unserved import Unserved
+from workbell.engine.timeouts import Expire
+from workbell.engine.unserved_runs import Unserved
 from workbell.engine.work import Work
+from workbell.engine.worker_registration import Register
 from workbell.errors import StoreError
 from workbell.handlers.context import Context
-from workbell.machine import process_name, process_start
 from workbell.model import state
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
+from workbell.model.outcome import HANDED_BACK, Outcome
 from workbell.model.run import Run
 from workbell.model.run_defaults import Maker
 from workbell.model.state import Move
 from workbell.notices.bus import Bus, Notice
-from workbell.notices.message import Message
+from workbell.notices.push_message import Message
+from workbell.process.identity import process_name, process_start
 from workbell.queues.guarded import GuardedQueue
 from workbell.queues.in_store import InStoreQueue
+from workbell.runs.booking import Booking
 from workbell.settings import Settings
 from workbell.stores.measuring import follow_time
 

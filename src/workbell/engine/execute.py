@@ -7,12 +7,12 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from workbell.engine.outcome import HANDED_BACK, Ended, Failed, Outcome, Raised, read_return
 from workbell.engine.work import Work
 from workbell.handlers.context import Context, end_database, is_still_held, keep_database, uses_database
-from workbell.handlers.current import current_run
+from workbell.handlers.current_run import current_run
 from workbell.logs.facts import run_facts
 from workbell.model.error_text import describe_error
+from workbell.model.outcome import HANDED_BACK, Ended, Failed, Outcome, Raised, read_return
 
 log = logging.getLogger("workbell.engine")
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from random import Random
 
-from workbell.booking import Booking
-from workbell.engine.outcome import Outcome, decide
 from workbell.engine.work import Work
 from workbell.logs.facts import run_facts
 from workbell.model.clock import Clock
+from workbell.model.outcome import Outcome, decide
 from workbell.model.state import Transition
+from workbell.runs.booking import Booking
 from workbell.stores.port import Held
 
 log = logging.getLogger("workbell.engine")

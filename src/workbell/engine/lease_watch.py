@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from workbell.engine.give_up import SHARE
+from workbell.engine.exit_on_lost_leases import SHARE
 from workbell.engine.renew import pace_of
-from workbell.machine import is_gone
 from workbell.model.agent import LONGEST_LEASE, is_agent
 from workbell.model.clock import EPOCH
+from workbell.process.identity import is_gone
 from workbell.stores.port import Lease
 
 MISSED = 2  # renewals that did not come: from then on a lease is watched; or a fifth of a lease, if that is sooner

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from workbell.engine.places import innermost
+from workbell.engine.stack_frames import innermost
 from workbell.engine.work import Work
 from workbell.logs.facts import run_facts
 from workbell.model.clock import Clock

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from workbell.engine.look import Look
-from workbell.engine.passed_over import PassedOver
+from workbell.engine.locked_rows import PassedOver
+from workbell.engine.pacing import Look
 from workbell.engine.terms import find_terms, this_process
 from workbell.errors import JobsError, StoreError, StoreUnavailable
-from workbell.events.telling import Telling
+from workbell.events.publishing import Telling
 from workbell.handlers.registry import Registry
 from workbell.model.job import Terms
 from workbell.model.payload import clean_text

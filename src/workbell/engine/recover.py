@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
-from workbell.booking import Booking, nobody
 from workbell.engine.lease_watch import LeaseWatch
 from workbell.model import state
 from workbell.model.run import Run, Status
 from workbell.model.state import Transition
+from workbell.runs.booking import Booking, nobody
 from workbell.stores.port import Store
 from workbell.stores.publisher import Pair
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from workbell.engine.board import Board
+from workbell.engine.journal import Board
 
 
 class Role(NamedTuple):

@@ -15,12 +15,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
-from workbell.engine.board import Board
 from workbell.engine.execute import INTERNAL, Done, book_safely, call_async, call_plain, timed_out
-from workbell.engine.outcome import HANDED_BACK, Raised
+from workbell.engine.journal import Board
 from workbell.engine.work import Work
 from workbell.handlers.context import Context
 from workbell.model.clock import Clock
+from workbell.model.outcome import HANDED_BACK, Raised
 
 BREATH = 50  # runs after which a slot lets the event loop do something else
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from workbell.handlers.registry import Registry
-from workbell.machine import process_name
 from workbell.model.job import UNKNOWN, Terms
 from workbell.model.run_defaults import Maker
+from workbell.process.identity import process_name
 from workbell.stores.port import Store
 
 

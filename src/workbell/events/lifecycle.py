@@ -13,7 +13,7 @@ from datetime import datetime
 
 import msgspec
 
-from workbell.handlers.current import depth_behind
+from workbell.handlers.current_run import depth_behind
 from workbell.model.event import SYSTEM_SOURCE, Event
 from workbell.model.ids import new_id
 from workbell.model.job import ALERT, CLEAN, DELIVERY
@@ -21,7 +21,7 @@ from workbell.model.payload import clean_text
 from workbell.model.run import Run
 from workbell.model.schedule import Schedule, Tick
 from workbell.model.state import Move, Transition
-from workbell.notices.lifecycle import (
+from workbell.notices.listeners import (
     Describe,
     LifecycleEvent,
     about_chain,

@@ -10,12 +10,12 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
-from workbell.afresh import in_every_child
 from workbell.errors import InvalidEvent
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
+from workbell.model.patterns import PatternIndex, check_pattern
 from workbell.model.trigger import Trigger
-from workbell.patterns import PatternIndex, check_pattern
+from workbell.process.fork_safety import in_every_child
 from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.events")

@@ -11,7 +11,7 @@ from collections.abc import Generator
 
 from workbell.model.event import Event
 from workbell.model.ids import new_id
-from workbell.patterns import PatternIndex, is_literal
+from workbell.model.patterns import PatternIndex, is_literal
 from workbell.stores.port import Store
 
 WINDOW = 60.0  # seconds: how late an event may be committed after its id was made

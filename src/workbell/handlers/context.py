@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from workbell.errors import EventNotFound, InvalidOption, LeaseLost
-from workbell.files import Storage
 from workbell.handlers.app_database import AppDatabase, Use, file_of
-from workbell.handlers.current import on_behalf_of
+from workbell.handlers.current_run import on_behalf_of
+from workbell.handlers.files import Storage
 from workbell.handlers.known_events import known_events
 from workbell.handlers.run_logger import Keep, RunLogger
 from workbell.model.clock import EPOCH
@@ -24,7 +24,7 @@ from workbell.model.users import UserId
 from workbell.stores.port import Held
 
 if TYPE_CHECKING:
-    from workbell.client import Client
+    from workbell.client.client import Client
 
 _first_use = threading.Lock()  # a handler may have threads of its own
 

@@ -15,13 +15,13 @@ from types import UnionType
 from typing import Any
 
 from workbell.errors import EventNotFound, InvalidEvent, InvalidOption, JobsError
+from workbell.handlers.cancel_snooze import Cancel, Snooze, TryAgain
 from workbell.handlers.context import Context, bring_event, fetch_event
 from workbell.handlers.job_function import JobFunction
-from workbell.handlers.signals import Cancel, Snooze, TryAgain
 from workbell.handlers.signature import Signature
 from workbell.model.event import Event
 from workbell.model.execution import Execution, execution_of
-from workbell.patterns import check_pattern
+from workbell.model.patterns import check_pattern
 
 KINDS: dict[str, type] = {"ctx": Context, "event": Event, "execution": Execution}
 

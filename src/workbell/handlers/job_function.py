@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 from workbell.errors import EndpointRefused, InvalidOption, JobsError
 from workbell.handlers.alert_urls import checked_url
 from workbell.handlers.context import Context, detached, end_database, keep_database
-from workbell.handlers.isolation import Isolation
+from workbell.handlers.process_isolation import Isolation
 from workbell.handlers.signature import Signature
 from workbell.model.alert import UNWATCHED, Watched
 from workbell.model.clock import time_limit
@@ -24,7 +24,7 @@ from workbell.model.run_settings import read_defaults
 from workbell.scheduling.declare import TickSettings
 
 if TYPE_CHECKING:
-    from workbell.client import Client
+    from workbell.client.client import Client
     from workbell.model.request import Request
 
 P = ParamSpec("P")

@@ -10,8 +10,8 @@ import threading
 from collections import OrderedDict
 from weakref import WeakKeyDictionary
 
-from workbell.afresh import in_every_child
 from workbell.model.event import Event
+from workbell.process.fork_safety import in_every_child
 from workbell.stores.port import Store
 
 MOST = 256

@@ -13,7 +13,7 @@ from workbell.handlers.resources import Resources
 from workbell.model.clock import Clock
 from workbell.model.ids import new_id
 from workbell.model.job import BUILT_IN, Job
-from workbell.sealing import Sealer
+from workbell.trust.sealing import Sealer
 
 
 class Registry:

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from workbell.errors import WorkbellError
 from workbell.http import problems
-from workbell.http.gate import Gate
+from workbell.http.middleware import Gate
 from workbell.http.pages.front import PAGE_ROUTES, unknown, wants_page
 from workbell.http.routes.all import ROUTES
 from workbell.http.routes.health import PLAIN_ROUTES

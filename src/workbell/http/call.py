@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.access import Access
 
 if TYPE_CHECKING:

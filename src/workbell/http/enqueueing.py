@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import ServiceUnavailable, StoreUnavailable
 from workbell.model.request import Request, asked_once
 from workbell.model.run import Once, Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.run import Run
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbell.client import Client
-from workbell.jobs_engine import JobsEngine
+from workbell.client.client import Client
+from workbell.job_files.jobs_engine import JobsEngine
 from workbell.model.alert import shown_url
 from workbell.model.job import Job
 from workbell.model.run_settings import SETTINGS

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.http.exposition import Family, Labels, Sample, histogram, written
-from workbell.http.measured import Measured
+from workbell.http.request_counts import Measured
 from workbell.model.job import DELIVERY
 from workbell.model.tally import BUCKETS, Tally
 from workbell.stores.port import Counts, Store

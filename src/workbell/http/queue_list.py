@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.pause import Pause
 from workbell.stores.port import Counts
 

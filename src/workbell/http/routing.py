@@ -20,13 +20,13 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as ConnectionScope
 
 from workbell.errors import InvalidOption, NotFound
+from workbell.http.idempotency import LONGEST, REPLAYED, answer_once
 from workbell.http.path_names import whole_name, with_whole_names
-from workbell.http.remembering import LONGEST, REPLAYED, answer_once
 from workbell.http.run_filter import FIELD
 from workbell.http.schemas.problem import Problem
 from workbell.http.service import service_of
 from workbell.model.access import Scope
-from workbell.model.spelling import list_options
+from workbell.model.suggestions import list_options
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Response]])
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.requests import HTTPConnection, Request
 
-from workbell.agents.waiting import Waiting
-from workbell.client import Client
+from workbell.agents.long_polls import Waiting
+from workbell.client.client import Client
 from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unauthorized
-from workbell.http.buckets import Buckets
 from workbell.http.call import KNOWN, Call
-from workbell.http.ear import Ear
+from workbell.http.doctor_checks import Doctor
 from workbell.http.enqueueing import Enqueueing
-from workbell.http.examining import Doctor
-from workbell.http.measured import Measured
+from workbell.http.hints import Ear
 from workbell.http.metrics import Metrics
 from workbell.http.origins import allowed_hosts, host_is_allowed, origin_is_allowed
+from workbell.http.rate_limits import Buckets
+from workbell.http.request_counts import Measured
 from workbell.http.sockets.hub import Hub
 from workbell.http.tally_chart import TallyChart
-from workbell.jobs_engine import JobsEngine
+from workbell.job_files.jobs_engine import JobsEngine
 from workbell.model.access import EVERY_TENANT, Access, Scope, access_of
 from workbell.model.job import name as checked_name
 from workbell.notices.bus import Bus

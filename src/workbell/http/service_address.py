@@ -8,7 +8,7 @@ import socket
 from workbell.errors import StoreError
 from workbell.http.binding import address_of
 from workbell.http.origins import is_loopback
-from workbell.machine import is_gone, process_name
+from workbell.process.identity import is_gone, process_name
 from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.http")

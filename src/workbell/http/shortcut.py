@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from workbell.errors import WorkbellError
 from workbell.http import problems
-from workbell.http.gate import Gate
+from workbell.http.middleware import Gate
 from workbell.http.routing import Guarded
 from workbell.http.service import Service
 

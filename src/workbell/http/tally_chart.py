@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.engine.tallies import WORDS
 from workbell.model.clock import EPOCH
 

@@ -18,7 +18,7 @@ from workbell.model.retry import Retry, read_retry
 from workbell.model.run import NO_OPTIONS, Lane, NewRun, Once, OnDuplicate, Options, Run, Status
 from workbell.model.run_defaults import NO_DEFAULTS, RUN_WORDS, Maker, RunDefaults
 from workbell.model.run_settings import read_flag, read_priority, read_user
-from workbell.model.spelling import list_options
+from workbell.model.suggestions import list_options
 from workbell.model.users import UserId, user_number, user_text
 
 

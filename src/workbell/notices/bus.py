@@ -10,10 +10,10 @@ import msgspec
 
 from workbell.model.run import Attempt, Run
 from workbell.model.state import Move
-from workbell.notices.message import Message
+from workbell.notices.push_message import Message
 
 if TYPE_CHECKING:
-    from workbell.notices.lifecycle import LifecycleEvent
+    from workbell.notices.listeners import LifecycleEvent
 
 log = logging.getLogger("workbell.engine")
 

@@ -15,7 +15,7 @@ from workbell.model.state import CRASHED, Move
 from workbell.notices.bus import Bus, Notice
 
 if TYPE_CHECKING:
-    from workbell.handlers.job_files import Change
+    from workbell.job_files import Change
 
 log = logging.getLogger("workbell.runs")
 files_log = logging.getLogger("workbell.jobs")

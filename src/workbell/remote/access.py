@@ -14,9 +14,9 @@ from workbell.model.tenant import Tenant
 from workbell.model.users import UserId
 from workbell.remote import service_words as words
 from workbell.remote.call import Call, Plan, delete, get, path, post
-from workbell.remote.line import Line
 from workbell.remote.options import body
 from workbell.remote.readers import every
+from workbell.remote.transport import Line
 
 if TYPE_CHECKING:
     from workbell.access.tenants import TenantSettings

@@ -12,8 +12,8 @@ from workbell.model.clock import seconds
 from workbell.remote import service_words as words
 from workbell.remote.access import NewToken
 from workbell.remote.call import Call, Plan, delete, get, path, post
-from workbell.remote.line import Line
 from workbell.remote.readers import every
+from workbell.remote.transport import Line
 
 EXPIRES = 900.0
 

@@ -16,15 +16,15 @@ from workbell.remote.access import Audit, Tenants, Tokens
 from workbell.remote.address import address_of, check_token
 from workbell.remote.agents import Agents
 from workbell.remote.call import Call, Plan, path, post
+from workbell.remote.control import Steering
 from workbell.remote.emitting import Emitting
 from workbell.remote.events import Events
 from workbell.remote.executions import Executing
-from workbell.remote.line import Line
 from workbell.remote.notifications import Notifications
 from workbell.remote.options import Request, pages, request
-from workbell.remote.pausing import Pausing
+from workbell.remote.pauses import Pausing
 from workbell.remote.schedules import Schedules
-from workbell.remote.steering import Steering
+from workbell.remote.transport import Line
 from workbell.remote.triggers import Triggers
 from workbell.remote.webhooks import Webhooks
 

@@ -12,8 +12,8 @@ from workbell.model.payload import encode
 from workbell.model.users import UserId
 from workbell.remote import service_words, words
 from workbell.remote.call import Call, path, post
-from workbell.remote.line import Line
 from workbell.remote.options import no_connection
+from workbell.remote.transport import Line
 
 
 class Emitting:

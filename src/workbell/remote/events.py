@@ -6,11 +6,11 @@ import time
 from collections.abc import Generator, Sequence
 
 from workbell.model.event import Event
-from workbell.model.hearing import Hearer, Matched
+from workbell.model.event_hearers import Hearer, Matched
 from workbell.remote import readers, words
 from workbell.remote.call import Call, get, path
-from workbell.remote.line import Line
 from workbell.remote.tail import Tail
+from workbell.remote.transport import Line
 
 PAGE = 1000
 POLL = 1.0  # seconds between two looks for new events

@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbell.model.execution import Execution, Invocation
 from workbell.remote import readers
 from workbell.remote.call import Call, get, path
-from workbell.remote.line import Line
+from workbell.remote.transport import Line
 
 _read_one, _read_many = readers.plain(Execution), readers.plain_items(Execution)
 _read_invocations = readers.plain_items(Invocation)

@@ -11,7 +11,7 @@ from workbell.model.notification import Notification
 from workbell.remote import readers
 from workbell.remote import service_words as words
 from workbell.remote.call import Call, get, path, post
-from workbell.remote.line import Line
+from workbell.remote.transport import Line
 
 
 class WasRead(msgspec.Struct, frozen=True):

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from workbell.afresh import in_every_child
 from workbell.errors import InvalidOption, WorkbellError
+from workbell.process.fork_safety import in_every_child
 from workbell.remote.address import Address
 from workbell.remote.call import Reply
 from workbell.version import __version__

@@ -10,8 +10,8 @@ from workbell.model.clock import aware
 from workbell.model.schedule import Schedule, Tick
 from workbell.remote import readers, words
 from workbell.remote.call import Call, delete, get, path, post
-from workbell.remote.line import Line
 from workbell.remote.options import body, name_of
+from workbell.remote.transport import Line
 
 if TYPE_CHECKING:
     from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings

@@ -10,12 +10,12 @@ from workbell.model.retry import Retry
 from workbell.model.trigger import RetryConfig, Trigger, config_of, retry_from
 from workbell.remote import words
 from workbell.remote.call import Call, Plan, delete, get, path, post
-from workbell.remote.line import Line
 from workbell.remote.options import body, name_of
 from workbell.remote.readers import every
+from workbell.remote.transport import Line
 
 if TYPE_CHECKING:
-    from workbell.triggers import TriggerChanges, TriggerSettings
+    from workbell.events.triggers import TriggerChanges, TriggerSettings
 
 
 class Triggers:

@@ -13,8 +13,8 @@ from workbell.model.run import Attempt
 from workbell.model.trigger import config_of, retry_from
 from workbell.remote import readers, words
 from workbell.remote.call import Call, Plan, delete, get, path, post
-from workbell.remote.line import Line
 from workbell.remote.options import body
+from workbell.remote.transport import Line
 
 if TYPE_CHECKING:
     from workbell.webhooks.endpoints import EndpointSettings

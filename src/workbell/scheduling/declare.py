@@ -16,7 +16,7 @@ from workbell.model.retry import Retry
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.run_settings import RunSettings, check_tag, read_settings
 from workbell.model.schedule import CatchUp, Outside, Overlap, Schedule, ScheduleKind, ScheduleOptions
-from workbell.model.spelling import list_options
+from workbell.model.suggestions import list_options
 from workbell.scheduling.rule import Rule, read_rule, rule_of
 from workbell.timing import Interval, Once
 

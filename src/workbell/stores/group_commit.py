@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Generic, TypeVar
 
-from workbell.afresh import in_every_child
 from workbell.errors import StoreError, StoreUnavailable, WorkbellError
+from workbell.process.fork_safety import in_every_child
 from workbell.stores.turns import PATIENCE, Turn
 
 Item = TypeVar("Item")

@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Generic, NamedTuple, TypeVar
 
-from workbell.afresh import in_every_child
 from workbell.errors import StoreUnavailable
+from workbell.process.fork_safety import in_every_child
 from workbell.stores.database import Locked
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.turns import Turn, Turns

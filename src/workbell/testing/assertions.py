@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbell.client import Client
-from workbell.finding import PAGE
+from workbell.client.client import Client
 from workbell.handlers.job_function import JobFunction
 from workbell.model.payload import decode, encode
 from workbell.model.run import Run
+from workbell.runs.listing import PAGE
 
 SHOWN = 20
 

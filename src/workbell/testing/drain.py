@@ -16,20 +16,20 @@ from random import Random
 
 from workbell.app import Workbell
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.engine.consume import limits, serves
 from workbell.engine.execute import call_async, call_plain, unbooked
-from workbell.engine.match import MatchEvents
+from workbell.engine.match_events import MatchEvents
 from workbell.engine.materialise import Materialise
-from workbell.engine.outcome import Outcome, Raised, decide
+from workbell.engine.progress_and_logs import Reports
 from workbell.engine.recover import Recover
-from workbell.engine.reports import Reports
 from workbell.engine.work import Work
 from workbell.errors import UnknownJob, WorkbellError
 from workbell.handlers.context import Context
 from workbell.model import state
 from workbell.model.clock import ManualClock
 from workbell.model.limit import Limit
+from workbell.model.outcome import Outcome, Raised, decide
 from workbell.model.run import Run
 from workbell.model.state import Transition
 from workbell.settings import Settings

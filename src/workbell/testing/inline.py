@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.request import Request
 from workbell.model.run import Run
 from workbell.testing.drain import drain

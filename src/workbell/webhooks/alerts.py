@@ -14,9 +14,9 @@ from workbell.errors import EndpointRefused, MissingPackage, SecretSealed, SendF
 from workbell.events.alerting import stored_job
 from workbell.events.fan_out import DELIVERY_QUEUE
 from workbell.handlers.alert_urls import pinged_url, without_url
+from workbell.handlers.cancel_snooze import Cancel, TryAgain
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
-from workbell.handlers.signals import Cancel, TryAgain
 from workbell.model.alert import AlertKind
 from workbell.model.job import ALERT
 from workbell.model.limit import Limits, limits_on
@@ -24,15 +24,15 @@ from workbell.model.retry import Retry
 from workbell.model.run import Run, Status
 from workbell.model.schedule import Schedule
 from workbell.outgoing.allow import AllowList
-from workbell.sealing import Sealer
 from workbell.stores.port import Filter, Store
+from workbell.trust.sealing import Sealer
 from workbell.webhooks.alert_message import alert_body, ping_body
 from workbell.webhooks.delivery import MakeSender, make_sender
 from workbell.webhooks.message import USER_AGENT
 from workbell.webhooks.verdict import verdict
 
 if TYPE_CHECKING:
-    from workbell.client import Client
+    from workbell.client.client import Client
 
 RETRY = Retry(attempts=5, delay=30, factor=5, cap=2700, jitter=0.1)  # 30 s, 2.5 min, 12.5 min, 45 min: an hour
 TIMEOUT = 10.0

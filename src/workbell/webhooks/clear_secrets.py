@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from workbell.handlers.registry import Registry
-from workbell.sealing import COMMAND, VARIABLE
 from workbell.stores.port import Store
+from workbell.trust.sealing import COMMAND, VARIABLE
 from workbell.webhooks.describe import is_sealed
 
 HOW = f"set {VARIABLE} (`{COMMAND}` makes a key), then `workbell webhooks seal`"

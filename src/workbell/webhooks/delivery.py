@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbell.errors import EndpointRefused, MissingPackage, SecretSealed, SendFailed
 from workbell.events.fan_out import DELIVERY_QUEUE
+from workbell.handlers.cancel_snooze import Cancel, TryAgain
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
-from workbell.handlers.signals import Cancel, TryAgain
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
 from workbell.model.job import DELIVERY
@@ -23,8 +23,8 @@ from workbell.model.retry import Retry
 from workbell.model.run import Run
 from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
-from workbell.sealing import Sealer
 from workbell.stores.port import Store
+from workbell.trust.sealing import Sealer
 from workbell.webhooks.disabling import disable, is_given_up
 from workbell.webhooks.endpoints import TIMEOUT
 from workbell.webhooks.limits import STANDARD, DeliveryLimits
@@ -33,7 +33,7 @@ from workbell.webhooks.to_all import send_to_all
 from workbell.webhooks.verdict import Verdict, told, verdict
 
 if TYPE_CHECKING:
-    from workbell.client import Client
+    from workbell.client.client import Client
     from workbell.outgoing.send import Sender
 
 # 5 s, 30 s, 3 min, 18 min, 1.8 h, 10.8 h, then a day each: ten attempts over three and a half days.

@@ -13,7 +13,7 @@ from workbell.model.endpoint import Endpoint, Health
 from workbell.model.job import DELIVERY
 from workbell.model.run import Run, Status
 from workbell.model.trigger import config_of
-from workbell.sealing import Sealer
+from workbell.trust.sealing import Sealer
 from workbell.webhooks.slowed import Slowed
 
 

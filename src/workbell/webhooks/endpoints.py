@@ -13,14 +13,14 @@ from workbell.model.alert import SEALED
 from workbell.model.clock import seconds
 from workbell.model.endpoint import Endpoint, SealedSecret
 from workbell.model.limit import Limits
+from workbell.model.patterns import check_pattern
 from workbell.model.payload import clean_text
 from workbell.model.retry import Retry
 from workbell.model.trigger import RetryConfig, retry_from
 from workbell.outgoing.allow import AllowList
 from workbell.outgoing.headers import check_headers
 from workbell.outgoing.permit import check_url
-from workbell.patterns import check_pattern
-from workbell.sealing import Sealer
+from workbell.trust.sealing import Sealer
 from workbell.webhooks.signature import check_secret, new_secret
 
 MOST_PATTERNS = 100

@@ -8,7 +8,7 @@ import msgspec
 
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
-from workbell.sealing import Sealer
+from workbell.trust.sealing import Sealer
 from workbell.version import __version__
 from workbell.webhooks import signature
 

@@ -9,13 +9,13 @@ import msgspec
 
 from workbell.errors import EventNotFound, InvalidOption
 from workbell.events.fan_out import delivery_destination, request_for
-from workbell.machine import process_name
 from workbell.model.clock import aware
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Match, MatchOutcome, Rematch
 from workbell.model.ids import is_id
 from workbell.model.run import Run, Status
 from workbell.model.run_defaults import Maker
+from workbell.process.identity import process_name
 from workbell.stores.port import Store
 
 PAGE = 500

@@ -6,8 +6,8 @@ import msgspec
 
 from workbell.model.alert import URLS
 from workbell.model.schedule import Schedule, ScheduleChange
-from workbell.sealing import Sealer
 from workbell.stores.port import Store
+from workbell.trust.sealing import Sealer
 
 PAGE = 1000
 TRIES = 20

@@ -13,7 +13,7 @@ import msgspec
 
 from workbell.events.fan_out import Destination, delivery_lane, request_for
 from workbell.events.subscriptions import Snapshot
-from workbell.handlers.signals import Cancel
+from workbell.handlers.cancel_snooze import Cancel
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event, Match, MatchOutcome, Rematch
 from workbell.model.request import with_parent

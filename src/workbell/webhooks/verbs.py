@@ -20,8 +20,8 @@ from workbell.model.payload import clean_text, encode
 from workbell.model.run import Attempt, Status
 from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
-from workbell.sealing import COMMAND, VARIABLE, Sealer
 from workbell.stores.port import Filter
+from workbell.trust.sealing import COMMAND, VARIABLE, Sealer
 from workbell.webhooks import replay
 from workbell.webhooks.changing import Change, change
 from workbell.webhooks.describe import NewEndpoint, delivery_of, describe
@@ -42,7 +42,7 @@ from workbell.webhooks.signature import check_secret, new_secret
 from workbell.webhooks.slowed import slowed
 
 if TYPE_CHECKING:
-    from workbell.client import Client
+    from workbell.client.client import Client
 
 BY_HAND = "disabled by hand"
 PAGE = 1000

@@ -14,20 +14,20 @@ from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
 from workbell.app import Stop, Workbell
-from workbell.engine.board import Board
+from workbell.boot.recipe import load_jobs, make
 from workbell.engine.engine import Engine
+from workbell.engine.journal import Board
 from workbell.engine.role import Role
 from workbell.errors import StoreUnavailable, WorkbellError
 from workbell.handlers.app_database import file_of
 from workbell.logs import set_up
-from workbell.machine import memory_in_use, name_process
-from workbell.notices.message import Broadcast, SendToUser
+from workbell.notices.push_message import Broadcast, SendToUser
 from workbell.notices.run_log import log_change
-from workbell.recipe import load_jobs, make
+from workbell.process.identity import memory_in_use, name_process
 from workbell.workers import messages
 from workbell.workers.keeper import Keeper
-from workbell.workers.line import Line
 from workbell.workers.messages import Executing, Heartbeat, StoreNamed, WorkerError, WorkerShutdown, WorkerStarted
+from workbell.workers.pipe import Line
 from workbell.workers.task import Kind, Task, decode_task
 
 log = logging.getLogger("workbell.workers")

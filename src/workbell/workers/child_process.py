@@ -14,18 +14,18 @@ from multiprocessing.context import BaseContext
 from queue import SimpleQueue
 from typing import Any
 
-from workbell.engine.board import Note, board_size, notes_on
-from workbell.machine import forkserver_context, is_running, process_start
-from workbell.notices.message import Broadcast, SendToUser
+from workbell.engine.journal import Note, board_size, notes_on
+from workbell.notices.push_message import Broadcast, SendToUser
+from workbell.process.identity import forkserver_context, is_running, process_start
 from workbell.workers.child import main
-from workbell.workers.line import Line
 from workbell.workers.messages import Message, Stop
+from workbell.workers.pipe import Line
 from workbell.workers.task import Kind, Task, encode_task
 
 MOST_WAITING = 10_000  # messages to a child
 LAST = 1.5  # seconds after the grace: whoever is still there is killed
 PRELOAD = [
-    "workbell.engine.isolated.preload",
+    "workbell.engine.handler_processes.preload",
     "workbell.workers.child",
     "workbell.stores.sqlite.store",
     "workbell.stores.postgres.store",

@@ -13,14 +13,12 @@ from datetime import datetime, timedelta
 from functools import partial
 from random import Random
 
-from workbell.booking import Booking
 from workbell.engine.renew import PARTS
 from workbell.engine.tallies import write_at_once
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.alerting import Alerting, stored_job
+from workbell.events.publishing import Telling
 from workbell.events.subscriptions import Subscriptions
-from workbell.events.telling import Telling
-from workbell.machine import is_running
 from workbell.model.retry import Retry
 from workbell.model.run import Run
 from workbell.model.state import Keep as KeepFor
@@ -28,14 +26,16 @@ from workbell.model.state import Move, Transition
 from workbell.model.worker import BEAT
 from workbell.notices.bus import Notice
 from workbell.notices.run_log import log_runs
+from workbell.process.identity import is_running
 from workbell.queues.opening import open_beside
+from workbell.runs.booking import Booking
 from workbell.stores.measuring import follow_time
 from workbell.stores.opening import open_store
 from workbell.stores.port import Held
 from workbell.stores.publisher import Pair
-from workbell.workers.burial import burial
-from workbell.workers.line import Line
 from workbell.workers.messages import Bury, Keep, Kept, Stop, StoreNamed, Verdict
+from workbell.workers.pipe import Line
+from workbell.workers.reclaim import burial
 
 log = logging.getLogger("workbell.workers")
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from workbell.model.job import TENANT
-from workbell.notices.message import Broadcast, SendToUser
+from workbell.notices.push_message import Broadcast, SendToUser
 
 # From a child
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workbell.recipe import Recipe
+from workbell.boot.recipe import Recipe
 from workbell.workers.messages import StoreNamed
 from workbell.workers.task import Kind, Task
 

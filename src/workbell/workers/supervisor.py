@@ -13,10 +13,10 @@ from collections import deque
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from workbell.engine.isolated.process import how_it_ended
+from workbell.engine.handler_processes.process import how_it_ended
 from workbell.errors import StoreUnavailable, WorkbellError
-from workbell.machine import STOPPED, process_state
-from workbell.notices.message import Broadcast, SendToUser
+from workbell.notices.push_message import Broadcast, SendToUser
+from workbell.process.identity import STOPPED, process_state
 from workbell.stores.sqlite.lock_holders import lock_holders
 from workbell.workers.backoff import next_failures, wait_after
 from workbell.workers.child import FORCED

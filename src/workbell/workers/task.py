@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from workbell.recipe import Recipe
+from workbell.boot.recipe import Recipe
 from workbell.workers.messages import StoreNamed
 
 

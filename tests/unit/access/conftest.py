@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
 from workbell.stores.sqlite.store import SqliteStore

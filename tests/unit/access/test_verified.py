@@ -245,7 +245,7 @@ def test_a_use_that_cannot_be_noted_hinders_nothing(bell: Workbell, clock: Manua
 
 
 def test_a_closed_one_still_answers(shared_store: SqliteStore) -> None:
-    from workbell.client import Client
+    from workbell.client.client import Client
     from workbell.settings import Settings
 
     bell = Workbell(store=shared_store, settings=Settings())

@@ -21,7 +21,7 @@ from workbell.model.job import DELIVERY
 from workbell.model.run import Lane, Run, Status
 from workbell.model.schedule import Tick, TickOutcome
 from workbell.model.state import CRASH_LIMIT, Transition
-from workbell.notices.lifecycle import MOST_RUNS
+from workbell.notices.listeners import MOST_RUNS
 
 KEEP = timedelta(days=1)
 LATER = NOW + timedelta(seconds=2)

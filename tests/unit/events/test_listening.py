@@ -13,7 +13,7 @@ from workbell.model.run import Run, Status
 from workbell.model.state import Move, Transition
 from workbell.model.system_events import SCHEDULE_SKIPPED, WORKER_LOST
 from workbell.notices.bus import Bus, Notice
-from workbell.notices.lifecycle import LifecycleEvent, about_worker, listen, nothing_known
+from workbell.notices.listeners import LifecycleEvent, about_worker, listen, nothing_known
 
 KEEP = timedelta(days=1)
 RUNNING = run_in(Status.RUNNING)

@@ -10,7 +10,7 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.errors import InvalidOption, JobsError
-from workbell.handlers.isolation import Isolation, isolation_of
+from workbell.handlers.process_isolation import Isolation, isolation_of
 
 
 def test_limits_are_read_together() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import DuplicateRun, UnknownJob, Workbell
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.http.enqueueing import MOST, Enqueueing, Order, Waiting
 
 pytestmark = pytest.mark.anyio

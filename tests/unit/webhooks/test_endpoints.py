@@ -16,7 +16,7 @@ from workbell.errors import EndpointNotFound, EndpointRefused, InvalidEvent, Inv
 from workbell.handlers.resources import Resources
 from workbell.model.endpoint import Health
 from workbell.model.ids import new_id
-from workbell.sealing import Sealer, new_key
+from workbell.trust.sealing import Sealer, new_key
 
 SECRET = "whsec_" + "QUJD" * 10
 HEADERS = {"Authorization": "Bearer hush-hush"}

@@ -9,7 +9,7 @@ import pytest
 from tests.support.webhook_scene import ONCE, URL, Scene
 from tests.unit.makers import worker_of
 from workbell.doctor.events import MOST, event_findings
-from workbell.sealing import new_key
+from workbell.trust.sealing import new_key
 from workbell.webhooks.limits import FAILING_AFTER
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.webhook_scene import ONCE, URL, Pretended, Scene
 from workbell import Status
-from workbell.engine.match import MatchEvents
+from workbell.engine.match_events import MatchEvents
 from workbell.errors import EndpointNotFound, EventNotFound, InvalidOption
 from workbell.model.event import MatchOutcome
 from workbell.model.ids import new_id

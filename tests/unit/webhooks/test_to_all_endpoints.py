@@ -11,7 +11,7 @@ import pytest
 from tests.support.webhook_scene import ONCE, URL, Pretended, Scene
 from tests.unit.makers import worker_of
 from workbell import Retry, Run, Status
-from workbell.engine.match import MatchEvents
+from workbell.engine.match_events import MatchEvents
 from workbell.errors import StoreUnavailable
 from workbell.model.event import MatchOutcome, Rematch
 from workbell.model.job import DELIVERY

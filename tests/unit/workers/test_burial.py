@@ -12,8 +12,8 @@ from tests.unit.makers import NOW, run_in
 from workbell.model.retry import ONCE, Retry
 from workbell.model.run import AttemptStatus, Run, Status
 from workbell.model.state import Keep, Transition
-from workbell.workers.burial import burial
 from workbell.workers.messages import Bury, Verdict
+from workbell.workers.reclaim import burial
 
 
 def held(**changes: Any) -> Run:

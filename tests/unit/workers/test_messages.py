@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from workbell.notices.message import Broadcast, SendToUser
-from workbell.workers.line import Line
+from workbell.notices.push_message import Broadcast, SendToUser
 from workbell.workers.messages import (
     Bury,
     Executing,
@@ -26,6 +25,7 @@ from workbell.workers.messages import (
     encode,
     shown,
 )
+from workbell.workers.pipe import Line
 
 MESSAGES: list[Message] = [
     WorkerStarted("w", 7, 3),

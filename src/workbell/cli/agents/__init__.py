@@ -11,8 +11,8 @@ COMMANDS = {
     "pair": Lazy(
         f"{PACKAGE}.pair:pair", "Let one machine become an agent; its token is shown this once, and can be used once."
     ),
-    "list": Lazy(f"{PACKAGE}.look:list_agents", "List the agents, and when they were last heard of."),
-    "show": Lazy(f"{PACKAGE}.look:show_agent", "Show all there is to know about an agent."),
+    "list": Lazy(f"{PACKAGE}.list_and_show:list_agents", "List the agents, and when they were last heard of."),
+    "show": Lazy(f"{PACKAGE}.list_and_show:show_agent", "Show all there is to know about an agent."),
     "label": Lazy(f"{PACKAGE}.change:label", "Give an agent these labels instead of those it has."),
     "enable": Lazy(f"{PACKAGE}.change:enable", "Let an agent have runs again."),
     "disable": Lazy(f"{PACKAGE}.change:disable", "Let an agent have no more runs; those that it has, it may end."),

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import click
 
 from workbell.cli.runs.find import SHORTEST
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import EventNotFound, InvalidOption
-from workbell.finding import PAGE
 from workbell.model.event import Event
 from workbell.model.ids import is_id
+from workbell.runs.listing import PAGE
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -13,8 +13,8 @@ from workbell.cli.output import make_console, one_line, print_json
 from workbell.cli.project import json_option, limit_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago
-from workbell.finding import PAGE
 from workbell.model.event import Event
+from workbell.runs.listing import PAGE
 
 NAME = 40  # letters of a type or a source
 

@@ -10,7 +10,7 @@ from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
-from workbell.model.hearing import Hearer
+from workbell.model.event_hearers import Hearer
 
 NAME = 40
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from workbell.cli.output import can_draw, one_line
 from workbell.cli.run_lines import Look
-from workbell.cli.runs.looks import came, status_text
+from workbell.cli.runs.appearance import came, status_text
 from workbell.model.event import MatchOutcome
 from workbell.model.run import Run
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from workbell.cli.output import one_line
+from workbell.model.patterns import matches
 from workbell.model.system_events import SYSTEM_TYPES
-from workbell.patterns import matches
 
 
 def remedy(event_type: str, patterns: Sequence[tuple[str, str]]) -> str:

@@ -16,7 +16,7 @@ from workbell.cli.project import json_option, open_project, store_options, tenan
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago, local
 from workbell.model.event import Event
-from workbell.model.hearing import Matched
+from workbell.model.event_hearers import Matched
 from workbell.model.run import Run
 
 if TYPE_CHECKING:

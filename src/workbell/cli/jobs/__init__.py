@@ -7,11 +7,13 @@ import click
 from workbell.cli.lazy import Lazy, LazyGroup
 
 COMMANDS = {
-    "list": Lazy("workbell.cli.jobs.look:list_jobs", "List the jobs: when each runs next, and how it ended last."),
-    "show": Lazy("workbell.cli.jobs.look:show_job", "Show all there is to know about a job."),
+    "list": Lazy(
+        "workbell.cli.jobs.list_and_show:list_jobs", "List the jobs: when each runs next, and how it ended last."
+    ),
+    "show": Lazy("workbell.cli.jobs.list_and_show:show_job", "Show all there is to know about a job."),
     "run": Lazy("workbell.cli.jobs.run:run_job", "Run a job now, as soon as a worker is free."),
-    "pause": Lazy("workbell.cli.jobs.steer:pause", "Start no more runs of a job until it is resumed."),
-    "resume": Lazy("workbell.cli.jobs.steer:resume", "Let the runs of a paused job start again."),
+    "pause": Lazy("workbell.cli.jobs.pause:pause", "Start no more runs of a job until it is resumed."),
+    "resume": Lazy("workbell.cli.jobs.pause:resume", "Let the runs of a paused job start again."),
     "runs": Lazy("workbell.cli.jobs.runs:runs_of_job", "List the last runs of a job that ended."),
 }
 

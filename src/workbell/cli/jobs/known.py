@@ -13,8 +13,8 @@ from workbell.cli.bell import Here
 from workbell.cli.header import all_schedules
 from workbell.cli.words import in_words
 from workbell.errors import UnknownJob
-from workbell.handlers.job_files import JobFile
 from workbell.handlers.signature import Signature
+from workbell.job_files import JobFile
 from workbell.model.alert import shown_url
 from workbell.model.job import Job
 from workbell.model.run import Run

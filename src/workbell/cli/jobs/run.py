@@ -13,7 +13,7 @@ from workbell.cli.jobs.known import find_job, make_known
 from workbell.cli.output import make_console, print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.renamed import Renamed
-from workbell.cli.runs.looks import came
+from workbell.cli.runs.appearance import came
 from workbell.cli.values import JSON, SPAN
 from workbell.errors import WaitTimeout
 from workbell.model.request import EnqueueOptions

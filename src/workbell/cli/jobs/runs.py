@@ -11,7 +11,7 @@ from workbell.cli.jobs.known import find_job
 from workbell.cli.output import can_draw, make_console, one_line, print_json, print_lines, span
 from workbell.cli.project import app_option, json_option, limit_option, open_project, tenant_option, url_option
 from workbell.cli.words import local
-from workbell.jobs_engine import RUNS, JobRun
+from workbell.job_files.jobs_engine import RUNS, JobRun
 
 LOOKS = {"completed": ("✓", "+", "green"), "failed": ("✗", "x", "bold red")}
 

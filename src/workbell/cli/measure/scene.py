@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workbell.app import Workbell
-from workbell.booking import Booking
 from workbell.cli.measure.tally import Tally
-from workbell.events.telling import Telling
+from workbell.events.publishing import Telling
 from workbell.handlers.job_function import JobFunction
 from workbell.model import state
 from workbell.model.run import LIVE, Lane
 from workbell.model.state import Keep
+from workbell.runs.booking import Booking
 from workbell.settings import Settings
 from workbell.stores.port import Filter, Store
 

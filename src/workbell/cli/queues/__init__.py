@@ -7,9 +7,9 @@ import click
 from workbell.cli.lazy import Lazy, LazyGroup
 
 COMMANDS = {
-    "list": Lazy("workbell.cli.queues.look:list_queues", "List the queues: what waits and runs, and what is paused."),
-    "pause": Lazy("workbell.cli.queues.steer:pause", "Start no more runs of a queue until it is resumed."),
-    "resume": Lazy("workbell.cli.queues.steer:resume", "Let the runs of a paused queue start again."),
+    "list": Lazy("workbell.cli.queues.list:list_queues", "List the queues: what waits and runs, and what is paused."),
+    "pause": Lazy("workbell.cli.queues.pause:pause", "Start no more runs of a queue until it is resumed."),
+    "resume": Lazy("workbell.cli.queues.pause:resume", "Let the runs of a paused queue start again."),
 }
 
 

@@ -12,9 +12,9 @@ COMMANDS = {
     "show": Lazy(f"{PACKAGE}.show:show_run", "Show all there is to know about a run."),
     "logs": Lazy(f"{PACKAGE}.logs:logs", "Print what a run's handler logged."),
     "watch": Lazy(f"{PACKAGE}.watch:watch", "Watch a run until it has ended."),
-    "cancel": Lazy(f"{PACKAGE}.steer:cancel", "End a run, or ask its handler to."),
-    "retry": Lazy(f"{PACKAGE}.steer:retry", "Run the job of an ended run again, with the same input."),
-    "why": Lazy(f"{PACKAGE}.steer:why", "Say why a run is not running, or how it ended."),
+    "cancel": Lazy(f"{PACKAGE}.cancel_retry_why:cancel", "End a run, or ask its handler to."),
+    "retry": Lazy(f"{PACKAGE}.cancel_retry_why:retry", "Run the job of an ended run again, with the same input."),
+    "why": Lazy(f"{PACKAGE}.cancel_retry_why:why", "Say why a run is not running, or how it ended."),
 }
 
 

@@ -9,8 +9,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Column
 
 from workbell.cli.output import can_draw, one_line
+from workbell.cli.runs.appearance import LOOKS, number, took_text
 from workbell.cli.runs.follow import line_text
-from workbell.cli.runs.looks import LOOKS, number, took_text
 from workbell.cli.words import here_now
 from workbell.model.log_line import LogLine
 from workbell.model.run import Run, Status

@@ -13,7 +13,7 @@ from workbell.cli.acting import note
 from workbell.cli.output import print_json
 from workbell.cli.runs.filters import NAMES, filter_from, filter_options
 from workbell.cli.runs.find import short
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.filter_options import FilterOptions
 
 

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import click
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import InvalidOption, RunNotFound
-from workbell.finding import PAGE
 from workbell.model.ids import is_id
 from workbell.model.run import Run
+from workbell.runs.listing import PAGE
 
 SHORTEST = 6
 SHORT = 8  # letters of an id that are shown in lists, from its end: its beginning is the time, and the same for many

@@ -9,10 +9,10 @@ import msgspec
 
 from workbell.cli.output import printable
 from workbell.cli.words import local
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.log_line import LogLine
 from workbell.model.run import Run
-from workbell.watching import looks
+from workbell.runs.following import looks
 
 if TYPE_CHECKING:
     from rich.text import Text

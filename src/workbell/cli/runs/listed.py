@@ -13,8 +13,8 @@ from workbell.cli.output import make_console, one_line, print_json
 from workbell.cli.project import json_option, limit_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.runs.filters import filter_from, filter_options
 from workbell.cli.runs.find import find_run, short
-from workbell.finding import PAGE
 from workbell.model.run import Run
+from workbell.runs.listing import PAGE
 
 NAME = 24  # letters of a job's name
 
@@ -48,7 +48,7 @@ def _show(found: Sequence[Run], now: datetime) -> None:
     from rich.text import Text
 
     from workbell.cli.columns import Row, print_rows
-    from workbell.cli.runs.looks import came, status_text, took_text, when
+    from workbell.cli.runs.appearance import came, status_text, took_text, when
 
     console = make_console()
     rows = [

@@ -14,7 +14,7 @@ from workbell.cli.output import make_console, one_line, print_facts, print_json,
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.cli.words import local
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.event import Event
 from workbell.model.run import Attempt, Run, Status
 
@@ -64,7 +64,7 @@ def _event_in_words(run: Run, event: Event | None) -> str:
 
 
 def _show(run: Run, attempts: Sequence[Attempt], why: str, behind: Sequence[tuple[str, str]]) -> None:
-    from workbell.cli.runs.looks import progress_text, status_text
+    from workbell.cli.runs.appearance import progress_text, status_text
 
     console = make_console()
     facts: list[tuple[str, str | Text]] = [("run", run.id), ("job", run.job), ("status", status_text(run, console))]

@@ -94,7 +94,7 @@ class _LineView:
     def __exit__(self, *_: object) -> None: ...
 
     def show(self, run: Run, lines: list[LogLine]) -> None:
-        from workbell.cli.runs.looks import came
+        from workbell.cli.runs.appearance import came
 
         for line in lines:
             self._console.print(line_text(line, attempt=run.attempt > 1), soft_wrap=True)
@@ -118,7 +118,7 @@ def _now_word(run: Run) -> str:
 def _tell_end(console: Console, run: Run) -> None:
     from rich.text import Text
 
-    from workbell.cli.runs.looks import came, status_text, took_text
+    from workbell.cli.runs.appearance import came, status_text, took_text
 
     after = took_text(run, run.updated_at)
     line = status_text(run, console).append(f"{f' after {after}' if after else ''}", "")

@@ -8,17 +8,17 @@ from workbell.cli.lazy import Lazy, LazyGroup
 
 PACKAGE = "workbell.cli.schedules"
 COMMANDS = {
-    "list": Lazy(f"{PACKAGE}.look:list_schedules", "List the schedules: when each ticks, next and last."),
-    "show": Lazy(f"{PACKAGE}.look:show_schedule", "Show all there is to know about a schedule."),
+    "list": Lazy(f"{PACKAGE}.list_and_show:list_schedules", "List the schedules: when each ticks, next and last."),
+    "show": Lazy(f"{PACKAGE}.list_and_show:show_schedule", "Show all there is to know about a schedule."),
     "add": Lazy(f"{PACKAGE}.add:add", "Add a schedule for a job."),
     "run": Lazy(
         f"{PACKAGE}.run:run_schedule",
         "Run a schedule's job now, with its input and settings; its ticks go on as before.",
     ),
     "update": Lazy(f"{PACKAGE}.update:update", "Change what is given; the rest stays."),
-    "pause": Lazy(f"{PACKAGE}.steer:pause", "Let no tick make a run until it is resumed."),
-    "resume": Lazy(f"{PACKAGE}.steer:resume", "Go on with a paused schedule from its next tick."),
-    "remove": Lazy(f"{PACKAGE}.steer:remove", "Remove a schedule; its runs stay."),
+    "pause": Lazy(f"{PACKAGE}.pause_and_remove:pause", "Let no tick make a run until it is resumed."),
+    "resume": Lazy(f"{PACKAGE}.pause_and_remove:resume", "Go on with a paused schedule from its next tick."),
+    "remove": Lazy(f"{PACKAGE}.pause_and_remove:remove", "Remove a schedule; its runs stay."),
     "preview": Lazy(f"{PACKAGE}.preview:preview", "Show the next ticks of a schedule, or of a cron expression."),
     "ticks": Lazy(f"{PACKAGE}.ticks:ticks", "Show what became of a schedule's ticks, newest first."),
 }

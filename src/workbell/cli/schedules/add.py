@@ -12,7 +12,7 @@ from workbell.cli.jobs.known import make_known
 from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.retrying import take_retry
-from workbell.cli.schedules.look import as_dict, source_in_words
+from workbell.cli.schedules.list_and_show import as_dict, source_in_words
 from workbell.cli.schedules.settings import changed_retry, check_when, said_in, schedule_options
 from workbell.cli.words import here_now, in_words, next_in_words
 from workbell.errors import InvalidOption

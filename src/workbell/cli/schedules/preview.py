@@ -11,7 +11,7 @@ import click
 from workbell.cli.output import make_console, make_table, print_json
 from workbell.cli.project import json_option, limit_option, open_project, store_options, tenant_option
 from workbell.cli.values import INSTANT
-from workbell.machine import timezone_name
+from workbell.process.identity import timezone_name
 from workbell.settings import find_file, load
 from workbell.timing import Cron, resolve_timezone
 

@@ -8,8 +8,8 @@ from workbell.cli.lazy import Lazy, LazyGroup
 
 PACKAGE = "workbell.cli.tenants"
 COMMANDS = {
-    "list": Lazy(f"{PACKAGE}.look:list_tenants", "List the tenants, their weights and limits."),
-    "show": Lazy(f"{PACKAGE}.look:show_tenant", "Show all there is to know about a tenant."),
+    "list": Lazy(f"{PACKAGE}.list_and_show:list_tenants", "List the tenants, their weights and limits."),
+    "show": Lazy(f"{PACKAGE}.list_and_show:show_tenant", "Show all there is to know about a tenant."),
     "set": Lazy(f"{PACKAGE}.change:set_tenant", "Set what is given; the rest stays."),
     "remove": Lazy(f"{PACKAGE}.change:remove", "Forget what was set for a tenant; its runs stay."),
 }

@@ -9,7 +9,7 @@ from workbell.cli.lazy import Lazy, LazyGroup
 PACKAGE = "workbell.cli.tokens"
 COMMANDS = {
     "create": Lazy(f"{PACKAGE}.create:create", "Make a token; its text is shown this once."),
-    "list": Lazy(f"{PACKAGE}.look:list_tokens", "List the tokens that are valid, and when they were last used."),
+    "list": Lazy(f"{PACKAGE}.list:list_tokens", "List the tokens that are valid, and when they were last used."),
     "url": Lazy(f"{PACKAGE}.url:url", "Print an address that signs a browser in, once."),
     "revoke": Lazy(f"{PACKAGE}.revoke:revoke", "Let a token be valid no more, from now on."),
 }

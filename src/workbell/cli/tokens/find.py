@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbell.cli.runs.find import SHORTEST
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import InvalidOption
 from workbell.model.access import EVERY_TENANT, Token
 

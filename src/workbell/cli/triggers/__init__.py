@@ -8,13 +8,15 @@ from workbell.cli.lazy import Lazy, LazyGroup
 
 PACKAGE = "workbell.cli.triggers"
 COMMANDS = {
-    "list": Lazy(f"{PACKAGE}.look:list_triggers", "List the triggers: which events start which jobs."),
-    "show": Lazy(f"{PACKAGE}.look:show_trigger", "Show a trigger, and what it was matched by."),
+    "list": Lazy(f"{PACKAGE}.list_and_show:list_triggers", "List the triggers: which events start which jobs."),
+    "show": Lazy(f"{PACKAGE}.list_and_show:show_trigger", "Show a trigger, and what it was matched by."),
     "add": Lazy(f"{PACKAGE}.add:add", "Start a job on every event that a pattern matches."),
     "update": Lazy(f"{PACKAGE}.update:update", "Change what is given; the rest stays."),
-    "enable": Lazy(f"{PACKAGE}.steer:enable", "Let a trigger start runs again."),
-    "disable": Lazy(f"{PACKAGE}.steer:disable", "Let a trigger start no more runs; what it matches is noted."),
-    "remove": Lazy(f"{PACKAGE}.steer:remove", "Remove a trigger; its runs stay."),
+    "enable": Lazy(f"{PACKAGE}.enable_and_remove:enable", "Let a trigger start runs again."),
+    "disable": Lazy(
+        f"{PACKAGE}.enable_and_remove:disable", "Let a trigger start no more runs; what it matches is noted."
+    ),
+    "remove": Lazy(f"{PACKAGE}.enable_and_remove:remove", "Remove a trigger; its runs stay."),
 }
 
 

@@ -13,7 +13,7 @@ from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.run_options import run_options
 from workbell.cli.triggers.settings import job_option, retry_config, retry_options
-from workbell.triggers import TriggerSettings
+from workbell.events.triggers import TriggerSettings
 
 
 @click.command(help="Start a job on every event that a pattern matches.")

@@ -13,8 +13,8 @@ from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.run_options import WORDS, run_options
 from workbell.cli.triggers.settings import job_option, retry_config, retry_options
+from workbell.events.triggers import TriggerChanges
 from workbell.model.trigger import RetryConfig, config_of
-from workbell.triggers import TriggerChanges
 
 
 @click.command(help="Change what is given; the rest stays.")

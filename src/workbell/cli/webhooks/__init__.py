@@ -8,17 +8,18 @@ from workbell.cli.lazy import Lazy, LazyGroup
 
 PACKAGE = "workbell.cli.webhooks"
 COMMANDS = {
-    "list": Lazy(f"{PACKAGE}.look:list_endpoints", "List the endpoints, and how deliveries to them go."),
-    "show": Lazy(f"{PACKAGE}.look:show_endpoint", "Show all there is to know about an endpoint."),
+    "list": Lazy(f"{PACKAGE}.list_and_show:list_endpoints", "List the endpoints, and how deliveries to them go."),
+    "show": Lazy(f"{PACKAGE}.list_and_show:show_endpoint", "Show all there is to know about an endpoint."),
     "add": Lazy(f"{PACKAGE}.add:add", "Have events sent to a URL; the secret is shown this once."),
     "update": Lazy(f"{PACKAGE}.update:update", "Change what is given; the rest stays."),
     "test": Lazy(f"{PACKAGE}.ping:test", "Send a ping to an endpoint, and say what it answered."),
     "rotate": Lazy(f"{PACKAGE}.rotate:rotate", "Give an endpoint another secret; the old one is valid for a while."),
-    "enable": Lazy(f"{PACKAGE}.steer:enable", "Send to an endpoint again."),
+    "enable": Lazy(f"{PACKAGE}.enable_and_remove:enable", "Send to an endpoint again."),
     "disable": Lazy(
-        f"{PACKAGE}.steer:disable", "Send nothing more to an endpoint; what it would have heard of is noted."
+        f"{PACKAGE}.enable_and_remove:disable",
+        "Send nothing more to an endpoint; what it would have heard of is noted.",
     ),
-    "remove": Lazy(f"{PACKAGE}.steer:remove", "Remove an endpoint; its deliveries stay."),
+    "remove": Lazy(f"{PACKAGE}.enable_and_remove:remove", "Remove an endpoint; its deliveries stay."),
     "deliveries": Lazy(
         f"{PACKAGE}.deliveries:deliveries", "List what was and will be sent to an endpoint, newest first."
     ),

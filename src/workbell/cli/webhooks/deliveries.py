@@ -13,9 +13,9 @@ from workbell.cli.project import json_option, limit_option, open_project, store_
 from workbell.cli.runs.find import find_run, short
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.words import ago, due_in
-from workbell.finding import PAGE
 from workbell.model.delivery import Delivery
 from workbell.model.run import Status
+from workbell.runs.listing import PAGE
 
 
 @click.command(help="List what was and will be sent to an endpoint, newest first.")
@@ -57,7 +57,7 @@ def _show(found: Sequence[Delivery], now: datetime) -> None:
     from rich.text import Text
 
     from workbell.cli.columns import Row, print_rows
-    from workbell.cli.runs.looks import LOOKS
+    from workbell.cli.runs.appearance import LOOKS
 
     console = make_console()
     rows = []

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from workbell.cli.runs.find import SHORTEST
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import InvalidOption
 from workbell.model.endpoint import Endpoint
 

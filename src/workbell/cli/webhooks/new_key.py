@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from workbell.sealing import VARIABLE, new_key
+from workbell.trust.sealing import VARIABLE, new_key
 
 
 @click.command("new-key", help="Make a key that keeps the secrets of endpoints sealed in the store.")

@@ -14,9 +14,9 @@ from workbell.cli.project import json_option, open_project, store_options, tenan
 from workbell.cli.values import SPAN
 from workbell.cli.webhooks.deliveries import what_came
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.run import Run, Status
-from workbell.watching import looks
+from workbell.runs.following import looks
 from workbell.webhooks.describe import delivery_of
 
 PATIENCE = timedelta(seconds=10)

@@ -8,8 +8,8 @@ from workbell.cli.lazy import Lazy, LazyGroup
 
 COMMANDS = {
     "list": Lazy("workbell.cli.workers.listed:list_workers", "List the workers, and what they are doing."),
-    "drain": Lazy("workbell.cli.workers.steer:drain", "Have a worker claim no more runs, and end what it has."),
-    "resume": Lazy("workbell.cli.workers.steer:resume", "Let a drained worker claim runs again."),
+    "drain": Lazy("workbell.cli.workers.drain:drain", "Have a worker claim no more runs, and end what it has."),
+    "resume": Lazy("workbell.cli.workers.drain:resume", "Let a drained worker claim runs again."),
 }
 
 

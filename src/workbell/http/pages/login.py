@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from workbell.access.tokens import made_with
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import Unauthorized
 from workbell.http.service import Service, cookie_name
 from workbell.model.access import EVERY_TENANT, Scope, Token, TokenKind

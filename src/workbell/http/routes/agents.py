@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.agents.describe import describe_agent, describe_handed_out, describe_kept
-from workbell.agents.lines import Line
+from workbell.agents.log_lines import Line
 from workbell.agents.reports import Report
 from workbell.agents.verbs import Agents
 from workbell.agents.working import HandedOut, Working

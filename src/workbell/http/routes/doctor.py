@@ -8,7 +8,7 @@ from starlette.responses import Response
 from workbell.errors import Forbidden
 from workbell.http.answers import Answer
 from workbell.http.call import call_of
-from workbell.http.examining import shown
+from workbell.http.doctor_checks import shown
 from workbell.http.routing import Routes
 from workbell.http.schemas.doctor import Findings
 from workbell.model.access import EVERY_TENANT, Scope

@@ -9,11 +9,11 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.client import Client
-from workbell.emitting import Fact, emit_all
+from workbell.client.client import Client
+from workbell.events.emitting import Fact, emit_all
 from workbell.http.answers import Answer
 from workbell.http.call import Call, call_of
-from workbell.http.remembering import answer_once, key_at, key_of
+from workbell.http.idempotency import answer_once, key_at, key_of
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.schemas.base import Limit, Page
 from workbell.http.schemas.events import (
@@ -29,8 +29,8 @@ from workbell.http.schemas.events import (
 from workbell.model.access import Scope
 from workbell.model.event import Event, MatchOutcome, OnceTold
 from workbell.model.ids import is_id
+from workbell.model.patterns import matches as is_match
 from workbell.model.system_events import SYSTEM_TYPES
-from workbell.patterns import matches as is_match
 
 routes = Routes("events")
 

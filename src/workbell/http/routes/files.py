@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from workbell.errors import StoredFileNotFound
-from workbell.files import CHUNK, NAME_LIMIT, Storage, StoredFile
+from workbell.handlers.files import CHUNK, NAME_LIMIT, Storage, StoredFile
 from workbell.http.answers import Answer, nothing
 from workbell.http.call import Call, call_of
 from workbell.http.routing import Routes

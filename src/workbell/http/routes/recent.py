@@ -9,7 +9,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.http.answers import Answer
 from workbell.http.call import call_of
 from workbell.http.job_list import known_jobs

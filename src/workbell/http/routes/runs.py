@@ -15,7 +15,7 @@ from workbell.http.answers import Answer
 from workbell.http.call import Call, call_of
 from workbell.http.enqueueing import Order
 from workbell.http.found_runs import found_runs
-from workbell.http.remembering import KEPT, answer_once, fingerprint_of, key_at, key_of
+from workbell.http.idempotency import KEPT, answer_once, fingerprint_of, key_at, key_of
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.run_filter import RunFilter, run_filter
 from workbell.http.run_stream import events_of

@@ -34,11 +34,11 @@ from workbell.http.schemas.schedules import (
 from workbell.model.access import Scope
 from workbell.model.retry import Retry
 from workbell.model.schedule import Schedule
-from workbell.schedules import Declaration
 from workbell.scheduling.clock_notes import clock_notes
 from workbell.scheduling.declare import try_out
 from workbell.scheduling.request import enqueue_options
 from workbell.scheduling.rule import Rule, rule_of
+from workbell.scheduling.schedules import Declaration
 from workbell.scheduling.words import rule_in_words
 
 routes = Routes("schedules")

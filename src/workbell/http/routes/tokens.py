@@ -12,7 +12,7 @@ from workbell.access.describe import describe_token
 from workbell.errors import Forbidden, TokenNotFound
 from workbell.http.answers import Answer
 from workbell.http.call import Call, call_of
-from workbell.http.remembering import Told, answer_secret
+from workbell.http.idempotency import Told, answer_secret
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.schemas.base import Limit, Page
 from workbell.http.schemas.tokens import MadeToken, NewToken, SelfShown, TokenShown

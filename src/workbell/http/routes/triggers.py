@@ -7,6 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from workbell.events.triggers import TriggerChanges
 from workbell.http.answers import Answer, nothing
 from workbell.http.call import call_of
 from workbell.http.etags import IF_MATCH, NOT_MODIFIED, answer_with, check_match, etag_of
@@ -14,7 +15,6 @@ from workbell.http.routing import Routes
 from workbell.http.schemas.triggers import NewTrigger, TriggerChange, Triggers, TriggerShown
 from workbell.model.access import Scope
 from workbell.model.trigger import OPTION_FIELDS, Trigger
-from workbell.triggers import TriggerChanges
 
 routes = Routes("triggers")
 

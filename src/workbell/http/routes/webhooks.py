@@ -12,7 +12,7 @@ from starlette.responses import Response
 from workbell.errors import RunNotFound
 from workbell.http.answers import Answer, nothing
 from workbell.http.call import Call, call_of
-from workbell.http.remembering import Told, answer_secret
+from workbell.http.idempotency import Told, answer_secret
 from workbell.http.routes.runs import attempt_shown
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.schemas.base import Limit, Page

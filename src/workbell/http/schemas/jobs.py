@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import Field
 
-from workbell.handlers.job_files.reloads import ReloadOutcome
 from workbell.http.schemas.base import AT, Shown
 from workbell.http.schemas.run_settings import RunSettingsShown
 from workbell.http.schemas.runs import RetryBody
+from workbell.job_files.reloads import ReloadOutcome
 
 
 class JobShown(RunSettingsShown):

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import Forbidden, InvalidOption, TooMany, WorkbellError
 from workbell.http.sockets import frames
 from workbell.http.sockets.feed import UNREAD, Feed, PassedOn

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import WorkbellError
 from workbell.http.sockets import frames
 from workbell.http.sockets.connection import Connection

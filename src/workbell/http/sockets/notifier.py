@@ -12,13 +12,13 @@ import logging
 import time
 from collections.abc import Callable
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import WorkbellError
 from workbell.model.ids import new_id
 from workbell.model.notification import Notification
 from workbell.notices.bus import Bus
-from workbell.notices.message import Message
-from workbell.notifications import notification_of
+from workbell.notices.notifications import notification_of
+from workbell.notices.push_message import Message
 
 log = logging.getLogger("workbell.http")
 

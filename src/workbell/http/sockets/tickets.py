@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 from workbell.access.secret_text import NewToken
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.model.access import EVERY_TENANT, Access, TokenKind, access_of
 from workbell.stores.port import Store
 

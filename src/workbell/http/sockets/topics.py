@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.client import Client
+from workbell.client.client import Client
 from workbell.errors import InvalidOption, RunNotFound
 from workbell.http.found_runs import found_runs
 from workbell.http.job_list import jobs_of, reloads_of
 from workbell.http.schedule_list import shown
 from workbell.http.sockets.frames import Subscribe, Topic, encode
 from workbell.http.sockets.snapshot import NOTHING, Snapshot
-from workbell.jobs_engine import JobsEngine
+from workbell.job_files.jobs_engine import JobsEngine
 from workbell.model.log_line import LogLine
-from workbell.patterns import PatternIndex, check_pattern, is_literal
+from workbell.model.patterns import PatternIndex, check_pattern, is_literal
 
 _sorted = msgspec.json.Encoder(order="deterministic")
 

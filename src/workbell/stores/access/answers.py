@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from workbell.model.remembered import Remembered
+from workbell.model.idempotency import Remembered
 from workbell.stores.database import Database, Statement, write_rows
 from workbell.stores.times import fields_in_utc
 

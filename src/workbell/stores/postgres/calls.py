@@ -20,9 +20,9 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import TextLoader
 
-from workbell.afresh import in_every_child
 from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
 from workbell.logs.secrets import without_quotes
+from workbell.process.fork_safety import in_every_child
 from workbell.stores.postgres.connections import AllBusy, Connection, Connections
 from workbell.stores.postgres.deadlines import Deadlines
 from workbell.stores.postgres.translation import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 
-from workbell.afresh import in_every_child
+from workbell.process.fork_safety import in_every_child
 from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.translation import Busy
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import psycopg
 
-from workbell.afresh import in_every_child
+from workbell.process.fork_safety import in_every_child
 from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.hints import CHANNEL

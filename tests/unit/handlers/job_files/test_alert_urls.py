@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.project_folder import HOURLY, ProjectFolder
-from workbell.handlers.job_files import JobFiles, load_folder
+from workbell.job_files import JobFiles, load_folder
 
 SECRET = "T000-SECRET"
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.project_folder import HOURLY, ProjectFolder, results
 from workbell import Retry
-from workbell.handlers.job_files import Loaded, check_folder, load_folder
+from workbell.job_files import Loaded, check_folder, load_folder
 
 
 def names(loaded: Loaded) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.project_folder import HOURLY, ProjectFolder
-from workbell.handlers.job_files import JobFile, load_folder
+from workbell.job_files import JobFile, load_folder
 
 ON = 'on = "posts.created"\n'
 RUN = "def run(ctx, event): ...\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.project_folder import HOURLY, ProjectFolder
-from workbell.handlers.isolation import Isolation
-from workbell.handlers.job_files import load_folder
+from workbell.handlers.process_isolation import Isolation
+from workbell.job_files import load_folder
 
 
 def test_a_job_file_says_it_in_the_same_words(project: ProjectFolder) -> None:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.support.project_folder import HOURLY, ProjectFolder, shown
-from workbell.handlers.job_files import check_folder, load_folder
+from workbell.job_files import check_folder, load_folder
 
 RUN = "def run(ctx): ...\n"
 

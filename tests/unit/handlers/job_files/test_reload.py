@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.project_folder import HOURLY, ProjectFolder, results, shown
 from workbell import JobsError
-from workbell.handlers.job_files import Change, JobFile, JobFiles
+from workbell.job_files import Change, JobFile, JobFiles
 
 
 def names(files: list[JobFile]) -> list[str]:

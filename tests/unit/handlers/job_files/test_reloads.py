@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.project_folder import ProjectFolder
-from workbell.handlers.job_files import Reloads
-from workbell.handlers.job_files import reloads as reloads_module
+from workbell.job_files import Reloads
+from workbell.job_files import reloads as reloads_module
 
 
 def test_what_is_wrong_stands_until_it_is_mended(project: ProjectFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from workbell.model.access import EVERY_TENANT, Scope, Token, TokenKind
 from workbell.model.audit import AuditEntry
+from workbell.model.idempotency import Remembered
 from workbell.model.ids import new_id
-from workbell.model.remembered import Remembered
 from workbell.model.tenant import Tenant
 from workbell.stores.port import Store
 from workbell.testing.contracts.core.sharing import THREADS, at_once

@@ -1,0 +1,120 @@
+"""`agent.toml`: which server, who the agent is, and what it may do here. Only what stands in it is ever run."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import stat
+import tomllib
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from workbell.agent_program.commands import Command, check_command
+from workbell.errors import SettingsError
+from workbell.trust import files as trust
+
+FILE = "agent.toml"
+TOKEN_FILE = "agent.token"  # noqa: S105  a name, and no secret
+
+
+class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that can be set. Spans are in seconds; relative places are meant from the file's own folder."""
+
+    url: str
+    token_file: str = TOKEN_FILE
+    name: str | None = None
+    labels: tuple[str, ...] = ()
+    app: str | None = None  # "module:bell": its jobs are run here
+    jobs: str | None = None  # a folder of job files
+    commands: dict[str, Command] = {}
+    capacity: int = 4
+    lease: float = 30.0
+    grace: float = 25.0  # for what is running to end, when the agent is stopped
+    ca_file: str | None = None  # of a certificate authority of one's own
+    insecure: bool = False  # plain HTTP to another machine
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A configuration, and the folder that it is in."""
+
+    config: AgentConfig
+    folder: Path
+
+    @property
+    def token_file(self) -> Path:
+        return self.folder / self.config.token_file
+
+
+def read_config(file: Path) -> Place:
+    try:
+        if str(file) != FILE:
+            trust.vouch_for(file, file.parent)  # the user named it; the one in the current folder may be anybody's
+        text = trust.read(file).decode("utf-8")
+    except OSError as error:
+        raise SettingsError(
+            f"{file}: {error.strerror}; `workbell agent pair` makes it, or name another with --config."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{file}: {error}.") from error
+    try:
+        config = msgspec.convert(tomllib.loads(text), AgentConfig)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        message = str(error).replace("Object contains unknown field", "there is no setting").replace("`", "'")
+        raise SettingsError(f"{file}: {message}.") from error
+    return Place(checked(config), file.resolve().parent)
+
+
+def checked(config: AgentConfig) -> AgentConfig:
+    check_url(config.url, insecure=config.insecure)
+    for name, low, high in (("capacity", 1, 100), ("lease", 5, 3600), ("grace", 0, 86400)):
+        value = getattr(config, name)
+        if not low <= value <= high:
+            raise SettingsError(f"{FILE}: {name} = {value:g} is not from {low} to {high}.")
+    for name, command in config.commands.items():
+        check_command(name, command)
+    return config
+
+
+def check_url(url: str, *, insecure: bool) -> str:
+    """A server's URL. Without TLS the token could be read on the way: only to this machine, or if that is said."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
+        raise SettingsError(f"url = {url.split('@')[-1]!r} cannot be used; write https://host, without a password.")
+    if parts.scheme == "http" and not insecure and not _is_loopback(parts.hostname):
+        raise SettingsError(
+            f"url = {url!r} has no TLS, so that the token could be read on the way; use https://, or write "
+            f"insecure = true in {FILE} if the network can be trusted."
+        )
+    return url.rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def read_token(file: Path) -> str:
+    """The agent's token; a file that others can read is refused."""
+    try:
+        mode = stat.S_IMODE(file.stat().st_mode)
+        if os.name == "posix" and mode & 0o077:
+            raise SettingsError(f"{file}: others can read it (mode {mode:o}); `chmod 600` it, or pair the agent again.")
+        return file.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"{file}: no token can be read there; pair the agent with `workbell agent pair`."
+        ) from error
+
+
+def write_token(file: Path, text: str) -> None:
+    """In one step, and for nobody else to read."""
+    new = file.with_name(f"{file.name}.new")
+    new.unlink(missing_ok=True)
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as out:
+        out.write(f"{text}\n")
+    new.replace(file)

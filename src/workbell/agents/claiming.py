@@ -1,0 +1,115 @@
+"""Claiming for an agent: from the lanes that are aimed at it, by priority, within the limits of their jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from workbell.claims.lane_choice import choose_lanes
+from workbell.claims.limit_room import LimitRoom
+from workbell.claims.tenant_settings import TenantSettings
+from workbell.client.client import Client
+from workbell.model.agent import Agent
+from workbell.model.limit import Limit, limits_on
+from workbell.model.retry import Retry
+from workbell.model.run import Lane, Run
+from workbell.stores.port import Head
+
+HEADS = 500  # lanes looked at for one poll
+WIDER = 20  # times as many, if none of them has something to take
+
+
+class Jobs:
+    """What is known of jobs: as the store has it, else as this process knows it. Looked up once for a request."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._found: dict[str, tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]]]] = {}
+
+    def retry(self, job: str) -> Retry | None:
+        return self._of(job)[0]
+
+    def timeout(self, run: Run) -> float | None:
+        own = run.options.timeout
+        return self._of(run.job)[1] if own is None else own
+
+    def limits(self, lane: Lane) -> Sequence[Limit]:
+        return self._of(lane.job)[2](lane)
+
+    def _of(self, job: str) -> tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]]]:
+        if job not in self._found:
+            self._found[job] = self._look_up(job)
+        return self._found[job]
+
+    def _look_up(self, job: str) -> tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]]]:
+        stored = self._client.store.jobs.find(self._client.tenant, job)
+        if stored is not None:
+            return stored.retry, stored.timeout, lambda lane: limits_on(stored.limits, lane)
+        known = self._client.registry.find(job)
+        if known is not None:
+            return known.retry, known.timeout, known.limits_of
+        return None, None, lambda _lane: ()
+
+
+def claim_for(
+    client: Client,
+    agent: Agent,
+    worker: str,
+    *,
+    jobs: Sequence[str] | None,
+    most: int,
+    lease: timedelta,
+    turn: int,
+    known: Jobs,
+) -> list[Run]:
+    """Up to `most` runs that are aimed at an agent, each under a new lease; in the order to be worked on."""
+    look = HEADS
+    while True:
+        seen = client.store.runs.survey_tenant(client.tenant, look, agent.targets)
+        heads = [head for head in seen if jobs is None or head.lane.job in jobs]
+        claimed = _claim_from(client, heads, worker, most=most, lease=lease, turn=turn, known=known)
+        if claimed or len(seen) < look:
+            return claimed
+        look *= WIDER  # nothing of these is for the agent to take: it may be behind them
+
+
+def _claim_from(
+    client: Client, heads: Sequence[Head], worker: str, *, most: int, lease: timedelta, turn: int, known: Jobs
+) -> list[Run]:
+    store = client.store
+    limits: dict[int, Sequence[Limit]] = {}
+    if heads:
+        tenants = TenantSettings(store)
+        tenants.refresh(store.clock.now())
+        own = [tenants.limits[client.tenant]] if client.tenant in tenants.limits else []
+        limits = {head.lane_id: found for head in heads if (found := [*known.limits(head.lane), *own])}
+    room = LimitRoom(store)
+    claimed: list[Run] = []
+    while heads and len(claimed) < most:
+        now: datetime = store.clock.now()
+        left = most - len(claimed)
+        if limits:
+            room.read({head.lane_id: limits[head.lane_id] for head in heads if head.lane_id in limits}, now)
+        picks = choose_lanes(heads, left, turn, lambda _lane: True, _room(room, left) if limits else None)
+        if not picks:
+            break
+        counted = {pick.lane_id: limits[pick.lane_id] for pick in picks if pick.lane_id in limits}
+        taken = store.runs.claim(picks, left, worker=worker, now=now, lease_until=now + lease, limits=counted or None)
+        claimed += taken
+        heads = _that_may_have_more(heads, {(pick.lane_id, pick.rank): pick.quota for pick in picks}, taken)
+    return claimed
+
+
+def _room(room: LimitRoom, most: int) -> Callable[[Lane], int]:
+    return lambda lane: room.of(lane.id, most)
+
+
+def _that_may_have_more(heads: Sequence[Head], quotas: dict[tuple[int, int], int], taken: Sequence[Run]) -> list[Head]:
+    """Without those that gave less than was asked of them: so every round takes a run, or drops a lane."""
+    given = Counter((run.lane.id, run.rank) for run in taken)
+    return [
+        head
+        for head in heads
+        if (place := (head.lane_id, head.rank)) not in quotas or given[place] >= max(quotas[place], 1)
+    ]

@@ -1,0 +1,96 @@
+"""The inside of a process for handlers: it makes the Workbell and finds the job again, as its worker has them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from workbell.app import Workbell
+from workbell.boot.recipe import Recipe, make
+from workbell.engine.handler_processes.entry import Entry
+from workbell.engine.handler_processes.messages import Execute
+from workbell.engine.handler_processes.serve import Server
+from workbell.errors import JobsError
+from workbell.handlers.job_function import JobFunction
+from workbell.job_files import JobFiles
+from workbell.logs import set_up
+from workbell.settings import Settings, safe_url
+
+FOR_HANDLER = 1  # connections: it executes one run at a time
+FILE = ".py:run"  # how the handler of a job file ends
+
+
+def main(connection: Connection, given: Entry) -> None:
+    settings = msgspec.json.decode(given.settings, type=Settings)
+    recipe = None
+    if given.recipe is not None:
+        recipe = msgspec.json.decode(given.recipe, type=Recipe)
+        set_up(settings.log_level, settings.log_format)
+    finder = Finder(settings, given.project, recipe)
+    server = Server(connection, finder.find)
+    finder.post = server.send
+    server.run()
+
+
+class Finder:
+    """Takes a job from the Workbell that the recipe makes; where there is none, from the module that declares it."""
+
+    def __init__(self, settings: Settings, project: str, recipe: Recipe | None) -> None:
+        self._settings = settings
+        self._recipe = recipe
+        # A job file needs no app: a Workbell with the same settings does as well.
+        self._for_files = recipe or Recipe(msgspec.structs.replace(settings, app=None), project)
+        self._bell: Workbell | None = None
+        self.post: Any = None  # where messages to people go
+
+    def find(self, execute: Execute) -> JobFunction[Any, Any]:
+        by_name = self._recipe is not None or execute.handler.endswith(FILE)
+        job = self._take(execute.run.job) if by_name else _import(execute.run.job, execute.handler)
+        bell = job.client
+        assert isinstance(bell, Workbell)
+        if bell.settings.url != self._settings.url:
+            raise JobsError(
+                f"its process has another store than the worker: {safe_url(bell.settings.url)} and not "
+                f"{safe_url(self._settings.url)}; the app must come to the same URL in every process."
+            )
+        bell.post = self.post
+        bell.store.limit_connections(FOR_HANDLER)
+        return job
+
+    def _take(self, name: str) -> JobFunction[Any, Any]:
+        if self._bell is None:
+            self._bell = make(self._for_files)
+        problems = [] if name in self._bell.registry else load_files(self._bell, self._for_files.folder)
+        job = self._bell.registry.find(name)
+        if job is None:
+            found = "; ".join(problems) or "neither the app nor a job file declares it"
+            raise JobsError(f"its process cannot find it: {found}.")
+        return job
+
+
+def load_files(bell: Workbell, folder: str) -> list[str]:
+    """The job files, without a word to the store; what is wrong with some of them."""
+    settings = bell.settings
+    change = JobFiles(Path(folder), settings.jobs, settings.timezone, settings.webhook_allow).reload()
+    files = [file for file in change.loaded if file.name not in bell.registry]
+    bell.registry.replace([bell.engine.job_of(file) for file in files], ())
+    return [str(problem) for problem in change.problems]
+
+
+def _import(name: str, handler: str) -> JobFunction[Any, Any]:
+    """The job behind `module:function`; the main program is loaded already, under another name."""
+    module_name, _, path = handler.partition(":")
+    found: Any = sys.modules["__main__"] if module_name == "__main__" else importlib.import_module(module_name)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, JobFunction) or found.name != name:
+        raise JobsError(
+            f"its process finds no such job as {path} in {module_name}; declare it with @bell.job at the top level of "
+            "a module, and start the program from a file."
+        )
+    return found

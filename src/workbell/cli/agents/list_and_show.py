@@ -1,0 +1,118 @@
+"""`workbell agents list` and `workbell agents show`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from workbell.agents.describe import describe_agent
+from workbell.cli.bell import opened_store
+from workbell.cli.output import can_draw, make_console, one_line, print_facts, print_json
+from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
+from workbell.cli.words import ago, local
+from workbell.client.client import Client
+from workbell.model.agent import Agent
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+LOOKS = {"lost": ("✗", "x", "bold red"), "disabled": ("◷", "z", "yellow"), "alive": ("✓", "+", "green")}
+
+
+@click.command("list", help="List the agents, and when they were last heard of.")
+@store_options
+@tenant_option
+@json_option
+def list_agents(url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        found = bell.agents.list()
+        now = bell.store.clock.now()
+    if as_json:
+        print_json([describe_agent(agent, now) for agent in found])
+    elif found:
+        _show(found, now)
+    else:
+        say_empty(bell.settings.url, "There are no agents; `workbell agents pair` lets a machine become one.")
+
+
+def state_of(agent: Agent, now: datetime) -> str:
+    """Whether it gets runs, in a word."""
+    if not agent.enabled:
+        return "disabled"
+    return "alive" if agent.is_alive(now) else "lost"
+
+
+def _show(found: Sequence[Agent], now: datetime) -> None:
+    from rich.text import Text
+
+    from workbell.cli.columns import Row, print_rows
+
+    console = make_console()
+    rows = []
+    for agent in found:
+        cells = [
+            _named(agent, now, can_draw(console)),
+            Text(ago(agent.seen_at, now) or "never", "" if agent.is_alive(now) else "bold red"),
+            Text(one_line(", ".join(agent.labels), 40)),
+            Text(one_line(agent.host, 30)),
+            Text(one_line(agent.version, 20), "dim"),
+        ]
+        rows.append(Row(cells, Text(one_line(_jobs(agent)))))
+    print_rows(console, ("agent", "seen", "labels", "host", "version"), "jobs", rows)
+
+
+def _named(agent: Agent, now: datetime, symbols: bool) -> Text:
+    from rich.text import Text
+
+    word = state_of(agent, now)
+    symbol, plain, style = LOOKS[word]
+    said = "" if word == "alive" else f" ({word})"
+    return Text(f"{symbol if symbols else plain} {one_line(agent.name, 40)}{said}", style)
+
+
+def _jobs(agent: Agent) -> str:
+    return "it has not said" if agent.jobs is None else ", ".join(agent.jobs) or "none"
+
+
+@click.command("show", help="Show all there is to know about an agent.")
+@click.argument("name")
+@store_options
+@tenant_option
+@json_option
+def show_agent(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        agent = bell.agents.get(name)
+        now = bell.store.clock.now()
+        queued, running = _aimed_at(bell, agent)
+    told = describe_agent(agent, now)
+    if as_json:
+        print_json(told | {"queued": queued, "running": running})
+        return
+    metrics = told["metrics"] if isinstance(told["metrics"], dict) else {}
+    facts = [
+        ("agent", agent.name),
+        ("id", agent.id),
+        ("state", state_of(agent, now)),
+        ("seen", f"{ago(agent.seen_at, now)} ({local(agent.seen_at)})" if agent.seen_at else "never"),
+        ("labels", ", ".join(agent.labels)),
+        ("jobs", _jobs(agent)),
+        ("runs", f"{queued:,} queued and {running:,} running are aimed at {', '.join(agent.targets)}"),
+        ("host", agent.host),
+        ("version", agent.version),
+        ("metrics", ", ".join(f"{word} {value}" for word, value in metrics.items())),
+        ("paired", local(agent.created_at)),
+    ]
+    print_facts(make_console(), [(word, one_line(value, 1000)) for word, value in facts if value])
+
+
+def _aimed_at(bell: Client, agent: Agent) -> tuple[int, int]:
+    """Runs that this agent may take or has; under a label, others may have them as well."""
+    aimed = [
+        counts
+        for counts in bell.store.reports.counts()
+        if counts.lane.tenant == agent.tenant and counts.lane.target in agent.targets
+    ]
+    return sum(counts.queued for counts in aimed), sum(counts.running for counts in aimed)

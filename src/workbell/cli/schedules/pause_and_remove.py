@@ -1,0 +1,70 @@
+"""`workbell schedules pause`, `resume` and `remove`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from workbell.cli.acting import note
+from workbell.cli.bell import opened_store
+from workbell.cli.output import print_json
+from workbell.cli.project import json_option, open_project, store_options, tenant_option
+from workbell.cli.schedules.list_and_show import as_dict, source_in_words
+from workbell.cli.words import here_now, next_in_words
+from workbell.model.schedule import Schedule
+from workbell.scheduling.schedules import Schedules
+
+
+@click.command(help="Let no tick make a run until it is resumed.")
+@click.argument("name")
+@store_options
+@tenant_option
+@json_option
+def pause(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    schedule = _steer(url, tenant, "schedules.pause", lambda schedules: schedules.pause(name))
+    if as_json:
+        print_json(as_dict(schedule))
+    else:
+        click.echo(f"{name} is paused; `workbell schedules resume {name}` lets it go on.")
+
+
+@click.command(help="Go on with a paused schedule from its next tick.")
+@click.argument("name")
+@store_options
+@tenant_option
+@json_option
+def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    schedule = _steer(url, tenant, "schedules.resume", lambda schedules: schedules.resume(name))
+    if as_json:
+        print_json(as_dict(schedule))
+    else:
+        click.echo(f"{name} goes on; next {next_in_words(schedule, here_now())}.")
+
+
+def _steer(url: str | None, tenant: str | None, action: str, verb: Callable[[Schedules], Schedule]) -> Schedule:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        schedule = verb(bell.schedules)
+        note(bell, action, schedule.name)
+        return schedule
+
+
+@click.command(help="Remove a schedule; its runs stay.")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@store_options
+@tenant_option
+@json_option
+def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+        schedule = bell.schedules.get(name)
+        if not yes:
+            click.confirm(f"Remove the schedule {name}?", abort=True, err=True)
+        bell.schedules.delete(name)
+        note(bell, "schedules.delete", name, detail={"job": schedule.job})
+    if as_json:
+        print_json({"name": name, "removed": True})
+        return
+    click.echo(f"{name} is removed.")
+    if schedule.source.startswith(("file:", "code:")):
+        click.echo(f"It is declared {source_in_words(schedule)}, and comes back with the next start.", err=True)

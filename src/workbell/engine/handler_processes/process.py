@@ -1,0 +1,166 @@
+"""One process for handlers, seen from the worker: started, told what to execute, listened to, killed.
+
+What multiprocessing brings along is loaded when the first process is started: most workers never start one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbell.engine.handler_processes.entry import Entry, begin
+from workbell.engine.handler_processes.messages import Execute, Message, decode, encode
+from workbell.handlers.job_function import JobFunction
+from workbell.process.identity import forkserver_context
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+END = 5.0  # seconds to end by itself, when it is no longer needed
+PRELOADED = (
+    "workbell.engine.handler_processes.preload",
+    "workbell.boot.handler_process",
+    "workbell.boot.recipe",
+    "workbell.stores.sqlite.store",
+    "workbell.stores.postgres.store",
+)
+
+Jobs = Mapping[str, JobFunction[Any, Any]]
+
+
+class Overdue(Exception):
+    """The process has not answered in time."""
+
+
+class IsolatedProcess:
+    """Used by one thread; only `kill` may be called by others. `jobs` is what was declared when it was started."""
+
+    def __init__(self, entry: Entry, jobs: Jobs) -> None:
+        self.jobs = jobs
+        self.runs = 0
+        self._lock = threading.Lock()
+        self._gone = False
+        context = _context()
+        self._connection, theirs = context.Pipe()
+        watched, self._lifeline = context.Pipe(duplex=False)
+        self._process = context.Process(target=begin, args=(theirs, watched, entry), name="workbell-isolated")
+        try:
+            self._process.start()
+        except BaseException:
+            self._connection.close()
+            self._lifeline.close()
+            raise
+        finally:
+            theirs.close()
+            watched.close()
+        _forget(self._process)
+        assert self._process.pid is not None
+        self.pid: int = self._process.pid
+
+    @property
+    def is_dead(self) -> bool:
+        from multiprocessing.connection import wait
+
+        return bool(wait([self._process.sentinel], 0))
+
+    def send(self, message: Execute) -> bool:
+        """Whether it could be sent; if not, the process is dying."""
+        try:
+            self._connection.send_bytes(encode(message))
+        except OSError:
+            return False
+        return True
+
+    def hear(self, timeout: float | None = None) -> Message | None:
+        """The next message; none when the process is dead."""
+        from multiprocessing.connection import wait
+
+        connection: Connection = self._connection
+        ready = wait([connection, self._process.sentinel], timeout)
+        if not ready:
+            raise Overdue
+        if connection in ready:
+            with contextlib.suppress(EOFError, OSError):
+                return decode.decode(connection.recv_bytes())
+        return None
+
+    def kill(self) -> None:
+        """At once, with everything that it started; from any thread."""
+        with self._lock:
+            if not self._gone:
+                _kill(self.pid)
+
+    def end(self) -> None:
+        """Let it end by itself, if it does so soon; then sweep up what it has left behind."""
+        self._connection.close()
+        self._process.join(END)
+        self.bury()
+
+    def bury(self) -> int | None:
+        """Make sure that it is dead, and everything that it started; its exit code, or minus the signal."""
+        if self._process.exitcode is None:
+            self._process.join(0.2)  # its pipe is closed, so that it is about to end
+        with self._lock:
+            _kill(self.pid, only_group=self._process.exitcode is not None)
+        self._process.join(END)
+        code: int | None = self._process.exitcode
+        with self._lock:
+            self._gone = True
+        self._connection.close()
+        self._lifeline.close()
+        if code is not None:
+            self._process.close()
+        return code
+
+
+def _context() -> Any:
+    """Never a plain fork: a worker has threads, and connections that must not be in two processes."""
+    import multiprocessing
+
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = forkserver_context()
+    # Ours alone, and of those which a worker has itself; without it the user's main program would be loaded there.
+    context.set_forkserver_preload([*PRELOADED[:3], *(name for name in PRELOADED[3:] if name in sys.modules)])
+    return context
+
+
+def _forget(process: Any) -> None:
+    """Have multiprocessing leave it to us.
+
+    It would wait for the process when the worker exits, and look after its exit code in any thread that starts another
+    process, which can be told only once.
+    """
+    import multiprocessing.process
+
+    getattr(multiprocessing.process, "_children", set()).discard(process)
+
+
+def _kill(pid: int, *, only_group: bool = False) -> None:
+    """The group of a dead process can have others in it; its own id may be somebody else's by now."""
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(pid, signal.SIGKILL)
+            return
+    if not only_group:  # it has not made its group yet, or there is nothing of the kind
+        with contextlib.suppress(OSError):
+            os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def how_it_ended(code: int | None) -> str:
+    """How a process ended, as the rest of a sentence."""
+    if code is None:
+        return "could not be killed"
+    if code >= 0:
+        return f"exited with code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        return f"was killed by signal {-code}"
+    hint = ", perhaps for want of memory" if name == "SIGKILL" else ""
+    return f"was killed by signal {-code} ({name}{hint})"

@@ -1,0 +1,271 @@
+"""Where handlers are called that want a process of their own: a thread for each process that is needed at once."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+
+from workbell.engine.execute import Done, book_safely, stopped, used_up
+from workbell.engine.handler_processes.entry import Entry
+from workbell.engine.handler_processes.messages import Answer, Begun, Execute, Ready
+from workbell.engine.handler_processes.process import END, IsolatedProcess, Overdue, how_it_ended
+from workbell.engine.journal import Board
+from workbell.engine.work import Work
+from workbell.errors import WorkbellError
+from workbell.handlers.registry import Registry
+from workbell.model.clock import Clock
+from workbell.model.outcome import HANDED_BACK, Died, Failed, Outcome, Raised
+from workbell.notices.push_message import Broadcast, SendToUser
+
+log = logging.getLogger("workbell.boot.handler_process")
+
+IDLE = 60.0  # seconds that a process is kept for the next run
+MOST_RUNS = 1000  # of one process, after which another takes its place
+TIDY_UP = 1.0  # seconds for an async handler to end by itself, once its time is over
+PREPARE = 60.0  # seconds to start a process, and again to load a job's code
+
+Post = Callable[[SendToUser | Broadcast], None]
+
+
+class IsolatedSlots:
+    """Executes handlers in processes of their own, at most `size` at once, each with one run at a time.
+
+    The process that was used last is used next, so that those which a rush has left behind are soon let go.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        clock: Clock,
+        registry: Registry,
+        entry: Callable[[], Entry],
+        post: Post,
+        done: Done,
+        board: Board | None = None,
+        *,
+        idle: float = IDLE,
+    ) -> None:
+        self._size = size
+        self._idle_span = idle
+        self.clock = clock
+        self.registry = registry
+        self.entry = entry
+        self.post = post
+        self.done = done
+        self.board = board
+        self._lock = threading.Lock()
+        self._waiting: deque[Work] = deque()
+        self._hands: set[_Hand] = set()
+        self._idle: list[_Hand] = []
+        self._busy: dict[Work, _Hand] = {}
+        self._closed = False
+
+    def put(self, works: Sequence[Work]) -> None:
+        with self._lock:
+            for work in works:
+                if self._idle:
+                    self._idle.pop().give(work)
+                elif len(self._hands) < self._size:
+                    hand = _Hand(self)
+                    self._hands.add(hand)
+                    hand.give(work)
+                    hand.start()
+                else:
+                    self._waiting.append(work)
+
+    def next_for(self, hand: _Hand) -> Work | None:
+        """What a hand does next; none: it is needed no more."""
+        try:
+            return hand.line.get(timeout=self._idle_span)
+        except Empty:
+            with self._lock:
+                if hand in self._idle:
+                    self._idle.remove(hand)
+                    self._hands.discard(hand)
+                    return None
+            return hand.line.get()  # it was given something at this very moment
+
+    def begin(self, work: Work, hand: _Hand) -> bool:
+        """Whether there is still something to do."""
+        with self._lock:
+            if work.settled:
+                return False
+            self._busy[work] = hand
+            return True
+
+    def finish(self, work: Work, outcome: Outcome, hand: _Hand) -> None:
+        """The hand is free before anybody hears of the end, so that what they enqueue then finds it."""
+        with self._lock:
+            work.returned = True
+            self._busy.pop(work, None)
+        self.free(hand)
+        book_safely(self.done, work, outcome)
+
+    def free(self, hand: _Hand) -> None:
+        with self._lock:
+            if self._waiting:
+                hand.give(self._waiting.popleft())
+            elif self._closed:
+                hand.give(None)
+            else:
+                self._idle.append(hand)
+
+    def expire(self, work: Work) -> None:
+        """The time of a work is over: its process is killed, and what that means follows from the work."""
+        with self._lock:
+            if work.settled or work.returned or work.timed_out or not self._is_over(work):
+                return
+            work.timed_out = True
+        self.stop_work(work)
+
+    def _is_over(self, work: Work) -> bool:
+        """An async handler is first told by its own event loop, as in the worker itself, and may tidy up."""
+        timeout, begun = work.timeout, work.begun
+        if timeout is None or begun is None:
+            return False
+        allowed = timeout + TIDY_UP if work.job.is_async else timeout
+        return self.clock.monotonic() - begun >= allowed
+
+    def stop_work(self, work: Work) -> None:
+        """Kill the process of a work, from any thread; what it means stands in the work."""
+        with self._lock:
+            hand = None if work.returned else self._busy.get(work)
+            if hand is not None and hand.process is not None:
+                hand.process.kill()
+
+    def take_back(self) -> list[Work]:
+        """What has not begun."""
+        with self._lock:
+            taken = list(self._waiting)
+            self._waiting.clear()
+        return taken
+
+    def close(self) -> None:
+        """Let the processes end, and kill those that do not."""
+        with self._lock:
+            self._closed = True
+            hands = list(self._hands)
+            for work in self._busy:
+                work.release = True
+            for hand in self._idle:
+                hand.line.put(None)
+            self._idle.clear()
+            self._hands.difference_update(hands)
+        for work in list(self._busy):
+            self.stop_work(work)
+        for hand in hands:
+            hand.thread.join(2 * END)
+
+
+class _Hand:
+    """A thread, and the process that it holds."""
+
+    def __init__(self, slots: IsolatedSlots) -> None:
+        self._slots = slots
+        self.line: SimpleQueue[Work | None] = SimpleQueue()
+        self.process: IsolatedProcess | None = None
+        self.thread = threading.Thread(target=self._run, name="workbell-isolated", daemon=True)
+        self.give, self.start = self.line.put, self.thread.start
+
+    def _run(self) -> None:
+        work = self.line.get()
+        while work is not None:
+            if self._slots.begin(work, self):
+                self._slots.finish(work, self._outcome(work), self)
+            else:
+                self._slots.free(self)
+            if self.process is not None and self.process.runs >= MOST_RUNS:
+                self._let_go()
+            work = self._slots.next_for(self)
+        self._let_go()
+
+    def _outcome(self, work: Work) -> Outcome:
+        """Whatever happens, the run must be booked."""
+        try:
+            return HANDED_BACK if work.lost else self._execute(work)
+        except WorkbellError as error:
+            return stopped(work) or _unfit(work, str(error))
+        except Exception as error:
+            log.exception("run %s: its process cannot be used", work.run.id)
+            self._let_go()
+            return stopped(work) or Raised(error, "isolate")
+
+    def _execute(self, work: Work) -> Outcome:
+        process = self._process_for(work)
+        # Whoever asked for its end before there was a process to kill, or while it was starting.
+        asked = stopped(work)
+        if process is None:
+            how = "its process ended while it was starting; its own words are in the worker's output."
+            return asked or _unfit(work, how)
+        if asked is not None:
+            return asked
+        process.runs += 1
+        begun = False
+        if self._slots.board is not None:  # from now on the handler may be called; it can take no worker with it
+            self._slots.board.begin(work)
+            self._slots.board.end(work)
+        try:
+            message = process.hear(PREPARE) if process.send(Execute(work.run, work.job.handler)) else None
+            while message is not None:
+                match message:
+                    case Begun():
+                        begun = True
+                        work.begin(self._slots.clock)
+                    case SendToUser() | Broadcast():
+                        self._slots.post(message)
+                    case Ready():
+                        pass
+                    case _:
+                        return self._answered(message)
+                message = process.hear(None if begun else PREPARE)
+        except Overdue:
+            self._bury()
+            return stopped(work) or _unfit(work, f"its code was not loaded within {PREPARE:g} s.")
+        code = self._bury()
+        asked = stopped(work)
+        if asked is not None:
+            return asked
+        if code is not None and code == -getattr(signal, "SIGXCPU", 0):
+            return used_up(work)
+        if not begun:
+            return _unfit(work, f"its process {how_it_ended(code)} while it loaded the job's code.")
+        return Died(how_it_ended(code))
+
+    def _process_for(self, work: Work) -> IsolatedProcess | None:
+        """The one at hand, if it has the code of this job as it is now; else a new one. None: it ended at once."""
+        if self.process is not None and self.process.is_dead:
+            self._bury()  # killed while it had nothing to do: that is not this run's fault
+        if self.process is not None and self.process.jobs.get(work.job.name) is work.job:
+            return self.process
+        self._let_go()
+        jobs = {job.name: job for job in self._slots.registry}
+        self.process = process = IsolatedProcess(self._slots.entry(), jobs)
+        try:
+            if process.hear(PREPARE) is not None:
+                return process
+        except Overdue:
+            pass
+        self._bury()
+        return None
+
+    def _answered(self, answer: Answer) -> Outcome:
+        if isinstance(answer, Failed) and answer.reason == "memory":
+            self._bury()  # whatever it had gathered, the next run begins with all of its allowance
+        return answer
+
+    def _bury(self) -> int | None:
+        process, self.process = self.process, None
+        return None if process is None else process.bury()
+
+    def _let_go(self) -> None:
+        process, self.process = self.process, None
+        if process is not None:
+            process.end()
+
+
+def _unfit(work: Work, why: str) -> Failed:
+    return Failed(f"job {work.job.name} with isolate='process': {why}", "isolate")

@@ -1,0 +1,117 @@
+"""Which of Workbell's own events somebody subscribes to, and the events added to what is about to be written.
+
+Only those are stored. Whoever writes asks `anything` once for a batch, so that where nobody subscribes they cost
+nothing. What is known is as old as the last `look`, which an engine takes every poll: a new trigger or endpoint hears
+of what happens from about a poll later on. A trigger that is disabled subscribes too: what it missed is on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from workbell.events.alerting import Alerting
+from workbell.events.lifecycle import (
+    event_of_chain,
+    event_of_change,
+    event_of_loss,
+    event_of_start,
+    event_of_tick,
+    type_of_change,
+)
+from workbell.events.subscriptions import Snapshot, Subscriptions
+from workbell.model.event import Event
+from workbell.model.run import Run
+from workbell.model.schedule import ScheduleChange, TickOutcome
+from workbell.model.state import Transition
+from workbell.model.system_events import CHAIN_ENDED, JOB_STARTED, SCHEDULE_SKIPPED, SYSTEM_TYPES, WORKER_LOST
+from workbell.notices.listeners import Describe, by_worker, nothing_known
+from workbell.stores.publisher import Pair
+
+replace = msgspec.structs.replace
+
+
+class Telling:
+    """Without subscriptions to look at, nothing is told; without alerting, nobody is alerted."""
+
+    def __init__(self, subscriptions: Subscriptions | None = None, alerting: Alerting | None = None) -> None:
+        self.describe: Describe = nothing_known
+        self.anything = False  # whether anybody subscribes to any of them
+        self._subscriptions = subscriptions
+        self._alerting = alerting
+        self._seen: Snapshot | None = None
+        self._heard: frozenset[tuple[str, str]] = frozenset()  # tenants and types
+
+    def look(self) -> None:
+        """See who subscribes now."""
+        if self._subscriptions is None:
+            return
+        snapshot = self._subscriptions.current()
+        if snapshot is not self._seen:
+            tenants = {trigger.tenant for trigger in snapshot.triggers.values()}
+            tenants |= {endpoint.tenant for endpoint in snapshot.endpoints.values()}
+            pairs = [(tenant, kind) for tenant in tenants for kind in SYSTEM_TYPES]
+            self._heard = frozenset(pair for pair in pairs if snapshot.who_hears(*pair, system=True))
+            self._seen = snapshot
+        self.anything = bool(self._heard)
+
+    def of(self, run: Run, change: Transition) -> Transition:
+        """A transition with what it tells: at the URLs of its job or schedule, and as an event, if that is heard."""
+        if self._alerting is not None:
+            change = self._alerting.of(run, change)
+        if not self.anything:
+            return change
+        kind = type_of_change(run, change)
+        if kind is None:
+            return change
+        event = event_of_change(run, change, self.describe) if (run.tenant, kind) in self._heard else None
+        chain = event_of_chain(run, change, self.describe) if (run.tenant, CHAIN_ENDED) in self._heard else None
+        told = tuple(one for one in (event, chain) if one is not None)
+        return replace(change, emits=(*change.emits, *told)) if told else change
+
+    def of_all(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
+        """The same for many; where nothing is to be told, they are not looked at one by one."""
+        if not self.anything and (self._alerting is None or not self._alerting.may_alert(pairs)):
+            return pairs
+        return [(run, self.of(run, change)) for run, change in pairs]
+
+    def of_lost(self, pairs: Sequence[Pair], now: datetime) -> Sequence[Pair]:
+        """The same for runs that are taken from lost workers; whichever of them really moves tells of the worker."""
+        told = self.of_all(pairs)
+        if not self.anything:
+            return told
+        losses = {
+            (tenant, worker): event_of_loss(tenant, worker, runs, now)
+            for (tenant, worker), runs in by_worker(pairs).items()
+            if (tenant, WORKER_LOST) in self._heard
+        }
+        if not losses:
+            return told
+        return [
+            (run, replace(change, emits=(*change.emits, loss)))
+            if (loss := losses.get((run.tenant, run.worker or ""))) is not None
+            else (run, change)
+            for run, change in told
+        ]
+
+    def missing(self, workers: Iterable[str], now: datetime) -> list[Event]:
+        """What is to be told of workers that are gone and hold nothing any more: to whoever was not told yet."""
+        hearing = [tenant for tenant, kind in self._heard if kind == WORKER_LOST]
+        return [event_of_loss(tenant, worker, (), now) for worker in workers for tenant in hearing]
+
+    def starts(self, runs: Iterable[Run]) -> list[Event]:
+        """What is to be told of runs that were claimed just now."""
+        if not self.anything:
+            return []
+        heard = [run for run in runs if (run.tenant, JOB_STARTED) in self._heard]
+        return [event for run in heard if (event := event_of_start(run, self.describe)) is not None]
+
+    def of_schedule(self, change: ScheduleChange) -> ScheduleChange:
+        """A change of a schedule with what its skipped ticks tell, if that is heard."""
+        schedule = change.schedule
+        if not self.anything or (schedule.tenant, SCHEDULE_SKIPPED) not in self._heard:
+            return change
+        skipped = [tick for tick in change.ticks if tick.outcome is TickOutcome.SKIPPED]
+        return replace(change, emits=tuple(event_of_tick(schedule, tick) for tick in skipped)) if skipped else change

@@ -1,0 +1,306 @@
+"""The verbs about triggers: add, get, list, update, enable, disable, delete. Sync, and async with an `a`.
+
+A trigger is checked as a whole before anything is written: what cannot be used leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Unpack, cast, get_type_hints
+
+import msgspec
+
+from workbell.errors import (
+    InvalidOption,
+    PreconditionFailed,
+    StoreError,
+    TriggerExists,
+    TriggerNotFound,
+    UnknownProcessor,
+)
+from workbell.events.declared import BY_HAND
+from workbell.handlers.job_function import JobFunction
+from workbell.model.ids import new_id
+from workbell.model.job import DELIVERY
+from workbell.model.job import name as checked_name
+from workbell.model.patterns import check_pattern
+from workbell.model.payload import clean_text
+from workbell.model.retry import Retry
+from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
+from workbell.model.run_settings import RunSettings, check_tag, read_settings
+from workbell.model.trigger import OPTION_FIELDS, RetryConfig, Trigger, retry_from
+
+if TYPE_CHECKING:
+    from workbell.client.client import Client
+
+TRIES = 20
+SHOWN = 10  # names that a message lists
+DESCRIPTION_LIMIT = 2000
+
+Processor = str | JobFunction[Any, Any]
+
+
+class TriggerSettings(RunSettings, total=False):
+    """What can be said about the runs of a trigger, besides their retries."""
+
+    queue: str | None
+    timeout: float | timedelta | None
+
+
+class TriggerChanges(TriggerSettings, total=False):
+    """What `update` can change; `retry` and `retry_config` are two ways to say one thing.
+
+    None takes away what was said about the runs; then what the job says counts.
+    """
+
+    name: str
+    pattern: str
+    processor: Processor
+    description: str
+    enabled: bool
+    retry: Retry | RetryConfig | None
+    retry_config: RetryConfig | None
+
+
+class Triggers:
+    """The triggers of a tenant: `bell.triggers`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def add(
+        self,
+        name: str,
+        *,
+        pattern: str,
+        processor: Processor,
+        description: str = "",
+        enabled: bool = True,
+        retry: Retry | RetryConfig | None = None,
+        retry_config: RetryConfig | None = None,
+        **settings: Unpack[TriggerSettings],
+    ) -> Trigger:
+        """Start a job on every event that matches: `bell.triggers.add("mails", pattern="posts.*", processor="mail")`.
+
+        The processor is a job that takes an event, made with `@bell.processor` or `@bell.on`, here or in another
+        process; or `webhook-delivery`, which sends the event to all webhook endpoints. `retry_config` are the words
+        `max_attempts`, `initial_delay_ms`, `backoff_multiplier`, `max_delay_ms`. The settings are for every run that it
+        makes, such as `tag=`, `user_id=` or `priority=`, before the job's.
+        """
+        store = self._client.store
+        given = TriggerChanges(
+            name=name, pattern=pattern, processor=processor, description=description, enabled=enabled
+        )
+        given.update(cast(TriggerChanges, settings))
+        if retry is not None:
+            given["retry"] = retry
+        if retry_config is not None:
+            given["retry_config"] = retry_config
+        fields = self._checked(given)
+        fields["options"] = self._options(NO_DEFAULTS, given, fields["job"])
+        now = store.clock.now()
+        made = Trigger(
+            id=new_id(), tenant=self._client.tenant, created_at=now, updated_at=now, source=BY_HAND, **fields
+        )
+        if not store.subscribers.write_trigger(made, None):
+            raise _exists(name)
+        return made
+
+    async def aadd(
+        self,
+        name: str,
+        *,
+        pattern: str,
+        processor: Processor,
+        description: str = "",
+        enabled: bool = True,
+        retry: Retry | RetryConfig | None = None,
+        retry_config: RetryConfig | None = None,
+        **settings: Unpack[TriggerSettings],
+    ) -> Trigger:
+        return await self._client.hop(
+            lambda: self.add(
+                name,
+                pattern=pattern,
+                processor=processor,
+                description=description,
+                enabled=enabled,
+                retry=retry,
+                retry_config=retry_config,
+                **settings,
+            )
+        )
+
+    # Look
+
+    def get(self, name_or_id: str) -> Trigger:
+        """A trigger by its name or its id."""
+        known = self._client.store.subscribers.list_triggers(self._client.tenant)
+        found = [trigger for trigger in known if trigger.id == name_or_id]
+        found += [trigger for trigger in known if trigger.name == name_or_id]
+        if not found:
+            there = f"there are {_listed([trigger.name for trigger in known])}" if known else "there are none yet"
+            raise TriggerNotFound(f"There is no trigger {name_or_id!r:.60}; {there}.")
+        return found[0]
+
+    async def aget(self, name_or_id: str) -> Trigger:
+        return await self._client.hop(self.get, name_or_id)
+
+    def list(self) -> list[Trigger]:
+        """All triggers, by name; also those that code declares."""
+        return self._client.store.subscribers.list_triggers(self._client.tenant)
+
+    async def alist(self) -> Sequence[Trigger]:
+        return await self._client.hop(self.list)
+
+    # Steer
+
+    def update(self, name_or_id: str, *, expected: int | None = None, **changes: Unpack[TriggerChanges]) -> Trigger:
+        """Change what is named, and leave the rest: `bell.triggers.update("mails", pattern="posts.**")`.
+
+        Events are matched by what a trigger is at the moment of their fan-out; runs that exist keep their settings.
+        With `expected`, only if it still has that `version`: nobody overwrites what somebody else has changed.
+        """
+        store = self._client.store
+        for _ in range(TRIES):
+            old = self.get(name_or_id)
+            if expected not in (None, old.version):
+                raise _changed(old)
+            if old.source != BY_HAND and set(changes) - {"enabled"}:
+                where = old.source.partition(":")[2]
+                raise InvalidOption(
+                    f"trigger {old.name}: it is declared in the code of {where}, and would soon be as before; "
+                    "change it there, or add another."
+                )
+            fields = self._checked(changes)
+            if "job" in fields or any(word in changes for word in OPTION_FIELDS):
+                fields["options"] = self._options(old.options, changes, fields.get("job", old.job))
+            new = msgspec.structs.replace(old, **fields)
+            if new == old:
+                return old
+            if new.name != old.name and any(other.name == new.name for other in self.list()):
+                raise _exists(new.name)
+            new = msgspec.structs.replace(new, updated_at=store.clock.now(), version=old.version + 1)
+            if store.subscribers.write_trigger(new, old.version):
+                return new
+            name_or_id = old.id  # somebody was faster: look again, also if it has another name now
+        raise StoreError(f"trigger {name_or_id}: it kept changing while it was being changed; try again.")
+
+    async def aupdate(
+        self, name_or_id: str, *, expected: int | None = None, **changes: Unpack[TriggerChanges]
+    ) -> Trigger:
+        return await self._client.hop(lambda: self.update(name_or_id, expected=expected, **changes))
+
+    def enable(self, name_or_id: str) -> Trigger:
+        """Let it start runs again, from the events that are fanned out from now on."""
+        return self.update(name_or_id, enabled=True)
+
+    async def aenable(self, name_or_id: str) -> Trigger:
+        return await self._client.hop(self.enable, name_or_id)
+
+    def disable(self, name_or_id: str) -> Trigger:
+        """Start no more runs; what matches meanwhile is noted as matched while disabled."""
+        return self.update(name_or_id, enabled=False)
+
+    async def adisable(self, name_or_id: str) -> Trigger:
+        return await self._client.hop(self.disable, name_or_id)
+
+    def delete(self, name_or_id: str, *, expected: int | None = None) -> None:
+        """Remove a trigger; its runs stay. One that code declares comes back, within a minute while that code runs.
+
+        With `expected`, only if it still has that `version`.
+        """
+        known = self.get(name_or_id)
+        if not self._client.store.subscribers.delete_trigger(known.id, expected) and expected is not None:
+            raise _changed(known)
+
+    async def adelete(self, name_or_id: str, *, expected: int | None = None) -> None:
+        await self._client.hop(lambda: self.delete(name_or_id, expected=expected))
+
+    # Check
+
+    def _checked(self, given: TriggerChanges) -> dict[str, Any]:
+        """The fields of a trigger that were given, each fit to be stored."""
+        known = get_type_hints(TriggerChanges)
+        strange = set(given) - set(known)
+        if strange:
+            raise InvalidOption(f"trigger: there is no {sorted(strange)[0]!r}; it has {', '.join(known)}.")
+        fields: dict[str, Any] = {}
+        if "name" in given:
+            fields["name"] = checked_name("trigger", given["name"], InvalidOption)
+        if "pattern" in given:
+            fields["pattern"] = check_pattern(given["pattern"])
+        if "processor" in given:
+            fields["job"] = self._processor(given["processor"])
+        if "description" in given:
+            fields["description"] = _description(given["description"])
+        if "enabled" in given:
+            if not isinstance(given["enabled"], bool):
+                raise InvalidOption(f"trigger: enabled is True or False, not {given['enabled']!r:.40}.")
+            fields["enabled"] = given["enabled"]
+        if "retry" in given and "retry_config" in given:
+            raise InvalidOption("trigger: retry and retry_config say the same thing; give one of them.")
+        for word in ("retry", "retry_config"):
+            if word in given:
+                fields["retry"] = retry_from(given[word])
+        return fields
+
+    def _options(self, old: RunDefaults, given: TriggerChanges, job: str) -> RunDefaults:
+        """What is said about the runs, with the changes that were given; None takes a word back."""
+        words = [word for word in OPTION_FIELDS if word in given]
+        said = read_settings({word: given.get(word) for word in words})
+        new = msgspec.structs.replace(old, **(dict.fromkeys(words) | said))
+        client = self._client
+        known = client.registry.find(job) or client.store.jobs.find(client.tenant, job)
+        check_tag(new, NO_DEFAULTS if known is None else known.terms.defaults)
+        return new
+
+    def _processor(self, given: Processor) -> str:
+        """The name of a job that takes an event: one of this process, or one that another has told the store of."""
+        name = given.name if isinstance(given, JobFunction) else checked_name("processor", given, InvalidOption)
+        if name == DELIVERY:  # of every process, also of one that cannot send: its runs wait for one that can
+            return name
+        client = self._client
+        known = client.registry.find(name)
+        stored = client.store.jobs.find(client.tenant, name) if known is None else None
+        if takes_event(known) or takes_event(stored):
+            return name
+        if known is not None or stored is not None:
+            raise UnknownProcessor(
+                f"processor {name}: this job takes no event, so no event can start it; declare it with "
+                f"@bell.processor({name!r}) or @bell.on(pattern), and let it take `event`."
+            )
+        there = _listed(self.processors())
+        raise UnknownProcessor(
+            f"There is no processor {name!r}, here or in the store; "
+            + (f"known are {there}." if there else f"declare one with @bell.processor({name!r}).")
+        )
+
+    def processors(self) -> Sequence[str]:
+        """The application's jobs that a trigger can start: those of this process, and those that the store knows."""
+        client = self._client
+        here = {job.name for job in client.registry if takes_event(job)}
+        return sorted(here | {job.name for job in client.store.jobs.list(client.tenant) if job.processor})
+
+
+def takes_event(job: object) -> bool:
+    return bool(getattr(job, "processor", False))
+
+
+def _description(value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidOption(f"trigger: the description is a text, not {type(value).__name__}.")
+    return clean_text(value, DESCRIPTION_LIMIT)
+
+
+def _exists(name: str) -> TriggerExists:
+    return TriggerExists(f"There is a trigger {name!r} already; update it, or choose another name.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
+
+
+def _changed(trigger: Trigger) -> PreconditionFailed:
+    return PreconditionFailed(f"trigger {trigger.name}: somebody else has changed it meanwhile; look again.")

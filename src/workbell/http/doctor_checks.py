@@ -1,0 +1,65 @@
+"""The doctor over HTTP: a few checks at a time, and an answer in time, whatever becomes of one of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+from workbell.client.client import Client
+from workbell.doctor.checks import CHECKS, Check
+from workbell.doctor.finding import Finding
+from workbell.errors import WorkbellError
+
+log = logging.getLogger("workbell.http")
+
+READERS = 3  # of the threads that all requests share
+DEADLINE = 0.25  # seconds for every check
+FRESH = 10.0  # seconds for which what came too late is told to who asks next
+STATES = {"ok": "ok", "note": "warning", "risk": "problem"}
+
+
+class Doctor:
+    """Checks of one store. One that takes longer goes on, is not begun twice, and is told by whoever asks next."""
+
+    def __init__(self) -> None:
+        self._going: dict[str, asyncio.Future[list[Finding]]] = {}
+        self._began: dict[str, float] = {}
+        self._reading = asyncio.Semaphore(READERS)
+
+    async def examine(self, client: Client) -> list[Finding]:
+        for name, check in CHECKS.items():
+            if name not in self._going or (self._going[name].done() and time.monotonic() - self._began[name] > FRESH):
+                self._began[name] = time.monotonic()
+                self._going[name] = asyncio.ensure_future(self._run(client, check))
+        asked = {name: self._going[name] for name in CHECKS}
+        await asyncio.wait(asked.values(), timeout=DEADLINE)
+        return [finding for name, going in asked.items() for finding in self._findings(name, going)]
+
+    async def _run(self, client: Client, check: Check) -> list[Finding]:
+        async with self._reading:
+            return await client.hop(lambda: list(check(client.store, {})))
+
+    def _findings(self, name: str, going: asyncio.Future[list[Finding]]) -> list[Finding]:
+        if not going.done():
+            late = f"this was not looked at within {DEADLINE:g} s"
+            return [Finding("note", name, late, "ask again, or run `workbell doctor` where the server runs.")]
+        if self._going.get(name) is going:  # many may have waited for it
+            del self._going[name]
+        error = going.exception()
+        if error is None:
+            return going.result()
+        if isinstance(error, WorkbellError):
+            return [Finding("risk", name, str(error))]
+        log.error("the doctor could not look at %s", name, exc_info=error)
+        return [Finding("risk", name, "this could not be looked at", "the server's log has the details.")]
+
+
+def shown(finding: Finding) -> dict[str, Any]:
+    return {
+        "name": finding.what,
+        "state": STATES[finding.level],
+        "says": finding.says,
+        "remedy": finding.remedy,
+    }

@@ -1,0 +1,133 @@
+"""Idempotency keys: the first request with a key is worked on, and the same key gets the same answer for a day.
+
+The key is taken before the work and the answer kept after it. If the server dies between the two, nobody knows whether
+the work was done: the key then refuses for `UNSURE` and is free again. Runs and events do not come this way: there the
+key is written with what it makes, in one transaction (`routes/runs.py`, `routes/events.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workbell.errors import InvalidOption, KeyReused, StoreUnavailable
+from workbell.http.answers import Answer
+from workbell.http.call import Call
+from workbell.model.idempotency import Remembered
+
+KEPT = timedelta(hours=24)
+UNSURE = timedelta(seconds=60)
+LONGEST = 180
+MOST_KEPT = 1024 * 1024  # of an answer: a run with the largest input and result fits
+REPLAYED = "Idempotent-Replayed"
+NOT_KEPT = {"Cache-Control": "no-store"}
+
+
+class Told(NamedTuple):
+    """What was made, as it is shown to everybody, and the words that are told this once, over those or beside them."""
+
+    shown: Mapping[str, Any]
+    secret: Mapping[str, str]
+
+
+def key_of(request: Request) -> str | None:
+    """The key that a request names, if it names one."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    if not 1 <= len(key) <= LONGEST or not key.isascii() or not key.isprintable() or " " in key:
+        raise InvalidOption(f"Idempotency-Key: use 1 to {LONGEST} visible ASCII characters.")
+    return key
+
+
+def key_at(key: str, place: int) -> str:
+    """The key of one of many that are made by a request."""
+    found = f"{key}:{place}"
+    return found if len(found) <= LONGEST else f"{hashlib.sha256(key.encode()).hexdigest()}:{place}"
+
+
+def fingerprint_of(body: bytes) -> str:
+    """The fingerprint of a JSON body: the same for the same value, in whatever order its fields were written."""
+    with suppress(msgspec.DecodeError, TypeError, ValueError):  # what this parser does not take is compared as it is
+        body = msgspec.json.encode(msgspec.json.decode(body), order="sorted")
+    return hashlib.sha256(body).hexdigest()[:32]
+
+
+async def answer_once(call: Call, handle: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Work on a request whose key is new; else answer as before."""
+    request, store = call.request, call.client.store
+    key = key_of(request)
+    assert key is not None
+    now = store.clock.now()
+    asked = Remembered(
+        tenant=call.tenant,
+        key=key,
+        fingerprint=await _fingerprint(call),
+        created_at=now,
+        until=now + UNSURE,
+    )
+    known = await call.client.hop(store.answers.take, asked)
+    if known is not None:
+        return _again(known, asked)
+    try:
+        response = await handle(request)
+    except StoreUnavailable:  # nor is it known whether that was written; and of who is cancelled, it may yet be
+        raise
+    except Exception:
+        await call.client.hop(store.answers.remove, call.tenant, key, asked.fingerprint)
+        raise
+    if response.status_code >= 400 or len(response.body) > MOST_KEPT:
+        await call.client.hop(store.answers.remove, call.tenant, key, asked.fingerprint)
+    else:
+        body = bytes(response.body).decode()
+        kept = msgspec.structs.replace(asked, until=now + KEPT, status=response.status_code, body=body)
+        await call.client.hop(store.answers.put, kept)
+    return response
+
+
+async def answer_secret(call: Call, make: Callable[[], Awaitable[Told]], status: int = 201) -> Response:
+    """Answer with a secret, this once: what is stored with the key, and answered again, has null in its place."""
+    told: dict[str, Any] = {}
+
+    async def without(_request: Request) -> Response:
+        shown, secret = await make()
+        told.update(shown, **secret)
+        return Answer({**dict.fromkeys(secret), **shown}, status, NOT_KEPT)
+
+    key = key_of(call.request)
+    response = await (without(call.request) if key is None else answer_once(call, without))
+    return Answer(told, status, NOT_KEPT) if told else response
+
+
+def _again(known: Remembered, asked: Remembered) -> Response:
+    if known.fingerprint != asked.fingerprint:
+        raise KeyReused(f"Idempotency-Key {asked.key!r} was used for another request; choose a new one.")
+    if known.status is None:
+        raise KeyReused(
+            f"Idempotency-Key {asked.key!r}: the first request with it is being worked on, or its server died at it; "
+            f"ask again in {UNSURE.total_seconds():g} s."
+        )
+    headers = {REPLAYED: "true"}
+    if not known.body:
+        return Response(status_code=known.status, headers=headers)
+    return Response(known.body.encode(), known.status, headers, media_type="application/json")
+
+
+async def _fingerprint(call: Call) -> str:
+    request = call.request
+    query: bytes = request.scope["query_string"]
+    parts = [
+        request.method.encode(),
+        request.url.path.encode(),
+        query,
+        call.access.actor.encode(),
+        await request.body(),
+    ]
+    return hashlib.sha256(b"\x00".join(parts)).hexdigest()

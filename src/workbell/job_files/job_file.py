@@ -1,0 +1,97 @@
+"""What is read from a folder of job files: jobs as data, and problems as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from workbell.handlers.process_isolation import Isolation
+from workbell.model.alert import repr_without_urls
+from workbell.model.job import QUEUE
+from workbell.model.limit import Limits
+from workbell.model.retry import Retry
+from workbell.model.run_defaults import RunDefaults
+from workbell.model.run_settings import SETTINGS
+from workbell.model.schedule import CatchUp, Outside, Overlap
+
+DEFAULT_RETRY = Retry(attempts=3, delay=5, factor=1, jitter=0)  # of a file that says nothing about it
+
+
+class JobFile(RunDefaults, frozen=True, kw_only=True, eq=False, omit_defaults=False, gc=True):
+    """One job file that is in order, with what it says about its runs. None: the file leaves it to the defaults.
+
+    Two of them are never equal: a file that was loaded again has a new function, whatever else it says.
+    """
+
+    path: str  # from the project's folder: "jobs/reports/weekly.py"
+    name: str
+    module: str
+    function: Callable[..., Any]
+    schedule: str | None = None
+    on: tuple[str, ...] = ()  # patterns of the events that start it; it has these, a schedule, or both
+    timezone: str | None = None
+    window: tuple[str, str] | None = None
+    outside: Outside | None = None
+    overlap: Overlap | None = None
+    catch_up: CatchUp | None = None
+    jitter: float | None = None
+    concurrency: int | None = None
+    concurrency_key: str | None = None
+    rate: str | None = None
+    rate_key: str | None = None
+    isolation: Isolation | None = None
+    queue: str = QUEUE
+    enabled: bool = True
+    payload: dict[str, Any] = msgspec.field(default_factory=dict)
+    alert_url: str | None = None
+    ping_url: str | None = None
+    description: str = ""
+    digest: str  # of its source
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.concurrency, self.concurrency_key, self.rate, self.rate_key)
+
+    @property
+    def run_settings(self) -> dict[str, Any]:
+        """What it says about the runs of the job, whatever starts them."""
+        return {word: getattr(self, word) for word in SETTINGS}
+
+    def __repr__(self) -> str:
+        """What is shown by accident must not give the URLs away."""
+        return repr_without_urls(self)
+
+
+class Problem(NamedTuple):
+    """What is wrong with a file: where, and a sentence with the reason and the remedy."""
+
+    path: str
+    line: int | None
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}" if self.line is not None else f"{self.path}: {self.message}"
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """What problems are sorted by."""
+        return self.path, self.line or 0, self.message
+
+
+class Loaded(NamedTuple):
+    """What a folder holds; a file with a problem is not among the files."""
+
+    files: list[JobFile]
+    problems: list[Problem]
+
+
+class Change(NamedTuple):
+    """What a reload came to. `loaded` is all that works now, also last good versions of files with problems."""
+
+    loaded: list[JobFile]
+    added: list[JobFile]
+    changed: list[JobFile]  # the same name as before, with other code or settings, or in another file
+    removed: list[JobFile]
+    problems: list[Problem]

@@ -1,0 +1,142 @@
+"""The settings of a job file: what each may be, and what is said about it when it is something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from workbell.errors import InvalidEvent, JobsError
+from workbell.model.alert import URLS
+from workbell.model.clock import seconds
+from workbell.model.limit import Limits
+from workbell.model.patterns import check_pattern
+from workbell.model.payload import encode
+from workbell.model.run_settings import READERS as RUN_READERS
+from workbell.model.schedule import CatchUp, Outside, Overlap
+from workbell.timing.cron import Cron
+from workbell.timing.window import Window
+from workbell.timing.zones import resolve_timezone
+
+Word = TypeVar("Word", bound=StrEnum)
+
+EXAMPLE = 'for example schedule = "0 3 * * *"'
+EVENT_EXAMPLE = 'on = "posts.created"'
+
+
+def read_schedule(value: Any, timezone: str) -> str:
+    if not isinstance(value, str):
+        raise JobsError(f"schedule: expected cron text, got {_kind(value)}; write {EXAMPLE}.")
+    if not value.strip():
+        raise JobsError(f"schedule: it is empty; write {EXAMPLE}.")
+    Cron(value, timezone)
+    return value
+
+
+def _read_on(value: Any) -> tuple[str, ...]:
+    """One pattern of events, or several."""
+    patterns = [value] if isinstance(value, str) else value
+    if not isinstance(patterns, list | tuple) or not patterns or not all(isinstance(one, str) for one in patterns):
+        raise JobsError(
+            f"on: expected a pattern of events, or a list of them, got {_kind(value)}; write {EVENT_EXAMPLE}."
+        )
+    for place, pattern in enumerate(patterns):
+        try:
+            check_pattern(pattern)
+        except InvalidEvent as error:
+            raise JobsError(f"on: {error}") from error
+        if pattern in patterns[:place]:
+            raise JobsError(f"on: the pattern {pattern!r} is there twice; once is enough.")
+    return tuple(patterns)
+
+
+def read_timezone(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise JobsError(f'timezone: expected a name such as "Europe/Paris", got {_kind(value)}.')
+    resolve_timezone(value)
+    return value
+
+
+def read_window(value: Any, timezone: str) -> tuple[str, str]:
+    if not isinstance(value, tuple | list) or len(value) != 2 or not all(isinstance(time, str) for time in value):
+        raise JobsError(f'window: expected two times such as ("02:00", "06:00"), got {_kind(value)}.')
+    Window.parse(value[0], value[1], timezone)
+    return value[0], value[1]
+
+
+def _read_word(kind: type[Word], setting: str) -> Callable[[Any], Word]:
+    def read(value: Any) -> Word:
+        try:
+            return kind(value)
+        except ValueError:
+            raise JobsError(f"{setting}: {value!r} is none of {', '.join(kind)}.") from None
+
+    return read
+
+
+def _read_span(setting: str) -> Callable[[Any], float]:
+    return lambda value: seconds(setting, value)
+
+
+def _read_enabled(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise JobsError(f"enabled: expected True or False, got {_kind(value)}.")
+    return value
+
+
+def _read_payload(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise JobsError(f"payload: expected a dict of arguments for run, got {_kind(value)}.")
+    if not all(isinstance(key, str) for key in value):
+        raise JobsError("payload: its keys must be names of arguments of run.")
+    encode("payload", value)
+    return value
+
+
+def _read_description(value: Any) -> str:
+    if not isinstance(value, str):
+        raise JobsError(f"description: expected a text, got {_kind(value)}.")
+    return value.strip()
+
+
+def _read_limit(setting: str) -> Callable[[Any], Any]:
+    """One of the words about limits; whether they fit together is seen when all are read."""
+
+    def read(value: Any) -> Any:
+        if setting.endswith("_key"):
+            word = setting.removesuffix("_key")
+            Limits(**{word: 1 if word == "concurrency" else "1/s", setting: value}).checked()
+        else:
+            Limits(**{setting: value}).checked()
+        return value
+
+    return read
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"{type(value).__name__} {value!r}"[:80]
+
+
+# Those that stand by themselves; schedule, window and timezone are read together, and so are those of a process. Which
+# URLs may be sent to, the settings say.
+READERS: dict[str, Callable[[Any], Any]] = {
+    "outside": _read_word(Outside, "outside"),
+    "overlap": _read_word(Overlap, "overlap"),
+    "catch_up": _read_word(CatchUp, "catch_up"),
+    "jitter": _read_span("jitter"),
+    **RUN_READERS,
+    "concurrency": _read_limit("concurrency"),
+    "concurrency_key": _read_limit("concurrency_key"),
+    "rate": _read_limit("rate"),
+    "rate_key": _read_limit("rate_key"),
+    "enabled": _read_enabled,
+    "payload": _read_payload,
+    "description": _read_description,
+    "on": _read_on,
+}
+ISOLATION = ("isolate", "memory_limit", "cpu_limit")
+SETTINGS = ("schedule", "timezone", "window", *READERS, *ISOLATION, *URLS)
+# What can be said only about the ticks of a schedule.
+OF_TICKS = ("timezone", "window", "outside", "overlap", "catch_up", "jitter", "payload")
+# Words that people also use for things of their own: what is merely like one of them is not taken to be misspelt.
+NOT_GUESSED = frozenset({"on", "tag", "target", "user_id", "expires"})

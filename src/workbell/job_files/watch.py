@@ -1,0 +1,145 @@
+"""Watching a project's Python files: a call, soon after one of them was saved.
+
+Folders are watched one by one and not as a tree, because a tree would hold every folder of a virtual environment. When
+folders come or go, the watch begins anew. What happened in between is found by comparing the files' times.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from workbell.job_files.locations import Place
+from workbell.trust.imports import is_foreign
+
+log = logging.getLogger("workbell.job_files")
+
+QUIET = 50  # milliseconds without another change, until a change is told
+MOST = 200  # milliseconds, if changes do not end
+LOOK = 250  # milliseconds after which a new watch compares the files' times; and between looks where none can be had
+
+Times = dict[str, tuple[int, int, int]]
+
+
+class Watch:
+    """Calls `changed` on a thread of its own; calls never overlap, and an error in one ends nothing."""
+
+    def __init__(
+        self,
+        project: Path,
+        jobs: str,
+        changed: Callable[[], object],
+        *,
+        leave_out: Iterable[Path] = (),
+        polling: bool = False,
+    ) -> None:
+        self._place = Place(project, jobs)
+        self._left_out = {str(folder.resolve()) for folder in leave_out}  # such as the folder of stored files
+        self._changed = changed
+        self._polling = polling
+        self._stop = threading.Event()
+        self._seen: Times = {}
+        self._thread = threading.Thread(target=self._run, name="workbell-watch", daemon=True)
+
+    def start(self) -> None:
+        """Whatever is saved from now on is told."""
+        self._seen = self._times(self._folders())
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            folders = self._folders()
+            try:
+                if self._polling:
+                    self._poll(folders)
+                else:
+                    self._listen(folders)
+            except FileNotFoundError:  # a folder went away just now
+                self._stop.wait(QUIET / 1000)
+            except Exception as error:  # noqa: BLE001  no notifications to be had: limits, file systems of other machines
+                log.warning("files cannot be watched (%s); looking at them every %d ms instead", error, LOOK)
+                self._polling = True
+
+    def _listen(self, folders: list[str]) -> None:
+        import watchfiles  # it brings half a framework along, and only `--watch` needs it
+
+        self._compare(folders)
+        first = True
+        for changes in watchfiles.watch(
+            *folders,
+            watch_filter=lambda _change, path: self._matters(path, folders),
+            debounce=MOST,
+            step=QUIET,
+            stop_event=self._stop,
+            rust_timeout=LOOK,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            recursive=False,
+        ):
+            if (changes or first) and self._folders() != folders:
+                return  # and begin anew
+            if changes:
+                self._seen = self._times(folders)
+                self._tell()
+            elif first:
+                self._compare(folders)
+            first = False
+
+    def _poll(self, folders: list[str]) -> None:
+        self._compare(folders)
+        self._stop.wait(LOOK / 1000)
+
+    def _compare(self, folders: list[str]) -> None:
+        now = self._times(folders)
+        if now != self._seen:
+            self._seen = now
+            self._tell()
+
+    def _tell(self) -> None:
+        try:
+            self._changed()
+        except Exception:
+            log.exception("after a change of job files")
+
+    def _matters(self, path: str, folders: list[str]) -> bool:
+        """Python files; and folders that come or go, for the list of folders."""
+        name = os.path.basename(path)  # noqa: PTH119
+        if is_foreign(name):
+            return False
+        return name.endswith(".py") or path in folders or os.path.isdir(path)  # noqa: PTH112
+
+    def _folders(self) -> list[str]:
+        """Every folder that can hold code of the project's own; the project's folder is always one."""
+        found: list[str] = []
+        for top in (self._place.project, self._place.jobs):
+            if str(top) in found or not top.is_dir():
+                continue
+            for folder, below, _ in os.walk(top):
+                below[:] = [name for name in below if not self._is_left_out(folder, name)]
+                found.append(folder)
+        return sorted(set(found)) or [str(self._place.project)]
+
+    def _is_left_out(self, folder: str, name: str) -> bool:
+        path = os.path.join(folder, name)  # noqa: PTH118
+        return is_foreign(name) or path in self._left_out or os.path.exists(f"{path}/pyvenv.cfg")  # noqa: PTH110
+
+    def _times(self, folders: list[str]) -> Times:
+        times: Times = {}
+        for folder in folders:
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        if entry.name.endswith(".py"):
+                            state = entry.stat()
+                            times[entry.path] = (state.st_mtime_ns, state.st_size, state.st_ino)
+            except OSError:
+                continue
+        return times

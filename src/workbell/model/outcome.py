@@ -1,0 +1,155 @@
+"""What a handler's call came to, and which transition follows from it. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any, assert_never
+
+import msgspec
+
+from workbell.handlers.cancel_snooze import Cancel, Snooze, TryAgain
+from workbell.model import state
+from workbell.model.clock import span
+from workbell.model.error_text import describe_error, describe_words
+from workbell.model.payload import clean_text, encode_result
+from workbell.model.request import reschedule
+from workbell.model.retry import DEFAULT, Retry, kinds_of
+from workbell.model.run import Run
+from workbell.model.state import Keep, Transition
+
+
+class Returned(msgspec.Struct, frozen=True, tag="returned"):
+    result: str | None
+
+
+class Raised(msgspec.Struct, frozen=True):
+    error: BaseException
+    reason: str = "error"
+    final: bool = False  # another try could not help
+
+
+class Failed(msgspec.Struct, frozen=True, tag="failed"):
+    """An error of which only words are left: it was raised in another process."""
+
+    error: str
+    reason: str = "error"
+    kinds: tuple[str, ...] = ()
+    final: bool = False
+    wait: float = 0.0  # no sooner than after so many seconds is it tried again
+    result: str | None = None  # what it tells besides its words, as JSON
+
+
+class Died(msgspec.Struct, frozen=True):
+    """The process that the handler had for itself is dead, by its own doing."""
+
+    how: str
+
+
+class Ended(msgspec.Struct, frozen=True, tag="ended"):
+    reason: str
+
+
+class Later(msgspec.Struct, frozen=True, tag="later"):
+    wait: timedelta
+    reason: str | None
+
+
+class HandedBack(msgspec.Struct, frozen=True, tag="handed-back"):
+    """Not done, and nothing spent."""
+
+
+Outcome = Returned | Raised | Failed | Died | Ended | Later | HandedBack
+
+NOTHING = Returned(None)
+HANDED_BACK = HandedBack()
+
+
+def read_return(value: Any) -> Outcome:
+    """A handler's return value as an outcome. One that cannot be stored fails the run, and says so."""
+    if value is None:
+        return NOTHING
+    try:
+        if isinstance(value, Cancel):
+            return Ended(clean_text(str(value.reason), 500))
+        if isinstance(value, Snooze):
+            wait = span("Snooze", max(value.wait, timedelta(0)))
+            return Later(wait, None if value.reason is None else clean_text(str(value.reason), 500))
+        return Returned(encode_result("the handler's return value", value))
+    except Exception as error:  # noqa: BLE001  whatever is wrong with it, the run must be booked
+        return Raised(error, "result", final=True)
+
+
+def told(raised: Raised) -> Failed:
+    """An error in words: all that is kept of it, and all that is decided by."""
+    error = raised.error
+    kinds = tuple(sorted(kinds_of(type(error))))
+    if not isinstance(error, TryAgain):
+        return Failed(describe_error(error), raised.reason, kinds, raised.final)
+    final = raised.final or not error.again
+    words = describe_words(error.words, error)
+    return Failed(words, raised.reason, kinds, final, error.wait.total_seconds(), _told_result(error))
+
+
+def _told_result(error: TryAgain) -> str | None:
+    """What cannot be stored is left out: the failure itself must be booked."""
+    if error.result is None:
+        return None
+    try:
+        return encode_result("the error's result", error.result)
+    except Exception:  # noqa: BLE001
+        return None
+
+
+CHAIN_OVER = "the last run of its chain"  # why nothing follows a run with `auto_reschedule`
+
+
+def decide(
+    run: Run,
+    outcome: Outcome,
+    now: datetime,
+    *,
+    started_at: datetime | None,
+    job_retry: Retry | None,
+    keep: Keep,
+    randomness: Random,
+) -> Transition:
+    """The one transition that an outcome leads to."""
+    keep = state.kept(run, keep)
+    match outcome:
+        case Returned(result):
+            return state.succeed(run, now, result=result, keep=keep.succeeded, started_at=started_at)
+        case Ended(reason):
+            return state.cancel(run, now, reason=reason, keep=keep.other, started_at=started_at)
+        case Later(wait, reason):
+            return state.snooze(run, now, wait=wait, reason=reason, started_at=started_at)
+        case HandedBack():
+            return state.release(run, now, started_at=started_at)
+        case Died(how):
+            return state.crash(run, now, keep=keep.other, how=how, started_at=started_at)
+        case Raised() | Failed():
+            failed = told(outcome) if isinstance(outcome, Raised) else outcome
+            text, reason = failed.error, failed.reason
+            own = None if run.options_text is None else run.options.retry
+            policy = own or job_retry or DEFAULT
+            failures = run.failures + 1
+            if not failed.final and policy.allows(failures, failed.kinds):
+                wait = max(policy.wait(failures, randomness), timedelta(seconds=failed.wait))
+                return state.retry(
+                    run, now, error=text, reason=reason, wait=wait, started_at=started_at, result=failed.result
+                )
+            follow = reschedule(run, now)
+            if run.ends_chain:
+                reason = f"{reason}; {CHAIN_OVER}"
+            return state.fail(
+                run,
+                now,
+                error=text,
+                reason=reason,
+                keep=keep.other,
+                started_at=started_at,
+                then=() if follow is None else (follow,),
+                result=failed.result,
+            )
+        case _:
+            assert_never(outcome)

@@ -1,0 +1,167 @@
+"""Booking: writes what was decided about runs, and tells of it. The only caller of `store.runs.apply`.
+
+Whoever ends, retries, hands back or takes over runs decides on transitions and hands them in here: workers, the
+recovery of lost leases, the keeper, agents, verbs that cancel. From here they go one way: publish (the events and
+alerts that belong to a move are part of its write) → apply → tally → notify.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from workbell.errors import StoreError, StoreUnavailable
+from workbell.events.publishing import Telling
+from workbell.model.payload import clean_text
+from workbell.model.run import Run, Status
+from workbell.model.state import CANCELED, Keep, Move, Transition, ask_cancel, fail, kept, obey_cancel
+from workbell.stores.port import Store
+from workbell.stores.publisher import Pair
+
+log = logging.getLogger("workbell.engine")
+
+OUTCOMES = (Move.SUCCEED, Move.RETRY, Move.FAIL, Move.SNOOZE, Move.CANCEL)  # moves by which a handler's run is booked
+
+Sink = Callable[[Sequence[Pair]], None]
+
+
+def nobody(_written: Sequence[Pair]) -> None:
+    """Nobody in this process hears of it."""
+
+
+class Booking:
+    """Writes transitions under their guards. `tally` and `notify` hear of those that were really written."""
+
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        telling: Telling,
+        keep: Keep,
+        tally: Sink = nobody,
+        notify: Sink = nobody,
+    ) -> None:
+        self._store = store
+        self._telling = telling
+        self.keep = keep
+        self.tally = tally
+        self.notify = notify
+        self._unsure: set[tuple[str, int]] = set()  # runs and tokens whose write may have happened, or not
+
+    def book(self, pairs: Sequence[Pair], *, lost: bool = False) -> list[Pair]:
+        """Write transitions of runs; those that were written, as they were.
+
+        A run with a cancel asked for ends, whatever was decided. The others that are missing in the answer had moved
+        before, or their lease is lost. `lost`: the runs are taken from workers that are gone, which is told as well.
+        """
+        if not pairs:
+            return []
+        if any(run.cancel_requested for run, _ in pairs):
+            pairs = [(run, obey_cancel(run, change, self.keep)) for run, change in pairs]
+        written = self._write(self._publish(pairs, lost))
+        if len(written) < len(pairs):
+            asked = self._asked_meanwhile(pairs, written)
+            if asked:
+                written += self._write(self._publish(asked, lost))
+        self.written(written)
+        return written
+
+    def publish(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
+        """Transitions with the events and alerts that are to be part of their write."""
+        return self._telling.of_all(pairs)
+
+    def written(self, pairs: Sequence[Pair]) -> None:
+        """Count and announce what was written. It is written: no error of a listener may undo that."""
+        if not pairs:
+            return
+        try:
+            self.tally(pairs)
+            self.notify(pairs)
+        except Exception:
+            log.exception("%d moves of runs were written, and could not be told of", len(pairs))
+
+    def _publish(self, pairs: Sequence[Pair], lost: bool) -> Sequence[Pair]:
+        return self._telling.of_lost(pairs, self._store().clock.now()) if lost else self._telling.of_all(pairs)
+
+    def _asked_meanwhile(self, pairs: Sequence[Pair], written: Sequence[Pair]) -> list[Pair]:
+        """Cancels of runs that were refused to go on, because their end was asked for after they had been read."""
+        done = {run.id for run, _ in written}
+        refused = {run.id: change for run, change in pairs if run.id not in done and not change.status.final}
+        if not refused:
+            return []
+        found = self._store().runs.find(refused)
+        return [
+            (run, obey_cancel(run, refused[run.id], self.keep))
+            for run in found.values()
+            if run.cancel_requested and (run.status, run.token) == (Status.RUNNING, refused[run.id].expected_token)
+        ]
+
+    def _write(self, pairs: Sequence[Pair]) -> list[Pair]:
+        try:
+            moved = self._apply([change for _, change in pairs])
+        except StoreUnavailable:
+            raise
+        except StoreError:
+            if len(pairs) == 1 and pairs[0][0].status is not Status.RUNNING:
+                raise
+            # One row that the store cannot take must not hold up the others.
+            log.exception("%d outcomes were refused; they are written one by one", len(pairs))
+            return [pair for one in pairs for pair in self._write_one(*one)]
+        written = list(pairs) if len(moved) == len(pairs) else [pair for pair in pairs if pair[0].id in moved]
+        if self._unsure:
+            written += self._written_before([pair for pair in pairs if pair[0].id not in moved])
+            self._unsure.difference_update([_place(change) for _, change in pairs])
+        return written
+
+    def _apply(self, changes: Sequence[Transition]) -> set[str]:
+        try:
+            return self._store().runs.apply(changes)
+        except StoreUnavailable:
+            self._unsure.update([_place(change) for change in changes])
+            raise
+
+    def _write_one(self, run: Run, change: Transition) -> list[Pair]:
+        """Write a transition that was refused in a batch. What a handler came to is then written without what it tells,
+        and at last as a failure that says so: a run must never stay in our hands. Any other move is left undone, and
+        is decided on again."""
+        answer = self._try(run, change)
+        if isinstance(answer, StoreError) and (change.emits or change.then):  # rather untold than unbooked
+            answer = self._try(run, msgspec.structs.replace(change, emits=(), then=()))
+        if isinstance(answer, StoreError) and run.status is Status.RUNNING and change.move in OUTCOMES:
+            text = clean_text(f"What came of it could not be stored: {answer}")
+            keep, called_at = kept(run, self.keep).other, change.called_at
+            failed = fail(run, change.updated_at, error=text, reason="result", keep=keep, started_at=called_at)
+            answer = self._try(run, self._telling.of(run, failed))
+            if isinstance(answer, StoreError):
+                answer = self._try(run, failed)
+        return [] if isinstance(answer, StoreError) else answer
+
+    def _try(self, run: Run, change: Transition) -> list[Pair] | StoreError:
+        """Write one transition; the answer may be the store's refusal of it."""
+        try:
+            return [(run, change)] if self._apply([change]) else []
+        except StoreUnavailable:
+            raise
+        except StoreError as error:
+            log.exception("run %s: the move %s cannot be stored", run.id, change.move)
+            return error
+
+    def _written_before(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """After a lost connection: those whose earlier write had gone through, told by token and time."""
+        doubtful = {run.id: (run, change) for run, change in pairs if _place(change) in self._unsure}
+        found = self._store().runs.find(doubtful) if doubtful else {}
+        written = []
+        for run_id, now in found.items():
+            run, change = doubtful[run_id]
+            if (now.token, now.updated_at) != (change.expected_token, change.updated_at):
+                continue
+            if now.status is change.status:
+                written.append((run, change))
+            elif now.status is Status.CANCELED:  # it was refused to go on, and ended by the cancel that was asked for
+                written.append((run, obey_cancel(ask_cancel(run, now.reason or CANCELED), change, self.keep)))
+        return written
+
+
+def _place(change: Transition) -> tuple[str, int]:
+    return change.run_id, change.expected_token

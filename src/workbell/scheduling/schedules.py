@@ -1,0 +1,381 @@
+"""The verbs about schedules: put, update, get, list, pause, resume, delete, preview, ticks; async with an `a`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
+
+from workbell.errors import EndpointRefused, InvalidOption, JobsError, ScheduleNotFound, StoreError
+from workbell.handlers.alert_urls import checked_url
+from workbell.handlers.job_function import JobFunction
+from workbell.model.alert import URLS, shown_url
+from workbell.model.clock import aware
+from workbell.model.ids import is_id
+from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
+from workbell.model.schedule import Schedule, ScheduleChange, Tick
+from workbell.process.identity import timezone_name
+from workbell.scheduling import steer
+from workbell.scheduling.change import changed, check_changeable
+from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings, TickSettings, check_words, declare
+from workbell.scheduling.rule import rule_of
+from workbell.stores.measuring import measure_old_time
+from workbell.trust.sealing import Sealer
+
+if TYPE_CHECKING:
+    from workbell.client.client import Client
+
+PAGE = 1000
+TRIES = 20
+LAST = datetime(9999, 12, 31, tzinfo=UTC)
+
+Steer = Callable[[Schedule, datetime], ScheduleChange | None]
+
+
+class Declaration(NamedTuple):
+    """A schedule as somebody wants it."""
+
+    name: str
+    job: str | JobFunction[Any, Any]
+    settings: ScheduleSettings | TickSettings
+
+
+class Meant(NamedTuple):
+    """The job of a schedule: its name, the arguments of its runs as JSON, and what it says about its runs."""
+
+    job: str
+    payload: str | None
+    defaults: RunDefaults
+
+
+class Schedules:
+    """The schedules of a tenant: `bell.schedules`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def put(self, name: str, *, job: str | JobFunction[Any, Any], **settings: Unpack[ScheduleSettings]) -> Schedule:
+        """Make or change a schedule: `bell.schedules.put("nightly", job="send", cron="0 3 * * *")`.
+
+        A schedule is known by its name. Put again with the same settings, nothing changes, and its next tick stays.
+        """
+        return self.put_all([Declaration(name, job, settings)], source="api")[0]
+
+    async def aput(
+        self, name: str, *, job: str | JobFunction[Any, Any], **settings: Unpack[ScheduleSettings]
+    ) -> Schedule:
+        return await self._client.hop(lambda: self.put(name, job=job, **settings))
+
+    def update(
+        self, name: str, *, job: str | JobFunction[Any, Any] | None = None, **changes: Unpack[ScheduleChanges]
+    ) -> Schedule:
+        """Change what is named, and leave the rest: `bell.schedules.update("nightly", window=("01:00", "05:00"))`.
+
+        None takes a setting back to its default. Where nothing is said about when it ticks, its next tick stays.
+        """
+        return self.update_if(name, job, changes, lambda _schedule: None)
+
+    async def aupdate(
+        self, name: str, *, job: str | JobFunction[Any, Any] | None = None, **changes: Unpack[ScheduleChanges]
+    ) -> Schedule:
+        return await self._client.hop(lambda: self.update(name, job=job, **changes))
+
+    def update_if(
+        self,
+        name: str,
+        job: str | JobFunction[Any, Any] | None,
+        changes: ScheduleChanges,
+        accept: Callable[[Schedule], None],
+    ) -> Schedule:
+        """Change a schedule that `accept` does not refuse: it is shown the version that is changed."""
+        name = self.get(name).name
+
+        def decide(known: dict[str, Schedule], now: datetime) -> list[ScheduleChange | None]:
+            for old in known.values():
+                accept(old)
+            return [steer.redefine(old, self._changed(old, job, changes, now), now) for old in known.values()]
+
+        self._write([name], decide)
+        return self.get(name)
+
+    def _changed(
+        self, old: Schedule, job: str | JobFunction[Any, Any] | None, changes: ScheduleChanges, now: datetime
+    ) -> Schedule:
+        check_words(old.name, changes)
+        check_changeable(old)
+        given = self._with_urls(old.name, changes, old)
+        if "timezone" in given:
+            given["timezone"] = self._zone(old.name, given["timezone"], None)
+        if "at" in given:
+            _check_at(old.name, given["at"], now)
+        with _naming(old.name):
+            settings = changed(old, given)
+        if job is None and given.keys().isdisjoint(("payload", "target")):  # as it was checked when it was put
+            known = self._client.registry.find(old.job) or self._client.store.jobs.find(old.tenant, old.job)
+            meant = Meant(old.job, old.options.payload, NO_DEFAULTS if known is None else known.terms.defaults)
+        else:
+            meant = self._meant(old.job if job is None else job, settings)
+        return declare(
+            old.name,
+            meant.job,
+            settings,
+            tenant=old.tenant,
+            timezone=settings["timezone"],
+            payload=meant.payload,
+            source=old.source,
+            now=now,
+            old=old,
+            of_job=meant.defaults,
+        )
+
+    def put_all(
+        self,
+        declarations: Sequence[Declaration],
+        *,
+        source: str,
+        accept: Callable[[Schedule | None], None] | None = None,
+        since: datetime | None = None,
+        created_by: str = "",
+    ) -> list[Schedule]:
+        """Put many schedules of one source; nothing is written if one of them cannot be used.
+
+        `accept` is shown each as it was, and raises if it must not be replaced: the write is guarded by what it saw.
+        With `since`, a new one has its ticks from that time on, which is past. `created_by` is for new ones that do not
+        say it themselves.
+        """
+        names = [declaration.name for declaration in declarations]
+
+        def decide(known: dict[str, Schedule], now: datetime) -> list[ScheduleChange | None]:
+            changes: list[ScheduleChange | None] = []
+            for declaration in declarations:
+                old = known.get(declaration.name)
+                if accept is not None:
+                    accept(old)
+                if old is None:
+                    begin = since or now
+                    made = self._declare(declaration, source, begin, None, created_by)
+                    changes.append(steer.begin(made, begin))
+                else:
+                    changes.append(steer.redefine(old, self._declare(declaration, source, now, old), now))
+            return changes
+
+        self._write(names, decide)
+        found = self._find(names)
+        for name in names:
+            if name not in found:
+                raise ScheduleNotFound(f"schedule {name}: somebody deleted it while it was being put; put it again.")
+        return [found[name] for name in names]
+
+    def check(self, declaration: Declaration) -> None:
+        """Raise if a declaration cannot be used; nothing is read or written."""
+        self._declare(declaration, "check", datetime.now(UTC), None)
+
+    def disable_others(self, keep: Iterable[str], *, source: str, reason: str) -> list[Schedule]:
+        """Switch off the schedules of a source that it no longer declares; they stay visible, with the reason."""
+        kept = set(keep)
+        gone = [s for s in self._pages(source) if s.name not in kept and s.enabled]
+
+        def decide(known: dict[str, Schedule], now: datetime) -> list[ScheduleChange | None]:
+            return [steer.switch_off(schedule, reason, now) for schedule in known.values() if schedule.source == source]
+
+        if gone:
+            self._write([schedule.name for schedule in gone], decide)
+        return gone
+
+    def _declare(
+        self, declaration: Declaration, source: str, now: datetime, old: Schedule | None, created_by: str = ""
+    ) -> Schedule:
+        settings = cast(ScheduleSettings, self._with_urls(declaration.name, declaration.settings, old))
+        if settings.get("created_by") is None:  # who wanted it stays, whoever changes it
+            settings["created_by"] = created_by if old is None else old.options.created_by
+        meant = self._meant(declaration.job, settings)
+        zone = self._zone(declaration.name, settings.get("timezone"), old)
+        if source == "api" and old is None:
+            _check_at(declaration.name, settings.get("at"), now)
+        return declare(
+            declaration.name,
+            meant.job,
+            settings,
+            tenant=self._client.tenant,
+            timezone=zone,
+            payload=meant.payload,
+            source=source,
+            now=now,
+            old=old,
+            of_job=meant.defaults,
+        )
+
+    def _meant(self, job: str | JobFunction[Any, Any], settings: ScheduleSettings) -> Meant:
+        """The job that is named, with the arguments of its runs, checked."""
+        found = self._client.resolve(job, settings.get("payload"), settings.get("target"))
+        return Meant(found.job, found.input_text, found.terms.defaults)
+
+    def _zone(self, name: str, given: object, old: Schedule | None) -> str:
+        """Resolved once, and kept."""
+        zone = given or self._client.timezone or (old.timezone if old else None) or timezone_name()
+        if not isinstance(zone, str):
+            raise JobsError(f"schedule {name}: timezone: expected a name such as 'Europe/Paris'.")
+        return zone
+
+    @property
+    def _sealer(self) -> Sealer:
+        return Sealer.from_setting(self._client.registry.resources.secret_key)
+
+    def _with_urls(self, name: str, settings: Mapping[str, Any], old: Schedule | None) -> dict[str, Any]:
+        """The settings, with their URLs checked; one that is given as it was shown is the one that is known."""
+        resources = self._client.registry.resources
+        given, allow, sealer = dict(settings), resources.webhook_allow, self._sealer
+        for word in URLS:
+            if word not in given:
+                continue
+            known: str | None = None if old is None else getattr(old.options, word)
+            if known is not None and given[word] == shown_url(known):
+                given[word] = known
+                continue
+            try:
+                url = checked_url(word, given[word], allow)
+            except (EndpointRefused, InvalidOption) as error:
+                raise type(error)(f"schedule {name}: {error}") from None
+            if url is not None:
+                url = known if sealer.same_url(url, known) else sealer.seal_url(url)
+            given[word] = url
+        return given
+
+    def _write(
+        self, names: Sequence[str], decide: Callable[[dict[str, Schedule], datetime], list[ScheduleChange | None]]
+    ) -> None:
+        """Read, decide, write under guards; again for those that a scheduler was faster with."""
+        store = self._client.store
+        measure_old_time(store)
+        for _ in range(TRIES):
+            changes = [change for change in decide(self._find(names), store.clock.now()) if change is not None]
+            if not changes:
+                return
+            written = store.schedules.write(changes)
+            store.wake()
+            self._client.nudge()
+            if len(written) == len({change.schedule.id for change in changes}):
+                return
+        raise _kept_changing(names[0])
+
+    def _find(self, names: Sequence[str]) -> dict[str, Schedule]:
+        found: dict[str, Schedule] = {}
+        store = self._client.store
+        names = [name for name in names if isinstance(name, str) and name.isprintable()]  # no other was ever put
+        for start in range(0, len(names), PAGE):
+            found |= store.schedules.find(self._client.tenant, names[start : start + PAGE])
+        return found
+
+    # Look
+
+    def get(self, name: str) -> Schedule:
+        """A schedule by its name, or by its id, which is what its runs know of it."""
+        store = self._client.store
+        found = self._find([name]).get(name)
+        if found is None and is_id(name):
+            known = store.schedules.get(name)
+            found = known if known is not None and known.tenant == self._client.tenant else None
+        if found is None:
+            raise ScheduleNotFound(f"There is no schedule {name!r}; bell.schedules.list() shows those there are.")
+        return found
+
+    async def aget(self, name: str) -> Schedule:
+        return await self._client.hop(self.get, name)
+
+    def list(self, *, after: str = "", limit: int = PAGE) -> list[Schedule]:
+        """Schedules by name; `after` is the last name of the page before."""
+        if not 1 <= limit <= PAGE:
+            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
+        return self._client.store.schedules.list(self._client.tenant, source=None, after=after, limit=limit)
+
+    async def alist(self, *, after: str = "", limit: int = PAGE) -> Sequence[Schedule]:
+        return await self._client.hop(lambda: self.list(after=after, limit=limit))
+
+    def _pages(self, source: str) -> Iterable[Schedule]:
+        after, store = "", self._client.store
+        while page := store.schedules.list(self._client.tenant, source=source, after=after, limit=PAGE):
+            yield from page
+            after = page[-1].name
+
+    def preview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
+        """When the next runs will be due, as far as the rule and the window tell; in UTC."""
+        schedule = self.get(name)
+        if not 1 <= n <= PAGE:
+            raise InvalidOption(f"n: {n} is not from 1 to {PAGE}.")
+        since = self._client.store.clock.now() if after is None else aware("after", after)
+        with _naming(name):
+            return [*islice(rule_of(schedule).runs(since), n)]
+
+    async def apreview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
+        return await self._client.hop(lambda: self.preview(name, n, after=after))
+
+    def ticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
+        """What became of a schedule's ticks, newest first: fired, skipped (why), coalesced or deferred."""
+        if not 1 <= limit <= PAGE:
+            raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
+        upto = LAST if before is None else aware("before", before)
+        return self._client.store.schedules.ticks(self.get(name).id, before=upto, limit=limit)
+
+    async def aticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
+        return await self._client.hop(lambda: self.ticks(name, before=before, limit=limit))
+
+    # Steer
+
+    def pause(self, name: str) -> Schedule:
+        """No tick makes a run until `resume`; what is queued or running goes on."""
+        return self._steer(name, steer.pause)
+
+    async def apause(self, name: str) -> Schedule:
+        return await self._client.hop(self.pause, name)
+
+    def resume(self, name: str) -> Schedule:
+        """Go on from the next tick; those that passed meanwhile are in the ledger as skipped."""
+        return self._steer(name, steer.resume)
+
+    async def aresume(self, name: str) -> Schedule:
+        return await self._client.hop(self.resume, name)
+
+    def _steer(self, name: str, move: Steer) -> Schedule:
+        name = self.get(name).name  # it may be given by its id
+        with _naming(name):
+            self._write([name], lambda known, now: [move(schedule, now) for schedule in known.values()])
+        return self.get(name)
+
+    def delete(self, name: str) -> None:
+        """Remove a schedule; its runs stay."""
+        self.delete_if(name, lambda _schedule: None)
+
+    async def adelete(self, name: str) -> None:
+        await self._client.hop(self.delete, name)
+
+    def delete_if(self, name: str, accept: Callable[[Schedule], None]) -> None:
+        """Remove a schedule that `accept` does not refuse: it is shown the version that is removed."""
+        for _ in range(TRIES):
+            known = self.get(name)
+            accept(known)
+            if self._client.store.schedules.delete(known.id, known.version):
+                return
+        raise _kept_changing(name)
+
+
+def _check_at(name: str, at: object, now: datetime) -> None:
+    if isinstance(at, datetime) and at.tzinfo and at <= now:
+        raise InvalidOption(
+            f"schedule {name}: at: {at.isoformat()} is past, so it would never fire; "
+            "choose a time to come, or enqueue the job now."
+        )
+
+
+def _kept_changing(name: str) -> StoreError:
+    return StoreError(f"schedule {name}: it kept changing while it was being changed; try again.")
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Errors about a rule that cannot be read say whose it is."""
+    try:
+        yield
+    except JobsError as error:
+        raise JobsError(f"schedule {name}: {error}") from error

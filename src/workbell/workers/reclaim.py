@@ -1,0 +1,47 @@
+"""What becomes of the runs of a dead child. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from random import Random
+from typing import assert_never
+
+from workbell.model import state
+from workbell.model.outcome import Raised, decide
+from workbell.model.retry import Retry
+from workbell.model.run import Run
+from workbell.model.state import Keep, Transition
+from workbell.workers.messages import Bury, Verdict
+
+
+class WorkerKilled(Exception):
+    """The handler did not return within its time, and nothing less than the end of its worker could stop it."""
+
+
+def burial(
+    run: Run, bury: Bury, now: datetime, *, keep: Keep, job_retry: Retry | None, randomness: Random
+) -> Transition:
+    """The move of one run that the child held.
+
+    What it had claimed and not begun is as if it had never been claimed. Of what it was executing, the verdict tells. A
+    handler that had returned, or was in a process of its own, did not kill it; but it was called, which is an attempt.
+    """
+    if run.id in bury.timed_out:
+        late = Raised(WorkerKilled(f"{run.job} did not return within its time; its worker was killed"), "timeout")
+        begun = run.started_at
+        return decide(run, late, now, started_at=begun, job_retry=job_retry, keep=keep, randomness=randomness)
+    if run.id not in bury.executing and run.id not in bury.returned:
+        return state.release(run, now)
+    kept = state.kept(run, keep).other
+    verdict = bury.verdict
+    if verdict is Verdict.BLAMED and run.id not in bury.executing:
+        verdict = Verdict.INNOCENT
+    match verdict:
+        case Verdict.BLAMED:
+            return state.lose(run, now, keep=kept, blamed=True, how=bury.how)
+        case Verdict.INNOCENT:
+            return state.lose(run, now, keep=kept, blamed=False, how=bury.how)
+        case Verdict.HANDED_BACK:
+            return state.release(run, now, started_at=run.started_at)
+        case _:
+            assert_never(verdict)
