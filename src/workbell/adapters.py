@@ -20,7 +20,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _NAMED = 5  # members that a wrong adapter lacks are named up to this number
 
 
-class Kind(NamedTuple):
+class AdapterKind(NamedTuple):
     """A kind of adapter: what it is called, where third parties provide theirs, and what one must be."""
 
     noun: str

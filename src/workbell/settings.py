@@ -18,7 +18,7 @@ from workbell.errors import SettingsError
 from workbell.logs.handler import FORMATS
 from workbell.logs.secrets import without_secrets
 from workbell.model.run_defaults import RESCHEDULES
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.model.suggestions import list_options
 from workbell.trust import files as trust
 
@@ -86,9 +86,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return timedelta(seconds=self.lease)
 
     @property
-    def keep(self) -> Keep:
+    def keep(self) -> Retention:
         spans = (self.keep_succeeded, self.keep_other, self.keep_events, self.keep_audit)
-        return Keep(*(timedelta(seconds=span) for span in spans))
+        return Retention(*(timedelta(seconds=span) for span in spans))
 
 
 def find_file(start: Path | None = None) -> Path | None:

@@ -16,7 +16,7 @@ from workbell import Context, Run, Status, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.model import state
 from workbell.model.tally import Tally
-from workbell.stores.port import Filter, Found
+from workbell.stores.port import Filter, FoundRuns
 from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing import drain
 
@@ -48,7 +48,7 @@ def test_a_search_that_stopped_says_how_far_it_looked(site: Site) -> None:
 
     search = store.reports.search
 
-    def bounded(wanted: Filter, scan: int = 10) -> Found:
+    def bounded(wanted: Filter, scan: int = 10) -> FoundRuns:
         return search(wanted, 10)  # five of those that wait, five of those that ended
 
     store.reports.search = bounded  # type: ignore[method-assign]

@@ -10,9 +10,9 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from workbell import Retry, Workbell
 from workbell.agents import claiming as lanes
-from workbell.agents.log_lines import Line
+from workbell.agents.log_lines import AgentLogLine
 from workbell.agents.pairing import Paired
-from workbell.agents.reports import Report
+from workbell.agents.reports import AttemptReport
 from workbell.agents.verbs import Agents
 from workbell.agents.working import Working
 from workbell.client.client import Client
@@ -34,7 +34,7 @@ from workbell.model.run import AttemptStatus, Run, Status
 from workbell.settings import Settings
 from workbell.stores.port import Held
 
-DONE = Report(status="succeeded", result={"ok": True})
+DONE = AttemptReport(status="succeeded", result={"ok": True})
 
 
 @pytest.fixture
@@ -294,10 +294,10 @@ def test_progress_and_log_lines_are_kept_once(bell: Workbell, agent: Agent, work
     bell.enqueue("a", {}, target="web-1")
     run = take_one(working, agent)
     old = datetime(2020, 1, 1, tzinfo=UTC)
-    lines = [Line(message="one\x00", line=0, at=old), Line(message="two", level="warning", line=1)]
+    lines = [AgentLogLine(message="one\x00", line=0, at=old), AgentLogLine(message="two", level="warning", line=1)]
     for _ in range(2):
         working.progress(agent, run.id, 1, "s1", done=1, total=4, message="x", lines=lines)
-    working.progress(agent, run.id, 1, "s1", lines=[Line(message="three")])
+    working.progress(agent, run.id, 1, "s1", lines=[AgentLogLine(message="three")])
     found = bell.logs(run.id)
     assert [(line.line, line.level, line.message) for line in found] == [
         (0, "INFO", "one\N{REPLACEMENT CHARACTER}"),
@@ -363,7 +363,7 @@ def test_a_failure_is_tried_again_by_the_policy_and_its_duplicate_spends_nothing
     bell: Workbell, agent: Agent, working: Working
 ) -> None:
     run = bell.enqueue("a", {}, target="web-1", retry=Retry(attempts=2, delay=0))
-    failed = Report(status="failed", error="no space\x00", result={"free": 0}, retry_after=1)
+    failed = AttemptReport(status="failed", error="no space\x00", result={"free": 0}, retry_after=1)
     take_one(working, agent)
     assert working.result(agent, run.id, 1, failed, "s1")
     assert not working.result(agent, run.id, 1, failed, "s1")
@@ -380,19 +380,19 @@ def test_a_failure_is_tried_again_by_the_policy_and_its_duplicate_spends_nothing
 @pytest.mark.parametrize(
     ("report", "status", "reason"),
     [
-        (Report(status="failed", error="x", final=True), Status.FAILED, "error"),
-        (Report(status="failed", reason="timeout", final=True), Status.FAILED, "timeout"),
-        (Report(status="canceled", reason="not today"), Status.CANCELED, "not today"),
-        (Report(status="canceled"), Status.CANCELED, "canceled by its agent"),
-        (Report(status="snoozed", retry_after=30, reason="busy"), Status.SCHEDULED, "busy"),
-        (Report(status="snoozed", retry_after=float("nan")), Status.SCHEDULED, None),
-        (Report(status="released"), Status.QUEUED, None),
-        (Report(status="succeeded", result="x" * 300_000), Status.FAILED, "result"),
-        (Report(status="succeeded", result=object()), Status.FAILED, "result"),
+        (AttemptReport(status="failed", error="x", final=True), Status.FAILED, "error"),
+        (AttemptReport(status="failed", reason="timeout", final=True), Status.FAILED, "timeout"),
+        (AttemptReport(status="canceled", reason="not today"), Status.CANCELED, "not today"),
+        (AttemptReport(status="canceled"), Status.CANCELED, "canceled by its agent"),
+        (AttemptReport(status="snoozed", retry_after=30, reason="busy"), Status.SCHEDULED, "busy"),
+        (AttemptReport(status="snoozed", retry_after=float("nan")), Status.SCHEDULED, None),
+        (AttemptReport(status="released"), Status.QUEUED, None),
+        (AttemptReport(status="succeeded", result="x" * 300_000), Status.FAILED, "result"),
+        (AttemptReport(status="succeeded", result=object()), Status.FAILED, "result"),
     ],
 )
 def test_how_a_run_can_end(
-    bell: Workbell, agent: Agent, working: Working, report: Report, status: Status, reason: str | None
+    bell: Workbell, agent: Agent, working: Working, report: AttemptReport, status: Status, reason: str | None
 ) -> None:
     bell.enqueue("a", {}, target="web-1")
     run = take_one(working, agent)
@@ -413,7 +413,7 @@ def test_only_what_is_aimed_at_an_agent_can_be_told_of(bell: Workbell, agent: Ag
     bell.enqueue("a", target="web-1")
     run = take_one(working, agent)
     with pytest.raises(InvalidOption, match="status"):
-        working.result(agent, run.id, 1, Report(status="done"), "s1")
+        working.result(agent, run.id, 1, AttemptReport(status="done"), "s1")
 
 
 def test_its_end_is_told_to_who_subscribes(bell: Workbell, agent: Agent, working: Working) -> None:

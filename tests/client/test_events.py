@@ -210,7 +210,7 @@ class TestTail:
 
     def test_what_is_seen_is_not_kept_in_mind_for_ever(self, bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nor read again: beyond the window an id is neither new nor remembered."""
-        follower = tail.Tail(bell.store, bell.tenant, None)
+        follower = tail.EventTail(bell.store, bell.tenant, None)
         found = follower.events()
         bell.emit("posts.a")
         next(found)

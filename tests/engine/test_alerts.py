@@ -25,7 +25,7 @@ from workbell.settings import Settings
 from workbell.stores.port import Filter, Store
 from workbell.testing import drain
 from workbell.workers.keeper import Keeper
-from workbell.workers.messages import Bury, StoreNamed, Verdict
+from workbell.workers.messages import Bury, DeathVerdict, StoreNamed
 
 ALERTS = "https://hooks.slack.com/services/T000/B000/SECRET"
 PINGS = "https://hc-ping.com/11111111-SECRET"
@@ -166,7 +166,7 @@ class TestKeeper:
             keeper = Keeper(StoreNamed(sqlite_url, 30.0, 60.0, 60.0, "home"), None)  # type: ignore[arg-type]
             try:
                 for _ in range(2):
-                    keeper._bury(Bury("box/1/2/a", "was killed", Verdict.INNOCENT, [], ids))
+                    keeper._bury(Bury("box/1/2/a", "was killed", DeathVerdict.INNOCENT, [], ids))
             finally:
                 keeper._store.close()
             assert {bell.store.runs.find([run])[run].reason for run in ids} == {"timeout"}

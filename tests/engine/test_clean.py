@@ -12,7 +12,7 @@ from tests.support.fresh_store import fresh_store
 from tests.support.scheduling import told
 from workbell import InvalidOption, Run, Status, Workbell
 from workbell.engine import clean_history as module
-from workbell.engine.clean_history import KEPT, SETTLE, Clean
+from workbell.engine.clean_history import KEPT, SETTLE, CleanHistory
 from workbell.engine.recover import Recover
 from workbell.errors import StoreError
 from workbell.model import state
@@ -31,10 +31,10 @@ class Scene:
         self.every = every
         self.booking = Booking(lambda: store, self.bell.telling, KEEP)
 
-    def scheduler(self, worker: str = "host/1/1") -> Clean:
-        return Clean(self.store, self.booking, "default", worker, self.every, timedelta(seconds=30))
+    def scheduler(self, worker: str = "host/1/1") -> CleanHistory:
+        return CleanHistory(self.store, self.booking, "default", worker, self.every, timedelta(seconds=30))
 
-    def settled(self, worker: str = "host/1/1") -> Clean:
+    def settled(self, worker: str = "host/1/1") -> CleanHistory:
         """A scheduler that has been there for a while."""
         clean = self.scheduler(worker)
         wait = clean.step(self.clock.now())
@@ -42,7 +42,7 @@ class Scene:
         self.clock.advance(wait)
         return clean
 
-    def work(self, clean: Clean) -> float:
+    def work(self, clean: CleanHistory) -> float:
         """Until there is nothing to do; for how long."""
         while (wait := clean.step(self.clock.now())) <= module.PAUSE:
             self.clock.advance(wait)

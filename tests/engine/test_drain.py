@@ -15,7 +15,7 @@ from tests.support.waiting import until
 from workbell import Status, Workbell, WorkerNotFound
 from workbell.claims.claiming import FairClaims
 from workbell.engine.consume import Consume
-from workbell.engine.worker_registration import GAP, SETTLE, Register
+from workbell.engine.worker_registration import GAP, SETTLE, WorkerRegistration
 from workbell.model.clock import ManualClock
 from workbell.model.state import SUSPECT_LOSSES
 from workbell.model.worker import BEAT, LOST_AFTER
@@ -75,13 +75,13 @@ def clocked(clock: ManualClock) -> Workbell:
 
 
 @pytest.fixture
-def register(clocked: Workbell) -> Register:
-    register = Register(clocked.store, clocked.registry, f"{process_name()}/abc", None, 3)
+def register(clocked: Workbell) -> WorkerRegistration:
+    register = WorkerRegistration(clocked.store, clocked.registry, f"{process_name()}/abc", None, 3)
     register.step(clocked.store.clock.now())
     return register
 
 
-def test_it_learns_of_it_as_it_is_seen(clocked: Workbell, register: Register, clock: ManualClock) -> None:
+def test_it_learns_of_it_as_it_is_seen(clocked: Workbell, register: WorkerRegistration, clock: ManualClock) -> None:
     turns: list[bool] = []
     register.turned = lambda: turns.append(register.is_drained())
     (worker,) = clocked.store.workers.list()
@@ -105,7 +105,7 @@ def test_it_learns_of_it_as_it_is_seen(clocked: Workbell, register: Register, cl
 
 
 def test_after_a_hint_it_looks_and_says_that_it_obeys(
-    clocked: Workbell, register: Register, clock: ManualClock
+    clocked: Workbell, register: WorkerRegistration, clock: ManualClock
 ) -> None:
     (worker,) = clocked.store.workers.list()
     clocked.drain_worker(worker.id)
@@ -120,7 +120,9 @@ def test_after_a_hint_it_looks_and_says_that_it_obeys(
     assert register.hint(), "the next one counts again"
 
 
-def test_it_says_so_only_when_nothing_can_begin(clocked: Workbell, register: Register, clock: ManualClock) -> None:
+def test_it_says_so_only_when_nothing_can_begin(
+    clocked: Workbell, register: WorkerRegistration, clock: ManualClock
+) -> None:
     quiet = False
     register.quiet = lambda: quiet and register.is_drained()  # asked after it was told, never before
     (worker,) = clocked.store.workers.list()
@@ -170,7 +172,9 @@ def test_what_is_in_its_way_is_not_begun(moment: str, monkeypatch: pytest.Monkey
     assert (bench.run(run).status, bench.run(run).worker) == (Status.QUEUED, None)
 
 
-def test_whom_nobody_knows_or_has_seen_lately(clocked: Workbell, register: Register, clock: ManualClock) -> None:
+def test_whom_nobody_knows_or_has_seen_lately(
+    clocked: Workbell, register: WorkerRegistration, clock: ManualClock
+) -> None:
     for verb in (clocked.drain_worker, clocked.resume_worker):
         with pytest.raises(WorkerNotFound, match=r"no worker 'x'; bell.workers\(\) lists them"):
             verb("x")

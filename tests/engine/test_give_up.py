@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbell.engine.exit_on_lost_leases import GiveUp
+from workbell.engine.exit_on_lost_leases import ExitOnLostLeases
 from workbell.model.clock import ManualClock
 
 LEASE = 10.0
@@ -15,7 +15,7 @@ class Scene:
         self.waiting = True
         self.said: list[str] = []
         lately = lambda: self.renewals  # noqa: E731
-        self._watch = GiveUp(self.clock, LEASE, lately, lambda: self.waiting, self.said.append)
+        self._watch = ExitOnLostLeases(self.clock, LEASE, lately, lambda: self.waiting, self.said.append)
 
     def pass_time(self, seconds: float, *, renewing: bool = False) -> None:
         """As threads see it that run all the time."""

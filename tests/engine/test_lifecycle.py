@@ -13,8 +13,8 @@ from tests.support.scheduling import set_clock
 from tests.support.subscribing import stored, subscribe
 from tests.unit.makers import worker_of
 from workbell import Cancel, Retry, Run, Status
-from workbell.engine.missing_workers import NEWS, Missing
-from workbell.engine.publish import Tell
+from workbell.engine.missing_workers import NEWS, MissingWorkers
+from workbell.engine.publish import Publish
 from workbell.engine.work import Work
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model import state
@@ -284,8 +284,8 @@ class TestLostWorkers:
         """And to a tenant whose runs it did not hold; but once to each, and not before the sweep has its runs."""
         heard: list[LifecycleEvent] = []
         bench.bell.listen("worker.lost", heard.append)
-        tell = Tell(bench.store, bench.bell.bus, bench.telling, lambda: None, 1)
-        missing = Missing(bench.store, tell.missing)
+        tell = Publish(bench.store, bench.bell.bus, bench.telling, lambda: None, 1)
+        missing = MissingWorkers(bench.store, tell.missing)
         now = bench.clock.now()
         bench.store.workers.put(worker_of(id="long/1/1/a", now=now - NEWS - timedelta(seconds=1)))
         for name in ("idle/1/1/a", "worker"):
@@ -312,7 +312,7 @@ class TestLostWorkers:
     def test_who_could_not_be_seen_is_not_lost(self, bench: Bench) -> None:
         """The store was away for longer than it takes to be lost: of all that look again, this one is the first."""
         told: list[str] = []
-        missing = Missing(bench.store, told.extend)
+        missing = MissingWorkers(bench.store, told.extend)
         bench.store.workers.put(worker_of(id="idle/1/1/a", now=bench.clock.now()))
         missing.step(bench.clock.now())
         for _ in range(2):

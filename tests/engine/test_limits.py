@@ -16,7 +16,7 @@ from tests.unit.makers import worker_of
 from workbell import Context, Status, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.consume import Consume, limits
-from workbell.engine.hand_back import HoldBack
+from workbell.engine.hand_back import HandBack
 from workbell.engine.work import Work
 from workbell.model.clock import ManualClock
 from workbell.model.limit import Limits, limits_on
@@ -157,12 +157,12 @@ def test_only_what_is_paused_or_has_waited_too_long_is_handed_back() -> None:
     def hand_back(is_held: Any) -> None:
         taken.extend(one for one in works if is_held(one))
 
-    duty = HoldBack(store, lambda: [*works, begun], hand_back, poll=1)
+    duty = HandBack(store, lambda: [*works, begun], hand_back, poll=1)
     bell.pause(queue="b")
     assert duty.step(now) == 0.5
     assert taken == [works[1], works[3], works[4]]
     taken.clear()
-    HoldBack(store, lambda: [*works, begun], hand_back, poll=1, drained=lambda: True).step(now)
+    HandBack(store, lambda: [*works, begun], hand_back, poll=1, drained=lambda: True).step(now)
     assert taken == works, "nothing at all begins where it is drained"
     bell.close()
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.waiting import until
-from workbell.engine.stack_frames import Place, innermost
+from workbell.engine.stack_frames import Frame, innermost
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def loop_in_thread() -> Iterator[tuple[asyncio.AbstractEventLoop, int]]:
         thread.join(30)
 
 
-def place_of(thread: int) -> Place | None:
+def place_of(thread: int) -> Frame | None:
     return innermost(sys._current_frames().get(thread))
 
 

@@ -17,13 +17,13 @@ from tests.support.third_party import install_queue
 from tests.support.waiting import until
 from workbell import Status, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.engine.permits import Ear
+from workbell.engine.permits import PermitListener
 from workbell.queues.guarded import GuardedQueue
 from workbell.queues.port import Permit, Sent
 from workbell.settings import Settings
 from workbell.stores.sqlite.store import SqliteStore
 from workbell.workers.keeper import Keeper
-from workbell.workers.messages import Bury, StoreNamed, Verdict
+from workbell.workers.messages import Bury, DeathVerdict, StoreNamed
 
 pytestmark = pytest.mark.anyio
 
@@ -224,7 +224,7 @@ def test_the_keeper_announces_what_a_dead_worker_held(scene: Scene) -> None:
     named = StoreNamed(settings.url, 30.0, 60.0, 60.0, queue_url=settings.queue_url)
     keeper = Keeper(named, None)  # type: ignore[arg-type]
     try:
-        keeper._bury(Bury("box/1/2/a", "was killed", Verdict.HANDED_BACK, [run.id], []))
+        keeper._bury(Bury("box/1/2/a", "was killed", DeathVerdict.HANDED_BACK, [run.id], []))
     finally:
         keeper._store.close()
     (sent,) = scene.messages
@@ -266,18 +266,18 @@ class FakeQueue:
 class TestEar:
     def test_permits_are_taken_for_hands_that_are_free(self) -> None:
         queue, heard = FakeQueue(), list[int]()
-        assert Ear(queue, lambda: heard.append(1), room=lambda: 3).step(NOW) == 0
+        assert PermitListener(queue, lambda: heard.append(1), room=lambda: 3).step(NOW) == 0
         assert queue.told == [("receive", 3), ("ack", ["receipt"])]
         assert heard == [1]
 
     def test_none_are_taken_without_a_free_hand(self) -> None:
         queue = FakeQueue()
-        assert Ear(queue, lambda: None, room=lambda: 0).step(NOW) is None
+        assert PermitListener(queue, lambda: None, room=lambda: 0).step(NOW) is None
         assert queue.told == []
 
     def test_they_are_given_back_if_the_hands_were_filled_meanwhile(self) -> None:
         queue, heard, rooms = FakeQueue(), list[int](), [2, 0]
-        assert Ear(queue, lambda: heard.append(1), room=lambda: rooms.pop(0)).step(NOW) is None
+        assert PermitListener(queue, lambda: heard.append(1), room=lambda: rooms.pop(0)).step(NOW) is None
         assert queue.told == [("receive", 2), ("give_back", ["receipt"])]
         assert heard == []
 

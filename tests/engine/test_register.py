@@ -14,7 +14,7 @@ from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from workbell import Workbell, __version__
 from workbell.engine.clean_history import remove
-from workbell.engine.worker_registration import Register
+from workbell.engine.worker_registration import WorkerRegistration
 from workbell.model.clock import ManualClock
 from workbell.model.job import BUILT_IN, CLEAN
 from workbell.model.worker import BEAT, LOST_AFTER, Worker
@@ -31,8 +31,8 @@ def bell(clock: ManualClock) -> Workbell:
 
 
 @pytest.fixture
-def register(bell: Workbell) -> Register:
-    return Register(bell.store, bell.registry, f"{process_name()}/abc", ["mail"], 3)
+def register(bell: Workbell) -> WorkerRegistration:
+    return WorkerRegistration(bell.store, bell.registry, f"{process_name()}/abc", ["mail"], 3)
 
 
 def served(*own: str) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def only(bell: Workbell) -> Worker:
     return worker
 
 
-def test_what_is_known_of_a_worker(bell: Workbell, register: Register, clock: ManualClock) -> None:
+def test_what_is_known_of_a_worker(bell: Workbell, register: WorkerRegistration, clock: ManualClock) -> None:
     assert bell.store.workers.list() == []
     register.step(clock.now())
     worker = only(bell)
@@ -58,7 +58,7 @@ def test_what_is_known_of_a_worker(bell: Workbell, register: Register, clock: Ma
     assert not worker.stopping
 
 
-def test_it_is_seen_every_few_seconds(bell: Workbell, register: Register, clock: ManualClock) -> None:
+def test_it_is_seen_every_few_seconds(bell: Workbell, register: WorkerRegistration, clock: ManualClock) -> None:
     start = clock.now()
     register.step(start)
     clock.advance(BEAT / 2)
@@ -70,7 +70,7 @@ def test_it_is_seen_every_few_seconds(bell: Workbell, register: Register, clock:
     assert timedelta(seconds=2 * BEAT) < LOST_AFTER, "one that is missed does not matter"
 
 
-def test_a_change_of_its_jobs_is_known_soon(bell: Workbell, register: Register, clock: ManualClock) -> None:
+def test_a_change_of_its_jobs_is_known_soon(bell: Workbell, register: WorkerRegistration, clock: ManualClock) -> None:
     register.step(clock.now())
     bell.job(name="another")(lambda: None)
     pause = register.step(clock.now())
@@ -81,7 +81,7 @@ def test_a_change_of_its_jobs_is_known_soon(bell: Workbell, register: Register, 
     assert only(bell).jobs == served("another")
 
 
-def test_it_says_that_it_stops_and_is_gone(bell: Workbell, register: Register, clock: ManualClock) -> None:
+def test_it_says_that_it_stops_and_is_gone(bell: Workbell, register: WorkerRegistration, clock: ManualClock) -> None:
     register.step(clock.now())
     register.say_stopping()
     register.step(clock.now())
@@ -90,7 +90,9 @@ def test_it_says_that_it_stops_and_is_gone(bell: Workbell, register: Register, c
     assert bell.store.workers.list() == []
 
 
-def test_one_that_was_removed_meanwhile_comes_back(bell: Workbell, register: Register, clock: ManualClock) -> None:
+def test_one_that_was_removed_meanwhile_comes_back(
+    bell: Workbell, register: WorkerRegistration, clock: ManualClock
+) -> None:
     register.step(clock.now())
     bell.store.workers.remove([only(bell).id])
     clock.advance(BEAT)
@@ -98,7 +100,7 @@ def test_one_that_was_removed_meanwhile_comes_back(bell: Workbell, register: Reg
     assert only(bell).jobs == served("send")
 
 
-def test_lost_workers_are_removed_after_a_day(bell: Workbell, register: Register, clock: ManualClock) -> None:
+def test_lost_workers_are_removed_after_a_day(bell: Workbell, register: WorkerRegistration, clock: ManualClock) -> None:
     register.step(clock.now())
     other = msgspec.structs.replace(only(bell), id="other/1/1", seen_at=clock.now() + timedelta(hours=2))
     bell.store.workers.put(other)

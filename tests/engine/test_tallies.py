@@ -12,7 +12,7 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from workbell import Context, Retry, Snooze, Workbell
-from workbell.engine.tallies import PACE, Sums, Tallies
+from workbell.engine.tallies import PACE, Sums, TallyDuty
 from workbell.errors import StoreUnavailable
 from workbell.model import state
 from workbell.model.clock import ManualClock
@@ -33,8 +33,8 @@ def store(clock: ManualClock) -> SqliteStore:
 
 
 @pytest.fixture
-def tallies(store: SqliteStore) -> Tallies:
-    return Tallies(store)
+def tallies(store: SqliteStore) -> TallyDuty:
+    return TallyDuty(store)
 
 
 def running(clock: ManualClock, job: str = "send", **fields: Any) -> Run:
@@ -47,7 +47,7 @@ def total(store: Store) -> dict[tuple[str, str], Tally]:
     return {(one.job, one.status): one for one in store.tallies.totals()}
 
 
-def test_what_is_told_of_an_end(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
+def test_what_is_told_of_an_end(store: SqliteStore, tallies: TallyDuty, clock: ManualClock) -> None:
     run = running(clock)
     clock.advance(2)
     started = clock.now()
@@ -66,7 +66,7 @@ def test_what_is_told_of_an_end(store: SqliteStore, tallies: Tallies, clock: Man
     assert all(minute.minute.second == minute.minute.microsecond == 0 for minute in minutes)
 
 
-def test_no_sum_ever_shrinks(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
+def test_no_sum_ever_shrinks(store: SqliteStore, tallies: TallyDuty, clock: ManualClock) -> None:
     """Also if the store's time is set back between a start and its end: counters that fall are taken for a restart."""
     run, ended = running(clock), clock.now()
     tallies.add([(run, state.succeed(run, ended, result=None, keep=DAY, started_at=ended + timedelta(seconds=3)))])
@@ -75,7 +75,7 @@ def test_no_sum_ever_shrinks(store: SqliteStore, tallies: Tallies, clock: Manual
     assert (one.count, one.seconds, one.buckets[0]) == (1, 0.0, 1)
 
 
-def test_ways_to_end(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
+def test_ways_to_end(store: SqliteStore, tallies: TallyDuty, clock: ManualClock) -> None:
     run, now = msgspec.structs.replace(running(clock), started_at=None), clock.now()
     lost = state.lose(running(clock, alone=True, crashes=2), now, keep=DAY)
     changes: list[Transition] = [
@@ -96,7 +96,7 @@ def test_ways_to_end(store: SqliteStore, tallies: Tallies, clock: ManualClock) -
     assert all((one.seconds, one.wait, sum(one.buckets)) == (0, 0, 0) for one in store.tallies.totals())
 
 
-def test_a_lane_that_is_there_twice_is_one_sum(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
+def test_a_lane_that_is_there_twice_is_one_sum(store: SqliteStore, tallies: TallyDuty, clock: ManualClock) -> None:
     """In the memory store every run has a lane of its own."""
     runs = [running(clock) for _ in range(3)]
     tallies.add((run, state.succeed(run, clock.now(), result=None, keep=DAY)) for run in runs)
@@ -105,7 +105,7 @@ def test_a_lane_that_is_there_twice_is_one_sum(store: SqliteStore, tallies: Tall
 
 
 def test_it_writes_only_if_there_is_something(
-    store: SqliteStore, tallies: Tallies, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, tallies: TallyDuty, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes: list[int] = []
     add = store.tallies.add
@@ -129,7 +129,7 @@ def test_it_writes_only_if_there_is_something(
 
 
 def test_what_could_not_be_written_is_written_later(
-    store: SqliteStore, tallies: Tallies, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, tallies: TallyDuty, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(_new: object) -> None:
         raise StoreUnavailable("gone")

@@ -18,10 +18,10 @@ from tests.support.waiting import until
 from workbell import Retry, Status, Workbell
 from workbell.claims.claiming import FairClaims
 from workbell.engine.materialise import Materialise
-from workbell.engine.publish import GAP, Tell
+from workbell.engine.publish import GAP, Publish
 from workbell.engine.recover import Recover
 from workbell.errors import StoreError, StoreUnavailable
-from workbell.events.publishing import Telling
+from workbell.events.publishing import EventPublishing
 from workbell.model.event import DEPTH_LIMIT, MatchOutcome
 from workbell.model.ids import new_id
 from workbell.model.schedule import ScheduleChange
@@ -31,19 +31,19 @@ from workbell.settings import Settings
 from workbell.stores.port import Store
 from workbell.testing import drain
 from workbell.workers.keeper import Keeper
-from workbell.workers.messages import Bury, StoreNamed, Verdict
+from workbell.workers.messages import Bury, DeathVerdict, StoreNamed
 
 MINUTE = timedelta(minutes=1)
 NEXT = DECLARED + timedelta(seconds=30)
 
 
 class TestStarts:
-    def make(self, bench: Bench) -> tuple[Tell, list[int]]:
+    def make(self, bench: Bench) -> tuple[Publish, list[int]]:
         @bench.bell.job
         def work() -> None: ...
 
         emitted: list[int] = []
-        return Tell(bench.store, Bus(), bench.telling, lambda: emitted.append(1), 1), emitted
+        return Publish(bench.store, Bus(), bench.telling, lambda: emitted.append(1), 1), emitted
 
     def test_one_event_for_each_attempt(self) -> None:
         bench = Bench()
@@ -169,7 +169,7 @@ class TestListeners:
         store = fresh_store()
         bell, _ = told(store)
         heard: list[LifecycleEvent] = []
-        tell = Tell(store, bell.bus, bell.telling, lambda: None, 1)
+        tell = Publish(store, bell.bus, bell.telling, lambda: None, 1)
         scheduler = Materialise(store, bell.registry, lambda _: None, 1.0, tell.skipped, bell.telling)
         bell.schedules.put("often", job="work", cron="* * * * *")
         look(bell, NEXT, scheduler)
@@ -190,7 +190,7 @@ class TestListeners:
 
         heard: list[LifecycleEvent] = []
         bench.bell.listen("worker.*", heard.append)
-        tell = Tell(bench.store, bench.bell.bus, bench.telling, lambda: None, 1)
+        tell = Publish(bench.store, bench.bell.bus, bench.telling, lambda: None, 1)
         bench.recover = Recover(bench.store, bench.booking, lambda _: None, 5, tell.lost)
         bench.bell.enqueue("work", expires=5)
         bench.clock.advance(6)
@@ -315,8 +315,8 @@ def _completed(bell: Workbell, work: Any) -> bool:
 
 
 class TestKeeper:
-    @pytest.mark.parametrize("verdict", Verdict)
-    def test_a_buried_worker(self, sqlite_url: str, verdict: Verdict) -> None:
+    @pytest.mark.parametrize("verdict", DeathVerdict)
+    def test_a_buried_worker(self, sqlite_url: str, verdict: DeathVerdict) -> None:
         """One that was told to stop is not lost."""
         with Workbell(sqlite_url) as bell:
 
@@ -340,10 +340,10 @@ class TestKeeper:
             assert bell.get(run.id).status is Status.QUEUED
             events = [(event.data["worker"], event.data.get("runs")) for event in stored(bell.store)]
             told = [("box/1/2/a", [run.id]), ("box/1/2/idle", None)]
-            assert events == ([] if verdict is Verdict.HANDED_BACK else told)
+            assert events == ([] if verdict is DeathVerdict.HANDED_BACK else told)
 
 
 def test_without_subscriptions_to_look_at_nothing_is_told() -> None:
-    telling = Telling()
+    telling = EventPublishing()
     telling.look()
     assert not telling.anything

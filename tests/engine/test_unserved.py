@@ -12,7 +12,7 @@ from tests.support.fresh_store import fresh_store
 from tests.unit.makers import worker_of
 from workbell import Workbell
 from workbell.engine import unserved_runs as unserved
-from workbell.engine.unserved_runs import Unserved
+from workbell.engine.unserved_runs import UnservedRuns
 from workbell.model.worker import LOST_AFTER
 from workbell.settings import Settings
 from workbell.stores.port import Store
@@ -32,7 +32,7 @@ def enqueue(store: Store, job: str, times: int = 1, **options: Any) -> None:
 def told(store: Store, caplog: pytest.LogCaptureFixture, later: timedelta = timedelta(0)) -> list[str]:
     """What is logged at a look."""
     caplog.clear()
-    duty, now = Unserved(store), store.clock.now() + later
+    duty, now = UnservedRuns(store), store.clock.now() + later
     assert duty.step(now) == unserved.FIRST
     assert not caplog.records, "workers that start together have a moment to make themselves known"
     assert duty.step(now) == unserved.PAUSE

@@ -21,7 +21,7 @@ import pytest
 from workbell import Retry, Workbell
 from workbell.agents import lease_standing as standing
 from workbell.agents import working
-from workbell.agents.reports import Report
+from workbell.agents.reports import AttemptReport
 from workbell.agents.working import HandedOut
 from workbell.client.client import Client
 from workbell.engine.recover import Recover
@@ -114,7 +114,7 @@ class Process:
         self.line = Line(world)
         self.working = world.bell.agents.working
         self.holding: dict[str, int] = {}
-        self.reports: dict[tuple[str, int], Report] = {}
+        self.reports: dict[tuple[str, int], AttemptReport] = {}
         self.answers: list[tuple[str, int, Any]] = []
         world.again_and_again(world.random.uniform(1, 2), self.poll)
         world.again_and_again(LEASE / 3, self.beat)
@@ -146,11 +146,11 @@ class Process:
         told = {"session": self.session, "token": token}
         chance = self.world.random.random()
         if chance < 0.75:
-            report = Report(status="succeeded", result=told)
+            report = AttemptReport(status="succeeded", result=told)
         elif chance < 0.9:
-            report = Report(status="failed", error=f"{self.session} {token}", result=told)
+            report = AttemptReport(status="failed", error=f"{self.session} {token}", result=told)
         else:
-            report = Report(status=self.world.random.choice(["snoozed", "released"]), retry_after=3)
+            report = AttemptReport(status=self.world.random.choice(["snoozed", "released"]), retry_after=3)
         self.reports[run_id, token] = report
         self.post(run_id, token)
 
@@ -181,7 +181,7 @@ class Process:
             )
             self.world.send(self.line, call, self.kept)
 
-    def kept(self, answer: list[working.Kept]) -> None:
+    def kept(self, answer: list[working.KeptLease]) -> None:
         for one in answer:
             if one.lease_until is None and self.holding.get(one.run_id) == one.token:
                 del self.holding[one.run_id]

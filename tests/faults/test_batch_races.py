@@ -21,7 +21,7 @@ from tests.support.waiting import until
 from workbell.errors import DuplicateRun, KeyReused, StoreUnavailable
 from workbell.model import state
 from workbell.model.request import asked_once
-from workbell.model.run import LIVE, Added, NewRun, Once, Run, Status
+from workbell.model.run import LIVE, Added, IdempotencyKey, NewRun, Run, Status
 from workbell.model.schedule import Schedule, ScheduleChange
 from workbell.stores.database import Row
 from workbell.stores.port import Filter
@@ -307,7 +307,7 @@ class TestDuplicates:
 
 
 def of_request(fingerprint: str) -> NewRun:
-    return asked_once(request(key="k", key_for=60), Once("k", fingerprint))
+    return asked_once(request(key="k", key_for=60), IdempotencyKey("k", fingerprint))
 
 
 class TestCallersTransaction:

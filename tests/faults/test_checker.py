@@ -20,12 +20,12 @@ from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.engine import Engine
 from workbell.engine.recover import Recover
 from workbell.engine.work import Work
-from workbell.events.publishing import Telling
+from workbell.events.publishing import EventPublishing
 from workbell.model import state
 from workbell.model.ids import new_id
 from workbell.model.run import Added, Lane, NewRun, Run, Status
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.runs.booking import Booking
 from workbell.stores.database import Row, Statement
 from workbell.stores.port import Store
@@ -35,7 +35,7 @@ from workbell.stores.sqlite.store import SqliteStore
 from workbell.stores.store_page import StorePage
 
 LEASE = timedelta(seconds=30)
-KEEP = Keep()
+KEEP = Retention()
 QUERIES = {"sqlite": SQLITE_QUERIES, "postgres": POSTGRES_QUERIES}
 # The statements that end a run, with the guard on its token.
 GUARDS = {
@@ -104,7 +104,9 @@ def lease_lost_and_both_finish(store: Store, recorder: Recorder) -> tuple[bool, 
     enqueue(store, recorder)
     first, second = Hands(store, recorder, "first"), Hands(store, recorder, "second")
     held = first.claim()
-    Recover(store, Booking(lambda: store, Telling(), KEEP), lambda _: None, 1).step(store.clock.now() + 2 * LEASE)
+    Recover(store, Booking(lambda: store, EventPublishing(), KEEP), lambda _: None, 1).step(
+        store.clock.now() + 2 * LEASE
+    )
     taken = second.claim()
     return first.finish(held), second.finish(taken)
 

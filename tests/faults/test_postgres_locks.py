@@ -76,7 +76,7 @@ def test_a_frozen_process_lets_go_of_its_locks(postgres_store: PostgresStore, po
     run = claimed(postgres_store)
     with frozen(postgres_url, run.id) as process:
         begun = time.monotonic()
-        ended = state.succeed(run, after(1), result="1", keep=state.Keep().succeeded)
+        ended = state.succeed(run, after(1), result="1", keep=state.Retention().succeeded)
         assert postgres_store.runs.apply([ended]) == {run.id}
         assert time.monotonic() - begun < calls_module.IDLE
         process.send_signal(signal.SIGCONT)
@@ -138,7 +138,7 @@ def test_a_lock_wait_says_what_it_is(postgres_store: PostgresStore, postgres_url
     """In a transaction of several statements the server ends the wait; one alone is cancelled at its deadline."""
     monkeypatch.setattr(calls_module, "DEADLINE", 1.0)
     run = claimed(postgres_store, key="k")
-    ended = state.succeed(run, after(1), result="1", keep=state.Keep().succeeded)
+    ended = state.succeed(run, after(1), result="1", keep=state.Retention().succeeded)
     with locked(postgres_url, "SELECT 1 FROM workbell_runs WHERE id = %s FOR UPDATE", run.id):
         for verb, expected in (
             (lambda: postgres_store.runs.apply([ended]), "waited over 0.5 s for a lock that another transaction holds"),

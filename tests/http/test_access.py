@@ -20,7 +20,7 @@ from workbell.http.app import make_app
 from workbell.http.pages import front
 from workbell.http.pages.login import login_url
 from workbell.http.schemas.audit import AuditShown
-from workbell.http.schemas.base import Page
+from workbell.http.schemas.base import ListPage
 from workbell.http.schemas.tenants import TenantShown
 from workbell.http.schemas.tokens import MadeToken, SelfShown, TokenShown
 from workbell.model.access import Access, Scope, TokenKind
@@ -94,7 +94,7 @@ async def test_a_token_from_its_making_to_its_end(scene: Scene, clock: ManualClo
     myself = await made.ask("/tokens/self", SelfShown)
     assert (myself["actor"], myself["tenant"], myself["may"]) == ("grafana", "acme", ["read", "enqueue"])
     assert myself["token"]["id"] == told["id"]
-    listed = await scene.acme.ask("/tokens", Page[TokenShown])
+    listed = await scene.acme.ask("/tokens", ListPage[TokenShown])
     assert [one["name"] for one in listed["items"]] == ["acme's admin", "reader", "grafana"]
     revoked = await scene.acme.call("DELETE", f"/tokens/{told['id']}", 200)
     assert revoked["revoked_at"] is not None
@@ -141,7 +141,7 @@ async def test_tokens_in_pages(scene: Scene) -> None:
     seen: list[str] = []
     path = "/tokens?limit=2"
     while True:
-        page = await scene.root.ask(f"{path}&tenant=acme", Page[TokenShown])
+        page = await scene.root.ask(f"{path}&tenant=acme", ListPage[TokenShown])
         seen += [one["name"] for one in page["items"]]
         if page["next"] is None:
             break
@@ -193,10 +193,10 @@ async def test_tenants(scene: Scene) -> None:
     changed = await scene.root.call("PUT", "/tenants/acme", 200, {"concurrency": None})
     assert (changed["weight"], changed["concurrency"], changed["rate"]) == (3, None, "9/s")
     scene.bell.tenants.put("other", weight=2)
-    everybody = await scene.root.ask("/tenants", Page[TenantShown])
+    everybody = await scene.root.ask("/tenants", ListPage[TenantShown])
     assert [one["name"] for one in everybody["items"]] == ["acme", "other"]
-    first = await scene.root.ask("/tenants?limit=1", Page[TenantShown])
-    second = await scene.root.ask(f"/tenants?limit=1&after={first['next']}", Page[TenantShown])
+    first = await scene.root.ask("/tenants?limit=1", ListPage[TenantShown])
+    second = await scene.root.ask(f"/tenants?limit=1&after={first['next']}", ListPage[TenantShown])
     assert [one["name"] for one in second["items"]] == ["other"]
     assert second["next"] is None
     await scene.root.call("GET", "/tenants/nobody", 404)
@@ -211,7 +211,7 @@ async def test_tenants(scene: Scene) -> None:
 async def test_a_tenant_cannot_raise_its_own_limits(scene: Scene) -> None:
     scene.bell.tenants.put("acme", concurrency=1)
     scene.bell.tenants.put("other", concurrency=1)
-    own = await scene.acme.ask("/tenants", Page[TenantShown])
+    own = await scene.acme.ask("/tenants", ListPage[TenantShown])
     assert [one["name"] for one in own["items"]] == ["acme"]
     assert (await scene.acme.ask("/tenants/acme", TenantShown))["concurrency"] == 1
     for name, status in (("acme", 403), ("other", 404), ("nobody", 404)):
@@ -227,18 +227,18 @@ async def test_what_was_done_is_noted(scene: Scene) -> None:
     await scene.acme.call("DELETE", f"/tokens/{made['id'][:-1]}", 404)  # nothing was done
     await scene.root.call("PUT", "/tenants/acme", 200, {"weight": 3})
     await scene.root.call("PUT", "/tenants/other", 200, {"weight": 3})
-    told = await scene.acme.ask("/audit", Page[AuditShown])
+    told = await scene.acme.ask("/audit", ListPage[AuditShown])
     assert [(one["actor"], one["action"], one["subject"]) for one in told["items"]] == [
         ("root", "tenants.put", "acme"),
         ("acme's admin", "tokens.revoke", made["id"]),
         ("acme's admin", "tokens.create", made["id"]),
     ]
     assert made["token"] not in str(told)
-    page = await scene.acme.ask("/audit?limit=1", Page[AuditShown])
-    following = await scene.acme.ask(f"/audit?limit=2&before={page['next']}", Page[AuditShown])
+    page = await scene.acme.ask("/audit?limit=1", ListPage[AuditShown])
+    following = await scene.acme.ask(f"/audit?limit=2&before={page['next']}", ListPage[AuditShown])
     assert page["items"] + following["items"] == told["items"]
     await scene.acme.call("GET", "/audit?every_tenant=true", 403)
-    every = await scene.root.ask("/audit?every_tenant=true", Page[AuditShown])
+    every = await scene.root.ask("/audit?every_tenant=true", ListPage[AuditShown])
     assert [one["tenant"] for one in every["items"]] == ["other", "acme", "acme", "acme"]
     await scene.acme.call("GET", "/audit?before=x", 422)
 

@@ -15,7 +15,7 @@ import pytest
 from tests.http.test_agents import ended, opened, until, working
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
-from workbell.agent_program.heartbeat import Heartbeat
+from workbell.agent_program.heartbeat import AgentHeartbeat
 from workbell.agent_program.held_run import Hand
 from workbell.errors import Unauthorized
 from workbell.model.run import Status
@@ -196,7 +196,9 @@ def test_a_heartbeat_does_not_drop_what_is_finished() -> None:
     finished.run.__dict__["id"] = "2"
     finished.finished = True
     line: Any = Answering()
-    heartbeat = Heartbeat(line, "s", 30.0, lambda: [working_on, finished], lambda hand, _cancel: asked.append(hand))
+    heartbeat = AgentHeartbeat(
+        line, "s", 30.0, lambda: [working_on, finished], lambda hand, _cancel: asked.append(hand)
+    )
     assert heartbeat.beat()
     assert asked == [working_on]
 

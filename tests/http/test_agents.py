@@ -17,13 +17,13 @@ from tests.support.fresh_store import fresh_store
 from workbell import Cancel, Context, Snooze, Workbell
 from workbell.agent_program.handlers import Handlers
 from workbell.agent_program.program import Program
-from workbell.agent_program.server_connection import Line
+from workbell.agent_program.server_connection import ServerConnection
 from workbell.client.client import Client
 from workbell.engine.recover import Recover
 from workbell.http import run_stream
 from workbell.http.routes import agents
 from workbell.http.schemas.agents import AgentShown, HandedRuns, KeptRuns, PairedShown, PairingShown, TakenShown
-from workbell.http.schemas.base import Page
+from workbell.http.schemas.base import ListPage
 from workbell.model.run import Run, Status
 from workbell.settings import Settings
 from workbell.stores.port import Head, Store
@@ -109,9 +109,9 @@ async def test_the_whole_protocol() -> None:
 
         names = [one["name"] for one in (await scene.ask("GET", "/agents", 200, None, None, scene.admin))["items"]]
         assert names == ["db-1", "web-1"]
-        page = await scene.ask("GET", "/agents?limit=1", 200, None, Page[AgentShown], scene.admin)
+        page = await scene.ask("GET", "/agents?limit=1", 200, None, ListPage[AgentShown], scene.admin)
         assert page["next"] == "db-1"
-        page = await scene.ask("GET", "/agents?limit=1&after=db-1", 200, None, Page[AgentShown], scene.admin)
+        page = await scene.ask("GET", "/agents?limit=1&after=db-1", 200, None, ListPage[AgentShown], scene.admin)
         assert ([one["name"] for one in page["items"]], page["next"]) == (["web-1"], None)
         change = {"labels": ["hdd"], "enabled": False}
         shown = await scene.ask("PATCH", "/agents/db-1", 200, change, AgentShown, scene.admin)
@@ -234,7 +234,7 @@ async def test_a_poll_for_what_cannot_be_taken_waits_quietly(monkeypatch: pytest
 class LoopLine:
     """Heartbeats over the same application: from their thread to the loop and back."""
 
-    def __init__(self, line: Line, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, line: ServerConnection, loop: asyncio.AbstractEventLoop) -> None:
         self._line = line
         self._loop = loop
 
@@ -284,7 +284,7 @@ class SlowNews(httpx2.ASGITransport):
 
 @asynccontextmanager
 async def working(scene: Scene, there: Workbell, transport: Any = None, **settings: Any) -> AsyncIterator[Program]:
-    line = Line(scene.client(scene.agent, transport))
+    line = ServerConnection(scene.client(scene.agent, transport))
     program = Program(
         line,
         LoopLine(line, asyncio.get_running_loop()),  # type: ignore[arg-type]

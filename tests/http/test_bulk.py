@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import Status, Workbell
-from workbell.http.schemas.base import Page
-from workbell.http.schemas.runs import Counted, FoundRun, RunShown
+from workbell.http.schemas.base import ListPage
+from workbell.http.schemas.runs import FoundRun, RunCount, RunShown
 from workbell.settings import Settings
 from workbell.testing import drain
 
@@ -46,11 +46,11 @@ async def test_counting_and_finding_by_payload(bell: Workbell, http: httpx2.Asyn
     runs = [bell.enqueue("send", {"to": f"a{number % 2}", "copies": number}) for number in range(5)]
     bell.for_tenant("b").enqueue("send", {"to": "a1"})
     counted = await told(await http.get("/runs/count", params={"input.to": "a1", "status": "queued"}))
-    Counted.model_validate(counted)
+    RunCount.model_validate(counted)
     assert counted == {"count": 2, "capped": False}
     assert (await told(await http.get("/runs/count")))["count"] == 5
     page = await told(await http.get("/runs", params={"input.to": '"a0"', "input.copies": "4.0"}))
-    Page[RunShown].model_validate(page)
+    ListPage[RunShown].model_validate(page)
     assert [run["id"] for run in page["items"]] == [runs[4].id]
     first = await told(await http.get("/runs", params={"limit": 3}))
     second = await told(await http.get("/runs", params={"limit": 3, "before": first["next"]}))
@@ -81,7 +81,7 @@ async def test_a_run_says_what_became_of_its_retry(bell: Workbell, http: httpx2.
     drain(bell)
     assert (await told(await http.get(f"/runs/{first.id}")))["retried_by"]["status"] == "succeeded"
     page = await told(await http.get("/runs", params={"status": "canceled"}))
-    Page[FoundRun].model_validate(page)
+    ListPage[FoundRun].model_validate(page)
     assert {run["id"]: bool(run["retried_by"]) for run in page["items"]} == {first.id: True, second.id: False}
     for wanted, runs in (
         ({"retried": "false", "status": "canceled"}, [second.id]),

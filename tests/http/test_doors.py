@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 from tests.http.conftest import Api, Caller
 from tests.http.things import PREFIX, Things, things_of
 from workbell.http.dashboard.shell import SCREENS
-from workbell.http.routing import Guard, Guarded
+from workbell.http.routing import Guarded, RouteGuard
 from workbell.http.service import COOKIE
 from workbell.model.access import INCLUDED, Scope
 
@@ -48,7 +48,7 @@ WRONG = {
 class Door:
     def __init__(self, route: Guarded) -> None:
         self.route = route
-        self.guard: Guard = route.endpoint.guard  # type: ignore[attr-defined]
+        self.guard: RouteGuard = route.endpoint.guard  # type: ignore[attr-defined]
         [self.method] = route.methods
         self.path = route.path
         self.name = (self.method, self.path.removeprefix(PREFIX))
@@ -74,7 +74,7 @@ def things(api: Api) -> Things:
 async def test_every_route_has_a_guard(api: Api) -> None:
     for route in api.app.routes:
         if isinstance(route, Guarded):
-            guard: Guard = route.endpoint.guard  # type: ignore[attr-defined]
+            guard: RouteGuard = route.endpoint.guard  # type: ignore[attr-defined]
             assert route.path.startswith(PREFIX)
             assert guard.open is (route.path == f"{PREFIX}/agents/pair")
             changes = {"POST", "PUT", "PATCH", "DELETE"} & set(route.methods)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
-from workbell.http.schemas.base import Page
-from workbell.http.schemas.events import EventCounts, Events, EventShown, Hearers, MatchedShown
+from workbell.http.schemas.base import ListPage
+from workbell.http.schemas.events import EventCounts, EventPage, EventShown, Hearers, MatchedShown
 from workbell.http.schemas.executions import ExecutionShown, Invocations
-from workbell.http.schemas.triggers import Triggers, TriggerShown
+from workbell.http.schemas.triggers import TriggerList, TriggerShown
 from workbell.testing import drain
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ async def test_telling_and_finding(api: Api) -> None:
     for number in range(3):
         await api.maker.ask("POST", "/events", 201, {"type": f"looks.n{number}"})
     page = await api.reader.ask("GET", "/events?type=looks.*&limit=2")
-    Page[EventShown].model_validate(page)
+    ListPage[EventShown].model_validate(page)
     assert [one["type"] for one in page["items"]] == ["looks.n2", "looks.n1"]
     rest = await api.reader.ask("GET", f"/events?type=looks.*&limit=2&before={page['next']}")
     assert ([one["type"] for one in rest["items"]], rest["next"]) == (["looks.n0"], None)
@@ -61,7 +61,7 @@ async def test_who_may_only_tell_reads_nothing(api: Api) -> None:
 async def test_many_at_once(api: Api) -> None:
     body: dict[str, Any] = {"events": [{"type": f"many.n{number}"} for number in range(3)]}
     told = await api.operator.ask("POST", "/events/batch", 201, body, key="k" * 180)
-    Events.model_validate(told)
+    EventPage.model_validate(told)
     assert [one["type"] for one in told["items"]] == ["many.n0", "many.n1", "many.n2"]
     assert await api.operator.ask("POST", "/events/batch", 201, body, key="k" * 180) == told
     body["events"].append({"type": "not a type"})
@@ -137,10 +137,10 @@ async def test_what_a_trigger_starts(api: Api) -> None:
     assert (await api.stranger.ask("GET", path))["items"] == []
     await api.reader.ask("GET", "/events/counts", 422)
     matches = await api.reader.ask("GET", f"/events/{event['id']}/matches")
-    Page[MatchedShown].model_validate(matches)
+    ListPage[MatchedShown].model_validate(matches)
     assert [(one["name"], one["outcome"]) for one in matches["items"]] == [("mails", "started")]
     page = await api.reader.ask("GET", "/executions?trigger=mails&status=completed&limit=1")
-    Page[ExecutionShown].model_validate(page)
+    ListPage[ExecutionShown].model_validate(page)
     [execution] = page["items"]
     assert (execution["job_id"], execution["event_id"]) == (trigger["id"], event["id"])
     assert (await api.reader.ask("GET", f"/executions?before={page['next']}"))["items"] == []
@@ -162,7 +162,7 @@ async def test_a_trigger_is_changed_by_who_has_read_it(api: Api) -> None:
     assert await api.operator.ask("POST", "/triggers", 201, TRIGGER | {"retry_config": {"max_attempts": 5}}, key="k")
     await api.operator.ask("POST", "/triggers", 409, TRIGGER)
     assert made["retry_config"]["max_attempts"] == 5
-    Triggers.model_validate(await api.reader.ask("GET", "/triggers"))
+    TriggerList.model_validate(await api.reader.ask("GET", "/triggers"))
     path = f"/triggers/{made['id']}"
     old = await api.reader.etag(path)
     answer = await api.reader.send("GET", "/triggers/mails", headers={"If-None-Match": old})

@@ -17,7 +17,7 @@ from workbell.client.client import Client
 from workbell.engine.tallies import write_at_once
 from workbell.http.exposition import Family, Sample, written
 from workbell.http.metrics import FRESH
-from workbell.http.request_counts import Measured
+from workbell.http.request_counts import RequestCounts
 from workbell.model.agent import Agent
 from workbell.model.clock import ManualClock
 from workbell.model.ids import new_id
@@ -159,7 +159,7 @@ async def test_requests_are_counted_by_route_and_never_by_path(scene: Scene, clo
 
 
 def test_strangers_cannot_make_the_counters_grow() -> None:
-    measured = Measured()
+    measured = RequestCounts()
     for number in range(100):
         measured.count(f"METHOD{number}", "", 404, 0.0)
     assert dict(measured.requests) == {("other", "", 404): 100}

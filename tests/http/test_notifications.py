@@ -11,7 +11,7 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.client.client import Client
-from workbell.http.schemas.base import Page
+from workbell.http.schemas.base import ListPage
 from workbell.http.schemas.notifications import NotificationShown
 from workbell.settings import Settings
 
@@ -34,7 +34,7 @@ class Person:
 
     async def listed(self, query: str = "") -> list[Any]:
         told = await self.ask("GET", query, 200)
-        Page[NotificationShown].model_validate(told)
+        ListPage[NotificationShown].model_validate(told)
         return [one["data"] for one in told["items"]]
 
 

@@ -14,11 +14,11 @@ from tests.http.conftest import Api
 from tests.unit.makers import worker_of
 from workbell.errors import InvalidOption
 from workbell.handlers.files import Storage
-from workbell.http.schemas.base import Page
+from workbell.http.schemas.base import ListPage
 from workbell.http.schemas.files import FileShown
-from workbell.http.schemas.jobs import Pauses, PauseShown, Resumed
+from workbell.http.schemas.jobs import PauseList, PauseShown, Resumed
 from workbell.http.schemas.queues import Queues
-from workbell.http.schemas.workers import Workers, WorkerShown
+from workbell.http.schemas.workers import WorkerList, WorkerShown
 from workbell.model import state
 from workbell.model.ids import new_id
 from workbell.model.worker import Worker
@@ -42,7 +42,7 @@ async def test_queues_and_pauses(api: Api) -> None:
     assert found["default"]["oldest_wait_seconds"] > 0
     assert (found["slow"]["paused"], [one["job"] for one in found["slow"]["paused_jobs"]]) == (False, ["rest"])
     listed = await api.reader.ask("GET", "/pauses")
-    Pauses.model_validate(listed)
+    PauseList.model_validate(listed)
     assert {(one["queue"], one["job"]) for one in listed["items"]} == {("default", None), ("slow", "rest")}
     assert (await api.stranger.ask("GET", "/pauses"))["items"] == []
     assert await api.stranger.ask("POST", "/queues/default/resume", 200) == {"ended": 0}
@@ -62,7 +62,7 @@ async def test_workers_and_whose_runs_are_seen(api: Api) -> None:
         client.enqueue("send", {"to": "x"})
     assert len(take(api.bell)) == 2
     told = await api.reader.ask("GET", "/workers")
-    Workers.model_validate(told)
+    WorkerList.model_validate(told)
     [first, second] = told["items"]
     assert (first["busy"], [run["tenant"] for run in first["runs"]], first["alive"]) == (2, ["a"], True)
     assert (second["busy"], second["alive"], second["queues"]) == (0, False, ["a"])
@@ -132,7 +132,7 @@ async def test_files_in_pages_and_made_once(api: Api) -> None:
     assert await upload(api, b"1", "a", Idempotency_Key="k") == first
     files = [first, await upload(api, b"", "b"), await upload(api, b"3", "c")]
     page = await api.reader.ask("GET", "/files?limit=2")
-    Page[FileShown].model_validate(page)
+    ListPage[FileShown].model_validate(page)
     rest = await api.reader.ask("GET", f"/files?limit=2&after={page['next']}")
     assert page["items"] + rest["items"] == files
     assert rest["next"] is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
-from workbell.http.schemas.schedules import ScheduleChange, ScheduleShown
+from workbell.http.schemas.schedules import ScheduleShown, ScheduleUpdateBody
 from workbell.scheduling.declare import NAMES
 from workbell.scheduling.schedules import Declaration
 
@@ -31,7 +31,7 @@ BY_ITSELF = {"updated_at", "next_run_at", "last_scheduled_at"}
 
 
 def test_every_setting_can_be_changed() -> None:
-    assert set(ScheduleChange.model_fields) == NAMES | {"job"}
+    assert set(ScheduleUpdateBody.model_fields) == NAMES | {"job"}
 
 
 async def test_what_is_named_changes_and_the_rest_stays(api: Api) -> None:

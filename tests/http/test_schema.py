@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tests.http.conftest import served
 from tests.http.things import Things
 from workbell import Workbell
-from workbell.http.routing import Guard, Guarded
+from workbell.http.routing import Guarded, RouteGuard
 from workbell.model.access import Scope
 from workbell.testing.sqlite_files import SqliteFiles
 
@@ -126,8 +126,8 @@ def checks() -> list[Any]:
     return [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
-def _guard(route: Guarded) -> Guard:
-    guard: Guard = route.endpoint.guard  # type: ignore[attr-defined]
+def _guard(route: Guarded) -> RouteGuard:
+    guard: RouteGuard = route.endpoint.guard  # type: ignore[attr-defined]
     return guard
 
 

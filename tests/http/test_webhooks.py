@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
-from workbell.http.schemas.base import Page
+from workbell.http.schemas.base import ListPage
 from workbell.http.schemas.runs import Attempts
 from workbell.http.schemas.webhooks import Deliveries, DeliveryShown, Endpoints, EndpointShown, MadeEndpoint
 from workbell.stores.sqlite.store import SqliteStore
@@ -93,7 +93,7 @@ async def test_deliveries(api: Api) -> None:
     event = await api.maker.ask("POST", "/events", 201, {"type": "posts.created"})
     await api.operator.ask("POST", f"{path}/disable", 200)
     page = await api.reader.ask("GET", f"{path}/deliveries?limit=1")
-    Page[DeliveryShown].model_validate(page)
+    ListPage[DeliveryShown].model_validate(page)
     assert page["items"] == [ping]
     assert (await api.reader.ask("GET", f"{path}/deliveries?before={page['next']}"))["items"] == []
     for wrong in ("before=x", "status=gone", "limit=0"):

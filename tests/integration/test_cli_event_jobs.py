@@ -10,7 +10,7 @@ import pytest
 from tests.integration.conftest import Folder
 from tests.support.command_line import assert_refused
 from workbell.cli.reload_lines import ReloadLines
-from workbell.job_files import Change, JobFile
+from workbell.job_files import FolderChange, JobFile
 
 APP = """
 from workbell import Workbell
@@ -75,6 +75,6 @@ def test_what_dev_says_of_them() -> None:
     lines: Any = type("Lines", (), {"say": lambda self, look, text: said.append(text)})()
     bell: Any = Bell()
     file = JobFile(path="jobs/a.py", name="a", module="jobs.a", function=print, on=("posts.*", "b"), digest="")
-    ReloadLines(bell, lines).hear(Change([file], [file], [], [], []))
-    ReloadLines(bell, lines).hear(Change([], [], [], [file], []))
+    ReloadLines(bell, lines).hear(FolderChange([file], [file], [], [], []))
+    ReloadLines(bell, lines).hear(FolderChange([], [], [], [file], []))
     assert said == ["loaded jobs/a.py: on posts.*, b", "jobs/a.py is gone; events start it no longer"]

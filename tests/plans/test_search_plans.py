@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.postgres import PostgresServer
 from workbell.model.ids import first_id_at
-from workbell.model.payload_fields import Field
+from workbell.model.payload_fields import FieldFilter
 from workbell.model.run import Lane, Status
 from workbell.stores.database import Batch, Database, Row, Statement
 from workbell.stores.port import Filter
@@ -31,7 +31,7 @@ from workbell.testing.contracts.making import START, after, request
 MANY = 200_000 if os.environ.get("WORKBELL_SOAK") else 20_000
 SCAN = MANY // 20
 WAITING, FIRST = MANY // 5, MANY // 50
-FIELDS = [Field("customer.id", 42)]
+FIELDS = [FieldFilter("customer.id", 42)]
 IDS, LANE, FAILED, CANCELED, TAG, RETRY = "pkey", "lane", "failed", "canceled", "tag", "retry"
 # What is asked for, and the index of history that must lead to it.
 WANTED = {

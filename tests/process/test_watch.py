@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.waiting import until
-from workbell.job_files import Watch
+from workbell.job_files import FileWatch
 from workbell.job_files import watch as watch_module
 
 
@@ -22,7 +22,7 @@ class Watched:
         self.calls = 0
         self.seen: set[str] = set()
         self.fail = False
-        self.watch = Watch(folder, "jobs", self.changed, leave_out=[folder / "storage"], polling=polling)
+        self.watch = FileWatch(folder, "jobs", self.changed, leave_out=[folder / "storage"], polling=polling)
 
     def changed(self) -> None:
         self.calls += 1
@@ -163,7 +163,7 @@ def test_closing_from_inside_the_call(tmp_path: Path) -> None:
         watch.close()
         closed.set()
 
-    watch = Watch(tmp_path, "jobs", close)
+    watch = FileWatch(tmp_path, "jobs", close)
     watch.start()
     (tmp_path / "a.py").write_text("")
     assert closed.wait(30)
@@ -171,7 +171,7 @@ def test_closing_from_inside_the_call(tmp_path: Path) -> None:
 
 
 def test_a_watch_that_was_never_started_can_be_closed(tmp_path: Path) -> None:
-    Watch(tmp_path, "jobs", lambda: None).close()
+    FileWatch(tmp_path, "jobs", lambda: None).close()
 
 
 def test_a_burst_is_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_a_burst_is_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         yield from ()
 
     monkeypatch.setattr(watchfiles, "watch", fake)
-    watch = Watch(tmp_path, "jobs", lambda: None)
+    watch = FileWatch(tmp_path, "jobs", lambda: None)
     watch.start()
     assert asked.wait(30)
     stop.set()

@@ -9,20 +9,20 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.support.cron_oracle import Rule as Walked
 from tests.support.cron_oracle import Scene, changes, local_time
+from tests.support.cron_oracle import ScheduleRule as Walked
 from tests.unit.timing.making import make_expression
 from workbell.errors import JobsError
 from workbell.model.schedule import Outside
 from workbell.scheduling.clock_notes import clock_notes
-from workbell.scheduling.rule import Rule, read_rule
+from workbell.scheduling.rule import ScheduleRule, read_rule
 from workbell.timing.instants import at_second
 
 ZONES = "Europe/Berlin America/New_York Australia/Lord_Howe America/Havana Asia/Tokyo".split()
 EXPRESSIONS = 10
 
 
-def rule(cron: str, zone: str, window: tuple[str, str] | None = None, outside: Outside = Outside.DEFER) -> Rule:
+def rule(cron: str, zone: str, window: tuple[str, str] | None = None, outside: Outside = Outside.DEFER) -> ScheduleRule:
     return read_rule("cron", cron, zone, window, outside)
 
 

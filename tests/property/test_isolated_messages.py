@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbell.engine.handler_processes.messages import BEGUN, READY, Execute, decode, decode_execute, encode
-from workbell.model.outcome import HANDED_BACK, Ended, Failed, Later, Returned
+from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Later, Returned
 from workbell.model.run import Lane, Run, Status
 from workbell.notices.push_message import Broadcast, SendToUser
 
@@ -43,7 +43,7 @@ runs = st.builds(
 )
 answers = st.one_of(
     st.builds(Returned, maybe),
-    st.builds(Ended, texts),
+    st.builds(EndedOutcome, texts),
     st.builds(Later, spans, maybe),
     st.builds(Failed, texts, texts, st.lists(texts, max_size=3).map(tuple), st.booleans()),
     st.sampled_from([HANDED_BACK, READY, BEGUN]),

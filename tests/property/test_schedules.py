@@ -30,7 +30,7 @@ from workbell.model.schedule import (
 )
 from workbell.scheduling.decide import account_for_pending, decide
 from workbell.scheduling.request import request_for
-from workbell.scheduling.rule import Rule, rule_of
+from workbell.scheduling.rule import ScheduleRule, rule_of
 from workbell.scheduling.steer import begin
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
@@ -147,7 +147,7 @@ def later(now: datetime, step: Any, schedule: Schedule) -> datetime:
     return now if schedule.look_at is None else max(now, schedule.look_at)
 
 
-def check_change(change: ScheduleChange, before: Schedule, rule: Rule, now: datetime, busy: bool) -> None:
+def check_change(change: ScheduleChange, before: Schedule, rule: ScheduleRule, now: datetime, busy: bool) -> None:
     after, policies = change.schedule, before.options
     limit = {CatchUp.LATEST: 1, CatchUp.NONE: 1, CatchUp.ALL: policies.catch_up_cap}[policies.catch_up]
     released = before.held_tick is not None and not busy
@@ -170,7 +170,7 @@ def check_change(change: ScheduleChange, before: Schedule, rule: Rule, now: date
             assert rule.window.contains(due) or rule.window.contains(max(due, now)), "a run outside the window"
 
 
-def check_ledger(ledger: Sequence[Tick], schedule: Schedule, rule: Rule) -> None:
+def check_ledger(ledger: Sequence[Tick], schedule: Schedule, rule: ScheduleRule) -> None:
     """Rows do not overlap, begin and end on ticks, count right, and leave out none."""
     upto, timing = schedule.last_scheduled_at, rule.timing
     assert upto is not None
@@ -190,7 +190,7 @@ def check_ledger(ledger: Sequence[Tick], schedule: Schedule, rule: Rule) -> None
         assert total == len(walk(rule, upto))
 
 
-def walk(rule: Rule, upto: datetime) -> list[datetime]:
+def walk(rule: ScheduleRule, upto: datetime) -> list[datetime]:
     found, tick = list[datetime](), rule.timing.next(START)
     while tick is not None and tick <= upto:
         found.append(tick)

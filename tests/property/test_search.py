@@ -14,7 +14,7 @@ from workbell.model.ids import new_id
 from workbell.model.payload_fields import EXACT, read_fields
 from workbell.model.run_page import Counted
 from workbell.stores.matching import matches_all
-from workbell.stores.port import Filter, Found, Store
+from workbell.stores.port import Filter, FoundRuns, Store
 from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing.contracts.making import ids, request
 
@@ -62,7 +62,7 @@ def check(subject: Store, given_payloads: list[Any], extra: list[Any], data: st.
     for place, (path, value) in enumerate([*there, *others]):
         wanted = Filter(tenant, fields=read_fields({path: value}))
         found = [run for run in newest_first if matches_all(run, wanted)]
-        assert subject.reports.search(wanted) == Found(found, None)
+        assert subject.reports.search(wanted) == FoundRuns(found, None)
         assert subject.reports.count(wanted) == Counted(len(found), False)
         assert found or place >= len(there)
     if len(there) > 1:

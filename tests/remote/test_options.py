@@ -10,7 +10,7 @@ import pytest
 
 from workbell import Client, InvalidOption, InvalidPayload, JobsError, Retry
 from workbell.remote import options
-from workbell.remote.options import Request, pages
+from workbell.remote.options import RemoteRequest, pages
 
 client = Client("https://bells.example.com")
 
@@ -109,12 +109,12 @@ def test_enqueue_many_takes_requests_and_pairs_only(strange: Any) -> None:
         client.enqueue_many([strange])
 
 
-def asked(size: int = 10, tenant: str | None = None, keyed: bool = False) -> Request:
-    return Request(msgspec.Raw(b"x" * size), tenant, keyed)
+def asked(size: int = 10, tenant: str | None = None, keyed: bool = False) -> RemoteRequest:
+    return RemoteRequest(msgspec.Raw(b"x" * size), tenant, keyed)
 
 
 def test_pages_are_of_one_tenant_not_too_long_and_not_too_large() -> None:
-    def lengths(requests: list[Request]) -> list[int]:
+    def lengths(requests: list[RemoteRequest]) -> list[int]:
         found = list(pages(requests))
         assert [one for page in found for one in page] == requests  # all of them, in their order
         return [len(page) for page in found]

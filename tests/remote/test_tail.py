@@ -11,7 +11,7 @@ import pytest
 from workbell import Event
 from workbell.model.ids import IdSource
 from workbell.remote import tail as module
-from workbell.remote.tail import Tail
+from workbell.remote.tail import RemoteTail
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -33,14 +33,14 @@ class Store:
         return [Event(one, "t", "x", "/s", NOW, NOW) for one in ids]
 
 
-def looked(tail: Tail) -> list[str]:
+def looked(tail: RemoteTail) -> list[str]:
     return [event.id for event in tail.look()]
 
 
 def test_only_what_comes_later_is_new_and_comes_once() -> None:
     store = Store()
     store.add(1_000_000)
-    tail = Tail(store.listed)
+    tail = RemoteTail(store.listed)
     assert looked(tail) == []
     new = [store.add(1_000_001), store.add(1_000_002)]
     assert looked(tail) == new
@@ -49,7 +49,7 @@ def test_only_what_comes_later_is_new_and_comes_once() -> None:
 
 def test_of_an_empty_store_everything_is_new() -> None:
     store = Store()
-    tail = Tail(store.listed)
+    tail = RemoteTail(store.listed)
     assert looked(tail) == []
     first = store.add(1_000_000)
     assert looked(tail) == [first]
@@ -59,7 +59,7 @@ def test_an_event_that_was_committed_late_is_found_up_to_a_minute_back(monkeypat
     monkeypatch.setattr(module, "PAGE", 3)
     store, others = Store(), IdSource(Random(2))
     store.add(1_000_000)
-    tail = Tail(store.listed)
+    tail = RemoteTail(store.listed)
     burst = [store.add(1_090_000 + number) for number in range(10)]
     assert looked(tail) == burst
     late, too_late = others.make(1_031_000), IdSource(Random(3)).make(1_020_000)

@@ -21,7 +21,7 @@ from workbell.engine.renew import Renew
 from workbell.engine.work import Work
 from workbell.model.clock import ManualClock
 from workbell.model.outcome import Outcome
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.runs.booking import Booking
 from workbell.stores.port import Store
 from workbell.stores.publisher import Pair
@@ -36,7 +36,7 @@ class Bench:
         self.clock = ManualClock() if store is None else store.clock
         self.store: Store = fresh_store(clock=self.clock) if store is None else store
         self.bell = Workbell(store=self.store)
-        self.keep = Keep()
+        self.keep = Retention()
         self.delivered: list[Work] = []
         self.booked: list[Work] = []
         self.dropped: list[Work] = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbell.model.clock import Clock
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores.sqlite.store import SqliteStore
 from workbell.testing.sqlite_files import SqliteFiles
 
@@ -24,7 +24,7 @@ class FreshStores:
         self._folder = folder
         self._open: list[SqliteStore] = []
 
-    def make(self, clock: Clock | None, keep: Keep | None) -> SqliteStore:
+    def make(self, clock: Clock | None, keep: Retention | None) -> SqliteStore:
         store = self._files.open(self._folder / f"fresh-{len(self._open)}.db", clock, keep)
         self._open.append(store)
         return store
@@ -48,6 +48,6 @@ def use_stores(stores: FreshStores) -> None:
     _stores = stores
 
 
-def fresh_store(clock: Clock | None = None, keep: Keep | None = None) -> SqliteStore:
+def fresh_store(clock: Clock | None = None, keep: Retention | None = None) -> SqliteStore:
     assert _stores is not None, "stores are made within tests and their fixtures"
     return _stores.make(clock, keep)

@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from workbell.job_files import JobFile, JobFiles, Problem
+from workbell.job_files import FileProblem, JobFile, JobFiles
 
 HOURLY = 'schedule = "0 * * * *"\n'
 
@@ -40,5 +40,5 @@ def results(files: list[JobFile]) -> dict[str, Any]:
     return {file.name: file.function() for file in files}
 
 
-def shown(problems: list[Problem]) -> list[str]:
+def shown(problems: list[FileProblem]) -> list[str]:
     return [str(problem) for problem in problems]

@@ -11,7 +11,7 @@ from workbell.model import state
 from workbell.model.clock import Clock, ManualClock
 from workbell.model.run import LIVE, Run
 from workbell.model.schedule import Tick
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.settings import Settings
 from workbell.stores.port import Filter, Pick, Store
 
@@ -77,7 +77,9 @@ def end_all(store: Store, now: datetime) -> int:
         runs = store.runs.claim(picks, 1000, worker="w", now=now, lease_until=now.replace(year=now.year + 1))
         if not runs:
             break
-        ended += len(store.runs.apply([state.succeed(run, now, result=None, keep=Keep().succeeded) for run in runs]))
+        ended += len(
+            store.runs.apply([state.succeed(run, now, result=None, keep=Retention().succeeded) for run in runs])
+        )
     return ended
 
 

@@ -13,7 +13,7 @@ from workbell.model.clock import ManualClock
 from workbell.model.delivery import Delivery
 from workbell.model.endpoint import Endpoint
 from workbell.outgoing.allow import AllowList
-from workbell.outgoing.answer import Answer
+from workbell.outgoing.answer import HttpAnswer
 from workbell.settings import Settings
 from workbell.testing import drain
 from workbell.webhooks.alerts import alert_job
@@ -81,14 +81,14 @@ class Pretended:
         self.allow, self.timeout = allow, timeout
         return self
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         self.sent.append((url, dict(headers)))
         self.bodies.append(body)
         self.before()
         status = self.by_url.get(url, self.status)
         if not status:
             raise SendFailed("The connection was refused.")
-        return Answer(status, {}, "said", 0.25)
+        return HttpAnswer(status, {}, "said", 0.25)
 
     @property
     def ids(self) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.waiting import until
-from workbell.agent_program.heartbeat import Heartbeat
+from workbell.agent_program.heartbeat import AgentHeartbeat
 
 
 class Line:
@@ -26,7 +26,7 @@ class Line:
 def test_what_came_late_in_a_long_poll_has_a_heartbeat_at_once(ago: float, at_once: bool) -> None:
     """Its lease is counted from when it was asked for: else it would seem lost as soon as the line breaks."""
     line = Line()
-    heartbeat = Heartbeat(line, "s", 30.0, list, lambda _hand, _cancel: None)  # type: ignore[arg-type]
+    heartbeat = AgentHeartbeat(line, "s", 30.0, list, lambda _hand, _cancel: None)  # type: ignore[arg-type]
     heartbeat.expect(time.monotonic() - ago)
     assert heartbeat._woken.is_set() is at_once
     heartbeat.start()

@@ -6,7 +6,7 @@ import ctypes
 from types import SimpleNamespace
 from typing import Any
 
-from workbell.engine.journal import _ENTRY, Board, board_size, notes_on
+from workbell.engine.journal import _ENTRY, Journal, board_size, notes_on
 from workbell.model.ids import new_id
 
 
@@ -16,7 +16,7 @@ def work(timeout: float | None = None, token: int = 1) -> Any:
 
 def test_what_began_and_has_not_ended_is_there() -> None:
     memory = (ctypes.c_ubyte * board_size(2))()
-    writer = Board(memory)
+    writer = Journal(memory)
     first, second = work(token=7), work(timeout=10)
     writer.begin(first)
     writer.begin(second)
@@ -36,7 +36,7 @@ def test_what_began_and_has_not_ended_is_there() -> None:
 
 def test_places_are_used_again() -> None:
     memory = bytearray(board_size(1))
-    board = Board(memory)
+    board = Journal(memory)
     for _ in range(10):
         works = [work(), work()]
         for one in works:
@@ -49,7 +49,7 @@ def test_places_are_used_again() -> None:
 
 def test_more_than_there_is_room_for_is_left_out_and_does_no_harm() -> None:
     memory = bytearray(2 * _ENTRY.size)
-    board = Board(memory)
+    board = Journal(memory)
     works = [work() for _ in range(3)]
     for one in works:
         board.begin(one)
@@ -64,7 +64,7 @@ def test_more_than_there_is_room_for_is_left_out_and_does_no_harm() -> None:
 def test_an_entry_that_was_not_written_to_its_end_is_none() -> None:
     """A process can die at any byte; the last one makes the entry valid."""
     memory = bytearray(board_size(1))
-    board = Board(memory)
+    board = Journal(memory)
     board.begin(work())
     whole = bytes(memory)
     place = whole.index(1, _ENTRY.size - 1) - _ENTRY.size + 1

@@ -36,7 +36,7 @@ def ends(work: Callable[[], object]) -> bool:
 def test_a_hint_may_be_interrupted_anywhere(verb: str) -> None:
     for interrupt in every_point(hints, threading):
         database: Any = Database()
-        notifier = hints.Notifier(database)
+        notifier = hints.HintSender(database)
         notifier.send_later((0.0,))  # its thread runs by now: that a thread can be started is not the matter here
         call: Callable[[], None] = notifier.send if verb == "send" else lambda n=notifier: n.send_later((0.0, 0.001))  # type: ignore[misc]
         try:
@@ -45,7 +45,7 @@ def test_a_hint_may_be_interrupted_anywhere(verb: str) -> None:
             assert interrupt.where
         database.sent.clear()
 
-        def hint(notifier: hints.Notifier = notifier, database: Database = database) -> bool:
+        def hint(notifier: hints.HintSender = notifier, database: Database = database) -> bool:
             assert ends(lambda: notifier.send_later((0.0,)))
             return bool(database.sent)
 

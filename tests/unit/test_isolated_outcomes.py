@@ -13,14 +13,14 @@ from workbell.engine.handler_processes.process import how_it_ended
 from workbell.model.outcome import Died, Outcome, Raised, decide, told
 from workbell.model.retry import Retry
 from workbell.model.run import AttemptStatus, Run, Status
-from workbell.model.state import Keep, Move, Transition
+from workbell.model.state import Move, Retention, Transition
 
 BEGUN = NOW + timedelta(seconds=1)
 END = NOW + timedelta(seconds=2)
 
 
 def decided(outcome: Outcome, run: Run, retry: Retry | None = None) -> Transition:
-    return decide(run, outcome, END, started_at=BEGUN, job_retry=retry, keep=Keep(), randomness=Random(0))
+    return decide(run, outcome, END, started_at=BEGUN, job_retry=retry, keep=Retention(), randomness=Random(0))
 
 
 def test_deaths_are_counted_and_the_third_is_the_last() -> None:
@@ -37,7 +37,7 @@ def test_deaths_are_counted_and_the_third_is_the_last() -> None:
     last = decided(Died("exited with code 3"), run)
     assert (last.move, last.status, last.reason, last.crashes) == (Move.LOSE, Status.FAILED, "crashed", 3)
     assert last.error == "The process of this run exited with code 3."
-    assert last.remove_at == END + Keep().other
+    assert last.remove_at == END + Retention().other
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import pytest
 from tests.unit.makers import NOW, run_in
 from workbell.errors import InvalidPayload
 from workbell.handlers.cancel_snooze import Cancel, Snooze
-from workbell.model.outcome import HANDED_BACK, Ended, Later, Outcome, Raised, Returned, decide, read_return
+from workbell.model.outcome import HANDED_BACK, EndedOutcome, Later, Outcome, Raised, Returned, decide, read_return
 from workbell.model.retry import Retry
 from workbell.model.run import Options, Run, Status
-from workbell.model.state import Keep, Move, Transition
+from workbell.model.state import Move, Retention, Transition
 
-KEEP = Keep(timedelta(days=7), timedelta(days=30))
+KEEP = Retention(timedelta(days=7), timedelta(days=30))
 BEGUN = NOW + timedelta(seconds=1)
 END = NOW + timedelta(seconds=2)
 FAILED = Raised(ValueError("bad"))
@@ -39,7 +39,7 @@ def decided(outcome: Outcome, run: Run | None = None, job_retry: Retry | None = 
     [
         (Returned('{"a":1}'), None, Move.SUCCEED, Status.SUCCEEDED, None),
         (Returned(None), None, Move.SUCCEED, Status.SUCCEEDED, None),
-        (Ended("not needed"), None, Move.CANCEL, Status.CANCELED, "not needed"),
+        (EndedOutcome("not needed"), None, Move.CANCEL, Status.CANCELED, "not needed"),
         (Later(timedelta(seconds=5), "busy"), None, Move.SNOOZE, Status.SCHEDULED, "busy"),
         (HANDED_BACK, None, Move.RELEASE, Status.QUEUED, None),
         (FAILED, None, Move.RETRY, Status.SCHEDULED, "error"),
@@ -62,13 +62,13 @@ def test_a_result_is_kept_for_its_time() -> None:
     change = decided(Returned("1"))
     assert (change.result_text, change.started_at, change.finished_at) == ("1", BEGUN, END)
     assert change.remove_at == END + KEEP.succeeded
-    assert decided(Ended("x")).remove_at == END + KEEP.other
+    assert decided(EndedOutcome("x")).remove_at == END + KEEP.other
     assert decided(FAILED, running(failures=2)).remove_at == END + KEEP.other
 
 
 def test_remove_delay_rules_over_how_long_a_run_is_kept() -> None:
     run = running(Options(remove_delay=60), failures=2)
-    for outcome in (Returned(None), Ended("x"), FAILED):
+    for outcome in (Returned(None), EndedOutcome("x"), FAILED):
         assert decided(outcome, run).remove_at == END + timedelta(seconds=60)
 
 
@@ -116,8 +116,8 @@ def test_handed_back_before_it_began_spends_not_even_the_attempt() -> None:
         (None, Returned(None)),
         ({"a": (1, 2)}, Returned('{"a":[1,2]}')),
         (0, Returned("0")),
-        (Cancel("enough"), Ended("enough")),
-        (Cancel("a\x00"), Ended("a\N{REPLACEMENT CHARACTER}")),
+        (Cancel("enough"), EndedOutcome("enough")),
+        (Cancel("a\x00"), EndedOutcome("a\N{REPLACEMENT CHARACTER}")),
         (Snooze(5, "busy"), Later(timedelta(seconds=5), "busy")),
         (Snooze(timedelta(minutes=1)), Later(timedelta(minutes=1), None)),
         (Snooze(-5), Later(timedelta(0), None)),

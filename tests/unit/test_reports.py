@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from workbell.engine.progress_and_logs import BATCH, MOST_WAITING, PACE, Reports
+from workbell.engine.progress_and_logs import BATCH, MOST_WAITING, PACE, ProgressAndLogs
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model.clock import ManualClock
 from workbell.model.log_line import LogLine
@@ -54,9 +54,9 @@ def store() -> Written:
 
 
 @pytest.fixture
-def reports(store: Written, clock: ManualClock) -> Reports:
+def reports(store: Written, clock: ManualClock) -> ProgressAndLogs:
     gathered: Any = store
-    return Reports(gathered, clock)
+    return ProgressAndLogs(gathered, clock)
 
 
 def line(message: str, held: Held = FIRST) -> tuple[int, LogLine]:
@@ -65,7 +65,7 @@ def line(message: str, held: Held = FIRST) -> tuple[int, LogLine]:
 
 class TestProgress:
     def test_at_most_four_writes_a_second_and_the_newest_in_the_end(
-        self, reports: Reports, store: Written, clock: ManualClock
+        self, reports: ProgressAndLogs, store: Written, clock: ManualClock
     ) -> None:
         for number in range(1000):
             assert reports.progress(FIRST, str(number))
@@ -77,12 +77,14 @@ class TestProgress:
         reports.flush()
         assert len(store.progress) == 5
 
-    def test_each_run_has_a_pace_of_its_own(self, reports: Reports, store: Written) -> None:
+    def test_each_run_has_a_pace_of_its_own(self, reports: ProgressAndLogs, store: Written) -> None:
         for held in (FIRST, SECOND, FIRST, SECOND):
             reports.progress(held, "x")
         assert store.progress == [("run-1", "x"), ("run-2", "x")]
 
-    def test_the_duty_writes_what_was_held_back(self, reports: Reports, store: Written, clock: ManualClock) -> None:
+    def test_the_duty_writes_what_was_held_back(
+        self, reports: ProgressAndLogs, store: Written, clock: ManualClock
+    ) -> None:
         reports.progress(FIRST, "1")
         reports.progress(FIRST, "2")
         assert reports.step(clock.now()) == PACE
@@ -94,7 +96,7 @@ class TestProgress:
         assert reports.step(clock.now()) is None, "and rests when there is nothing left"
 
     def test_on_an_event_loop_nothing_is_written_at_once(
-        self, reports: Reports, store: Written, clock: ManualClock
+        self, reports: ProgressAndLogs, store: Written, clock: ManualClock
     ) -> None:
         async def tell() -> bool:
             return reports.progress(FIRST, "1")
@@ -104,7 +106,7 @@ class TestProgress:
         reports.step(clock.now())
         assert store.progress == [("run-1", "1")]
 
-    def test_a_lost_run_is_told_of(self, reports: Reports, store: Written, clock: ManualClock) -> None:
+    def test_a_lost_run_is_told_of(self, reports: ProgressAndLogs, store: Written, clock: ManualClock) -> None:
         reports.progress(FIRST, "1")
         store.lost.add(FIRST)
         assert reports.progress(FIRST, "2"), "not known yet"
@@ -121,7 +123,7 @@ class TestProgress:
         assert reports.step(clock.now()) is None
 
     def test_a_store_that_is_away_does_not_fail_the_handler(
-        self, reports: Reports, store: Written, clock: ManualClock
+        self, reports: ProgressAndLogs, store: Written, clock: ManualClock
     ) -> None:
         store.failure = StoreUnavailable("away")
         assert reports.progress(FIRST, "1")
@@ -136,7 +138,7 @@ class TestProgress:
 
 class TestLines:
     def test_lines_are_written_in_batches_and_in_order(
-        self, reports: Reports, store: Written, clock: ManualClock
+        self, reports: ProgressAndLogs, store: Written, clock: ManualClock
     ) -> None:
         for number in range(BATCH + 5):
             reports.keep(*line(str(number)))
@@ -146,7 +148,7 @@ class TestLines:
         assert store.lines == [str(number) for number in range(BATCH + 5)]
         assert reports.step(clock.now()) is None
 
-    def test_the_duty_is_woken_once(self, reports: Reports, clock: ManualClock) -> None:
+    def test_the_duty_is_woken_once(self, reports: ProgressAndLogs, clock: ManualClock) -> None:
         woken: list[int] = []
         reports.wake = lambda: woken.append(1)
         reports.keep(*line("1"))
@@ -160,7 +162,7 @@ class TestLines:
         reports.keep(*line("4"))
         assert len(woken) == 2
 
-    def test_they_are_written_before_the_outcome_of_their_run(self, reports: Reports, store: Written) -> None:
+    def test_they_are_written_before_the_outcome_of_their_run(self, reports: ProgressAndLogs, store: Written) -> None:
         reports.keep(*line("1"))
         reports.settle([SECOND])
         assert store.batches == []
@@ -169,7 +171,7 @@ class TestLines:
 
     @pytest.mark.parametrize("failure", [StoreError("refused"), StoreUnavailable("away"), RuntimeError("a mistake")])
     def test_an_outcome_is_never_held_up_by_a_failure(
-        self, failure: Exception, reports: Reports, store: Written
+        self, failure: Exception, reports: ProgressAndLogs, store: Written
     ) -> None:
         reports.keep(*line("1"))
         reports.progress(FIRST, "1")
@@ -177,7 +179,9 @@ class TestLines:
         store.failure = failure
         reports.settle([FIRST])
 
-    def test_lines_wait_while_the_store_is_away(self, reports: Reports, store: Written, clock: ManualClock) -> None:
+    def test_lines_wait_while_the_store_is_away(
+        self, reports: ProgressAndLogs, store: Written, clock: ManualClock
+    ) -> None:
         reports.keep(*line("1"))
         store.failure = StoreUnavailable("away")
         with pytest.raises(StoreUnavailable):
@@ -188,7 +192,9 @@ class TestLines:
         reports.flush()
         assert store.lines == ["1", "2"]
 
-    def test_lines_that_are_refused_are_dropped(self, reports: Reports, store: Written, clock: ManualClock) -> None:
+    def test_lines_that_are_refused_are_dropped(
+        self, reports: ProgressAndLogs, store: Written, clock: ManualClock
+    ) -> None:
         reports.keep(*line("1"))
         store.failure = StoreError("refused")
         reports.step(clock.now())
@@ -197,7 +203,7 @@ class TestLines:
         reports.step(clock.now())
         assert store.lines == ["2"]
 
-    def test_memory_is_bounded(self, reports: Reports, store: Written, clock: ManualClock) -> None:
+    def test_memory_is_bounded(self, reports: ProgressAndLogs, store: Written, clock: ManualClock) -> None:
         for _ in range(MOST_WAITING + 7):
             reports.keep(*line("x"))
         assert reports.left_out == 7

@@ -11,7 +11,7 @@ from rich.pretty import pretty_repr
 
 from workbell import SettingsError
 from workbell.cli.project import Project
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.settings import Settings, find_file, load, warn_of_misspelt
 
 FLAG, ENVIRONMENT, FILE = {"concurrency": 3}, {"WORKBELL_CONCURRENCY": "4"}, "concurrency = 5\n"
@@ -186,4 +186,4 @@ def test_how_long_things_are_kept() -> None:
     kept = {"SUCCEEDED": "1", "OTHER": "2", "EVENTS": "3", "AUDIT": "4"}
     found = load(environment={f"WORKBELL_KEEP_{name}": text for name, text in kept.items()}).keep
     assert [span.total_seconds() for span in found] == [1, 2, 3, 4]
-    assert Settings().keep == Keep()
+    assert Settings().keep == Retention()

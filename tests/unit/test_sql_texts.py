@@ -13,7 +13,7 @@ from tests.unit.makers import run_in
 from workbell.model.event import NewEvent
 from workbell.model.ids import new_id
 from workbell.model.run import FINAL, LIVE, NewRun, OnDuplicate, Run, Status
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores import rows
 from workbell.stores.database import Dialect, Row, Statement
 from workbell.stores.events.adding import emitting
@@ -219,7 +219,7 @@ def replacing(dialect: Dialect) -> Replacing:
     """The end of each run that is replaced tells an event."""
     return Replacing(
         dialect,
-        Keep(),
+        Retention(),
         lambda pairs: [(run, msgspec.structs.replace(change, emits=(fact(key="k"),))) for run, change in pairs],
         lambda changes: moving(dialect, changes, whole=True),
     )

@@ -13,11 +13,11 @@ import pytest
 from tests.unit.makers import NOW, run_in
 from workbell.model import state
 from workbell.model.run import FINAL, LIVE, PENDING, AttemptStatus, NewRun, Options, Run, Status
-from workbell.model.state import CHANGED, CRASH_LIMIT, MOVES, IllegalMove, Keep, Move, Transition
+from workbell.model.state import CHANGED, CRASH_LIMIT, MOVES, IllegalMove, Move, Retention, Transition
 
 LATER = NOW + timedelta(seconds=10)
 DAY = timedelta(days=1)
-KEEP = Keep()
+KEEP = Retention()
 PROTOCOL = Path(__file__).parents[2] / "docs" / "protocol.md"
 
 # Each constructor with the targets it can lead to from a plain run.

@@ -6,14 +6,14 @@ import re
 
 from socket_store.database import SocketDatabase
 from workbell import InvalidUrl
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores.port import Store
 from workbell.stores.sql_store import SqlStore
 
 _URL = re.compile(r"socketdb://([\w.-]+):(\d+)/(\w+)", re.ASCII)
 
 
-def open_url(url: str, *, keep: Keep, connections: int | None, **_later: object) -> Store:
+def open_url(url: str, *, keep: Retention, connections: int | None, **_later: object) -> Store:
     """The store that a URL names. Connects to nothing yet."""
     found = _URL.fullmatch(url)
     if found is None:

@@ -26,7 +26,7 @@ NOTED = timedelta(minutes=1)  # the last use of a token is noted no more often
 log = logging.getLogger("workbell.access")
 
 
-class Answer(NamedTuple):
+class TokenCheck(NamedTuple):
     """What the store said of a token, and until when that is good enough, by the monotonic clock."""
 
     token: Token | None
@@ -45,8 +45,8 @@ class Verified:
         """In the beginning, and in a forked child."""
         self._lock = threading.Lock()
         # Apart, so that who guesses cannot push out those that are valid.
-        self._valid: OrderedDict[str, Answer] = OrderedDict()
-        self._invalid: OrderedDict[str, Answer] = OrderedDict()
+        self._valid: OrderedDict[str, TokenCheck] = OrderedDict()
+        self._invalid: OrderedDict[str, TokenCheck] = OrderedDict()
         self._forgotten = 0  # how often something was forgotten
         self._noted: OrderedDict[str, float] = OrderedDict()
         self._to_note: set[str] = set()
@@ -75,29 +75,29 @@ class Verified:
             for key in [key for key, answer in self._valid.items() if answer.token and answer.token.id == token_id]:
                 del self._valid[key]
 
-    def _of(self, answer: Answer) -> Token | None:
+    def _of(self, answer: TokenCheck) -> Token | None:
         token = answer.token
         if token is None or not token.is_valid(self._client.store.clock.now()):
             return None
         self._note(token)
         return token
 
-    def _look(self, key: str) -> Answer:
+    def _look(self, key: str) -> TokenCheck:
         """Of many who ask at once for the same token, those that had to wait for a thread find the answer there."""
         return self._remembered(key) or self._ask(key)
 
-    def _remembered(self, key: str) -> Answer | None:
+    def _remembered(self, key: str) -> TokenCheck | None:
         now = self._client.store.clock.monotonic()
         with self._lock:
             answer = self._valid.get(key) or self._invalid.get(key)
         return answer if answer is not None and now < answer.until else None
 
-    def _ask(self, key: str) -> Answer:
+    def _ask(self, key: str) -> TokenCheck:
         store, before = self._client.store, self._forgotten
         until = store.clock.monotonic() + REMEMBERED  # from before it is read: a revocation may come right after
         found = store.tokens.find(key)
         valid = found is not None and found.kind not in REDEEMED and found.is_valid(store.clock.now())
-        answer = Answer(found if valid else None, until)
+        answer = TokenCheck(found if valid else None, until)
         with self._lock:
             # What was read before something was forgotten may be the very thing.
             if before == self._forgotten:

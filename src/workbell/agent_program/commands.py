@@ -108,7 +108,7 @@ async def run_command(name: str, command: Command, run: Run, folder: Path, stop:
         return Failed(f"command {name}: {error}.", "payload", final=True)
     except (OSError, ValueError) as error:
         return Failed(f"command {name} could not be started: {error}.", "command", final=True)
-    output = Tail()
+    output = OutputTail()
     reading = asyncio.create_task(output.read(process))
     ending = asyncio.create_task(process.wait())
     stopping = asyncio.create_task(stop.wait())
@@ -172,7 +172,7 @@ def _environment(command: Command, run: Run) -> dict[str, str]:
     return given | {"WORKBELL_RUN": run.id, "WORKBELL_ATTEMPT": str(run.attempt)}
 
 
-class Tail:
+class OutputTail:
     """The last of what a command prints."""
 
     def __init__(self) -> None:

@@ -36,7 +36,7 @@ class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     insecure: bool = False  # plain HTTP to another machine
 
 
-class Place(msgspec.Struct, frozen=True):
+class AgentFolder(msgspec.Struct, frozen=True):
     """A configuration, and the folder that it is in."""
 
     config: AgentConfig
@@ -47,7 +47,7 @@ class Place(msgspec.Struct, frozen=True):
         return self.folder / self.config.token_file
 
 
-def read_config(file: Path) -> Place:
+def read_config(file: Path) -> AgentFolder:
     try:
         if str(file) != FILE:
             trust.vouch_for(file, file.parent)  # the user named it; the one in the current folder may be anybody's
@@ -63,7 +63,7 @@ def read_config(file: Path) -> Place:
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         message = str(error).replace("Object contains unknown field", "there is no setting").replace("`", "'")
         raise SettingsError(f"{file}: {message}.") from error
-    return Place(checked(config), file.resolve().parent)
+    return AgentFolder(checked(config), file.resolve().parent)
 
 
 def checked(config: AgentConfig) -> AgentConfig:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from workbell.agent_program.held_run import Hand
 from workbell.errors import WorkbellError
-from workbell.handlers.app_database import AppDatabase, Use
+from workbell.handlers.app_database import AppDatabase, DatabaseUse
 from workbell.handlers.context import Context
 from workbell.handlers.files import Storage
 from workbell.handlers.resources import Resources
@@ -40,7 +40,7 @@ class AgentContext(Context):
     @property
     def db(self) -> Any:
         if self._use is None:
-            self._use = Use(AppDatabase(self._resources.database, None).open)
+            self._use = DatabaseUse(AppDatabase(self._resources.database, None).open)
         return self._use.connection()
 
     @property

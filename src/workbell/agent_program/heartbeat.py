@@ -21,7 +21,7 @@ log = logging.getLogger("workbell.agent_program")
 SOON = 1.0  # seconds after which a heartbeat that did not get through is tried again
 
 
-class Kept(msgspec.Struct, frozen=True):
+class HeartbeatLease(msgspec.Struct, frozen=True):
     """A lease in the answer to a heartbeat: whether the agent still holds it, and whether a cancel was asked for."""
 
     id: str
@@ -30,7 +30,7 @@ class Kept(msgspec.Struct, frozen=True):
     cancel: str | None = None
 
 
-class Heartbeat:
+class AgentHeartbeat:
     """Keeps the leases of what is in hand; `ask` passes on what the server, or the clock, says of a run."""
 
     def __init__(
@@ -125,9 +125,9 @@ class Heartbeat:
                 self._ask(hand, None)
 
 
-def _kept(answer: Any) -> list[Kept]:
+def _kept(answer: Any) -> list[HeartbeatLease]:
     try:
-        return msgspec.convert(answer["runs"], list[Kept])
+        return msgspec.convert(answer["runs"], list[HeartbeatLease])
     except (msgspec.ValidationError, KeyError, TypeError) as error:
         raise ServiceUnavailable(f"The answer to a heartbeat cannot be read: {error}.") from error
 

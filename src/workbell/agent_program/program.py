@@ -22,10 +22,10 @@ import msgspec
 from workbell.agent_program.backoff import FIRST, Backoff, Outage
 from workbell.agent_program.commands import Command, run_command
 from workbell.agent_program.handlers import Handlers
-from workbell.agent_program.heartbeat import Heartbeat
+from workbell.agent_program.heartbeat import AgentHeartbeat
 from workbell.agent_program.held_run import Hand, Handed, run_of
 from workbell.agent_program.report import report_of
-from workbell.agent_program.server_connection import Line, Refused, ThreadLine
+from workbell.agent_program.server_connection import Refused, ServerConnection, ThreadLine
 from workbell.errors import (
     AgentNotFound,
     Forbidden,
@@ -36,7 +36,7 @@ from workbell.errors import (
     WorkbellError,
 )
 from workbell.logs.facts import run_facts
-from workbell.model.outcome import HANDED_BACK, Ended, Failed, Outcome, Raised
+from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Outcome, Raised
 from workbell.model.payload import clean_text
 
 log = logging.getLogger("workbell.agent_program")
@@ -54,7 +54,7 @@ class Program:
 
     def __init__(
         self,
-        line: Line,
+        line: ServerConnection,
         thread_line: ThreadLine,
         *,
         handlers: Handlers | None = None,
@@ -86,7 +86,7 @@ class Program:
         self._hurry = asyncio.Event()
         self._give_up_at: float | None = None  # when the last posts must be done
         self._back = asyncio.Event()  # is replaced each time that the line is good again
-        self._heartbeat = Heartbeat(
+        self._heartbeat = AgentHeartbeat(
             thread_line, self.session, lease, lambda: list(self._hands.values()), self._ask, self._hear_back
         )
         self.jobs = sorted({*self._commands, *(handlers.names if handlers is not None else ())})
@@ -263,7 +263,7 @@ class Program:
 
     def _stopped(self, hand: Hand) -> Outcome:
         if hand.cancel_reason is not None:
-            return Ended(hand.cancel_reason)
+            return EndedOutcome(hand.cancel_reason)
         return HANDED_BACK
 
     def _ask(self, hand: Hand, cancel: str | None) -> None:

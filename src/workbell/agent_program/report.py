@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from workbell.model.outcome import Died, Ended, Failed, HandedBack, Later, Outcome, Raised, Returned, told
+from workbell.model.outcome import Died, EndedOutcome, Failed, HandedBack, Later, Outcome, Raised, Returned, told
 from workbell.model.payload import decode
 
 
@@ -24,7 +24,7 @@ def report_of(outcome: Outcome) -> dict[str, Any]:
                 "retry_after": failed.wait,
                 "result": decode(failed.result),
             }
-        case Ended(reason):
+        case EndedOutcome(reason):
             return {"status": "canceled", "reason": reason}
         case Later(wait, reason):
             return {"status": "snoozed", "retry_after": wait.total_seconds(), "reason": reason}

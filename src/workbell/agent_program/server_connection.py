@@ -76,7 +76,7 @@ def read(response: httpx2.Response) -> Any:
     raise REFUSALS.get(problem.name, ServiceUnavailable)(problem.detail[:500] or f"{url} answered {status}.")
 
 
-class Line:
+class ServerConnection:
     """Posts from the agent's event loop."""
 
     def __init__(self, client: httpx2.AsyncClient) -> None:

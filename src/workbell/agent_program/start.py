@@ -12,10 +12,10 @@ import ssl
 
 import httpx2
 
-from workbell.agent_program.config import AgentConfig, Place, check_url, read_token
+from workbell.agent_program.config import AgentConfig, AgentFolder, check_url, read_token
 from workbell.agent_program.handlers import Handlers
 from workbell.agent_program.program import Program
-from workbell.agent_program.server_connection import PREFIX, Line, ThreadLine, headers, read, timeout, tls
+from workbell.agent_program.server_connection import PREFIX, ServerConnection, ThreadLine, headers, read, timeout, tls
 from workbell.errors import ServiceUnavailable, SettingsError
 from workbell.handlers.registry import Registry
 from workbell.version import __version__
@@ -23,7 +23,7 @@ from workbell.version import __version__
 log = logging.getLogger("workbell.agent_program")
 
 
-def run_agent(place: Place, registry: Registry | None) -> None:
+def run_agent(place: AgentFolder, registry: Registry | None) -> None:
     """Work until SIGTERM or SIGINT; a second one waits for nothing."""
     handlers = None if registry is None else Handlers(registry, place.config.capacity)
     asyncio.run(_run(place, handlers))
@@ -32,7 +32,7 @@ def run_agent(place: Place, registry: Registry | None) -> None:
         os._exit(0)  # a thread cannot be stopped, and the interpreter would wait for it; its run was handed back
 
 
-async def _run(place: Place, handlers: Handlers | None) -> None:
+async def _run(place: AgentFolder, handlers: Handlers | None) -> None:
     config = place.config
     if handlers is not None and handlers.left_out:
         names = ", ".join(handlers.left_out)
@@ -51,12 +51,12 @@ async def _run(place: Place, handlers: Handlers | None) -> None:
     log.info("stopped")
 
 
-def _program(place: Place, handlers: Handlers | None) -> Program:
+def _program(place: AgentFolder, handlers: Handlers | None) -> Program:
     config = place.config
     token = read_token(place.token_file)
     context = _context(place)
     base = check_url(config.url, insecure=config.insecure)
-    line = Line(httpx2.AsyncClient(base_url=base, headers=headers(token, __version__), verify=context))
+    line = ServerConnection(httpx2.AsyncClient(base_url=base, headers=headers(token, __version__), verify=context))
     own = ThreadLine(httpx2.Client(base_url=base, headers=headers(token, __version__), verify=context))
     return Program(
         line,
@@ -70,7 +70,7 @@ def _program(place: Place, handlers: Handlers | None) -> Program:
     )
 
 
-def _context(place: Place) -> ssl.SSLContext:
+def _context(place: AgentFolder) -> ssl.SSLContext:
     ca_file = place.config.ca_file
     try:
         return tls(None if ca_file is None else str(place.folder / ca_file))
@@ -78,7 +78,7 @@ def _context(place: Place) -> ssl.SSLContext:
         raise SettingsError(f"ca_file = {ca_file!r} cannot be read: {error}.") from error
 
 
-def pair(config: AgentConfig, place: Place, text: str) -> tuple[str, str]:
+def pair(config: AgentConfig, place: AgentFolder, text: str) -> tuple[str, str]:
     """Exchange a pairing token at the server; the agent's name, and its own token."""
     base = check_url(config.url, insecure=config.insecure)
     body = {"token": text, "host": platform.node(), "version": __version__}

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from workbell.claims.lane_choice import choose_lanes
 from workbell.claims.limit_room import LimitRoom
-from workbell.claims.tenant_settings import TenantSettings
+from workbell.claims.tenant_settings import TenantCache
 from workbell.client.client import Client
 from workbell.model.agent import Agent
 from workbell.model.limit import Limit, limits_on
@@ -20,7 +20,7 @@ HEADS = 500  # lanes looked at for one poll
 WIDER = 20  # times as many, if none of them has something to take
 
 
-class Jobs:
+class AgentJobs:
     """What is known of jobs: as the store has it, else as this process knows it. Looked up once for a request."""
 
     def __init__(self, client: Client) -> None:
@@ -61,7 +61,7 @@ def claim_for(
     most: int,
     lease: timedelta,
     turn: int,
-    known: Jobs,
+    known: AgentJobs,
 ) -> list[Run]:
     """Up to `most` runs that are aimed at an agent, each under a new lease; in the order to be worked on."""
     look = HEADS
@@ -75,12 +75,12 @@ def claim_for(
 
 
 def _claim_from(
-    client: Client, heads: Sequence[Head], worker: str, *, most: int, lease: timedelta, turn: int, known: Jobs
+    client: Client, heads: Sequence[Head], worker: str, *, most: int, lease: timedelta, turn: int, known: AgentJobs
 ) -> list[Run]:
     store = client.store
     limits: dict[int, Sequence[Limit]] = {}
     if heads:
-        tenants = TenantSettings(store)
+        tenants = TenantCache(store)
         tenants.refresh(store.clock.now())
         own = [tenants.limits[client.tenant]] if client.tenant in tenants.limits else []
         limits = {head.lane_id: found for head in heads if (found := [*known.limits(head.lane), *own])}

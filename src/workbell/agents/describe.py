@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from workbell.agents.working import HandedOut, Kept
+from workbell.agents.working import HandedOut, KeptLease
 from workbell.model.agent import Agent
 from workbell.model.payload import decode
 
@@ -52,7 +52,7 @@ def describe_handed_out(handed: HandedOut) -> dict[str, Any]:
     }
 
 
-def describe_kept(kept: Kept) -> dict[str, Any]:
+def describe_kept(kept: KeptLease) -> dict[str, Any]:
     return {
         "id": kept.run_id,
         "token": kept.token,

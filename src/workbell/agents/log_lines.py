@@ -20,7 +20,7 @@ MESSAGE = 1000
 MOST = 1000  # lines in one post
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class AgentLogLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line of a log. Numbered by the agent, from 0, one that comes twice is kept once."""
 
     message: str
@@ -47,7 +47,7 @@ def _amount(name: str, value: float) -> float:
     return value
 
 
-def log_lines(store: Store, run: Run, lines: Sequence[Line], now: datetime) -> list[LogLine]:
+def log_lines(store: Store, run: Run, lines: Sequence[AgentLogLine], now: datetime) -> list[LogLine]:
     """Lines as they are kept: an agent's clock counts only as far as it fits to the attempt."""
     if len(lines) > MOST:
         raise InvalidOption(f"logs: {len(lines):,} lines are too many for one post; send {MOST:,} at the most.")

@@ -24,7 +24,7 @@ Listen = Callable[[Callable[[], None]], Callable[[], None]]
 Hop = Callable[[Callable[[], set[tuple[str, str]]]], Awaitable[set[tuple[str, str]]]]
 
 
-class Waiting:
+class LongPolls:
     """Those who wait, and what each waits for."""
 
     def __init__(self, store: Store, hop: Hop, listen: Listen, stopping: asyncio.Event) -> None:

@@ -20,7 +20,7 @@ from workbell.model.access import Scope, Token, TokenKind
 from workbell.model.agent import Agent
 from workbell.model.clock import span
 from workbell.model.ids import new_id
-from workbell.model.pairing import Terms, terms_of
+from workbell.model.pairing import PairingTerms, terms_of
 from workbell.model.payload import clean_text
 from workbell.stores.port import Store
 
@@ -50,7 +50,7 @@ def new_pairing(
     wait = span("expires", expires)
     if not SHORTEST <= wait <= LONGEST:
         raise InvalidOption(f"expires: a pairing token is good for 1 minute to 7 days, not for {wait}.")
-    terms = Terms(None if name is None else agent_name(name), agent_labels(labels) or None)
+    terms = PairingTerms(None if name is None else agent_name(name), agent_labels(labels) or None)
     now, text = client.store.clock.now(), new_text()
     token = Token(
         id=new_id(),
@@ -131,7 +131,7 @@ def named(store: Store, tenant: str, name: str) -> Agent | None:
     return next((agent for agent in store.agents.list(tenant) if agent.name == name), None)
 
 
-def _wanted_name(terms: Terms, asked: str | None) -> str:
+def _wanted_name(terms: PairingTerms, asked: str | None) -> str:
     if terms.agent is None:
         if asked is None:
             raise InvalidOption("name: the pairing leaves the name open; say what the agent is called.")
@@ -141,7 +141,7 @@ def _wanted_name(terms: Terms, asked: str | None) -> str:
     return terms.agent
 
 
-def _wanted_labels(terms: Terms, asked: Sequence[str] | None) -> tuple[str, ...] | None:
+def _wanted_labels(terms: PairingTerms, asked: Sequence[str] | None) -> tuple[str, ...] | None:
     chosen = None if asked is None else agent_labels(asked)
     if terms.labels is None:
         return chosen

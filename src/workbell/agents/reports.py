@@ -13,7 +13,7 @@ import msgspec
 
 from workbell.errors import InvalidOption, WorkbellError
 from workbell.model.clock import seconds
-from workbell.model.outcome import HANDED_BACK, Ended, Failed, Later, Outcome, Returned
+from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Later, Outcome, Returned
 from workbell.model.payload import clean_text, encode_result
 from workbell.model.run import Run
 
@@ -32,7 +32,7 @@ class Ending(StrEnum):
     RELEASED = "released"
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptReport(msgspec.Struct, frozen=True, kw_only=True):
     """How an attempt ended, in the words of the agent."""
 
     status: str
@@ -44,7 +44,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     final: bool = False  # another try could not help
 
 
-def outcome_of(report: Report, run: Run) -> Outcome:
+def outcome_of(report: AttemptReport, run: Run) -> Outcome:
     """A report as the outcome of a handler."""
     try:
         ending = Ending(report.status)
@@ -64,14 +64,14 @@ def outcome_of(report: Report, run: Run) -> Outcome:
             )
         case Ending.CANCELED:
             asked = run.reason if run.cancel_requested else None
-            return Ended(_reason(report) or asked or "canceled by its agent")
+            return EndedOutcome(_reason(report) or asked or "canceled by its agent")
         case Ending.SNOOZED:
             return Later(timedelta(seconds=_wait(report, LATER)), _reason(report))
         case Ending.RELEASED:
             return HANDED_BACK
 
 
-def _returned(report: Report) -> Outcome:
+def _returned(report: AttemptReport) -> Outcome:
     if report.result is None:
         return Returned(None)
     try:
@@ -90,11 +90,11 @@ def _result_text(result: Any) -> str | None:
         return None
 
 
-def _reason(report: Report) -> str | None:
+def _reason(report: AttemptReport) -> str | None:
     return clean_text(report.reason, REASON_LIMIT) if report.reason else None
 
 
-def _wait(report: Report, default: float) -> float:
+def _wait(report: AttemptReport, default: float) -> float:
     if report.retry_after is None:
         return default
     try:

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.agents.claiming import Jobs, claim_for
+from workbell.agents.claiming import AgentJobs, claim_for
 from workbell.agents.lease_standing import Standing, standing
-from workbell.agents.log_lines import Line, log_lines, progress_text
+from workbell.agents.log_lines import AgentLogLine, log_lines, progress_text
 from workbell.agents.naming import prefix_of, worker_name
-from workbell.agents.reports import Report, outcome_of
+from workbell.agents.reports import AttemptReport, outcome_of
 from workbell.client.client import Client
 from workbell.errors import AgentNotFound, InvalidOption, LeaseLost, RunNotFound, StoreError
 from workbell.model.agent import LONGEST_LEASE, Agent
@@ -50,7 +50,7 @@ class HandedOut(NamedTuple):
     cancel: str | None = None
 
 
-class Kept(NamedTuple):
+class KeptLease(NamedTuple):
     """A lease after a heartbeat: until when it is good, none if it is lost; and whether the run's end was asked for."""
 
     run_id: str
@@ -99,7 +99,7 @@ class Working:
         self._see(agent, jobs=None if jobs is None else tuple(sorted({clean_text(job, 200) for job in jobs})))
         if not agent.enabled:
             return []
-        known = Jobs(self._client)
+        known = AgentJobs(self._client)
         again = [] if session is None else self._again(worker, wait, holding, known)[:capacity]
         new: list[Run] = []
         if len(again) < capacity:
@@ -118,7 +118,7 @@ class Working:
             self._client.store.runs.mark_alone(Held(new[0].id, new[0].token))  # then its next loss is held against it
         return again + [HandedOut(run, known.timeout(run)) for run in new]
 
-    def _again(self, worker: str, lease: timedelta, holding: Sequence[Held], known: Jobs) -> list[HandedOut]:
+    def _again(self, worker: str, lease: timedelta, holding: Sequence[Held], known: AgentJobs) -> list[HandedOut]:
         store = self._client.store
         named = {(held.run_id, held.token) for held in holding}
         stray = {run.id: run for run in store.runs.held_by(worker) if (run.id, run.token) not in named}
@@ -159,7 +159,7 @@ class Working:
         holding: Sequence[Held] = (),
         lease: float | timedelta | None = None,
         metrics: dict[str, Any] | None = None,
-    ) -> list[Kept]:
+    ) -> list[KeptLease]:
         """Keep the leases of these runs; for each, whether it is still the session's."""
         worker, wait = worker_name(agent.id, session), self._span(lease)
         if len(holding) > MOST_HELD:
@@ -175,9 +175,9 @@ class Working:
             for one in (store.runs.renew(own, now=now, lease_until=now + wait) if own else [])
         }
         return [
-            Kept(held.run_id, held.token, now + wait, good[place].cancel_reason)
+            KeptLease(held.run_id, held.token, now + wait, good[place].cancel_reason)
             if (place := (held.run_id, held.token)) in good
-            else Kept(held.run_id, held.token, None)
+            else KeptLease(held.run_id, held.token, None)
             for held in holding
         ]
 
@@ -191,7 +191,7 @@ class Working:
         done: float | None = None,
         total: float | None = None,
         message: str | None = None,
-        lines: Sequence[Line] = (),
+        lines: Sequence[AgentLogLine] = (),
     ) -> bool:
         """Tell how far a run is, and what it logged; whether that was taken. What comes after the end is not."""
         worker = worker_name(agent.id, session)
@@ -211,7 +211,7 @@ class Working:
 
     # End runs
 
-    def result(self, agent: Agent, run_id: str, token: int, report: Report, session: str | None = None) -> bool:
+    def result(self, agent: Agent, run_id: str, token: int, report: AttemptReport, session: str | None = None) -> bool:
         """Take what came of a run; false, if that was taken before: then this is the same report once more."""
         worker = worker_name(agent.id, session)
         store = self._client.store
@@ -234,7 +234,7 @@ class Working:
             outcome,
             now,
             started_at=run.started_at,
-            job_retry=Jobs(client).retry(run.job),
+            job_retry=AgentJobs(client).retry(run.job),
             keep=client.keep,
             randomness=self._random,
         )

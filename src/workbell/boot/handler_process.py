@@ -14,7 +14,7 @@ from workbell.app import Workbell
 from workbell.boot.recipe import Recipe, make
 from workbell.engine.handler_processes.entry import Entry
 from workbell.engine.handler_processes.messages import Execute
-from workbell.engine.handler_processes.serve import Server
+from workbell.engine.handler_processes.serve import HandlerServer
 from workbell.errors import JobsError
 from workbell.handlers.job_function import JobFunction
 from workbell.job_files import JobFiles
@@ -31,13 +31,13 @@ def main(connection: Connection, given: Entry) -> None:
     if given.recipe is not None:
         recipe = msgspec.json.decode(given.recipe, type=Recipe)
         set_up(settings.log_level, settings.log_format)
-    finder = Finder(settings, given.project, recipe)
-    server = Server(connection, finder.find)
+    finder = JobFinder(settings, given.project, recipe)
+    server = HandlerServer(connection, finder.find)
     finder.post = server.send
     server.run()
 
 
-class Finder:
+class JobFinder:
     """Takes a job from the Workbell that the recipe makes; where there is none, from the module that declares it."""
 
     def __init__(self, settings: Settings, project: str, recipe: Recipe | None) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbell.bulk.acts import Acted, act, not_retried
 from workbell.bulk.order import Action, as_options, narrowed, read_action
-from workbell.bulk.tally import OLDEST, Tally, tally_from
+from workbell.bulk.tally import OLDEST, BulkTally, tally_from
 from workbell.handlers.context import Context, client_of
 from workbell.handlers.job_function import JobFunction
 from workbell.model.job import BUILT_IN, BULK
@@ -67,7 +67,7 @@ def _walk(ctx: Context, action: Action, words: dict[str, Any], dry_run: bool) ->
             return tally.result()
 
 
-def _tell(ctx: Context, tally: Tally, total: int | None) -> None:
+def _tell(ctx: Context, tally: BulkTally, total: int | None) -> None:
     ctx.progress(tally.matched, total, tally.message)
 
 

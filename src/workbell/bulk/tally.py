@@ -15,7 +15,7 @@ OLDEST = first_id_at(EPOCH)  # beyond which there is nothing
 _MESSAGE = re.compile(r"([\d,]+) done, ([\d,]+) skipped, ([\d,]+) failed; (?:back to run ([0-9a-f-]{36})|at the end)\Z")
 
 
-class Tally(NamedTuple):
+class BulkTally(NamedTuple):
     """Runs that were met, and what became of them; and the id up to which all was looked at."""
 
     before: str
@@ -25,9 +25,9 @@ class Tally(NamedTuple):
     failed: int = 0
     errors: tuple[dict[str, str], ...] = ()
 
-    def plus(self, matched: int, acted: Acted, before: str) -> Tally:
+    def plus(self, matched: int, acted: Acted, before: str) -> BulkTally:
         told = [{"run": run_id, "error": error} for run_id, error in acted.errors]
-        return Tally(
+        return BulkTally(
             before,
             self.matched + matched,
             self.done + acted.done,
@@ -45,10 +45,10 @@ class Tally(NamedTuple):
         return {"matched": self.matched, "done": self.done, "skipped": self.skipped, "errors": list(self.errors)}
 
 
-def tally_from(progress: dict[str, Any] | None, start: str) -> Tally:
+def tally_from(progress: dict[str, Any] | None, start: str) -> BulkTally:
     """Where an earlier attempt was; in the beginning, the bulk run itself: only older ones are acted on."""
     found = None if progress is None else _MESSAGE.match(progress.get("message") or "")
     if progress is None or found is None:
-        return Tally(start)
+        return BulkTally(start)
     done, skipped, failed = (int(number.replace(",", "")) for number in found.groups()[:3])
-    return Tally(found[4] or OLDEST, int(progress["done"]), done, skipped, failed)
+    return BulkTally(found[4] or OLDEST, int(progress["done"]), done, skipped, failed)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from workbell.claims.fairness import FairShares, TenantSample, interleave
 from workbell.claims.lane_choice import choose_lanes
 from workbell.claims.limit_room import LimitRoom
-from workbell.claims.tenant_settings import TenantSettings
+from workbell.claims.tenant_settings import TenantCache
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run
 from workbell.stores.port import Head, Pick, Store
@@ -37,7 +37,7 @@ class LaneSelection:
         self._limits: dict[int, Sequence[Limit]] = {}  # of those of these lanes that have any
         self._room = LimitRoom(store)
         self._shares = FairShares()
-        self._tenants = TenantSettings(store)
+        self._tenants = TenantCache(store)
         self._sample = TenantSample(store)
         self._surveyed_at: datetime | None = None
         self._after = -1

@@ -11,7 +11,7 @@ from workbell.stores.port import Store
 FRESH = timedelta(seconds=1)
 
 
-class TenantSettings:
+class TenantCache:
     """The weights that are not 1, and the limits of the tenants that have any."""
 
     def __init__(self, store: Store) -> None:

@@ -92,7 +92,7 @@ def pair(
 ) -> None:
     _need_packages()
     from workbell.agent_program import start
-    from workbell.agent_program.config import AgentConfig, Place, checked, read_config, write_token
+    from workbell.agent_program.config import AgentConfig, AgentFolder, checked, read_config, write_token
 
     path = Path(above if file == "agent.toml" else file)
     known = read_config(path) if path.exists() else None
@@ -101,7 +101,7 @@ def pair(
     asked: dict[str, Any] = {"url": url, "name": name, "labels": labels or None, "insecure": insecure or None}
     given = {word: value for word, value in asked.items() if value is not None}
     config = checked(AgentConfig(**given) if known is None else msgspec.structs.replace(known.config, **given))
-    place = Place(config, path.resolve().parent)
+    place = AgentFolder(config, path.resolve().parent)
     text = (token or _asked_for()).strip()
     called, own = start.pair(config, place, text)
     write_token(place.token_file, own)

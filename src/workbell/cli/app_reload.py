@@ -26,8 +26,8 @@ from workbell.cli.project import Project
 from workbell.cli.reload_lines import BROKEN, RELOADED
 from workbell.cli.run_lines import RunLines
 from workbell.errors import WorkbellError
-from workbell.job_files import Change, Watch
-from workbell.job_files.locations import Place
+from workbell.job_files import FileWatch, FolderChange
+from workbell.job_files.locations import ProjectFolders
 from workbell.job_files.modules import is_by_us
 
 MARK = "_WORKBELL_RELOADED"  # in the environment of a process that has executed itself again
@@ -51,7 +51,7 @@ class AppReload:
         self._environment, self._folder = dict(os.environ), Path.cwd()
         self.before = None if told is None else msgspec.json.decode(told, type=Reloaded)
         self._project = project
-        self._place = Place(project.folder, project.settings.jobs)
+        self._place = ProjectFolders(project.folder, project.settings.jobs)
         self._files = [] if self.before is None else self.before.files
         self._door = None if self.before is None or self.before.door is None else socket.socket(fileno=self.before.door)
         self._known: dict[Path, bytes] = {}
@@ -83,7 +83,7 @@ class AppReload:
             jobs = ", ".join(job.name for job in bell.registry) or "none"
             lines.say(RELOADED, f"reloaded {', '.join(self.before.files)}; jobs: {jobs}")
 
-    def hear(self, _change: Change) -> None:
+    def hear(self, _change: FolderChange) -> None:
         """A listener of the engine, which is told whenever a Python file of the project was saved."""
         now = self._loaded()
         changed = {file: data for file, data in now.items() if self._known.setdefault(file, data) != data}
@@ -139,7 +139,7 @@ class AppReload:
     def wait(self, error: WorkbellError, lines: RunLines) -> NoReturn:
         """After a change that cannot be loaded: say why, and try again when something was saved."""
         saved = threading.Event()
-        watch = Watch(
+        watch = FileWatch(
             self._project.folder,
             self._project.settings.jobs,
             saved.set,

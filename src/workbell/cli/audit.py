@@ -49,7 +49,7 @@ def audit(
 def _show(found: Sequence[AuditEntry], now: datetime, of_all: bool) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
 
     console = make_console()
     rows = []
@@ -62,7 +62,7 @@ def _show(found: Sequence[AuditEntry], now: datetime, of_all: bool) -> None:
             Text(one_line(entry.action, 40), "bold"),
             Text(one_line(subject, 40)),
         ]
-        rows.append(Row(cells, Text(_rest(entry), "dim")))
+        rows.append(TableRow(cells, Text(_rest(entry), "dim")))
     tenant = ["tenant"] if of_all else []
     print_rows(console, ("at", *tenant, "who", "what", "to what"), "more", rows)
 

@@ -14,7 +14,7 @@ from workbell.app import Workbell
 from workbell.boot.recipe import Recipe, make, other_store
 from workbell.cli.project import Project, missing_file, store_url
 from workbell.errors import ScheduleNotFound
-from workbell.job_files import JobFile, JobFiles, Problem
+from workbell.job_files import FileProblem, JobFile, JobFiles
 from workbell.stores.opening import open_store
 
 
@@ -23,7 +23,7 @@ class Here(NamedTuple):
 
     bell: Workbell
     files: dict[str, JobFile]
-    problems: list[Problem]
+    problems: list[FileProblem]
 
 
 def load_bell(project: Project, url: str | None = None) -> Workbell:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from workbell.cli.measure.plan import Row, measure
+from workbell.cli.measure.plan import MeasuredRow, measure
 from workbell.cli.measure.raw import open_raw
 from workbell.cli.measure.scene import clear, is_ours
 from workbell.cli.output import make_console, make_progress, make_table, print_json
@@ -88,7 +88,7 @@ def _refuse_real_work(store: Store, url: str, force: bool) -> None:
         )
 
 
-def _as_json(url: str, runs: int, processes: int, rounds: int, rows: list[Row]) -> dict[str, object]:
+def _as_json(url: str, runs: int, processes: int, rounds: int, rows: list[MeasuredRow]) -> dict[str, object]:
     values = {row.key: row.value for row in rows}
     details = {row.key: {"value": row.value, "unit": row.unit, "raw": row.raw, "ratio": row.ratio} for row in rows}
     return {
@@ -103,7 +103,7 @@ def _as_json(url: str, runs: int, processes: int, rounds: int, rows: list[Row]) 
     }
 
 
-def _show(where: str, runs: int, processes: int, rounds: int, rows: list[Row]) -> None:
+def _show(where: str, runs: int, processes: int, rounds: int, rows: list[MeasuredRow]) -> None:
     console = make_console()
     workers = "one worker process" if processes == 1 else f"{processes} worker processes"
     often = "once" if rounds == 1 else f"medians of {rounds} rounds"

@@ -14,7 +14,7 @@ from workbell.cli.output import print_json
 from workbell.cli.project import Project, app_option, json_option, open_project, store_file
 from workbell.errors import InvalidUrl, SettingsError, StoreError, WorkbellError
 from workbell.handlers.app_database import check_database
-from workbell.job_files import JobFiles, Problem
+from workbell.job_files import FileProblem, JobFiles
 from workbell.settings import FILE, Settings, beside, find_file, load
 
 WITH_PLACE = re.compile(r"(?P<path>.+?\.py):(?P<line>\d+): (?P<message>.*)", re.DOTALL)
@@ -22,7 +22,7 @@ WITH_PLACE = re.compile(r"(?P<path>.+?\.py):(?P<line>\d+): (?P<message>.*)", re.
 
 class Checked(NamedTuple):
     files: int
-    problems: list[Problem]
+    problems: list[FileProblem]
 
 
 @click.command(help="List every problem of every job file, and of the app.")
@@ -43,7 +43,7 @@ def check(context: click.Context, app: str | None, as_json: bool) -> None:
 
 
 def look_through(app: str | None) -> Checked:
-    problems: list[Problem] = []
+    problems: list[FileProblem] = []
     project = _settings(app, problems)
     bell = _app(project, problems)
     settings = project.settings
@@ -61,7 +61,7 @@ def look_through(app: str | None) -> Checked:
     return Checked(len(paths), problems)
 
 
-def _settings(app: str | None, problems: list[Problem]) -> Project:
+def _settings(app: str | None, problems: list[FileProblem]) -> Project:
     """A workbell.toml that cannot be used is one problem more: the job files are looked at all the same."""
     file = find_file()
     try:
@@ -71,16 +71,16 @@ def _settings(app: str | None, problems: list[Problem]) -> Project:
         assert file is not None
         message = str(error).removeprefix(f"{file}: ").removeprefix("Settings: ")
         line = re.search(r"at line (\d+)", message)
-        problems.append(Problem(FILE, int(line[1]) if line else None, message))
+        problems.append(FileProblem(FILE, int(line[1]) if line else None, message))
         return Project(beside(file), file)
 
 
-def _database(settings: Settings) -> list[Problem]:
+def _database(settings: Settings) -> list[FileProblem]:
     """Problems of the setting `database` that a start would refuse."""
     try:
         check_database(settings.database, _store_file(settings.url))
     except (SettingsError, InvalidUrl) as error:
-        return [Problem(FILE, None, str(error))]
+        return [FileProblem(FILE, None, str(error))]
     return []
 
 
@@ -91,7 +91,7 @@ def _store_file(url: str) -> Path | None:
         return None
 
 
-def _app(project: Project, problems: list[Problem]) -> Workbell | None:
+def _app(project: Project, problems: list[FileProblem]) -> Workbell | None:
     if project.settings.app is None:
         return None
     try:
@@ -99,13 +99,13 @@ def _app(project: Project, problems: list[Problem]) -> Workbell | None:
     except WorkbellError as error:
         found = WITH_PLACE.fullmatch(str(error))
         if found is None:
-            problems.append(Problem(FILE, None, str(error)))
+            problems.append(FileProblem(FILE, None, str(error)))
         else:
-            problems.append(Problem(found["path"], int(found["line"]), found["message"]))
+            problems.append(FileProblem(found["path"], int(found["line"]), found["message"]))
     return None
 
 
-def _sum_up(files: int, problems: list[Problem]) -> None:
+def _sum_up(files: int, problems: list[FileProblem]) -> None:
     """On stderr if there are problems, so that what is on stdout is the list and nothing else."""
     if problems:
         broken = len({problem.path for problem in problems})

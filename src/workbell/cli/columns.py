@@ -12,13 +12,13 @@ ROOM = 24  # columns that the last part needs to stand beside the others
 GAP = "  "
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     cells: Sequence[Text]
     rest: Text
 
 
 def print_rows(
-    console: Console, names: Sequence[str], last: str, rows: Sequence[Row], *, right: Sequence[str] = ()
+    console: Console, names: Sequence[str], last: str, rows: Sequence[TableRow], *, right: Sequence[str] = ()
 ) -> None:
     """Under a line with the names of the columns, one row for each; into a pipe, whole."""
     widths = [max(len(name), *(row.cells[place].cell_len for row in rows)) for place, name in enumerate(names)]

@@ -6,7 +6,7 @@ import click
 
 from workbell.cli.output import make_console, make_progress, make_table, print_json
 from workbell.cli.project import json_option, missing_file, open_project, opened, store_options, store_url
-from workbell.cli.transfer import Tally, census, transfer
+from workbell.cli.transfer import CopyTally, census, transfer
 from workbell.doctor.tables import look
 from workbell.errors import StoreError
 from workbell.model.run import Status
@@ -74,7 +74,7 @@ def _check(source: Store, target: Store, source_url: str, target_url: str, force
     target.check()  # makes the tables if there are none
 
 
-def _show(source_url: str, target_url: str, tally: Tally) -> None:
+def _show(source_url: str, target_url: str, tally: CopyTally) -> None:
     console = make_console()
     console.print(f"From {safe_url(source_url)}\nto   {safe_url(target_url)}\n", markup=False)
     table = make_table("", "read", "copied", "there already", right=("read", "copied", "there already"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from workbell.cli.findings import Report, examine
+from workbell.cli.findings import DoctorReport, examine
 from workbell.cli.output import LEVELS, can_draw, make_console, make_table, print_json, printable
 from workbell.cli.project import json_option, open_project, store_options, store_url
 from workbell.doctor.finding import Finding
@@ -41,7 +41,7 @@ def _as_dict(finding: Finding) -> dict[str, str | None]:
     return {"level": finding.level, "what": finding.what, "text": finding.text, "remedy": finding.remedy}
 
 
-def _show(url: str, report: Report) -> None:
+def _show(url: str, report: DoctorReport) -> None:
     from rich.text import Text
 
     console = make_console()

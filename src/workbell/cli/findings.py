@@ -11,7 +11,7 @@ from workbell.doctor.finding import Finding
 from workbell.errors import StoreError
 
 
-class Report(NamedTuple):
+class DoctorReport(NamedTuple):
     findings: list[Finding]
     numbers: dict[str, Any]
     error: StoreError | None = None  # what kept us from looking further
@@ -21,7 +21,7 @@ class Report(NamedTuple):
         return self.error is None and all(finding.level != "risk" for finding in self.findings)
 
 
-def examine(url: str, known: Sequence[Finding] = ()) -> Report:
+def examine(url: str, known: Sequence[Finding] = ()) -> DoctorReport:
     """Everything that can be said about the store of this URL, after what is known already."""
     findings = [*known]
     numbers: dict[str, Any] = {}
@@ -29,11 +29,11 @@ def examine(url: str, known: Sequence[Finding] = ()) -> Report:
         absent = missing_file(url)
         if absent is not None and absent.parent.is_dir():
             absence = Finding("note", "store", f"{absent} is not there yet; it is made on the first use.")
-            return Report([*known, absence], {})
+            return DoctorReport([*known, absence], {})
         with opened(url) as store:
             for finding in look_through(store, numbers):
                 findings.append(finding)
     except StoreError as error:
         findings.append(Finding("risk", "store", str(error)))
-        return Report(findings, numbers, error)
-    return Report(findings, numbers)
+        return DoctorReport(findings, numbers, error)
+    return DoctorReport(findings, numbers)

@@ -13,7 +13,7 @@ from workbell.cli.starter import FILES
 from workbell.errors import WorkbellError
 
 
-class Made(NamedTuple):
+class ProjectFiles(NamedTuple):
     """Files of the project: those that were written, and those that were there."""
 
     written: list[str]
@@ -35,9 +35,9 @@ def init(folder: Path, as_json: bool) -> None:
     click.echo("  workbell dev")
 
 
-def make_project(folder: Path) -> Made:
+def make_project(folder: Path) -> ProjectFiles:
     """Write the files that are missing. A project that has jobs needs no first one."""
-    made = Made([], [])
+    made = ProjectFiles([], [])
     try:
         folder.mkdir(parents=True, exist_ok=True)
         has_jobs = any((folder / "jobs").rglob("*.py"))
@@ -66,7 +66,7 @@ def _write_new(file: Path, text: str) -> bool:
     return True
 
 
-def tell(folder: Path, made: Made) -> None:
+def tell(folder: Path, made: ProjectFiles) -> None:
     """Say what was done."""
     if made.written:
         click.echo(f"Written in {folder if folder != Path() else 'this folder'}: {', '.join(made.written)}.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 
 from workbell.app import Workbell
-from workbell.cli.run_lines import Look, RunLines
+from workbell.cli.run_lines import MoveStyle, RunLines
 from workbell.cli.words import in_words
-from workbell.job_files import Change, JobFile, Problem
+from workbell.job_files import FileProblem, FolderChange, JobFile
 
-RELOADED = Look("⟳", "@", "cyan", "reloaded")
-BROKEN = Look("✗", "x", "bold red", "broken")
-GONE = Look("⊘", "o", "yellow", "gone")
+RELOADED = MoveStyle("⟳", "@", "cyan", "reloaded")
+BROKEN = MoveStyle("✗", "x", "bold red", "broken")
+GONE = MoveStyle("⊘", "o", "yellow", "gone")
 
 
 class ReloadLines:
@@ -22,7 +22,7 @@ class ReloadLines:
         self._lines = lines
         self._known = set(bell.engine.problems)
 
-    def hear(self, change: Change) -> None:
+    def hear(self, change: FolderChange) -> None:
         problems = self._bell.engine.problems
         broken = {problem.path for problem in problems}
         for file in change.added:
@@ -58,4 +58,4 @@ class ToldElsewhere(logging.Filter):
     """Problems of job files are lines of the terminal; the same in the log would be said twice."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return not (isinstance(record.args, tuple) and record.args and isinstance(record.args[0], Problem))
+        return not (isinstance(record.args, tuple) and record.args and isinstance(record.args[0], FileProblem))

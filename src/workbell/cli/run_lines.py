@@ -29,7 +29,7 @@ MOST_WAITING = 300
 MOST_FRAMES = 20  # lines below a failure
 
 
-class Look(NamedTuple):
+class MoveStyle(NamedTuple):
     """How a move is shown: in a terminal's symbols, in ASCII, in colour, in a word."""
 
     symbol: str
@@ -41,20 +41,20 @@ class Look(NamedTuple):
 class Said(NamedTuple):
     """Something that is told as it is."""
 
-    look: Look
+    look: MoveStyle
     text: str
     at: datetime
 
 
 LOOKS = {
-    Move.START: Look("▸", ">", "dim", "started"),
-    Move.SUCCEED: Look("✓", "+", "green", "succeeded"),
-    Move.RETRY: Look("↻", "~", "yellow", "retry"),
-    Move.SNOOZE: Look("◷", "z", "cyan", "snoozed"),
-    Move.RELEASE: Look("↩", "<", "blue", "released"),
-    Move.FAIL: Look("✗", "x", "bold red", "failed"),
-    Move.LOSE: Look("✗", "x", "red", "lost"),
-    Move.CANCEL: Look("⊘", "o", "magenta", "canceled"),
+    Move.START: MoveStyle("▸", ">", "dim", "started"),
+    Move.SUCCEED: MoveStyle("✓", "+", "green", "succeeded"),
+    Move.RETRY: MoveStyle("↻", "~", "yellow", "retry"),
+    Move.SNOOZE: MoveStyle("◷", "z", "cyan", "snoozed"),
+    Move.RELEASE: MoveStyle("↩", "<", "blue", "released"),
+    Move.FAIL: MoveStyle("✗", "x", "bold red", "failed"),
+    Move.LOSE: MoveStyle("✗", "x", "red", "lost"),
+    Move.CANCEL: MoveStyle("⊘", "o", "magenta", "canceled"),
 }
 
 
@@ -87,7 +87,7 @@ class RunLines:
             else:
                 self._left_out[notice.move] += 1
 
-    def say(self, look: Look, text: str) -> None:
+    def say(self, look: MoveStyle, text: str) -> None:
         """Print a line that is not about a run."""
         self._line.put(Said(look, text, datetime.now().astimezone()))
 
@@ -157,7 +157,7 @@ class RunLines:
         line.append(f" {self._took(notice):>7} #{run.attempt} ", style="dim")
         return line
 
-    def _begin(self, at: datetime, look: Look) -> Text:
+    def _begin(self, at: datetime, look: MoveStyle) -> Text:
         line = Text().append(f"{at.astimezone():%H:%M:%S} ", style="dim")
         line.append(f"{look.symbol if self._symbols else look.plain} ", style=look.style)
         return line

@@ -73,11 +73,11 @@ def supervise(
             "There is nothing to run in this folder: no workbell.toml, no jobs/ and no --app; go to a project's "
             "folder, or make one with `workbell init`."
         )
-    from workbell.workers.plan import Plan
+    from workbell.workers.plan import WorkerPlan
     from workbell.workers.supervisor import Supervisor
 
     settings = project.settings
-    plan = Plan(
+    plan = WorkerPlan(
         recipe_of(project, url),
         workers=settings.workers if server else max(settings.workers, 1),  # a setting of 0 is meant for `start`
         grace=settings.grace,

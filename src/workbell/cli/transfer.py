@@ -16,7 +16,7 @@ KINDS = [
 ]
 
 
-class Tally(NamedTuple):
+class CopyTally(NamedTuple):
     """How much of each kind was read, what the new store knew better, and what is there before and after."""
 
     read: Counter[str]
@@ -56,7 +56,7 @@ def census(store: Store) -> Counter[str]:
     return total
 
 
-def transfer(source: Store, target: Store, advance: Callable[[int], None]) -> Tally:
+def transfer(source: Store, target: Store, advance: Callable[[int], None]) -> CopyTally:
     """Copy every page that `source` gives."""
     before = census(target)
     read: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
@@ -66,7 +66,7 @@ def transfer(source: Store, target: Store, advance: Callable[[int], None]) -> Ta
         read.update(page)
         target.load(_still_wanted(batch, target, outdated))
         advance(page.total())
-    return Tally(read, outdated, before, census(target))
+    return CopyTally(read, outdated, before, census(target))
 
 
 def _still_wanted(batch: StorePage, target: Store, outdated: Counter[str]) -> StorePage:

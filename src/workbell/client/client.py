@@ -23,7 +23,7 @@ from workbell.errors import InvalidOption, InvalidPayload, UnknownJob
 from workbell.events.alerting import Alerting
 from workbell.events.emitting import Emitting, source_of
 from workbell.events.executions import Executing
-from workbell.events.publishing import Telling
+from workbell.events.publishing import EventPublishing
 from workbell.events.subscriptions import Subscriptions
 from workbell.events.triggers import Triggers
 from workbell.events.verbs import Events
@@ -31,13 +31,13 @@ from workbell.handlers.current_run import current_run, depth_behind, traced
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.registry import Registry
 from workbell.model.access import EVERY_TENANT
-from workbell.model.job import BUILT_IN, TENANT, UNKNOWN, Terms, name, refused
+from workbell.model.job import BUILT_IN, TENANT, UNKNOWN, RunTerms, name, refused
 from workbell.model.limit import NO_LIMITS, key_of
 from workbell.model.payload import encode
 from workbell.model.request import EnqueueOptions, Request, make_request, plain_request
 from workbell.model.run import Added, Lane, NewRun, OnDuplicate, Run
 from workbell.model.run_defaults import NO_DEFAULTS, RESCHEDULES, Maker
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.notices.notifications import Notifications, Notifying, unposted
 from workbell.notices.push_message import Message
 from workbell.process.identity import process_name, program_name
@@ -59,7 +59,7 @@ class Resolved(NamedTuple):
 
     job: str
     input_text: str
-    terms: Terms
+    terms: RunTerms
 
 
 class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
@@ -71,7 +71,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         registry: Registry,
         *,
         tenant: str = TENANT,
-        keep: Keep,
+        keep: Retention,
         waiter: Waiter | None = None,
         timezone: str | None = None,
         event_source: str | None = None,
@@ -96,7 +96,7 @@ class Client(Bulk, Watching, Pausing, Emitting, Executing, Notifying):
         self.timezone = timezone
         self.event_source = event_source or source_of(program_name())
         self.subscriptions = subscriptions or Subscriptions(lambda: self.store)
-        self.telling = Telling(self.subscriptions, Alerting(lambda: self.store, registry, self.tenant))
+        self.telling = EventPublishing(self.subscriptions, Alerting(lambda: self.store, registry, self.tenant))
         self.booking = booking or Booking(lambda: self.store, self.telling, keep)
         store.publisher = self.booking
         self.post: Callable[[Message], None] = unposted

@@ -16,7 +16,7 @@ from workbell.stores.port import Store
 from workbell.stores.postgres import sessions
 from workbell.stores.postgres.sessions import Blocker, SessionAbout
 from workbell.stores.sql_store import SqlStore
-from workbell.stores.sqlite.lock_holders import Holder, can_tell, lock_holders, side_file
+from workbell.stores.sqlite.lock_holders import LockHolder, can_tell, lock_holders, side_file
 from workbell.stores.sqlite.locks import FileLock
 from workbell.stores.sqlite.store import SqliteStore
 
@@ -112,7 +112,7 @@ def _stuck(path: Path) -> list[int]:
     return []
 
 
-def _to_blame(holders: set[Holder]) -> set[Holder]:
+def _to_blame(holders: set[LockHolder]) -> set[LockHolder]:
     """The process to blame: the holder of SQLite's own lock, unless the holder of our file lock is stopped itself."""
     stopped = {holder for holder in holders if process_state(holder.pid) in STOPPED}
     return stopped or {holder for holder in holders if not holder.turn} or holders

@@ -11,14 +11,14 @@ from workbell.doctor.finding import MOST, Finding, with_remedy
 from workbell.doctor.modes import mode_findings
 from workbell.errors import Untrusted
 from workbell.job_files.discover import find_files
-from workbell.job_files.locations import Place
+from workbell.job_files.locations import ProjectFolders
 from workbell.settings import Settings
 from workbell.trust.files import check
 
 
 def project_findings(folder: Path, settings: Settings) -> Iterator[Finding]:
     told = []
-    for found in find_files(Place(folder, settings.jobs))[0]:
+    for found in find_files(ProjectFolders(folder, settings.jobs))[0]:
         try:
             check(found.file)
         except Untrusted as error:

@@ -35,7 +35,7 @@ QUEUE = "system"
 KEY_FOR = timedelta(hours=1)  # longer than another scheduler may need from reading the run before to making the next
 
 
-class Clean:
+class CleanHistory:
     def __init__(
         self, store: Store, booking: Booking, tenant: str, worker: str, every: float, lease: timedelta
     ) -> None:

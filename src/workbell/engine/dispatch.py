@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from workbell.engine.pacing import Look
+from workbell.engine.pacing import Pacing
 from workbell.model.run import Run
 from workbell.stores.port import Store
 
@@ -20,7 +20,7 @@ class Dispatch:
     def __init__(self, store: Store, announce: Callable[[Iterable[Run]], None], poll: float) -> None:
         self._store = store
         self._announce = announce
-        self._look = Look(poll)
+        self._look = Pacing(poll)
         self._pause = SHORTEST
         self.hint = self._look.hint  # a run may have been scheduled that is due before the next look
 

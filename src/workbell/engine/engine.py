@@ -11,30 +11,30 @@ from random import Random
 
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.client.client import Client
-from workbell.engine.clean_history import Clean
+from workbell.engine.clean_history import CleanHistory
 from workbell.engine.consume import Consume, limits, serves
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.duty import Duty
-from workbell.engine.executors import Hands
-from workbell.engine.exit_on_lost_leases import GiveUp
+from workbell.engine.executors import Executors
+from workbell.engine.exit_on_lost_leases import ExitOnLostLeases
 from workbell.engine.finish import Finish
-from workbell.engine.hand_back import HoldBack
+from workbell.engine.hand_back import HandBack
 from workbell.engine.handler_processes.entry import Entry, no_entry
 from workbell.engine.loop_watch import LoopWatch
 from workbell.engine.match_events import MatchEvents
 from workbell.engine.materialise import Materialise
-from workbell.engine.missing_workers import Missing
-from workbell.engine.permits import Ear
-from workbell.engine.progress_and_logs import Reports
-from workbell.engine.publish import Tell
+from workbell.engine.missing_workers import MissingWorkers
+from workbell.engine.permits import PermitListener
+from workbell.engine.progress_and_logs import ProgressAndLogs
+from workbell.engine.publish import Publish
 from workbell.engine.recover import Recover
 from workbell.engine.renew import Renew
 from workbell.engine.role import ALL, Role
-from workbell.engine.tallies import Tallies
-from workbell.engine.timeouts import Expire
-from workbell.engine.unserved_runs import Unserved
+from workbell.engine.tallies import TallyDuty
+from workbell.engine.timeouts import Timeouts
+from workbell.engine.unserved_runs import UnservedRuns
 from workbell.engine.work import Work
-from workbell.engine.worker_registration import Register
+from workbell.engine.worker_registration import WorkerRegistration
 from workbell.errors import StoreError
 from workbell.handlers.context import Context
 from workbell.model import state
@@ -92,7 +92,7 @@ class Engine:
         claimant = Claimant(
             self.worker, settings.lease_span, serves(client.registry, role.queues), limits(client.registry)
         )
-        self._hands = Hands(
+        self._hands = Executors(
             loop,
             size,
             clock,
@@ -105,12 +105,12 @@ class Engine:
         )
         telling = client.telling
         self._telling = telling
-        self._tell = Tell(store, bus, telling, self._emitted, settings.poll)
-        self.tallies = Tallies(store)
+        self._tell = Publish(store, bus, telling, self._emitted, settings.poll)
+        self.tallies = TallyDuty(store)
         self._booking = Booking(lambda: store, telling, settings.keep, self.tallies.add, self._tell.moved)
         self._finish = Finish(self._booking, clock, Random(), self._booked, self._dropped)
-        self._reports = Reports(store, clock)
-        self._register = Register(store, client.registry, self.worker, role.queues, size)
+        self._reports = ProgressAndLogs(store, clock)
+        self._register = WorkerRegistration(store, client.registry, self.worker, role.queues, size)
         self._consume = Consume(
             store,
             self._booking,
@@ -134,17 +134,19 @@ class Engine:
             store, client.registry, client.subscriptions, self._announce, settings.poll, self._maker
         )
         renew = Renew(store, settings.lease_span, self._works, self._hands.stop_work, alone=role.give_up is None)
-        self._clean = Clean(store, self._booking, client.tenant, self.worker, settings.clean_every, settings.lease_span)
+        self._clean = CleanHistory(
+            store, self._booking, client.tenant, self.worker, settings.clean_every, settings.lease_span
+        )
         self._consume_duty = Duty("consume", self._consume.step, clock)
         self._dispatch_duty = Duty("dispatch", self._dispatch.step, clock)
         self._materialise_duty = Duty("materialise", self._materialise.step, clock)
         self._match_duty = Duty("match", self._match.step, clock)
         self._finish_duty = Duty("finish", self._finish.step, clock)
         self._renew_duty = Duty("renew", renew.step, clock)
-        hold_back = HoldBack(store, self._works, self._hand_back, settings.poll, self._register.is_drained)
+        hold_back = HandBack(store, self._works, self._hand_back, settings.poll, self._register.is_drained)
         self._hold_back_duty = Duty("hold-back", hold_back.step, clock)
         self._tell_duty = Duty("tell", self._tell.step, clock)
-        self._expire_duty = Duty("expire", Expire(clock, self._works, self._hands.expire).step, clock)
+        self._expire_duty = Duty("expire", Timeouts(clock, self._works, self._hands.expire).step, clock)
         self._duties = [Duty("recover", recover.step, clock), Duty("tidy", self._tidy, clock), self._dispatch_duty]
         self._duties.append(self._tell_duty)
         tallies_duty = Duty("tallies", self.tallies.step, clock)
@@ -153,8 +155,8 @@ class Engine:
         if role.schedules:
             self._duties += [
                 Duty("clean", self._clean.step, clock),
-                Duty("unserved", Unserved(store).step, clock),
-                Duty("missing", Missing(store, self._tell.missing).step, clock),
+                Duty("unserved", UnservedRuns(store).step, clock),
+                Duty("missing", MissingWorkers(store, self._tell.missing).step, clock),
                 Duty("declare", self._declare, clock),
                 self._materialise_duty,
                 self._match_duty,
@@ -172,7 +174,7 @@ class Engine:
             self._duties = [report_duty, register_duty, *self._duties]
         if role.give_up is not None:
             lease = settings.lease
-            give_up = GiveUp(clock, lease, lambda: renew.renewals, renew.is_due, role.give_up)
+            give_up = ExitOnLostLeases(clock, lease, lambda: renew.renewals, renew.is_due, role.give_up)
             self._duties.append(Duty("give-up", give_up.step, clock))
         self._loop_watch = LoopWatch(loop, clock, self._works)
         self._loop_watch_duty = Duty("loop-watch", self._loop_watch.step, clock)
@@ -181,11 +183,11 @@ class Engine:
         self._finish.wake = self._finish_duty.wake
         # The store's own hints are heard beside those of another queue: they also tell of what is not a run.
         self._hints = InStoreQueue(store)
-        self._hints_duty = Duty("hints", Ear(self._hints, self.nudge).step, clock)
+        self._hints_duty = Duty("hints", PermitListener(self._hints, self.nudge).step, clock)
         self._queue = queue
         self._ear_duty: Duty | None = None
         if queue is not None and role.works:
-            ear = Ear(queue, self._consume_duty.wake, serves=role.queues, room=self._room)
+            ear = PermitListener(queue, self._consume_duty.wake, serves=role.queues, room=self._room)
             self._ear_duty = Duty("ear", ear.step, clock)
         self._stopping = threading.Lock()
         self._stopped = False

@@ -12,7 +12,7 @@ from workbell.handlers.context import Context, end_database, is_still_held, keep
 from workbell.handlers.current_run import current_run
 from workbell.logs.facts import run_facts
 from workbell.model.error_text import describe_error
-from workbell.model.outcome import HANDED_BACK, Ended, Failed, Outcome, Raised, read_return
+from workbell.model.outcome import HANDED_BACK, EndedOutcome, Failed, Outcome, Raised, read_return
 
 log = logging.getLogger("workbell.engine")
 
@@ -112,7 +112,7 @@ def stopped(work: Work) -> Outcome | None:
     if work.timed_out:
         return timed_out(work)
     if work.cancel_reason is not None:
-        return Ended(work.cancel_reason)
+        return EndedOutcome(work.cancel_reason)
     if work.release or work.lost:
         return HANDED_BACK
     return None

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from workbell.engine.execute import Done
 from workbell.engine.handler_processes.entry import Entry
 from workbell.engine.handler_processes.slots import IsolatedSlots, Post
-from workbell.engine.journal import Board
+from workbell.engine.journal import Journal
 from workbell.engine.slots import AsyncSlots, MakeContext, ThreadSlots
 from workbell.engine.work import Work
 from workbell.handlers.registry import Registry
 from workbell.model.clock import Clock
 
 
-class Hands:
+class Executors:
     """Three kinds of slots as one."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Hands:
         entry: Callable[[], Entry],
         post: Post,
         done: Done,
-        board: Board | None,
+        board: Journal | None,
     ) -> None:
         self._loop = loop
         self._async = AsyncSlots(loop, size, clock, context, done, board)

@@ -14,7 +14,7 @@ from workbell.model.clock import Clock
 SHARE = 0.8  # of a lease may pass without a renewal
 
 
-class GiveUp:
+class ExitOnLostLeases:
     def __init__(
         self,
         clock: Clock,

@@ -17,7 +17,7 @@ from workbell.stores.port import Store
 PATIENCE = 1.0  # seconds, with a run that waits here; ahead is claimed what takes a tenth of that
 
 
-class HoldBack:
+class HandBack:
     def __init__(
         self,
         store: Store,

@@ -36,7 +36,7 @@ def board_size(concurrency: int) -> int:
     return _ENTRY.size * (3 * concurrency + _UNBOOKED)
 
 
-class Board:
+class Journal:
     """A writable array of bytes, divided into places."""
 
     def __init__(self, memory: Any) -> None:

@@ -29,7 +29,7 @@ GONE = 0.4  # of a lease, if its holder's process is gone: longer than the keepe
 FAR = 4  # leases ahead: no end is later than that, unless a clock was set since
 
 
-class Seen(NamedTuple):
+class SeenLease(NamedTuple):
     """A lease, and the moment at which it counts as ended if nobody renews it."""
 
     lease: Lease
@@ -48,7 +48,7 @@ class LeaseWatch:
         self._gone = max(self._sure, lease.total_seconds() * GONE)
         self._far = FAR * lease.total_seconds()
         self._is_gone = is_gone
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, SeenLease] = {}
 
     def bounds(self, now: datetime) -> tuple[datetime, datetime]:
         """Which leases are worth watching: those that end before the first time, or beyond the second."""
@@ -61,7 +61,7 @@ class LeaseWatch:
         for lease in leases:
             seen = before.get(lease.run_id)
             if seen is None or seen.lease != lease:  # new here, or renewed
-                seen = Seen(lease, answered + self._wait(lease, now))
+                seen = SeenLease(lease, answered + self._wait(lease, now))
             self._seen[lease.run_id] = seen
         over = [seen for seen in self._seen.values() if seen.over_at <= asked]
         return [seen.lease for seen in sorted(over, key=lambda seen: seen.over_at)]

@@ -16,7 +16,7 @@ SHORTEST = timedelta(seconds=0.05)  # the first pause, where nothing else is sai
 LONGEST = timedelta(seconds=1)  # a lock may end at any moment
 
 
-class Pause(NamedTuple):
+class RowPause(NamedTuple):
     """How long a row is left alone, and until when."""
 
     length: timedelta
@@ -28,7 +28,7 @@ class PassedOver(Generic[Key]):
 
     def __init__(self, shortest: timedelta = SHORTEST) -> None:
         self._shortest = shortest
-        self._pauses: dict[Key, Pause] = {}
+        self._pauses: dict[Key, RowPause] = {}
 
     def add(self, keys: Iterable[Key], now: datetime, *, longest: bool = False) -> None:
         """These could not be had; `longest`: and trying again soon is of no use."""
@@ -36,7 +36,7 @@ class PassedOver(Generic[Key]):
             before = self._pauses.get(key)
             length = self._shortest if before is None else min(before.length * 2, LONGEST)
             length = LONGEST if longest else length
-            self._pauses[key] = Pause(length, now + length)
+            self._pauses[key] = RowPause(length, now + length)
 
     def at(self, now: datetime) -> list[Key]:
         """The keys of rows to skip at this time."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from workbell.engine.locked_rows import PassedOver
-from workbell.engine.pacing import Look
+from workbell.engine.pacing import Pacing
 from workbell.engine.terms import find_terms, this_process
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.fan_out import Destination, delivery_destination, destination_for, fan_out
@@ -45,7 +45,7 @@ class MatchEvents:
         self._subscriptions = subscriptions
         self._announce = announce
         self._maker = maker
-        self._look = Look(poll, GAP)
+        self._look = Pacing(poll, GAP)
         self.hint = self._look.hint  # an event may have been emitted
         self._told: set[str] = set()  # events that were refused, and of which that was said
         self._passed: PassedOver[str] = PassedOver(timedelta(seconds=GAP))  # events that were not to be had

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import msgspec
 
 from workbell.engine.locked_rows import PassedOver
-from workbell.engine.pacing import Look
+from workbell.engine.pacing import Pacing
 from workbell.engine.terms import find_terms, this_process
 from workbell.errors import JobsError, StoreError, StoreUnavailable
-from workbell.events.publishing import Telling
+from workbell.events.publishing import EventPublishing
 from workbell.handlers.registry import Registry
-from workbell.model.job import Terms
+from workbell.model.job import RunTerms
 from workbell.model.payload import clean_text
 from workbell.model.run import NewRun, Run
 from workbell.model.run_defaults import Maker
@@ -41,7 +41,7 @@ MOST_AHEAD = 2000
 GAP = 0.25  # seconds from a hint to a look: hardly one of them is about a schedule
 
 
-class Prepared(NamedTuple):
+class PreparedTicks(NamedTuple):
     """Decisions for an instant that is about to come."""
 
     at: datetime
@@ -57,18 +57,18 @@ class Materialise:
         announce: Callable[[Iterable[Run]], None],
         poll: float,
         tell: Callable[[Sequence[ScheduleChange]], None] = lambda _written: None,
-        telling: Telling | None = None,
+        telling: EventPublishing | None = None,
         maker: Callable[[], Maker] = this_process,
     ) -> None:
         self._store = store
         self._tell = tell
-        self._telling = telling or Telling()
+        self._telling = telling or EventPublishing()
         self._registry = registry
         self._maker = maker
         self._announce = announce
-        self._look = Look(poll, GAP)
+        self._look = Pacing(poll, GAP)
         self.hint = self._look.hint  # a schedule may have been put, or a run have ended that a tick is waiting for
-        self._prepared: Prepared | None = None
+        self._prepared: PreparedTicks | None = None
         self._passed: PassedOver[tuple[str, int]] = PassedOver()  # ids and versions that others have locked
 
     def step(self, now: datetime) -> float:
@@ -122,7 +122,7 @@ class Materialise:
         due = [one for one in found if not one.busy or one.schedule.options.overlap is Overlap.ALLOW]
         if due:
             changes = self._store.schedules.prepare(self._decide_all(due, at))
-            self._prepared = Prepared(at, due, changes)
+            self._prepared = PreparedTicks(at, due, changes)
 
     def _due(self, at: datetime, limit: int, now: datetime) -> list[DueSchedule]:
         """Schedules that are due at this time, without those that are passed over now."""
@@ -130,7 +130,7 @@ class Materialise:
         return self._store.schedules.due(at, limit, passed) if passed else self._store.schedules.due(at, limit)
 
     def _decide_all(self, due: Sequence[DueSchedule], now: datetime) -> list[ScheduleChange]:
-        known: dict[tuple[str, str], Terms] = {}
+        known: dict[tuple[str, str], RunTerms] = {}
         maker = self._maker()
 
         def make_run(schedule: Schedule, at: datetime, made: datetime) -> NewRun:

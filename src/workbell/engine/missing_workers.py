@@ -17,7 +17,7 @@ PAUSE = 15.0  # longer than a worker takes to be seen again
 NEWS = LOST_AFTER + timedelta(minutes=10)  # whoever was lost before that is no news to a process that starts now
 
 
-class Missing:
+class MissingWorkers:
     def __init__(self, store: Store, tell: Callable[[Sequence[str]], None]) -> None:
         self._store = store
         self._tell = tell

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 
-class Look:
+class Pacing:
     """A hint is mostly for a run that is queued already. Claiming that goes first, so it is followed after a gap."""
 
     def __init__(self, poll: float, gap: float = 0.05) -> None:

@@ -10,7 +10,7 @@ from workbell.queues.port import Queue
 WAIT = 60.0  # seconds that a `receive` may last
 
 
-class Ear:
+class PermitListener:
     def __init__(
         self,
         queue: Queue,

@@ -40,7 +40,7 @@ class _Progress:
         self.writing = threading.Lock()  # held from taking a text until it is written: none may overtake another
 
 
-class Reports:
+class ProgressAndLogs:
     """Gathers from any thread; `step` writes."""
 
     def __init__(self, store: Store, clock: Clock) -> None:

@@ -12,10 +12,10 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from workbell.engine.pacing import Look
+from workbell.engine.pacing import Pacing
 from workbell.engine.work import Work
 from workbell.errors import StoreError
-from workbell.events.publishing import Telling
+from workbell.events.publishing import EventPublishing
 from workbell.model.schedule import ScheduleChange, TickOutcome
 from workbell.model.system_events import SCHEDULE_SKIPPED, WORKER_LOST
 from workbell.notices.bus import Bus, Notice
@@ -29,13 +29,15 @@ MOST_LOST = 1000
 GAP = 0.1  # seconds from a hint to a look: hardly one of them is about a trigger or an endpoint
 
 
-class Tell:
-    def __init__(self, store: Store, bus: Bus, telling: Telling, emitted: Callable[[], None], poll: float) -> None:
+class Publish:
+    def __init__(
+        self, store: Store, bus: Bus, telling: EventPublishing, emitted: Callable[[], None], poll: float
+    ) -> None:
         self._store = store
         self._bus = bus
         self._telling = telling
         self._emitted = emitted  # told that events were stored
-        self._look = Look(poll, GAP)
+        self._look = Pacing(poll, GAP)
         self.hint = self._look.hint  # somebody may have subscribed
         self._lost: set[str] = set()  # workers whose loss the listeners here know of, with the runs they held
 

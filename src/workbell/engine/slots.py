@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
 from workbell.engine.execute import INTERNAL, Done, book_safely, call_async, call_plain, timed_out
-from workbell.engine.journal import Board
+from workbell.engine.journal import Journal
 from workbell.engine.work import Work
 from workbell.handlers.context import Context
 from workbell.model.clock import Clock
@@ -37,7 +37,7 @@ class AsyncSlots:
         clock: Clock,
         context: MakeContext,
         done: Done,
-        board: Board | None = None,
+        board: Journal | None = None,
     ) -> None:
         self._loop = loop
         self._size = size
@@ -139,7 +139,7 @@ class ThreadSlots:
     itself; another takes its place, and what it returns later is dropped.
     """
 
-    def __init__(self, size: int, clock: Clock, context: MakeContext, done: Done, board: Board | None = None) -> None:
+    def __init__(self, size: int, clock: Clock, context: MakeContext, done: Done, board: Journal | None = None) -> None:
         self._size = size
         self._clock = clock
         self._context = context

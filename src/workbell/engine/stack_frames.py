@@ -16,7 +16,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 _OF_THE_LOOP = {"_run_once", "run_forever", "run_until_complete", "Runner.run"}
 
 
-class Place(NamedTuple):
+class Frame(NamedTuple):
     file: str
     line: int
     function: str
@@ -25,7 +25,7 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line} in {self.function}"
 
 
-def innermost(frame: FrameType | None) -> Place | None:
+def innermost(frame: FrameType | None) -> Frame | None:
     """The innermost place of the application within what the event loop is calling; none, if it calls nothing.
 
     Where only installed packages are on the stack, theirs; the standard library and our own code are nobody's place.
@@ -47,5 +47,5 @@ def _is_installed(file: str) -> bool:
     return any(f"/{folder}/" in file.replace("\\", "/") for folder in _INSTALLED) and not file.startswith(_OURS)
 
 
-def _place(frame: FrameType) -> Place:
-    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)
+def _place(frame: FrameType) -> Frame:
+    return Frame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)

@@ -95,7 +95,7 @@ class Sums:
         ]
 
 
-class Tallies:
+class TallyDuty:
     """The duty: gathers for a few seconds from the first end on, then writes."""
 
     def __init__(self, store: Store) -> None:

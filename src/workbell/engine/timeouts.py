@@ -11,7 +11,7 @@ from workbell.model.clock import Clock
 PACE = 0.25
 
 
-class Expire:
+class Timeouts:
     def __init__(self, clock: Clock, works: Callable[[], Iterable[Work]], expire: Callable[[Work], None]) -> None:
         self._clock = clock
         self._works = works

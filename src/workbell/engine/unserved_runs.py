@@ -18,7 +18,7 @@ LINES = 10
 PAGE = 500
 
 
-class Unserved:
+class UnservedRuns:
     """Looks at the heads of the lanes, which is cheap; runs are counted only if there is something to tell."""
 
     def __init__(self, store: Store) -> None:

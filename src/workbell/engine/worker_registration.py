@@ -13,7 +13,7 @@ from datetime import datetime
 
 import msgspec
 
-from workbell.engine.pacing import Look
+from workbell.engine.pacing import Pacing
 from workbell.errors import StoreError
 from workbell.handlers.registry import Registry
 from workbell.model.worker import BEAT, Worker
@@ -27,7 +27,7 @@ GAP = 0.25  # seconds from a hint to a look: hardly one of them is about this wo
 SETTLE = 0.05  # seconds between looks into our own hands, while they are emptied of what has not begun
 
 
-class Register:
+class WorkerRegistration:
     """Puts the whole row each time: should it have been removed, because we were not heard of for long, it is back."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Register:
         self._put: Worker | None = None  # as it is known to the store
         self._next = 0.0
         self._stopping = False
-        self._look = Look(BEAT, GAP)
+        self._look = Pacing(BEAT, GAP)
         self.hint = self._look.hint  # somebody may have drained it
         self.wake: Callable[[], None] = lambda: None
         self.turned: Callable[[], None] = lambda: None  # told when it was drained, and when it may go on

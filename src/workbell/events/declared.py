@@ -61,7 +61,7 @@ class DeclaredTriggers:
         """
         for _ in range(TRIES):
             now = self.store.clock.now()
-            plan = Plan(self._listed(), wanted, (self.code, self.files), self._tenant, now, again=again)
+            plan = TriggerPlan(self._listed(), wanted, (self.code, self.files), self._tenant, now, again=again)
             changing = next(
                 (one.name for one, old in plan.changes if not self.store.subscribers.write_trigger(one, old)), None
             )
@@ -119,7 +119,7 @@ class DeclaredTriggers:
                 )
 
 
-class Plan:
+class TriggerPlan:
     """What has to be written so that all that is wanted is there. Pure.
 
     Of one job and pattern there is one trigger, whoever declares it, so that an event starts one run: code that is

@@ -12,7 +12,7 @@ import msgspec
 from workbell.events.subscriptions import Subscriber
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import DEPTH_LIMIT, Event, FannedOut, Match, MatchOutcome
-from workbell.model.job import DELIVERY, UNKNOWN, Terms
+from workbell.model.job import DELIVERY, UNKNOWN, RunTerms
 from workbell.model.limit import NO_LIMITS, key_of
 from workbell.model.request import made_by_rule, options_of
 from workbell.model.retry import ONCE
@@ -21,7 +21,7 @@ from workbell.model.run_defaults import Maker, RunDefaults, layered
 from workbell.model.trigger import DEFAULT_RETRY, Trigger
 
 DELIVERY_QUEUE = "webhooks"  # so that they can be paused, and seen, apart
-TO_ALL = Terms(DELIVERY_QUEUE)  # of a trigger's runs that make deliveries: no endpoint's limits or retries
+TO_ALL = RunTerms(DELIVERY_QUEUE)  # of a trigger's runs that make deliveries: no endpoint's limits or retries
 
 
 class Destination(NamedTuple):
@@ -67,7 +67,7 @@ def request_for(event: Event, subscriber: Subscriber, now: datetime, destination
     )
 
 
-def destination_for(trigger: Trigger, terms: Terms = UNKNOWN) -> Destination:
+def destination_for(trigger: Trigger, terms: RunTerms = UNKNOWN) -> Destination:
     """Where a trigger's runs go. Where neither it nor its job says how they are retried, that is as of event jobs."""
     terms = TO_ALL if trigger.job == DELIVERY else terms
     said = layered(trigger.said, terms.defaults)

@@ -21,7 +21,7 @@ from workbell.events.lifecycle import (
     event_of_tick,
     type_of_change,
 )
-from workbell.events.subscriptions import Snapshot, Subscriptions
+from workbell.events.subscriptions import SubscriberSnapshot, Subscriptions
 from workbell.model.event import Event
 from workbell.model.run import Run
 from workbell.model.schedule import ScheduleChange, TickOutcome
@@ -33,7 +33,7 @@ from workbell.stores.publisher import Pair
 replace = msgspec.structs.replace
 
 
-class Telling:
+class EventPublishing:
     """Without subscriptions to look at, nothing is told; without alerting, nobody is alerted."""
 
     def __init__(self, subscriptions: Subscriptions | None = None, alerting: Alerting | None = None) -> None:
@@ -41,7 +41,7 @@ class Telling:
         self.anything = False  # whether anybody subscribes to any of them
         self._subscriptions = subscriptions
         self._alerting = alerting
-        self._seen: Snapshot | None = None
+        self._seen: SubscriberSnapshot | None = None
         self._heard: frozenset[tuple[str, str]] = frozenset()  # tenants and types
 
     def look(self) -> None:

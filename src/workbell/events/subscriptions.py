@@ -23,7 +23,7 @@ log = logging.getLogger("workbell.events")
 Subscriber = Trigger | Endpoint
 
 
-class Snapshot:
+class SubscriberSnapshot:
     """Triggers and endpoints as they were at one moment, by tenant."""
 
     def __init__(self, version: int, triggers: Iterable[Trigger], endpoints: Iterable[Endpoint]) -> None:
@@ -73,27 +73,27 @@ class Subscriptions:
     def start_afresh(self) -> None:
         """In the beginning, and in a forked child: a thread may have been about to make a snapshot, or to match."""
         self._lock = threading.Lock()
-        self._snapshot: Snapshot | None = None
+        self._snapshot: SubscriberSnapshot | None = None
 
     @property
     def store(self) -> Store:
         return self._which()
 
-    def recent(self, seconds: float) -> Snapshot:
+    def recent(self, seconds: float) -> SubscriberSnapshot:
         """As it was at most so long ago: for what must not ask the store each time."""
         snapshot, store = self._snapshot, self.store
         if snapshot is None or store is not self._read_from or store.clock.monotonic() - self._looked_at > seconds:
             return self.current()
         return snapshot
 
-    def current(self) -> Snapshot:
+    def current(self) -> SubscriberSnapshot:
         """As of now: the store is asked whether anything has changed."""
         store = self.store
         looked_at = store.clock.monotonic()
         version = store.subscribers.version()
         with self._lock:
             if self._snapshot is None or self._snapshot.version != version or self._read_from is not store:
-                self._snapshot = Snapshot(
+                self._snapshot = SubscriberSnapshot(
                     version, store.subscribers.list_triggers(), store.subscribers.list_endpoints()
                 )
                 self._read_from = store

@@ -21,7 +21,7 @@ THOROUGH = 2.0  # seconds between looks through the whole window: where much hap
 PAGE = 200
 
 
-class Tail:
+class EventTail:
     def __init__(self, store: Store, tenant: str, pattern: str | None) -> None:
         self._store = store
         self._tenant = tenant

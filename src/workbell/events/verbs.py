@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbell.errors import EventNotFound, InvalidOption
 from workbell.events.subscriptions import Subscriber
-from workbell.events.tail import Tail
+from workbell.events.tail import EventTail
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event, Match
 from workbell.model.event_hearers import Hearer, Matched
@@ -110,7 +110,7 @@ class Events:
         """
         if type is not None:
             check_pattern(type)
-        return Tail(self._client.store, self._client.tenant, type).events()
+        return EventTail(self._client.store, self._client.tenant, type).events()
 
 
 def _check_page(place: str | None, limit: int) -> None:

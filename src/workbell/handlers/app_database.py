@@ -70,7 +70,7 @@ class AppDatabase:
             raise DatabaseUnavailable(f"ctx.db: {shown} cannot be reached: {reason}; is it running?") from error
 
 
-class Use:
+class DatabaseUse:
     """The database during one call of a handler: at most one connection, and an end."""
 
     def __init__(self, open_connection: Callable[[], Any]) -> None:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from workbell.errors import EventNotFound, InvalidOption, LeaseLost
-from workbell.handlers.app_database import AppDatabase, Use, file_of
+from workbell.handlers.app_database import AppDatabase, DatabaseUse, file_of
 from workbell.handlers.current_run import on_behalf_of
 from workbell.handlers.files import Storage
 from workbell.handlers.known_events import known_events
@@ -48,7 +48,7 @@ class Context:
         self._keep = keep  # where the lines of the logger go, besides the logging system
         self._is_canceled = is_canceled
         self._logger: RunLogger | None = None
-        self._use: Use | None = None
+        self._use: DatabaseUse | None = None
         self._event: Event | None = None
 
     @property
@@ -61,7 +61,7 @@ class Context:
         with _first_use:
             if self._use is None:
                 resources = self._client.registry.resources
-                self._use = Use(AppDatabase(resources.database, file_of(self._client.store)).open)
+                self._use = DatabaseUse(AppDatabase(resources.database, file_of(self._client.store)).open)
         return self._use.connection()
 
     @property

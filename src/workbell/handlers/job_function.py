@@ -14,7 +14,7 @@ from workbell.handlers.process_isolation import Isolation
 from workbell.handlers.signature import Signature
 from workbell.model.alert import UNWATCHED, Watched
 from workbell.model.clock import time_limit
-from workbell.model.job import QUEUE, Terms, name
+from workbell.model.job import QUEUE, RunTerms, name
 from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
 from workbell.model.request import EnqueueOptions
 from workbell.model.retry import Retry, read_retry
@@ -146,9 +146,9 @@ class JobFunction(Generic[P, R]):
             raise AttributeError(f"job {job} has no {word!r}{hint}", name=word, obj=self)
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> RunTerms:
         """What it says about its new runs."""
-        return Terms(self.queue, self.limits, self.defaults, self.retry)
+        return RunTerms(self.queue, self.limits, self.defaults, self.retry)
 
     @property
     def client(self) -> Client:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 encode = msgspec.json.Encoder().encode
 
 
-class Answer(Response):
+class JsonResponse(Response):
     """A value as JSON; times come out as RFC 3339 in UTC."""
 
     media_type = "application/json"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 KNOWN = "workbell.known"  # in the scope of a request that was let in: with a valid token, or by the hook
 
 
-class Call:
+class ApiCall:
     """Who asks, for which tenant, and what it may use."""
 
     __slots__ = ("access", "client", "request", "service", "subject", "tenant")
@@ -34,7 +34,7 @@ class Call:
         return None if self.request.client is None else self.request.client.host
 
 
-def call_of(request: Request) -> Call:
+def call_of(request: Request) -> ApiCall:
     """The call that a request was let in as."""
-    call: Call = request.scope["workbell.call"]
+    call: ApiCall = request.scope["workbell.call"]
     return call

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from workbell.client.client import Client
 from workbell.errors import ServiceUnavailable, StoreUnavailable
 from workbell.model.request import Request, asked_once
-from workbell.model.run import Once, Run
+from workbell.model.run import IdempotencyKey, Run
 
 MOST = 2_000  # runs in one transaction
 
@@ -26,14 +26,14 @@ class Order(NamedTuple):
     job: str
     payload: dict[str, Any] | None
     options: Mapping[str, Any]
-    once: Once | None = None
+    once: IdempotencyKey | None = None
 
     def request(self, client: Client) -> Request:
         request = client.request(self.job, self.payload, **self.options)
         return request if self.once is None else request._replace(new=asked_once(request.new, self.once))
 
 
-class Waiting(NamedTuple):
+class WaitingEnqueue(NamedTuple):
     client: Client
     orders: Sequence[Order]
     answer: asyncio.Future[list[Run]]
@@ -44,14 +44,14 @@ class Enqueueing:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._waiting: list[Waiting] = []
+        self._waiting: list[WaitingEnqueue] = []
         self._writing: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="workbell-http-enqueue")
 
     async def put(self, client: Client, orders: Sequence[Order]) -> list[Run]:
         """The runs that stand for these orders, once they are durable; all of them, or none and the error."""
         loop = asyncio.get_running_loop()
-        waiting = Waiting(client, orders, loop.create_future())
+        waiting = WaitingEnqueue(client, orders, loop.create_future())
         self._waiting.append(waiting)
         if self._writing is None or self._writing.done():
             self._writing = loop.create_task(self._write_all())
@@ -74,7 +74,7 @@ class Enqueueing:
                 else:
                     waiting.answer.set_result(result)
 
-    def _next(self) -> list[Waiting]:
+    def _next(self) -> list[WaitingEnqueue]:
         """What goes into the next transaction: the tenants in turn, so that a flood of one delays no other."""
         ahead: Counter[str] = Counter()
         places = []
@@ -91,7 +91,7 @@ class Enqueueing:
         batch, self._waiting = self._waiting[:count], self._waiting[count:]
         return batch
 
-    def _write(self, batch: Sequence[Waiting]) -> list[list[Run] | BaseException]:
+    def _write(self, batch: Sequence[WaitingEnqueue]) -> list[list[Run] | BaseException]:
         answers: list[list[Run] | BaseException] = []
         good: list[tuple[int, list[Request]]] = []
         for place, waiting in enumerate(batch):

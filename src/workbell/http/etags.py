@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import PreconditionFailed
-from workbell.http.answers import Answer, encode
+from workbell.http.answers import JsonResponse, encode
 
 
 def etag_of(definition: Any) -> str:
@@ -21,7 +21,7 @@ def answer_with(request: Request, value: Any, etag: str, status: int = 200) -> R
     """The thing with its ETag; nothing, if the caller has it already."""
     if request.method == "GET" and etag in _listed(request.headers.get("if-none-match")):
         return Response(status_code=304, headers={"ETag": etag})
-    return Answer(value, status, {"ETag": etag})
+    return JsonResponse(value, status, {"ETag": etag})
 
 
 def check_match(request: Request, etag: str | None) -> None:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from workbell.stores.port import Store, Watch
+from workbell.stores.port import Store, StoreWatch
 
 log = logging.getLogger("workbell.http")
 
@@ -17,7 +17,7 @@ AGAIN = 5.0
 GAP = 0.02  # seconds between two hints, however much is written
 
 
-class Ear:
+class HintListener:
     """Hints from the store, for the event loop. Nothing listens until somebody asks."""
 
     def __init__(self, store: Store) -> None:
@@ -25,7 +25,7 @@ class Ear:
         self._lock = threading.Lock()
         self._listeners: dict[object, Callable[[], object]] = {}
         self._thread: threading.Thread | None = None
-        self._watch: Watch | None = None
+        self._watch: StoreWatch | None = None
         self._closed = False
 
     def listen(self, heard: Callable[[], None]) -> Callable[[], None]:

@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import InvalidOption, KeyReused, StoreUnavailable
-from workbell.http.answers import Answer
-from workbell.http.call import Call
+from workbell.http.answers import JsonResponse
+from workbell.http.call import ApiCall
 from workbell.model.idempotency import Remembered
 
 KEPT = timedelta(hours=24)
@@ -30,7 +30,7 @@ REPLAYED = "Idempotent-Replayed"
 NOT_KEPT = {"Cache-Control": "no-store"}
 
 
-class Told(NamedTuple):
+class MadeOnce(NamedTuple):
     """What was made, as it is shown to everybody, and the words that are told this once, over those or beside them."""
 
     shown: Mapping[str, Any]
@@ -60,7 +60,7 @@ def fingerprint_of(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:32]
 
 
-async def answer_once(call: Call, handle: Callable[[Request], Awaitable[Response]]) -> Response:
+async def answer_once(call: ApiCall, handle: Callable[[Request], Awaitable[Response]]) -> Response:
     """Work on a request whose key is new; else answer as before."""
     request, store = call.request, call.client.store
     key = key_of(request)
@@ -92,18 +92,18 @@ async def answer_once(call: Call, handle: Callable[[Request], Awaitable[Response
     return response
 
 
-async def answer_secret(call: Call, make: Callable[[], Awaitable[Told]], status: int = 201) -> Response:
+async def answer_secret(call: ApiCall, make: Callable[[], Awaitable[MadeOnce]], status: int = 201) -> Response:
     """Answer with a secret, this once: what is stored with the key, and answered again, has null in its place."""
     told: dict[str, Any] = {}
 
     async def without(_request: Request) -> Response:
         shown, secret = await make()
         told.update(shown, **secret)
-        return Answer({**dict.fromkeys(secret), **shown}, status, NOT_KEPT)
+        return JsonResponse({**dict.fromkeys(secret), **shown}, status, NOT_KEPT)
 
     key = key_of(call.request)
     response = await (without(call.request) if key is None else answer_once(call, without))
-    return Answer(told, status, NOT_KEPT) if told else response
+    return JsonResponse(told, status, NOT_KEPT) if told else response
 
 
 def _again(known: Remembered, asked: Remembered) -> Response:
@@ -120,7 +120,7 @@ def _again(known: Remembered, asked: Remembered) -> Response:
     return Response(known.body.encode(), known.status, headers, media_type="application/json")
 
 
-async def _fingerprint(call: Call) -> str:
+async def _fingerprint(call: ApiCall) -> str:
     request = call.request
     query: bytes = request.scope["query_string"]
     parts = [

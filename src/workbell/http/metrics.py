@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from workbell.client.client import Client
 from workbell.http.exposition import Family, Labels, Sample, histogram, written
-from workbell.http.request_counts import Measured
+from workbell.http.request_counts import RequestCounts
 from workbell.model.job import DELIVERY
 from workbell.model.tally import BUCKETS, Tally
 from workbell.stores.port import Counts, Store
@@ -24,7 +24,7 @@ FRESH = 1.0  # seconds
 MOST_KEPT = 100  # pages, of as many tenants
 
 
-class View(NamedTuple):
+class MetricsScope(NamedTuple):
     """Whose numbers: of one tenant, or of all (none); and whether those of all are told apart."""
 
     tenant: str | None = None
@@ -34,14 +34,14 @@ class View(NamedTuple):
 class Metrics:
     """The page of each view, as it was at most a second ago."""
 
-    def __init__(self, client: Client, measured: Measured, sockets: Callable[[], int]) -> None:
+    def __init__(self, client: Client, measured: RequestCounts, sockets: Callable[[], int]) -> None:
         self._client = client
         self._measured = measured
         self._sockets = sockets
         self._lock = asyncio.Lock()
-        self._pages: dict[View, tuple[float, str]] = {}
+        self._pages: dict[MetricsScope, tuple[float, str]] = {}
 
-    async def page(self, view: View) -> str:
+    async def page(self, view: MetricsScope) -> str:
         async with self._lock:  # many who ask at once get one look
             clock = self._client.store.clock
             made_at, text = self._pages.get(view, (-FRESH, ""))
@@ -54,7 +54,7 @@ class Metrics:
             return text
 
 
-def look(store: Store, view: View) -> list[Family]:
+def look(store: Store, view: MetricsScope) -> list[Family]:
     """All that the store tells."""
     now = store.clock.now()
     totals = [one for one in store.tallies.totals() if view.tenant in (None, one.tenant)]
@@ -69,7 +69,7 @@ def look(store: Store, view: View) -> list[Family]:
     ]
 
 
-def _of_runs(totals: Iterable[Tally], view: View) -> list[Family]:
+def _of_runs(totals: Iterable[Tally], view: MetricsScope) -> list[Family]:
     """By job and queue. Of attempts that ended: one that is tried again is counted as retried, and timed."""
     ends: dict[tuple[str, ...], int] = defaultdict(int)
     taken: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
@@ -114,7 +114,7 @@ def _of_runs(totals: Iterable[Tally], view: View) -> list[Family]:
     ]
 
 
-def _of_queues(counts: Sequence[Counts], totals: Iterable[Tally], view: View, now: datetime) -> list[Family]:
+def _of_queues(counts: Sequence[Counts], totals: Iterable[Tally], view: MetricsScope, now: datetime) -> list[Family]:
     """Also of queues that are empty now: a number that comes and goes is of no use."""
 
     def place_of(tenant: str, queue: str) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ def _of_workers(store: Store, every: Iterable[Counts], now: datetime) -> list[Fa
     ]
 
 
-def _of_server(measured: Measured, sockets: int) -> list[Family]:
+def _of_server(measured: RequestCounts, sockets: int) -> list[Family]:
     """Of this process alone."""
     requests = [
         Sample({"method": method, "route": route, "status": str(status)}, count)

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbell.errors import TooLarge
-from workbell.http.call import KNOWN, Call
+from workbell.http.call import KNOWN, ApiCall
 from workbell.http.problems import of_error, problem
 from workbell.http.service import COOKIE, Service
 
@@ -108,7 +108,7 @@ class Gate:
             return
         # The path alone: a query may hold a ticket, and a line break of one could forge a line.
         facts: dict[str, Any] = {"status": status, "duration_s": round(seconds, 4)}
-        call: Call | None = scope.get("workbell.call")
+        call: ApiCall | None = scope.get("workbell.call")
         if call is not None:
             facts |= {"tenant": call.tenant, "actor": call.access.actor}
         log.log(level, "%s %s", scope["method"], _shown(scope["path"]), extra=facts)

@@ -8,7 +8,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 OTHER = "other"
 
 
-class Measured:
+class RequestCounts:
     """Requests by method, route and status. A path that no route has is counted under an empty name, and a method that
     nobody knows under `other`: what strangers send must not make the counters grow."""
 

@@ -52,7 +52,7 @@ TENANT_PARAMETER = {
 }
 
 
-class Guard(NamedTuple):
+class RouteGuard(NamedTuple):
     """What a route needs, and what is done around it."""
 
     operation: str  # "runs.cancel"
@@ -86,7 +86,7 @@ class Guarded(APIRoute):
 
     def get_route_handler(self) -> Handler:
         handle = self.endpoint if self.is_direct else super().get_route_handler()
-        guard: Guard = self.endpoint.guard  # type: ignore[attr-defined]
+        guard: RouteGuard = self.endpoint.guard  # type: ignore[attr-defined]
 
         takes_json = self.body_field is not None
         known = _query_names(self) if "GET" in (self.methods or ()) else None
@@ -194,7 +194,7 @@ class Routes:
         def decorate(endpoint: Endpoint) -> Endpoint:
             operation = f"{self.resource}.{endpoint.__name__}"
             audited = needs in (Scope.OPERATE, Scope.ADMIN) and method != "GET"
-            endpoint.guard = Guard(operation, needs, open, creates, audited)  # type: ignore[attr-defined]
+            endpoint.guard = RouteGuard(operation, needs, open, creates, audited)  # type: ignore[attr-defined]
             extra: dict[str, Any] = {"parameters": [*(parameters or []), *([] if open else [TENANT_PARAMETER])]}
             if creates:
                 extra["parameters"] = [*extra["parameters"], IDEMPOTENCY_KEY]

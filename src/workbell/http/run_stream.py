@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from workbell.http.answers import encode
-from workbell.http.call import Call
+from workbell.http.call import ApiCall
 from workbell.model.log_line import LogLine
 from workbell.model.run import Run
 
@@ -17,7 +17,7 @@ PAGE = 1000  # lines of a log, read at once
 ALIVE = 15.0  # seconds after which a comment tells that the stream is still there
 
 
-async def events_of(call: Call, run: Run) -> AsyncIterator[bytes]:
+async def events_of(call: ApiCall, run: Run) -> AsyncIterator[bytes]:
     """Ends with the run, or with the server."""
     service, client = call.service, call.client
     last: Run | None = None

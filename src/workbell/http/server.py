@@ -30,7 +30,7 @@ LAST_ANSWERS = 0.5  # seconds that requests have to end, when we are stopped
 TICKS = 10  # of uvicorn's main loop, a tenth of a second each, between two looks at the deadlines
 
 
-class Server(uvicorn.Server):
+class WebServer(uvicorn.Server):
     """One that leaves the signals to us, and keeps the deadlines of connections."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -75,7 +75,7 @@ class Listening:
             lifespan="on",
             proxy_headers=False,
         )
-        self.server = Server(config)
+        self.server = WebServer(config)
         self._accepting = Accepting()
         self._task: asyncio.Task[None] | None = None
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.requests import HTTPConnection, Request
 
-from workbell.agents.long_polls import Waiting
+from workbell.agents.long_polls import LongPolls
 from workbell.client.client import Client
 from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unauthorized
-from workbell.http.call import KNOWN, Call
+from workbell.http.call import KNOWN, ApiCall
 from workbell.http.doctor_checks import Doctor
 from workbell.http.enqueueing import Enqueueing
-from workbell.http.hints import Ear
+from workbell.http.hints import HintListener
 from workbell.http.metrics import Metrics
 from workbell.http.origins import allowed_hosts, host_is_allowed, origin_is_allowed
 from workbell.http.rate_limits import Buckets
-from workbell.http.request_counts import Measured
+from workbell.http.request_counts import RequestCounts
 from workbell.http.sockets.hub import Hub
 from workbell.http.tally_chart import TallyChart
 from workbell.job_files.jobs_engine import JobsEngine
@@ -29,7 +29,7 @@ from workbell.notices.bus import Bus
 from workbell.settings import Settings
 
 if TYPE_CHECKING:
-    from workbell.http.routing import Guard
+    from workbell.http.routing import RouteGuard
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ class Service:
         self._for_all = settings.http_auth == "none" and auth is None  # whom a hook does not know needs a token
         self.hosts = allowed_hosts(listen, settings.http_hosts)
         self.verified = client.verified
-        self.measured = Measured()
+        self.measured = RequestCounts()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._begin()
         self.metrics = Metrics(client, self.measured, lambda: len(self.hub))
@@ -83,8 +83,8 @@ class Service:
     def _begin(self) -> None:
         self.stopping = asyncio.Event()
         self.enqueueing = Enqueueing(self.client)
-        self.ear = Ear(self.client.store)
-        self.waiting_agents = Waiting(self.client.store, self.client.hop, self.ear.listen, self.stopping)
+        self.ear = HintListener(self.client.store)
+        self.waiting_agents = LongPolls(self.client.store, self.client.hop, self.ear.listen, self.stopping)
         self.hub = Hub(self)
         self.tally_chart = TallyChart()
         self.doctor = Doctor()
@@ -106,11 +106,11 @@ class Service:
 
     # Who is let in
 
-    async def admit(self, request: Request, guard: Guard) -> Call:
+    async def admit(self, request: Request, guard: RouteGuard) -> ApiCall:
         """A request that may go on; else the error that says why not."""
         if guard.open:
             await self.check_door(request)
-            return Call(self, request, Access(actor="nobody"), self.client.tenant, self.client)
+            return ApiCall(self, request, Access(actor="nobody"), self.client.tenant, self.client)
         access = await self.access_of(request)
         request.scope[KNOWN] = True
         if guard.needs is not None and not access.may(guard.needs):
@@ -120,7 +120,7 @@ class Service:
             if wait:
                 raise _too_many(f"{access.actor} may ask {self.settings.http_rate:g} times a second.", wait)
         tenant = self._tenant_of(request, access)
-        return Call(self, request, access, tenant, self.client_of(tenant))
+        return ApiCall(self, request, access, tenant, self.client_of(tenant))
 
     async def access_of(self, connection: HTTPConnection) -> Access:
         """Who asks, by token, by the cookie of a session or as the app's own hook says."""
@@ -194,7 +194,7 @@ class Service:
 
     # What was done
 
-    async def note(self, call: Call, action: str) -> None:
+    async def note(self, call: ApiCall, action: str) -> None:
         """An operator's action, for the audit log."""
         request = call.request
         subject = call.subject or "/".join(str(part) for part in request.path_params.values())

@@ -28,7 +28,7 @@ KINDS = (*WORDS.values(),)
 Counts = dict[str, list[int]]  # by job: how many ended in each of these ways
 
 
-class Asked(NamedTuple):
+class ChartQuery(NamedTuple):
     """Whose tallies, and which."""
 
     tenant: str
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
     queue: str | None
 
 
-class Kept:
+class ChartCache:
     """Steps from `first` to before `end` that are over."""
 
     def __init__(self) -> None:
@@ -52,19 +52,19 @@ class TallyChart:
     """What is kept of the tallies of all tenants, for one event loop."""
 
     def __init__(self) -> None:
-        self._kept: dict[Asked, Kept] = {}
+        self._kept: dict[ChartQuery, ChartCache] = {}
 
     async def read(self, client: Client, minutes: int, job: str | None, queue: str | None) -> dict[str, Any]:
         """Every step of the last minutes, and the jobs of them."""
         step = step_of(minutes)
         now = client.store.clock.now()
         first, last = place_of(now - timedelta(minutes=minutes), step), place_of(now, step)
-        asked = Asked(client.tenant, step, job, queue)
+        asked = ChartQuery(client.tenant, step, job, queue)
         kept = self._kept.get(asked)
         if kept is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            kept = self._kept[asked] = Kept()
+            kept = self._kept[asked] = ChartCache()
         async with kept.lock:
             if time.monotonic() - kept.read_at > FRESH or first < kept.first or first > kept.end:
                 kept.steps, kept.first, kept.end, kept.read_at = {}, first, first, time.monotonic()
@@ -105,7 +105,7 @@ def time_of(place: int, step: int) -> datetime:
     return EPOCH + timedelta(seconds=place * step)
 
 
-def _read(client: Client, asked: Asked, first: int) -> dict[int, Counts]:
+def _read(client: Client, asked: ChartQuery, first: int) -> dict[int, Counts]:
     """What is there from a step on."""
     store = client.store
     until = store.clock.now() + timedelta(days=1)  # another's clock may be ahead, but not by so much

@@ -1,20 +1,20 @@
 """Job files: every `jobs/**/*.py` of a project is one job. Found, loaded from source, checked, reloaded, watched."""
 
-from workbell.job_files.job_file import DEFAULT_RETRY, Change, JobFile, Loaded, Problem
+from workbell.job_files.job_file import DEFAULT_RETRY, FileProblem, FolderChange, JobFile, Loaded
 from workbell.job_files.load import JobFiles, check_folder, load_folder
 from workbell.job_files.reloads import Reload, Reloads
-from workbell.job_files.watch import Watch
+from workbell.job_files.watch import FileWatch
 
 __all__ = [
     "DEFAULT_RETRY",
-    "Change",
+    "FileProblem",
+    "FileWatch",
+    "FolderChange",
     "JobFile",
     "JobFiles",
     "Loaded",
-    "Problem",
     "Reload",
     "Reloads",
-    "Watch",
     "check_folder",
     "load_folder",
 ]

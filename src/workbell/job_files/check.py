@@ -14,8 +14,8 @@ from workbell.handlers.event_handler import Handler
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.process_isolation import isolation_of
 from workbell.handlers.signature import Signature
-from workbell.job_files.discover import Found
-from workbell.job_files.job_file import JobFile, Problem
+from workbell.job_files.discover import FoundFile
+from workbell.job_files.job_file import FileProblem, JobFile
 from workbell.job_files.settings import (
     EVENT_EXAMPLE,
     EXAMPLE,
@@ -28,7 +28,7 @@ from workbell.job_files.settings import (
     read_timezone,
     read_window,
 )
-from workbell.job_files.source import Binding, Source
+from workbell.job_files.source import Binding, SourceFile
 from workbell.model.alert import URLS
 from workbell.model.limit import Limits
 
@@ -40,8 +40,8 @@ class Check:
 
     def __init__(
         self,
-        found: Found,
-        source: Source,
+        found: FoundFile,
+        source: SourceFile,
         values: Mapping[str, Any],
         *,
         executed: bool,
@@ -55,7 +55,7 @@ class Check:
         self._default_zone = timezone
         self._allow = allow
         self._settings: dict[str, Any] = {}
-        self.problems: list[Problem] = []
+        self.problems: list[FileProblem] = []
 
     def read(self) -> JobFile | None:
         """The job, if there is nothing wrong with it; else `problems` has everything that is."""
@@ -98,7 +98,7 @@ class Check:
                 self._note(setting, f"{setting}: it is about a schedule, and there is none; write one, or take it out.")
 
     def _note(self, name: str, message: str) -> None:
-        self.problems.append(Problem(self._found.path, self._source.line_of(name), message))
+        self.problems.append(FileProblem(self._found.path, self._source.line_of(name), message))
 
     def _is_missing(self, name: str) -> bool:
         """Not there; if the file could not be executed, then as far as its text tells."""

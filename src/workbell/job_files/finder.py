@@ -16,8 +16,8 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from workbell.job_files.locations import Place
-from workbell.job_files.source import Source
+from workbell.job_files.locations import ProjectFolders
+from workbell.job_files.source import SourceFile
 from workbell.trust.imports import TrustedLoader, put_on_path
 
 
@@ -33,7 +33,7 @@ class SourceLoader(TrustedLoader):
         self._folder = folder
 
     def get_code(self, fullname: str) -> CodeType:
-        source = Source(self.file, self.get_data(self.path))
+        source = SourceFile(self.file, self.get_data(self.path))
         if source.tree is None:
             assert source.error is not None
             raise source.error
@@ -49,10 +49,10 @@ class SourceLoader(TrustedLoader):
         super().exec_module(module)
 
 
-class Finder(MetaPathFinder):
+class JobModuleFinder(MetaPathFinder):
     """Finds modules of the folder of jobs by their place, and gives all own modules of the project our loader."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ProjectFolders) -> None:
         self.place = place
         self.loading: int | None = None  # the thread that is loading job files
 

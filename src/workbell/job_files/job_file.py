@@ -64,7 +64,7 @@ class JobFile(RunDefaults, frozen=True, kw_only=True, eq=False, omit_defaults=Fa
         return repr_without_urls(self)
 
 
-class Problem(NamedTuple):
+class FileProblem(NamedTuple):
     """What is wrong with a file: where, and a sentence with the reason and the remedy."""
 
     path: str
@@ -84,14 +84,14 @@ class Loaded(NamedTuple):
     """What a folder holds; a file with a problem is not among the files."""
 
     files: list[JobFile]
-    problems: list[Problem]
+    problems: list[FileProblem]
 
 
-class Change(NamedTuple):
+class FolderChange(NamedTuple):
     """What a reload came to. `loaded` is all that works now, also last good versions of files with problems."""
 
     loaded: list[JobFile]
     added: list[JobFile]
     changed: list[JobFile]  # the same name as before, with other code or settings, or in another file
     removed: list[JobFile]
-    problems: list[Problem]
+    problems: list[FileProblem]

@@ -18,7 +18,7 @@ from workbell.events.declared import DeclaredTriggers, Wanted
 from workbell.handlers.app_database import check_database, file_of
 from workbell.handlers.event_handler import hear_events
 from workbell.handlers.job_function import JobFunction
-from workbell.job_files import DEFAULT_RETRY, Change, JobFile, JobFiles, Problem, Reloads, Watch
+from workbell.job_files import DEFAULT_RETRY, FileProblem, FileWatch, FolderChange, JobFile, JobFiles, Reloads
 from workbell.model.run import Run, Status
 from workbell.process.identity import program_name
 from workbell.scheduling.schedules import Declaration
@@ -62,10 +62,10 @@ class JobsEngine:
         self._lock = threading.RLock()
         self._files: JobFiles | None = None
         self._loaded: dict[str, JobFile] = {}
-        self._watch: Watch | None = None
+        self._watch: FileWatch | None = None
         self._triggers: DeclaredTriggers | None = None
-        self._listeners: list[Callable[[Change], None]] = []
-        self.problems: Sequence[Problem] = ()
+        self._listeners: list[Callable[[FolderChange], None]] = []
+        self.problems: Sequence[FileProblem] = ()
         self.reloads = Reloads()
         self.keeps_schedules = True  # a worker beside a scheduler leaves that to it
         self.tells_problems = True  # one process of many is enough
@@ -86,7 +86,7 @@ class JobsEngine:
         self._client.schedules.disable_others(names, source=f"code:{self.project}", reason=reason)
         self.put_triggers()
 
-    def load(self) -> Change:
+    def load(self) -> FolderChange:
         """Load every job file. If some cannot be, the others are, and then JobsError says what is wrong with each.
 
         It declares their schedules; ticks make runs while `bell.run()` or `bell.running()` does.
@@ -97,7 +97,7 @@ class JobsEngine:
             raise JobsError(f"Of the job files, these cannot be loaded; all others are:{listed}")
         return change
 
-    def reload(self) -> Change:
+    def reload(self) -> FolderChange:
         """Look at the job files again; a broken one keeps its last good version, and runs that are going go on.
 
         What is wrong is logged and kept in `problems`, and stops nothing: `bell.run()` and `workbell dev` go on.
@@ -113,7 +113,7 @@ class JobsEngine:
             listener(change)
         return change
 
-    def _take_over(self, change: Change) -> None:
+    def _take_over(self, change: FolderChange) -> None:
         store, registry = self._client.store, self._client.registry
         taken = set(registry.served) - set(self._loaded)  # also what Workbell itself has
         clashes = [file for file in change.loaded if file.name in taken]
@@ -186,11 +186,11 @@ class JobsEngine:
     def _wanted(self, job: JobFunction[Any, Any], pattern: str, source: str) -> Wanted:
         return Wanted(job.name, pattern, source, job.description.partition("\n")[0], job.retry)
 
-    def clash_of(self, file: JobFile) -> Problem:
+    def clash_of(self, file: JobFile) -> FileProblem:
         """What to say of a file whose job's name the code has taken."""
         job = self._client.registry.find(file.name)
         where = "the app" if job is None else job.handler
-        return Problem(file.path, None, f"the job {file.name!r} is declared by {where} already; rename the file.")
+        return FileProblem(file.path, None, f"the job {file.name!r} is declared by {where} already; rename the file.")
 
     def job_of(self, file: JobFile) -> JobFunction[Any, Any]:
         """The job that a file makes; it is registered nowhere."""
@@ -244,7 +244,7 @@ class JobsEngine:
         with self._lock:
             if self._watch is None:
                 left_out = [Path(self._settings.storage)]
-                self._watch = Watch(self.folder, self._settings.jobs, self._changed, leave_out=left_out)
+                self._watch = FileWatch(self.folder, self._settings.jobs, self._changed, leave_out=left_out)
                 self._watch.start()
 
     def _changed(self) -> None:
@@ -259,7 +259,7 @@ class JobsEngine:
                 self._watch.close()
                 self._watch = None
 
-    def on_change(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+    def on_change(self, listener: Callable[[FolderChange], None]) -> Callable[[], None]:
         """Be told of every load and reload; call the answer to hear no more."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)

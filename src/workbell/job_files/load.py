@@ -14,10 +14,10 @@ from typing import Any
 from workbell.errors import JobsError, Untrusted
 from workbell.job_files import load_errors as trouble
 from workbell.job_files.check import Check
-from workbell.job_files.discover import Found, duplicates, find_files
-from workbell.job_files.finder import Finder, loader_of
-from workbell.job_files.job_file import Change, JobFile, Loaded, Problem
-from workbell.job_files.locations import Place
+from workbell.job_files.discover import FoundFile, duplicates, find_files
+from workbell.job_files.finder import JobModuleFinder, loader_of
+from workbell.job_files.job_file import FileProblem, FolderChange, JobFile, Loaded
+from workbell.job_files.locations import ProjectFolders
 from workbell.job_files.modules import (
     Modules,
     is_by_us,
@@ -29,11 +29,11 @@ from workbell.job_files.modules import (
     strangers,
     take_out,
 )
-from workbell.job_files.source import Source
+from workbell.job_files.source import SourceFile
 from workbell.trust import files as trust
 
 Unread = OSError | Untrusted
-Read = dict[Path, Source | Unread]
+Read = dict[Path, SourceFile | Unread]
 
 
 class JobFiles:
@@ -42,15 +42,15 @@ class JobFiles:
     def __init__(
         self, project: Path, jobs: str = "jobs", timezone: str | None = None, allow: Sequence[str] = ()
     ) -> None:
-        self.place = Place(project, jobs)
+        self.place = ProjectFolders(project, jobs)
         self._timezone = timezone
         self._allow = allow  # what may be sent to, besides the public
-        self._finder = Finder(self.place)
+        self._finder = JobModuleFinder(self.place)
         self._good: dict[str, JobFile] = {}
         self._modules: Modules = {}  # those that the good versions came from
         self._lock = threading.Lock()
 
-    def reload(self) -> Change:
+    def reload(self) -> FolderChange:
         """Look at every file, and load what is new or has changed, itself or something that it imports."""
         if self._finder.loading == threading.get_ident():
             raise JobsError("Job files are being loaded; one of them asked for a reload, which must wait until run.")
@@ -68,7 +68,7 @@ class JobFiles:
             take_out([*own_modules(self.place), *filter(self.place.names_module, list(sys.modules))])
             self._good, self._modules = {}, {}
 
-    def _reload(self) -> Change:
+    def _reload(self) -> FolderChange:
         self._finder.install()
         importlib.invalidate_caches()
         take_out(strangers(self.place))
@@ -86,7 +86,9 @@ class JobFiles:
         self._modules = {path: module for path, module in self._modules.items() if path in good}
         return change
 
-    def _load_all(self, found: list[Found], read: Read, shelf: Modules, problems: list[Problem]) -> dict[str, JobFile]:
+    def _load_all(
+        self, found: list[FoundFile], read: Read, shelf: Modules, problems: list[FileProblem]
+    ) -> dict[str, JobFile]:
         """By path, what works now: anew, as it was, or in its last good version."""
         twice = duplicates(found)
         problems += twice.values()
@@ -109,7 +111,7 @@ class JobFiles:
                 good[file.path] = job
         return good
 
-    def _take_out_stale(self, jobs: set[str], read: Read, problems: list[Problem]) -> Modules:
+    def _take_out_stale(self, jobs: set[str], read: Read, problems: list[FileProblem]) -> Modules:
         """Remove the modules whose source has changed, and those that import them, so that they are loaded anew.
 
         One whose new source is no Python stays as it is: everything goes on with its last good version.
@@ -133,7 +135,7 @@ class JobFiles:
         # A job file that is gone was no helper: nobody imports it in ways that cannot be seen.
         return take_out(spread(changed, own, jobs | {job.module for job in self._good.values()}))
 
-    def _load(self, file: Found, source: Source, problems: list[Problem]) -> JobFile | None:
+    def _load(self, file: FoundFile, source: SourceFile, problems: list[FileProblem]) -> JobFile | None:
         before = own_modules(self.place)
         if file.module in sys.modules and file.module not in before:
             take_out([file.module])  # imported by somebody before us, or a folder of that name
@@ -163,7 +165,7 @@ class JobFiles:
             self._modules[file.path] = module
         return job
 
-    def _check(self, file: Found, source: Source, values: Mapping[str, Any], *, executed: bool) -> Check:
+    def _check(self, file: FoundFile, source: SourceFile, values: Mapping[str, Any], *, executed: bool) -> Check:
         return Check(file, source, values, executed=executed, timezone=self._timezone, allow=self._allow)
 
     def _make_parents(self, name: str) -> None:
@@ -178,7 +180,7 @@ class JobFiles:
             folder.__path__ = [str(path)]
             sys.modules[above] = folder
 
-    def _load_helpers(self, shelf: Modules, good: dict[str, JobFile], problems: list[Problem]) -> None:
+    def _load_helpers(self, shelf: Modules, good: dict[str, JobFile], problems: list[FileProblem]) -> None:
         """Helpers that were loaded before and are imported only when a job runs: now, while the old one is at hand."""
         names = [job.module for job in good.values()]
         for name in sorted(needed(names, shelf | own_modules(self.place)) & shelf.keys()):
@@ -196,18 +198,18 @@ class JobFiles:
                 problems.append(trouble.failed(self.place, loader.file, error))
 
 
-def _read(file: Path) -> Source | Unread:
+def _read(file: Path) -> SourceFile | Unread:
     try:
-        return Source(file, trust.read(file))
+        return SourceFile(file, trust.read(file))
     except (OSError, Untrusted) as error:
         return error
 
 
-def _compare(before: dict[str, JobFile], after: dict[str, JobFile], problems: list[Problem]) -> Change:
+def _compare(before: dict[str, JobFile], after: dict[str, JobFile], problems: list[FileProblem]) -> FolderChange:
     """By name: a file that was moved to another folder is the same job."""
     old = {job.name: job for job in before.values()}
     new = {job.name: job for job in after.values()}
-    return Change(
+    return FolderChange(
         loaded=list(new.values()),
         added=[job for name, job in new.items() if name not in old],
         changed=[job for name, job in new.items() if name in old and old[name] is not job],
@@ -222,7 +224,7 @@ def load_folder(project: Path, jobs: str = "jobs", timezone: str | None = None) 
     return Loaded(change.loaded, change.problems)
 
 
-def check_folder(project: Path, jobs: str = "jobs", timezone: str | None = None) -> list[Problem]:
+def check_folder(project: Path, jobs: str = "jobs", timezone: str | None = None) -> list[FileProblem]:
     """Everything that is wrong with the job files of a folder, by path and line; nothing stays loaded."""
     path, finders = list(sys.path), list(sys.meta_path)
     files = JobFiles(project, jobs, timezone)

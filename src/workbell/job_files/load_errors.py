@@ -6,21 +6,21 @@ import traceback
 from pathlib import Path
 
 from workbell.errors import Untrusted, WorkbellError
-from workbell.job_files.job_file import Problem
-from workbell.job_files.locations import Place
+from workbell.job_files.job_file import FileProblem
+from workbell.job_files.locations import ProjectFolders
 from workbell.model.error_text import in_a_sentence
 
 
-def unreadable(place: Place, file: Path, error: BaseException) -> Problem:
+def unreadable(place: ProjectFolders, file: Path, error: BaseException) -> FileProblem:
     """A file that cannot be read or may not be, or is no Python."""
     if isinstance(error, Untrusted):
-        return Problem(place.shown(file), None, error.reason)
+        return FileProblem(place.shown(file), None, error.reason)
     if isinstance(error, OSError):
-        return Problem(place.shown(file), None, f"it cannot be read: {error.strerror}; change its permissions.")
-    return Problem(place.shown(file), getattr(error, "lineno", None), f"{_no_python(error)}; correct it.")
+        return FileProblem(place.shown(file), None, f"it cannot be read: {error.strerror}; change its permissions.")
+    return FileProblem(place.shown(file), getattr(error, "lineno", None), f"{_no_python(error)}; correct it.")
 
 
-def failed(place: Place, file: Path, error: BaseException) -> Problem:
+def failed(place: ProjectFolders, file: Path, error: BaseException) -> FileProblem:
     """A file that raised when it was executed, or something that it imports."""
     line, where = None, ""
     for frame in traceback.extract_tb(error.__traceback__):
@@ -30,7 +30,7 @@ def failed(place: Place, file: Path, error: BaseException) -> Problem:
             where = f"{place.shown(frame.filename)}:{frame.lineno}: "
     if isinstance(error, SyntaxError) and error.filename is not None and error.filename != str(file):
         where = f"{place.shown(error.filename)}:{error.lineno}: "
-    return Problem(place.shown(file), line, where + _sentence(error))
+    return FileProblem(place.shown(file), line, where + _sentence(error))
 
 
 def _sentence(error: BaseException) -> str:

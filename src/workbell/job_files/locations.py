@@ -9,7 +9,7 @@ from workbell.model.payload import clean_text
 from workbell.trust.imports import is_foreign
 
 
-class Place:
+class ProjectFolders:
     """A project's folder and its folder of jobs, made absolute once.
 
     Modules are named by their place below the project (`jobs.reports.weekly`), so that `from jobs._mail import x`

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 
 from workbell.job_files.finder import loader_of
-from workbell.job_files.locations import Place
+from workbell.job_files.locations import ProjectFolders
 
 Modules = dict[str, ModuleType]
 
 
-def own_modules(place: Place) -> Modules:
+def own_modules(place: ProjectFolders) -> Modules:
     """The project's modules that came in through our loader. Those that were there before it are left alone."""
     own: Modules = {}
     for name, module in list(sys.modules.items()):
@@ -27,13 +27,13 @@ def is_by_us(module: ModuleType) -> bool:
     return loader is not None and loader.by_us
 
 
-def strangers(place: Place) -> list[str]:
+def strangers(place: ProjectFolders) -> list[str]:
     """Modules that sit where the job files' own belong, and came from elsewhere, or stand for what is no more."""
     named = [(name, module) for name, module in list(sys.modules.items()) if place.names_module(name)]
     return [name for name, module in named if not _belongs(place, name, module)]
 
 
-def _belongs(place: Place, name: str, module: ModuleType) -> bool:
+def _belongs(place: ProjectFolders, name: str, module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
     if file is not None:
         return place.is_own(file)
@@ -106,7 +106,7 @@ def put_back(modules: Mapping[str, ModuleType]) -> None:
             setattr(package, last, module)
 
 
-def restore(before: Mapping[str, ModuleType], place: Place) -> None:
+def restore(before: Mapping[str, ModuleType], place: ProjectFolders) -> None:
     """Undo what a failed load did to the project's modules. Libraries it loaded stay: some cannot be loaded twice."""
     now = own_modules(place)
     take_out(name for name, module in now.items() if before.get(name) is not module and is_by_us(module))

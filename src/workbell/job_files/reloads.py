@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from workbell.job_files.job_file import Change, JobFile, Problem
+from workbell.job_files.job_file import FileProblem, FolderChange, JobFile
 
 MOST = 100
 
@@ -42,7 +42,7 @@ class Reloads:
         self._numbers = count(1)
         self._kept: list[Reload] = []
         self._lock = threading.Lock()
-        self._known: frozenset[Problem] = frozenset()
+        self._known: frozenset[FileProblem] = frozenset()
         self._first = True
 
     def newest(self, limit: int | None = None) -> list[Reload]:
@@ -50,9 +50,9 @@ class Reloads:
             return [one._replace(standing=self._stands(one)) for one in self._kept[::-1][:limit]]
 
     def _stands(self, one: Reload) -> bool:
-        return one.message is not None and Problem(one.path, one.line, one.message) in self._known
+        return one.message is not None and FileProblem(one.path, one.line, one.message) in self._known
 
-    def note(self, change: Change, problems: Sequence[Problem], folder: Path) -> None:
+    def note(self, change: FolderChange, problems: Sequence[FileProblem], folder: Path) -> None:
         """What a look at a project's files came to. At the first look no file is new; only what is wrong is told."""
         with self._lock:
             for path, outcome, message, line, jobs in _entries(change, problems, self._known, folder):
@@ -67,7 +67,9 @@ class Reloads:
 Entry = tuple[str, ReloadOutcome, str | None, int | None, tuple[str, ...]]
 
 
-def _entries(change: Change, problems: Sequence[Problem], known: frozenset[Problem], folder: Path) -> Iterator[Entry]:
+def _entries(
+    change: FolderChange, problems: Sequence[FileProblem], known: frozenset[FileProblem], folder: Path
+) -> Iterator[Entry]:
     broken = {problem.path for problem in problems}
     jobs = {file.path: (file.name,) for file in change.loaded}
     told = set[str]()

@@ -19,7 +19,7 @@ class Binding(NamedTuple):
     value: ast.expr | None = None  # of a plain assignment
 
 
-class Source:
+class SourceFile:
     """The bytes of a file. `tree` is there unless they are no Python; then `error` says why."""
 
     def __init__(self, file: Path, data: bytes) -> None:

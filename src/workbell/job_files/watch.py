@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from workbell.job_files.locations import Place
+from workbell.job_files.locations import ProjectFolders
 from workbell.trust.imports import is_foreign
 
 log = logging.getLogger("workbell.job_files")
@@ -24,7 +24,7 @@ LOOK = 250  # milliseconds after which a new watch compares the files' times; an
 Times = dict[str, tuple[int, int, int]]
 
 
-class Watch:
+class FileWatch:
     """Calls `changed` on a thread of its own; calls never overlap, and an error in one ends nothing."""
 
     def __init__(
@@ -36,7 +36,7 @@ class Watch:
         leave_out: Iterable[Path] = (),
         polling: bool = False,
     ) -> None:
-        self._place = Place(project, jobs)
+        self._place = ProjectFolders(project, jobs)
         self._left_out = {str(folder.resolve()) for folder in leave_out}  # such as the folder of stored files
         self._changed = changed
         self._polling = polling

@@ -33,7 +33,7 @@ class Clock(Protocol):
     def monotonic(self) -> float: ...
 
 
-class Measured(NamedTuple):
+class ClockOffset(NamedTuple):
     """An offset from our monotonic clock to the store's clock. It lies between two bounds: we know only when we asked
     and when the answer came. A measurement through a stall has wide bounds, and so proves little."""
 
@@ -48,7 +48,7 @@ class Measured(NamedTuple):
         """The offset within the bounds that is closest to this one."""
         return min(max(offset, self.least), self.most)
 
-    def confirms(self, other: Measured) -> bool:
+    def confirms(self, other: ClockOffset) -> bool:
         apart = max(self.least - other.most, other.least - self.most)
         return self.width <= SLOW and apart <= STEP
 
@@ -106,15 +106,15 @@ class SystemClock:
             self._measured = self._measured or first
             return timedelta(seconds=moved)
 
-    def _best(self, ask: Callable[[], datetime]) -> Measured:
+    def _best(self, ask: Callable[[], datetime]) -> ClockOffset:
         """The quickest of a few tries."""
-        best = Measured(-math.inf, math.inf)
+        best = ClockOffset(-math.inf, math.inf)
         for _ in range(TRIES):
             before = time.monotonic()
             said = ask().timestamp()
             after = time.monotonic()
             if after - before <= best.width:
-                best = Measured(said - after, said - before)
+                best = ClockOffset(said - after, said - before)
             if best.width <= QUICK:
                 break
         return best

@@ -24,7 +24,7 @@ BUILT_IN = frozenset({DELIVERY, ALERT, BULK, CLEAN})  # Workbell's own jobs, whe
 EVERYWHERE = frozenset({BULK})  # of these, those that every worker takes, whichever queues it serves
 
 
-class Terms(NamedTuple):
+class RunTerms(NamedTuple):
     """What a job says about its new runs, whoever makes them."""
 
     queue: str = QUEUE
@@ -33,7 +33,7 @@ class Terms(NamedTuple):
     retry: Retry | None = None  # looked up again when a run has failed
 
 
-UNKNOWN = Terms()  # of a job that nobody has declared yet
+UNKNOWN = RunTerms()  # of a job that nobody has declared yet
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,8 +61,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     options: RunDefaults = NO_DEFAULTS  # of its runs; their queue, retries and timeout stand above
 
     @property
-    def terms(self) -> Terms:
-        return Terms(self.queue or QUEUE, self.limits, self.options, self.retry)
+    def terms(self) -> RunTerms:
+        return RunTerms(self.queue or QUEUE, self.limits, self.options, self.retry)
 
     @property
     def priority(self) -> int:

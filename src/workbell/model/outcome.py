@@ -16,7 +16,7 @@ from workbell.model.payload import clean_text, encode_result
 from workbell.model.request import reschedule
 from workbell.model.retry import DEFAULT, Retry, kinds_of
 from workbell.model.run import Run
-from workbell.model.state import Keep, Transition
+from workbell.model.state import Retention, Transition
 
 
 class Returned(msgspec.Struct, frozen=True, tag="returned"):
@@ -46,7 +46,7 @@ class Died(msgspec.Struct, frozen=True):
     how: str
 
 
-class Ended(msgspec.Struct, frozen=True, tag="ended"):
+class EndedOutcome(msgspec.Struct, frozen=True, tag="ended"):
     reason: str
 
 
@@ -59,7 +59,7 @@ class HandedBack(msgspec.Struct, frozen=True, tag="handed-back"):
     """Not done, and nothing spent."""
 
 
-Outcome = Returned | Raised | Failed | Died | Ended | Later | HandedBack
+Outcome = Returned | Raised | Failed | Died | EndedOutcome | Later | HandedBack
 
 NOTHING = Returned(None)
 HANDED_BACK = HandedBack()
@@ -71,7 +71,7 @@ def read_return(value: Any) -> Outcome:
         return NOTHING
     try:
         if isinstance(value, Cancel):
-            return Ended(clean_text(str(value.reason), 500))
+            return EndedOutcome(clean_text(str(value.reason), 500))
         if isinstance(value, Snooze):
             wait = span("Snooze", max(value.wait, timedelta(0)))
             return Later(wait, None if value.reason is None else clean_text(str(value.reason), 500))
@@ -111,7 +111,7 @@ def decide(
     *,
     started_at: datetime | None,
     job_retry: Retry | None,
-    keep: Keep,
+    keep: Retention,
     randomness: Random,
 ) -> Transition:
     """The one transition that an outcome leads to."""
@@ -119,7 +119,7 @@ def decide(
     match outcome:
         case Returned(result):
             return state.succeed(run, now, result=result, keep=keep.succeeded, started_at=started_at)
-        case Ended(reason):
+        case EndedOutcome(reason):
             return state.cancel(run, now, reason=reason, keep=keep.other, started_at=started_at)
         case Later(wait, reason):
             return state.snooze(run, now, wait=wait, reason=reason, started_at=started_at)

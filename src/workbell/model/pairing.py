@@ -7,7 +7,7 @@ import msgspec
 from workbell.model.access import Token, TokenKind
 
 
-class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
+class PairingTerms(msgspec.Struct, frozen=True, omit_defaults=True):
     """A name or labels that the agent cannot choose for itself; kept, as JSON, as the name of its token."""
 
     agent: str | None = None
@@ -19,8 +19,8 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.agent or 'a new agent'}{labels}"
 
 
-def terms_of(token: Token) -> Terms:
-    return msgspec.json.decode(token.name, type=Terms)
+def terms_of(token: Token) -> PairingTerms:
+    return msgspec.json.decode(token.name, type=PairingTerms)
 
 
 def shown_name(token: Token) -> str:

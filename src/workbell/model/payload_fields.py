@@ -22,7 +22,7 @@ EXACT = 2**53  # from here on a float stands for several whole numbers
 _PATH = re.compile(r"""[^\\".\x00-\x1f\x7f]+(\.[^\\".\x00-\x1f\x7f]+)*\Z""")
 
 
-class Field(NamedTuple):
+class FieldFilter(NamedTuple):
     """The value that must stand at a path, such as `customer.id`. Names of objects only: no places in arrays."""
 
     path: str
@@ -33,7 +33,7 @@ class Field(NamedTuple):
         return self.path.split(".")
 
 
-def read_fields(given: Mapping[str, Any]) -> tuple[Field, ...]:
+def read_fields(given: Mapping[str, Any]) -> tuple[FieldFilter, ...]:
     """Fields as a caller gives them, checked."""
     if not isinstance(given, Mapping):
         raise InvalidOption(
@@ -41,7 +41,7 @@ def read_fields(given: Mapping[str, Any]) -> tuple[Field, ...]:
         )
     if len(given) > MOST:
         raise InvalidOption(f"input: {len(given)} fields are more than {MOST}; ask for fewer.")
-    return tuple(Field(_path(path), _value(path, value)) for path, value in sorted(given.items(), key=str))
+    return tuple(FieldFilter(_path(path), _value(path, value)) for path, value in sorted(given.items(), key=str))
 
 
 def value_from(text: str) -> Any:
@@ -86,7 +86,7 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def has_fields(input_text: str | None, fields: Sequence[Field]) -> bool:
+def has_fields(input_text: str | None, fields: Sequence[FieldFilter]) -> bool:
     """Whether a payload has all of them."""
     if not fields:
         return True
@@ -99,7 +99,7 @@ def has_fields(input_text: str | None, fields: Sequence[Field]) -> bool:
     return all(_has(payload, field) for field in fields)
 
 
-def _has(payload: Any, field: Field) -> bool:
+def _has(payload: Any, field: FieldFilter) -> bool:
     here = payload
     for name in field.names:
         if not isinstance(here, dict) or name not in here:

@@ -15,7 +15,7 @@ from workbell.model.ids import new_id
 from workbell.model.job import name
 from workbell.model.keys import KeyScope, read_scope, stored_key
 from workbell.model.retry import Retry, read_retry
-from workbell.model.run import NO_OPTIONS, Lane, NewRun, Once, OnDuplicate, Options, Run, Status
+from workbell.model.run import NO_OPTIONS, IdempotencyKey, Lane, NewRun, OnDuplicate, Options, Run, Status
 from workbell.model.run_defaults import NO_DEFAULTS, RUN_WORDS, Maker, RunDefaults
 from workbell.model.run_settings import read_flag, read_priority, read_user
 from workbell.model.suggestions import list_options
@@ -204,7 +204,7 @@ def _text_of(options: Options) -> str | None:
     return None if options == NO_OPTIONS else msgspec.json.encode(options).decode()
 
 
-def asked_once(new: NewRun, once: Once) -> NewRun:
+def asked_once(new: NewRun, once: IdempotencyKey) -> NewRun:
     """The request for a run that an HTTP request under an Idempotency-Key makes: the run keeps the fingerprint."""
     options = msgspec.structs.replace(new.run.options, request=once.fingerprint)
     return msgspec.structs.replace(new, run=_with_options(new.run, options), once=once)

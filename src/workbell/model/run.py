@@ -261,7 +261,7 @@ class OnDuplicate(StrEnum):
     REPLACE = "replace"  # the existing run, if it has not started, is canceled; the new one takes the key
 
 
-class Once(msgspec.Struct, frozen=True, gc=False):
+class IdempotencyKey(msgspec.Struct, frozen=True, gc=False):
     """The Idempotency-Key of a request over HTTP, and the fingerprint of its body: one key stands for one request."""
 
     key: str
@@ -275,7 +275,7 @@ class NewRun(msgspec.Struct, frozen=True, gc=False):
     on_duplicate: OnDuplicate = OnDuplicate.RETURN
     key_span: timedelta | None = None  # how long the key is taken; none: while the run is live
     replace_tag: bool = False
-    once: Once | None = None  # whose key the run's is; a run of another request that holds it is a KeyReused
+    once: IdempotencyKey | None = None  # whose key the run's is; a run of another request that holds it is a KeyReused
 
 
 class Added(msgspec.Struct, frozen=True, gc=False):

@@ -38,28 +38,30 @@ class Move(StrEnum):
     CANCEL = "cancel"
 
 
-class Rule(NamedTuple):
+class MoveRule(NamedTuple):
     sources: tuple[Status, ...]
     targets: tuple[Status, ...]
     meaning: str
 
 
-MOVES: dict[Move, Rule] = {
-    Move.DISPATCH: Rule((Status.SCHEDULED,), (Status.QUEUED,), "its time has come"),
-    Move.START: Rule((Status.QUEUED,), (Status.RUNNING,), "a worker takes a lease, with a new token"),
-    Move.SUCCEED: Rule((Status.RUNNING,), (Status.SUCCEEDED,), "the handler returned"),
-    Move.RETRY: Rule((Status.RUNNING,), (Status.SCHEDULED,), "the handler raised, and the policy allows another try"),
-    Move.FAIL: Rule((Status.RUNNING,), (Status.FAILED,), "the handler raised, and no try is left"),
-    Move.RELEASE: Rule((Status.RUNNING,), (Status.QUEUED,), "a stopping worker hands it back; nothing is spent"),
-    Move.SNOOZE: Rule((Status.RUNNING,), (Status.SCHEDULED,), "the handler asked for later; nothing is spent"),
-    Move.LOSE: Rule((Status.RUNNING,), (Status.QUEUED, Status.FAILED), "the lease ran out: its worker is gone"),
-    Move.CANCEL: Rule(
+MOVES: dict[Move, MoveRule] = {
+    Move.DISPATCH: MoveRule((Status.SCHEDULED,), (Status.QUEUED,), "its time has come"),
+    Move.START: MoveRule((Status.QUEUED,), (Status.RUNNING,), "a worker takes a lease, with a new token"),
+    Move.SUCCEED: MoveRule((Status.RUNNING,), (Status.SUCCEEDED,), "the handler returned"),
+    Move.RETRY: MoveRule(
+        (Status.RUNNING,), (Status.SCHEDULED,), "the handler raised, and the policy allows another try"
+    ),
+    Move.FAIL: MoveRule((Status.RUNNING,), (Status.FAILED,), "the handler raised, and no try is left"),
+    Move.RELEASE: MoveRule((Status.RUNNING,), (Status.QUEUED,), "a stopping worker hands it back; nothing is spent"),
+    Move.SNOOZE: MoveRule((Status.RUNNING,), (Status.SCHEDULED,), "the handler asked for later; nothing is spent"),
+    Move.LOSE: MoveRule((Status.RUNNING,), (Status.QUEUED, Status.FAILED), "the lease ran out: its worker is gone"),
+    Move.CANCEL: MoveRule(
         (Status.SCHEDULED, Status.QUEUED, Status.RUNNING), (Status.CANCELED,), "someone, or its expiry, ended it"
     ),
 }
 
 
-class Keep(NamedTuple):
+class Retention(NamedTuple):
     """How long finished runs, events (with notifications) and audit entries are kept before they are removed."""
 
     succeeded: timedelta = timedelta(days=7)
@@ -68,7 +70,7 @@ class Keep(NamedTuple):
     audit: timedelta = timedelta(days=365)
 
 
-def kept(run: Run, keep: Keep) -> Keep:
+def kept(run: Run, keep: Retention) -> Retention:
     """How long this run is kept: as it asked for itself, else as is the rule."""
     own = None if run.options_text is None else run.options.remove_delay
     return keep if own is None else keep._replace(succeeded=timedelta(seconds=own), other=timedelta(seconds=own))
@@ -390,7 +392,7 @@ def cancel(run: Run, now: datetime, *, reason: str, keep: timedelta, started_at:
     )
 
 
-def replace(run: Run, now: datetime, *, by: Run, why: str, keep: Keep) -> Transition:
+def replace(run: Run, now: datetime, *, by: Run, why: str, keep: Retention) -> Transition:
     """The cancel of a waiting run whose place a new one takes, by its tag or its key."""
     if run.status not in PENDING:
         raise IllegalMove(f"run {run.id}: it is {run.status}, and only a run that has not started can be replaced.")
@@ -421,7 +423,7 @@ def restart_wait(run: Run, now: datetime) -> Run:
     return msgspec.structs.replace(run, scheduled_for=now + (run.scheduled_for - run.updated_at), updated_at=now)
 
 
-def obey_cancel(run: Run, change: Transition, keep: Keep) -> Transition:
+def obey_cancel(run: Run, change: Transition, keep: Retention) -> Transition:
     """The transition itself; of a run with a cancel asked for, the cancel instead of a move that goes on.
 
     What the run has reached by itself counts: it may still succeed or fail. But nothing follows a failure then. The

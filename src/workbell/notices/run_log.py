@@ -15,7 +15,7 @@ from workbell.model.state import CRASHED, Move
 from workbell.notices.bus import Bus, Notice
 
 if TYPE_CHECKING:
-    from workbell.job_files import Change
+    from workbell.job_files import FolderChange
 
 log = logging.getLogger("workbell.runs")
 files_log = logging.getLogger("workbell.jobs")
@@ -23,20 +23,20 @@ files_log = logging.getLogger("workbell.jobs")
 RESULT_LIMIT = 200
 
 
-class Line(NamedTuple):
+class RunLogLine(NamedTuple):
     level: int
     event: str
 
 
 LINES = {
-    Move.START: Line(logging.DEBUG, "run started"),
-    Move.SUCCEED: Line(logging.INFO, "run succeeded"),
-    Move.SNOOZE: Line(logging.INFO, "run snoozed"),
-    Move.RELEASE: Line(logging.INFO, "run handed back"),
-    Move.CANCEL: Line(logging.INFO, "run canceled"),
-    Move.RETRY: Line(logging.WARNING, "run failed, and will be tried again"),
-    Move.LOSE: Line(logging.WARNING, "run lost its worker"),
-    Move.FAIL: Line(logging.ERROR, "run failed"),
+    Move.START: RunLogLine(logging.DEBUG, "run started"),
+    Move.SUCCEED: RunLogLine(logging.INFO, "run succeeded"),
+    Move.SNOOZE: RunLogLine(logging.INFO, "run snoozed"),
+    Move.RELEASE: RunLogLine(logging.INFO, "run handed back"),
+    Move.CANCEL: RunLogLine(logging.INFO, "run canceled"),
+    Move.RETRY: RunLogLine(logging.WARNING, "run failed, and will be tried again"),
+    Move.LOSE: RunLogLine(logging.WARNING, "run lost its worker"),
+    Move.FAIL: RunLogLine(logging.ERROR, "run failed"),
 }
 
 
@@ -65,15 +65,15 @@ def logged_moves() -> list[Move]:
     return [move for move, level in levels.items() if log.isEnabledFor(level)]
 
 
-def _line_of(notice: Notice) -> Line | None:
+def _line_of(notice: Notice) -> RunLogLine | None:
     if notice.move is Move.LOSE and notice.run.status.final:
         return LINES[Move.FAIL]
     if notice.move is Move.LOSE and notice.run.reason == CRASHED:
-        return Line(logging.WARNING, "run lost its process")
+        return RunLogLine(logging.WARNING, "run lost its process")
     return LINES.get(notice.move)
 
 
-def log_change(change: Change) -> None:
+def log_change(change: FolderChange) -> None:
     """A listener of `bell.engine.on_change`. Problems are logged where they are found."""
     for what, files in (("loaded", change.added), ("reloaded", change.changed), ("gone", change.removed)):
         for file in files:

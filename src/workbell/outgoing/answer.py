@@ -11,7 +11,7 @@ KEPT_BYTES = 1024
 KEPT_HEADERS = frozenset({"retry-after"})
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """An HTTP answer. `body_start` is at most the first kilobyte, as text that can be stored and shown."""
 
     status: int

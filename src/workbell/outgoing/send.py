@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from workbell.errors import MissingPackage, SendFailed
 from workbell.outgoing.allow import AllowList
-from workbell.outgoing.answer import KEPT_HEADERS, Answer, readable_start
+from workbell.outgoing.answer import KEPT_HEADERS, HttpAnswer, readable_start
 from workbell.outgoing.failures import describe
 from workbell.outgoing.headers import check_headers
 from workbell.outgoing.permit import check_url
@@ -42,7 +42,7 @@ class Sender:
         """Refuse a URL that can never be sent to; quick, nothing is resolved."""
         return check_url(url, self.allow)
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str] | None = None) -> Answer:
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str] | None = None) -> HttpAnswer:
         """The answer, whatever its status; a redirect is an answer like any other.
 
         EndpointRefused: nothing was sent, and the URL or the settings must change. SendFailed: later may be better.
@@ -63,7 +63,7 @@ class Sender:
             raise SendFailed(f"{target.shown}: no complete answer came within {self.timeout:g} s.") from None
         except wire.FAILURES as error:
             raise SendFailed(f"{target.shown}: {describe(error)}.") from None
-        return Answer(status, _kept(received), readable_start(answer), time.monotonic() - started)
+        return HttpAnswer(status, _kept(received), readable_start(answer), time.monotonic() - started)
 
 
 def _kept(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbell.queues.port import Permit, Sent
-from workbell.stores.port import Store, Watch
+from workbell.stores.port import Store, StoreWatch
 
 SOMETHING = [Permit()]
 
@@ -15,7 +15,7 @@ class InStoreQueue:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._watch: Watch | None = None
+        self._watch: StoreWatch | None = None
 
     def send(self, sent: Sequence[Sent]) -> None:
         self._store.wake()

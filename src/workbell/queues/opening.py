@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbell.adapters import Kind
+from workbell.adapters import AdapterKind
 from workbell.errors import InvalidUrl, SettingsError
 from workbell.queues.guarded import GuardedQueue
 from workbell.queues.in_store import InStoreQueue
@@ -10,7 +10,7 @@ from workbell.queues.port import Queue
 from workbell.stores.port import Store
 
 OURS = "store"
-KIND = Kind("queue", "workbell.queues", (OURS,), f"{OURS}://", port=Queue, error=SettingsError)
+KIND = AdapterKind("queue", "workbell.queues", (OURS,), f"{OURS}://", port=Queue, error=SettingsError)
 
 
 def open_queue(url: str, store: Store) -> Queue:

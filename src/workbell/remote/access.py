@@ -13,16 +13,16 @@ from workbell.model.clock import aware, seconds
 from workbell.model.tenant import Tenant
 from workbell.model.users import UserId
 from workbell.remote import service_words as words
-from workbell.remote.call import Call, Plan, delete, get, path, post
+from workbell.remote.call import Plan, RemoteCall, delete, get, path, post
 from workbell.remote.options import body
 from workbell.remote.readers import every
-from workbell.remote.transport import Line
+from workbell.remote.transport import ServiceTransport
 
 if TYPE_CHECKING:
     from workbell.access.tenants import TenantSettings
 
 
-class NewToken(NamedTuple):
+class RemoteNewToken(NamedTuple):
     """A token, and its text: this once, and never again."""
 
     token: Token
@@ -32,10 +32,10 @@ class NewToken(NamedTuple):
         return f"NewToken({self.token.id!r}, text=…)"
 
 
-class Tokens:
+class RemoteTokens:
     """The tokens of a tenant: `client.tokens`. It takes a token with the scope `admin`."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ServiceTransport) -> None:
         self._line = line
 
     def create(
@@ -46,7 +46,7 @@ class Tokens:
         tenant: str | None = None,
         user_id: UserId | None = None,
         expires: float | timedelta | datetime | None = None,
-    ) -> NewToken:
+    ) -> RemoteNewToken:
         """Make a token: `token, text = client.tokens.create("grafana", scopes=["read"], expires=86400)`.
 
         The text is told now, and never shown again. The tenant `"*"` lets the token act for every one of them.
@@ -61,7 +61,7 @@ class Tokens:
         tenant: str | None = None,
         user_id: UserId | None = None,
         expires: float | timedelta | datetime | None = None,
-    ) -> NewToken:
+    ) -> RemoteNewToken:
         return await self._line.afollow(_create(name, scopes, tenant, user_id, expires))
 
     def revoke(self, token_id: str, *, tenant: str | None = None) -> Token:
@@ -86,10 +86,10 @@ class Tokens:
         return await self._line.asend(_get(token_id, tenant))
 
 
-class Tenants:
+class RemoteTenants:
     """All tenants, for a token of all; else one's own: `client.tenants`."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ServiceTransport) -> None:
         self._line = line
 
     def put(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:
@@ -121,10 +121,10 @@ class Tenants:
         await self._line.asend(delete(path("tenants", name)))
 
 
-class Audit:
+class RemoteAudit:
     """What was done for a tenant, and by whom: `client.audit`. What is done over HTTP is noted there by itself."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ServiceTransport) -> None:
         self._line = line
 
     def list(self, *, before: str | None = None, limit: int = 100, tenant: str | None = None) -> Sequence[AuditEntry]:
@@ -148,7 +148,7 @@ def _create(
     tenant: str | None,
     user_id: UserId | None,
     expires: float | timedelta | datetime | None,
-) -> Plan[NewToken]:
+) -> Plan[RemoteNewToken]:
     if isinstance(scopes, str):
         raise InvalidOption(f'scopes: give a list, such as ["{scopes[:20]}"].')
     told: dict[str, Any] = {"name": name, "scopes": [*scopes], "every_tenant": tenant == EVERY_TENANT}
@@ -161,14 +161,14 @@ def _create(
             path("tokens"), words.read_made_token, body("token", told), **_whose(tenant)
         )
         if made.token is not None:
-            return NewToken(made.value(), made.token)
+            return RemoteNewToken(made.value(), made.token)
         # The answer with its text was lost, and the text with it: that one is of no use to anybody.
         yield _revoke(made.id, tenant)
 
 
-def _revoke(token_id: str, tenant: str | None) -> Call[Token]:
+def _revoke(token_id: str, tenant: str | None) -> RemoteCall[Token]:
     where = path("tokens", token_id)
-    return Call(method="DELETE", path=where, read=words.read_token, query=_whose(tenant))
+    return RemoteCall(method="DELETE", path=where, read=words.read_token, query=_whose(tenant))
 
 
 def _list(tenant: str | None) -> Plan[list[Token]]:
@@ -177,16 +177,16 @@ def _list(tenant: str | None) -> Plan[list[Token]]:
     return [token for token in found if (token.tenant == EVERY_TENANT) is every_one]
 
 
-def _get(token_id: str, tenant: str | None) -> Call[Token]:
+def _get(token_id: str, tenant: str | None) -> RemoteCall[Token]:
     return get(path("tokens", token_id), words.read_token, **_whose(tenant))
 
 
-def _put(name: str, settings: Any) -> Call[Tenant]:
+def _put(name: str, settings: Any) -> RemoteCall[Tenant]:
     told = body(f"tenant {name}", settings)
-    return Call(method="PUT", path=path("tenants", name), read=words.read_tenant, body=told)
+    return RemoteCall(method="PUT", path=path("tenants", name), read=words.read_tenant, body=told)
 
 
-def _tenant(name: str) -> Call[Tenant]:
+def _tenant(name: str) -> RemoteCall[Tenant]:
     return get(path("tenants", name), words.read_tenant)
 
 
@@ -194,7 +194,7 @@ def _tenants() -> Plan[list[Tenant]]:
     return every(path("tenants"), words.read_tenants)
 
 
-def _audit(before: str | None, limit: int, tenant: str | None) -> Call[list[AuditEntry]]:
+def _audit(before: str | None, limit: int, tenant: str | None) -> RemoteCall[list[AuditEntry]]:
     all_of_them = True if tenant == EVERY_TENANT else None
     where = path("audit")
     return get(where, words.read_audit, every_tenant=all_of_them, before=before, limit=limit, **_whose(tenant))

@@ -10,29 +10,29 @@ from workbell.model.access import Token
 from workbell.model.agent import Agent
 from workbell.model.clock import seconds
 from workbell.remote import service_words as words
-from workbell.remote.access import NewToken
-from workbell.remote.call import Call, Plan, delete, get, path, post
+from workbell.remote.access import RemoteNewToken
+from workbell.remote.call import Plan, RemoteCall, delete, get, path, post
 from workbell.remote.readers import every
-from workbell.remote.transport import Line
+from workbell.remote.transport import ServiceTransport
 
 EXPIRES = 900.0
 
 
-class Agents:
+class RemoteAgents:
     """The agents of a tenant: `client.agents`."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ServiceTransport) -> None:
         self._line = line
 
     def pairing(
         self, name: str | None = None, *, labels: Sequence[str] = (), expires: float | timedelta = EXPIRES
-    ) -> NewToken:
+    ) -> RemoteNewToken:
         """A token that pairs one machine, good for once: `token, text = client.agents.pairing("web-1")`."""
         return self._line.send(_pairing(name, labels, expires))
 
     async def apairing(
         self, name: str | None = None, *, labels: Sequence[str] = (), expires: float | timedelta = EXPIRES
-    ) -> NewToken:
+    ) -> RemoteNewToken:
         return await self._line.asend(_pairing(name, labels, expires))
 
     # Look
@@ -89,26 +89,26 @@ class Agents:
         await self._line.asend(delete(path("agents", name)))
 
 
-def _pairing(name: str | None, labels: Sequence[str], expires: float | timedelta) -> Call[NewToken]:
+def _pairing(name: str | None, labels: Sequence[str], expires: float | timedelta) -> RemoteCall[RemoteNewToken]:
     told: dict[str, Any] = {"labels": [*labels], "expires": seconds("expires", expires)}
     return post(path("agents", "pairings"), _read_pairing, told if name is None else told | {"name": name})
 
 
-def _read_pairing(content: bytes) -> NewToken:
+def _read_pairing(content: bytes) -> RemoteNewToken:
     told = words.read_pairing(content)
     token: Token = told.value()
-    return NewToken(token, told.token)
+    return RemoteNewToken(token, told.token)
 
 
 def _list() -> Plan[list[Agent]]:
     return every(path("agents"), words.read_agents)
 
 
-def _get(name: str) -> Call[Agent]:
+def _get(name: str) -> RemoteCall[Agent]:
     return get(path("agents", name), words.read_agent)
 
 
-def _change(name: str, labels: Sequence[str] | None, enabled: bool | None) -> Call[Agent]:
+def _change(name: str, labels: Sequence[str] | None, enabled: bool | None) -> RemoteCall[Agent]:
     given: dict[str, Any] = {"labels": None if labels is None else [*labels], "enabled": enabled}
     told = {word: value for word, value in given.items() if value is not None}
-    return Call(method="PATCH", path=path("agents", name), read=words.read_agent, body=told)
+    return RemoteCall(method="PATCH", path=path("agents", name), read=words.read_agent, body=told)

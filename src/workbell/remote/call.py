@@ -16,7 +16,7 @@ from workbell.errors import NotFound
 
 T = TypeVar("T")
 
-Step: TypeAlias = "Call[Any] | float"
+Step: TypeAlias = "RemoteCall[Any] | float"
 """What a plan wants next: an answer to a call, or to wait so many seconds."""
 Plan: TypeAlias = Generator[Step, Any, T]
 """Yields steps, is sent what they gave, and returns what the verb answers."""
@@ -38,7 +38,7 @@ def as_plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+class RemoteCall(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """One request. What is None in the query is left out."""
 
     method: str
@@ -58,16 +58,16 @@ class Reply(NamedTuple):
     content: bytes
 
 
-def get(where: str, read: Callable[[bytes], T], *, patience: float = 0.0, **query: Any) -> Call[T]:
-    return Call(method="GET", path=where, read=read, query=query, patience=patience)
+def get(where: str, read: Callable[[bytes], T], *, patience: float = 0.0, **query: Any) -> RemoteCall[T]:
+    return RemoteCall(method="GET", path=where, read=read, query=query, patience=patience)
 
 
-def post(where: str, read: Callable[[bytes], T], body: Any = None, **query: Any) -> Call[T]:
-    return Call(method="POST", path=where, read=read, body=body, query=query)
+def post(where: str, read: Callable[[bytes], T], body: Any = None, **query: Any) -> RemoteCall[T]:
+    return RemoteCall(method="POST", path=where, read=read, body=body, query=query)
 
 
-def delete(where: str) -> Call[None]:
-    return Call(method="DELETE", path=where, read=ignore)
+def delete(where: str) -> RemoteCall[None]:
+    return RemoteCall(method="DELETE", path=where, read=ignore)
 
 
 def ignore(_content: bytes) -> None:

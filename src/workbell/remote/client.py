@@ -12,31 +12,31 @@ from workbell.model.job import name
 from workbell.model.request import EnqueueOptions
 from workbell.model.run import Run
 from workbell.remote import made
-from workbell.remote.access import Audit, Tenants, Tokens
+from workbell.remote.access import RemoteAudit, RemoteTenants, RemoteTokens
 from workbell.remote.address import address_of, check_token
-from workbell.remote.agents import Agents
-from workbell.remote.call import Call, Plan, path, post
-from workbell.remote.control import Steering
-from workbell.remote.emitting import Emitting
-from workbell.remote.events import Events
-from workbell.remote.executions import Executing
-from workbell.remote.notifications import Notifications
-from workbell.remote.options import Request, pages, request
-from workbell.remote.pauses import Pausing
-from workbell.remote.schedules import Schedules
-from workbell.remote.transport import Line
-from workbell.remote.triggers import Triggers
-from workbell.remote.webhooks import Webhooks
+from workbell.remote.agents import RemoteAgents
+from workbell.remote.call import Plan, RemoteCall, path, post
+from workbell.remote.control import RemoteSteering
+from workbell.remote.emitting import RemoteEmitting
+from workbell.remote.events import RemoteEvents
+from workbell.remote.executions import RemoteExecuting
+from workbell.remote.notifications import RemoteNotifications
+from workbell.remote.options import RemoteRequest, pages, request
+from workbell.remote.pauses import RemotePausing
+from workbell.remote.schedules import RemoteSchedules
+from workbell.remote.transport import ServiceTransport
+from workbell.remote.triggers import RemoteTriggers
+from workbell.remote.webhooks import RemoteWebhooks
 
 if TYPE_CHECKING:
     from workbell.remote.pool import Transport
 
 CONNECT, READ = 5.0, 30.0
 
-Requested = Request | tuple[str, dict[str, Any]]
+Requested = RemoteRequest | tuple[str, dict[str, Any]]
 
 
-class Client(Steering, Pausing, Emitting, Executing):
+class Client(RemoteSteering, RemotePausing, RemoteEmitting, RemoteExecuting):
     """The verbs of Workbell over HTTP: `client = Client("https://workbell.example.com", token)`.
 
     For one tenant: the token's own, or with a token of all tenants the one that is named. What is asked for and not
@@ -68,29 +68,31 @@ class Client(Steering, Pausing, Emitting, Executing):
             tls=tls,
             transport=transport,
         )
-        self._open(Line(address, pool, None if tenant is None else name("tenant", tenant, InvalidOption)))
+        self._open(ServiceTransport(address, pool, None if tenant is None else name("tenant", tenant, InvalidOption)))
 
-    def _open(self, line: Line) -> None:
+    def _open(self, line: ServiceTransport) -> None:
         self.line = line
-        self.schedules = Schedules(line)
-        self.triggers = Triggers(line)
-        self.events = Events(line)
-        self.webhooks = Webhooks(line)
-        self.notifications = Notifications(line)
-        self.agents = Agents(line)
-        self.tokens = Tokens(line)
-        self.tenants = Tenants(line)
-        self.audit = Audit(line)
+        self.schedules = RemoteSchedules(line)
+        self.triggers = RemoteTriggers(line)
+        self.events = RemoteEvents(line)
+        self.webhooks = RemoteWebhooks(line)
+        self.notifications = RemoteNotifications(line)
+        self.agents = RemoteAgents(line)
+        self.tokens = RemoteTokens(line)
+        self.tenants = RemoteTenants(line)
+        self.audit = RemoteAudit(line)
 
     def for_tenant(self, tenant: str) -> Client:
         """The same verbs for another tenant, over the same connections; for a token of all tenants."""
         other = Client.__new__(Client)
-        other._open(Line(self.line.address, self.line.pool, name("tenant", tenant, InvalidOption)))
+        other._open(ServiceTransport(self.line.address, self.line.pool, name("tenant", tenant, InvalidOption)))
         return other
 
     # Enqueue
 
-    def request(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Request:
+    def request(
+        self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
+    ) -> RemoteRequest:
         """A request for `enqueue_many`; nothing is sent yet."""
         return request(job, payload, options)
 
@@ -147,8 +149,8 @@ def _deadline(word: str, value: float) -> float:
     return found
 
 
-def _as_request(one: Requested) -> Request:
-    if isinstance(one, Request):
+def _as_request(one: Requested) -> RemoteRequest:
+    if isinstance(one, RemoteRequest):
         return one
     if not isinstance(one, tuple) or len(one) not in (1, 2) or not isinstance(one[0], str):
         raise InvalidOption(
@@ -157,11 +159,11 @@ def _as_request(one: Requested) -> Request:
     return request(one[0], one[1] if len(one) == 2 else None, {})
 
 
-def _enqueue(asked: Request, tenant: str | None) -> Call[Run]:
+def _enqueue(asked: RemoteRequest, tenant: str | None) -> RemoteCall[Run]:
     return post(path("runs"), made.reader(asked, tenant), asked.body, full=True, **_tenant(asked))
 
 
-def _enqueue_many(asked: Sequence[Request], tenant: str | None) -> Plan[list[Run]]:
+def _enqueue_many(asked: Sequence[RemoteRequest], tenant: str | None) -> Plan[list[Run]]:
     runs: list[Run] = []
     for page in pages(asked):
         body = {"runs": [one.body for one in page]}
@@ -170,5 +172,5 @@ def _enqueue_many(asked: Sequence[Request], tenant: str | None) -> Plan[list[Run
     return runs
 
 
-def _tenant(asked: Request) -> dict[str, str]:
+def _tenant(asked: RemoteRequest) -> dict[str, str]:
     return {} if asked.tenant is None else {"tenant": asked.tenant}

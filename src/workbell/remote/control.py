@@ -11,15 +11,15 @@ from workbell.model.clock import seconds
 from workbell.model.run import Run
 from workbell.model.state import CANCELED
 from workbell.remote import words
-from workbell.remote.call import Call, Plan, get, path, post
-from workbell.remote.lookup import Reading
+from workbell.remote.call import Plan, RemoteCall, get, path, post
+from workbell.remote.lookup import RemoteReading
 
 LONG_POLL = 25.0  # seconds that the service waits with its answer: less than what stands in between puts up with
 PACE = 0.25
 REST = 2.0  # seconds after the service could not be reached
 
 
-class Steering(Reading):
+class RemoteSteering(RemoteReading):
     """The part of a client that ends runs, makes them again and waits for them."""
 
     def cancel(self, run_id: str, reason: str = CANCELED) -> Run:
@@ -62,11 +62,11 @@ class Steering(Reading):
             time.sleep(pace)
 
 
-def _cancel(run_id: str, reason: str) -> Call[Run]:
+def _cancel(run_id: str, reason: str) -> RemoteCall[Run]:
     return post(path("runs", run_id, "cancel"), words.read_run, {"reason": reason})
 
 
-def _retry(run_id: str) -> Call[Run]:
+def _retry(run_id: str) -> RemoteCall[Run]:
     return post(path("runs", run_id, "retry"), words.read_run)
 
 

@@ -11,15 +11,15 @@ from workbell.model.notification import Notification
 from workbell.model.payload import encode
 from workbell.model.users import UserId
 from workbell.remote import service_words, words
-from workbell.remote.call import Call, path, post
+from workbell.remote.call import RemoteCall, path, post
 from workbell.remote.options import no_connection
-from workbell.remote.transport import Line
+from workbell.remote.transport import ServiceTransport
 
 
-class Emitting:
+class RemoteEmitting:
     """The part of a client that emits events."""
 
-    line: Line
+    line: ServiceTransport
 
     def emit(
         self,
@@ -71,7 +71,7 @@ def _emit(
     source: str | None,
     key: str | None,
     connection: Any,
-) -> Call[Event]:
+) -> RemoteCall[Event]:
     if connection is not None:
         no_connection()
     told = {"type": type, "data": _json(f"event {type}: its data", data)}
@@ -81,7 +81,7 @@ def _emit(
     )
 
 
-def _notify(user_id: UserId, data: Any) -> Call[Notification]:
+def _notify(user_id: UserId, data: Any) -> RemoteCall[Notification]:
     return post(
         path("notifications"),
         service_words.read_notification,
@@ -89,7 +89,7 @@ def _notify(user_id: UserId, data: Any) -> Call[Notification]:
     )
 
 
-def _broadcast(data: Any) -> Call[Notification]:
+def _broadcast(data: Any) -> RemoteCall[Notification]:
     return post(
         path("notifications"),
         service_words.read_notification,

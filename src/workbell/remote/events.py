@@ -8,9 +8,9 @@ from collections.abc import Generator, Sequence
 from workbell.model.event import Event
 from workbell.model.event_hearers import Hearer, Matched
 from workbell.remote import readers, words
-from workbell.remote.call import Call, get, path
-from workbell.remote.tail import Tail
-from workbell.remote.transport import Line
+from workbell.remote.call import RemoteCall, get, path
+from workbell.remote.tail import RemoteTail
+from workbell.remote.transport import ServiceTransport
 
 PAGE = 1000
 POLL = 1.0  # seconds between two looks for new events
@@ -19,10 +19,10 @@ _read_matches = readers.plain_items(Matched)
 _read_hearers = readers.plain_items(Hearer)
 
 
-class Events:
+class RemoteEvents:
     """The events of a tenant: `client.events`."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ServiceTransport) -> None:
         self._line = line
 
     def get(self, event_id: str) -> Event:
@@ -67,26 +67,26 @@ class Events:
 
         `type` is a type or a pattern. The service is asked every second.
         """
-        tail = Tail(lambda before, limit: self.list(type=type, before=before, limit=limit))
+        tail = RemoteTail(lambda before, limit: self.list(type=type, before=before, limit=limit))
         return self._new_ones(tail)
 
-    def _new_ones(self, tail: Tail) -> Generator[Event, None, None]:
+    def _new_ones(self, tail: RemoteTail) -> Generator[Event, None, None]:
         while True:
             yield from tail.look()
             time.sleep(POLL)
 
 
-def _get(event_id: str) -> Call[Event]:
+def _get(event_id: str) -> RemoteCall[Event]:
     return get(path("events", event_id), words.read_event)
 
 
-def _list(type: str | None, before: str | None, limit: int) -> Call[list[Event]]:  # noqa: A002
+def _list(type: str | None, before: str | None, limit: int) -> RemoteCall[list[Event]]:  # noqa: A002
     return get(path("events"), words.read_events, type=type, before=before, limit=limit)
 
 
-def _matches(event_id: str, after: str | None, limit: int) -> Call[list[Matched]]:
+def _matches(event_id: str, after: str | None, limit: int) -> RemoteCall[list[Matched]]:
     return get(path("events", event_id, "matches"), _read_matches, after=after, limit=limit)
 
 
-def _match(type: str, system: bool | None) -> Call[list[Hearer]]:  # noqa: A002
+def _match(type: str, system: bool | None) -> RemoteCall[list[Hearer]]:  # noqa: A002
     return get(path("events", "match"), _read_hearers, type=type, system=system)

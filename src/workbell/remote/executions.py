@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from workbell.model.execution import Execution, Invocation
 from workbell.remote import readers
-from workbell.remote.call import Call, get, path
-from workbell.remote.transport import Line
+from workbell.remote.call import RemoteCall, get, path
+from workbell.remote.transport import ServiceTransport
 
 _read_one, _read_many = readers.plain(Execution), readers.plain_items(Execution)
 _read_invocations = readers.plain_items(Invocation)
 
 
-class Executing:
+class RemoteExecuting:
     """The part of a client that shows executions."""
 
-    line: Line
+    line: ServiceTransport
 
     def executions(
         self,
@@ -59,13 +59,13 @@ class Executing:
 
 def _executions(
     trigger: str | None, event: str | None, status: str | None, before: str | None, limit: int
-) -> Call[list[Execution]]:
+) -> RemoteCall[list[Execution]]:
     return get(path("executions"), _read_many, trigger=trigger, event=event, status=status, before=before, limit=limit)
 
 
-def _execution(execution_id: str) -> Call[Execution]:
+def _execution(execution_id: str) -> RemoteCall[Execution]:
     return get(path("executions", execution_id), _read_one)
 
 
-def _invocations(execution_id: str) -> Call[list[Invocation]]:
+def _invocations(execution_id: str) -> RemoteCall[list[Invocation]]:
     return get(path("executions", execution_id, "invocations"), _read_invocations)

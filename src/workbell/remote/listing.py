@@ -14,18 +14,18 @@ from workbell.model.payload_fields import read_fields
 from workbell.model.run import Run
 from workbell.model.run_page import Counted, RunPage
 from workbell.remote import readers, words
-from workbell.remote.call import Call, Plan, path, post
-from workbell.remote.transport import Line
+from workbell.remote.call import Plan, RemoteCall, path, post
+from workbell.remote.transport import ServiceTransport
 
 PAGE = 1000
 
 _read_count = readers.plain(Counted)
 
 
-class Finding:
+class RemoteFinding:
     """The part of a client that finds runs."""
 
-    line: Line
+    line: ServiceTransport
 
     def runs(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> list[Run]:
         """Runs by filter, newest first; `before` is the id of the last run of the page before.
@@ -105,10 +105,10 @@ def _runs(before: str | None, limit: int, wanted: FilterOptions) -> Plan[list[Ru
         before = page.next
 
 
-def _page(before: str | None, limit: int, wanted: FilterOptions) -> Call[RunPage]:
+def _page(before: str | None, limit: int, wanted: FilterOptions) -> RemoteCall[RunPage]:
     _check_limit(limit)
     query = _query(wanted) | {"before": before, "limit": limit}
-    return Call(method="GET", path=path("runs"), read=_read_page, query=query)
+    return RemoteCall(method="GET", path=path("runs"), read=_read_page, query=query)
 
 
 def _read_page(content: bytes) -> RunPage:
@@ -116,11 +116,11 @@ def _read_page(content: bytes) -> RunPage:
     return RunPage(told.items, told.next)
 
 
-def _count(wanted: FilterOptions) -> Call[Counted]:
-    return Call(method="GET", path=path("runs", "count"), read=_read_count, query=_query(wanted))
+def _count(wanted: FilterOptions) -> RemoteCall[Counted]:
+    return RemoteCall(method="GET", path=path("runs", "count"), read=_read_count, query=_query(wanted))
 
 
-def _bulk(action: str, dry_run: bool, wanted: FilterOptions) -> Call[Run]:
+def _bulk(action: str, dry_run: bool, wanted: FilterOptions) -> RemoteCall[Run]:
     told = {"action": action, "dry_run": dry_run, "filter": _said(wanted)}
     return post(path("bulk"), words.read_run, told)
 

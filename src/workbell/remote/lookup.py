@@ -5,8 +5,8 @@ from __future__ import annotations
 from workbell.model.log_line import LogLine
 from workbell.model.run import Attempt, Run
 from workbell.remote import readers, words
-from workbell.remote.call import Call, get, path
-from workbell.remote.listing import Finding
+from workbell.remote.call import RemoteCall, get, path
+from workbell.remote.listing import RemoteFinding
 
 LINES = 1000
 
@@ -14,7 +14,7 @@ _read_logs = readers.plain_items(LogLine)
 _read_why = readers.plain(words.WhyWords)
 
 
-class Reading(Finding):
+class RemoteReading(RemoteFinding):
     """The part of a client that reads runs."""
 
     def get(self, run_id: str) -> Run:
@@ -46,18 +46,18 @@ class Reading(Finding):
         return (await self.line.asend(_why(run_id))).why
 
 
-def _get(run_id: str) -> Call[Run]:
+def _get(run_id: str) -> RemoteCall[Run]:
     return get(path("runs", run_id), words.read_run)
 
 
-def _attempts(run_id: str) -> Call[list[Attempt]]:
+def _attempts(run_id: str) -> RemoteCall[list[Attempt]]:
     return get(path("runs", run_id, "attempts"), words.read_attempts)
 
 
-def _logs(run_id: str, after: LogLine | None, limit: int) -> Call[list[LogLine]]:
+def _logs(run_id: str, after: LogLine | None, limit: int) -> RemoteCall[list[LogLine]]:
     place = None if after is None else f"{after.attempt}:{after.line}"
     return get(path("runs", run_id, "logs"), _read_logs, after=place, limit=limit)
 
 
-def _why(run_id: str) -> Call[words.WhyWords]:
+def _why(run_id: str) -> RemoteCall[words.WhyWords]:
     return get(path("runs", run_id, "why"), _read_why)

@@ -11,7 +11,7 @@ from workbell.model.job import QUEUE, TENANT
 from workbell.model.request import encoded
 from workbell.model.run import Lane, Options, Run, Status
 from workbell.model.users import UserId, user_number, user_text
-from workbell.remote.options import Request
+from workbell.remote.options import RemoteRequest
 from workbell.remote.readers import plain, plain_items
 from workbell.remote.tail import made_at
 from workbell.remote.words import ELSEWHERE, NULL, read_run, read_runs, text
@@ -40,7 +40,7 @@ class MadeWords(msgspec.Struct, frozen=True):
     status: Status
     job: str | None = None  # told if all of it is
 
-    def value(self, asked: Request, tenant: str | None) -> Run:
+    def value(self, asked: RemoteRequest, tenant: str | None) -> Run:
         """The run as it was asked for; what the job adds to that is not known here."""
         said = _asked.decode(bytes(asked.body))
         now = datetime.fromtimestamp(made_at(self.id) / 1000, UTC)
@@ -65,7 +65,7 @@ _asked = msgspec.json.Decoder(AskedWords)
 _one, _many = plain(MadeWords), plain_items(MadeWords)
 
 
-def reader(asked: Request, tenant: str | None) -> Callable[[bytes], Run]:
+def reader(asked: RemoteRequest, tenant: str | None) -> Callable[[bytes], Run]:
     """Reads the run that was made for a request."""
 
     def read(content: bytes) -> Run:
@@ -80,7 +80,7 @@ def reader(asked: Request, tenant: str | None) -> Callable[[bytes], Run]:
     return read
 
 
-def readers(asked: Sequence[Request], tenant: str | None) -> Callable[[bytes], list[Run]]:
+def readers(asked: Sequence[RemoteRequest], tenant: str | None) -> Callable[[bytes], list[Run]]:
     """Reads the runs that were made for requests, in their order."""
 
     def read(content: bytes) -> list[Run]:

@@ -10,8 +10,8 @@ from workbell.errors import InvalidOption
 from workbell.model.notification import Notification
 from workbell.remote import readers
 from workbell.remote import service_words as words
-from workbell.remote.call import Call, get, path, post
-from workbell.remote.transport import Line
+from workbell.remote.call import RemoteCall, get, path, post
+from workbell.remote.transport import ServiceTransport
 
 
 class WasRead(msgspec.Struct, frozen=True):
@@ -23,10 +23,10 @@ class WasRead(msgspec.Struct, frozen=True):
 _read_count = readers.plain(WasRead)
 
 
-class Notifications:
+class RemoteNotifications:
     """What a person was told, and which of it they have read. A token says who that is: one made with a `user_id`."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ServiceTransport) -> None:
         self._line = line
 
     def list(self, *, unread: bool = False, before: str | None = None, limit: int = 100) -> list[Notification]:
@@ -46,11 +46,11 @@ class Notifications:
         return (await self._line.asend(_mark_read(ids))).read
 
 
-def _list(unread: bool, before: str | None, limit: int) -> Call[list[Notification]]:
+def _list(unread: bool, before: str | None, limit: int) -> RemoteCall[list[Notification]]:
     return get(path("notifications"), words.read_notifications, unread=unread, before=before, limit=limit)
 
 
-def _mark_read(ids: Sequence[str] | None) -> Call[WasRead]:
+def _mark_read(ids: Sequence[str] | None) -> RemoteCall[WasRead]:
     if isinstance(ids, str):
         raise InvalidOption("ids: give a list of the ids of notifications, or nothing for all of them.")
     return post(path("notifications", "read"), _read_count, {"all": True} if ids is None else {"ids": [*ids]})

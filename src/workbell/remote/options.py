@@ -20,7 +20,7 @@ PAGE_RUNS, PAGE_BYTES = 1000, 4 * 1024 * 1024  # of one request: the service tak
 KEYED_RUNS, KEYED_BYTES = 100, 100 * 1024  # where there are keys, the service remembers its answer: up to 1 MiB
 
 
-class Request(NamedTuple):
+class RemoteRequest(NamedTuple):
     """A run that is asked for, ready to be sent by `enqueue_many`. Only the service can tell whether it will do."""
 
     body: msgspec.Raw
@@ -28,7 +28,7 @@ class Request(NamedTuple):
     keyed: bool = False
 
 
-def request(job: object, payload: dict[str, Any] | None, options: EnqueueOptions) -> Request:
+def request(job: object, payload: dict[str, Any] | None, options: EnqueueOptions) -> RemoteRequest:
     """A request for a run, checked as far as that is possible from here."""
     check_names(options)
     if options.get("connection") is not None:
@@ -43,7 +43,7 @@ def request(job: object, payload: dict[str, Any] | None, options: EnqueueOptions
         if word not in ("tenant", "connection"):
             told[word] = said(word, value)
     tenant = options.get("tenant")
-    return Request(
+    return RemoteRequest(
         msgspec.Raw(_encoded(f"job {job_name}: an option", told)),
         None if tenant is None else name("tenant", tenant, InvalidOption),
         options.get("key") is not None,
@@ -71,7 +71,7 @@ def body(what: str, given: Mapping[str, Any]) -> msgspec.Raw:
     return msgspec.Raw(_encoded(what, {word: said(word, value) for word, value in given.items()}))
 
 
-def pages(requests: Sequence[Request]) -> Iterator[Sequence[Request]]:
+def pages(requests: Sequence[RemoteRequest]) -> Iterator[Sequence[RemoteRequest]]:
     """Requests in pages that the service takes: of one tenant each, not too many, not too large."""
     keyed = any(one.keyed for one in requests)
     most, largest = (KEYED_RUNS, KEYED_BYTES) if keyed else (PAGE_RUNS, PAGE_BYTES)

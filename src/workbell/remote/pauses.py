@@ -9,24 +9,24 @@ from workbell.model.job import name
 from workbell.model.pause import Pause
 from workbell.model.worker import SeenWorker
 from workbell.remote import readers, words
-from workbell.remote.call import Call, Plan, path, post
-from workbell.remote.transport import Line
+from workbell.remote.call import Plan, RemoteCall, path, post
+from workbell.remote.transport import ServiceTransport
 
 
-class Ended(msgspec.Struct, frozen=True):
+class EndedPauses(msgspec.Struct, frozen=True):
     """How many pauses were ended."""
 
     ended: int
 
 
 _read_pause, _read_pauses = readers.plain(Pause), readers.plain_page(Pause)
-_read_ended = readers.plain(Ended)
+_read_ended = readers.plain(EndedPauses)
 
 
-class Pausing:
+class RemotePausing:
     """The part of a client that pauses and resumes."""
 
-    line: Line
+    line: ServiceTransport
 
     def pause(self, *, queue: str | None = None, job: str | None = None) -> Pause:
         """Start no more runs of a queue, a job, or a job in one queue, until `resume`; what is running goes on."""
@@ -87,12 +87,12 @@ def _where(verb: str, queue: str | None, job: str | None) -> tuple[str, dict[str
     raise InvalidOption(f"{verb}: of what? Give queue=, job=, or both for a job in one queue.")
 
 
-def _pause(queue: str | None, job: str | None) -> Call[Pause]:
+def _pause(queue: str | None, job: str | None) -> RemoteCall[Pause]:
     where, body = _where("pause", queue, job)
     return post(where, _read_pause, body)
 
 
-def _resume(queue: str | None, job: str | None) -> Call[Ended]:
+def _resume(queue: str | None, job: str | None) -> RemoteCall[EndedPauses]:
     where, body = _where("resume", queue, job)
     return post(where, _read_ended, body)
 
@@ -105,5 +105,5 @@ def _workers() -> Plan[list[SeenWorker]]:
     return readers.every(path("workers"), words.read_workers)
 
 
-def _turn(worker_id: str, verb: str) -> Call[SeenWorker]:
+def _turn(worker_id: str, verb: str) -> RemoteCall[SeenWorker]:
     return post(path("workers", worker_id, verb), words.read_worker)

@@ -9,14 +9,14 @@ import msgspec
 from workbell import errors
 from workbell.errors import DuplicateRun, Forbidden, InvalidOption, ServiceUnavailable, Unauthorized, WorkbellError
 from workbell.model.payload import clean_text
-from workbell.remote.call import Call, Reply
+from workbell.remote.call import RemoteCall, Reply
 
 TYPE = "urn:workbell:error:"
 PROBLEM, PAGE = "application/problem+json", "text/html"
 BY_STATUS: dict[int, type[WorkbellError]] = {401: Unauthorized, 403: Forbidden, 400: InvalidOption, 422: InvalidOption}
 
 
-class Problem(msgspec.Struct, frozen=True):
+class ServiceProblem(msgspec.Struct, frozen=True):
     """What the service tells of an error."""
 
     type: str = ""
@@ -30,7 +30,7 @@ class Problem(msgspec.Struct, frozen=True):
         return self.type.removeprefix(TYPE)
 
 
-def problem_of(content_type: str, content: bytes) -> Problem | None:
+def problem_of(content_type: str, content: bytes) -> ServiceProblem | None:
     """The problem that the service itself tells of; none, if something else has answered.
 
     Proxies, login pages and other programs answer with any status. Only our own type says that this is not theirs.
@@ -38,7 +38,7 @@ def problem_of(content_type: str, content: bytes) -> Problem | None:
     if _media_type(content_type) != PROBLEM:
         return None
     try:
-        told = msgspec.json.decode(content, type=Problem)
+        told = msgspec.json.decode(content, type=ServiceProblem)
     except msgspec.MsgspecError:
         return None
     return told if told.type.startswith(TYPE) else None
@@ -54,7 +54,7 @@ def error_of(reply: Reply, shown: str) -> WorkbellError:
     return DuplicateRun(message, told.run_id or "") if kind is DuplicateRun else kind(message)
 
 
-def read(call: Call[Any], reply: Reply, shown: str) -> Any:
+def read(call: RemoteCall[Any], reply: Reply, shown: str) -> Any:
     """What a call is answered; raises what the service raised."""
     if not 200 <= reply.status < 300:
         raise error_of(reply, shown)

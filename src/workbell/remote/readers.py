@@ -22,7 +22,7 @@ class Words(Protocol[V_co]):
     def value(self) -> V_co: ...
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True):
+class ReadPage(msgspec.Struct, Generic[T], frozen=True):
     """A page of a list, and the cursor of the next."""
 
     items: list[T]
@@ -34,9 +34,9 @@ def plain(kind: type[T]) -> Callable[[bytes], T]:
     return msgspec.json.Decoder(kind).decode
 
 
-def plain_page(kind: type[T]) -> Callable[[bytes], Page[T]]:
+def plain_page(kind: type[T]) -> Callable[[bytes], ReadPage[T]]:
     """Reads a page of such values."""
-    decode: Callable[[bytes], Page[T]] = msgspec.json.Decoder(Page[kind]).decode  # type: ignore[valid-type]
+    decode: Callable[[bytes], ReadPage[T]] = msgspec.json.Decoder(ReadPage[kind]).decode  # type: ignore[valid-type]
     return decode
 
 
@@ -52,13 +52,13 @@ def one(kind: type[Words[V]]) -> Callable[[bytes], V]:
     return lambda content: decode(content).value()
 
 
-def page(kind: type[Words[V]]) -> Callable[[bytes], Page[V]]:
+def page(kind: type[Words[V]]) -> Callable[[bytes], ReadPage[V]]:
     """Reads a page in such words."""
     decode = plain_page(kind)
 
-    def read(content: bytes) -> Page[V]:
+    def read(content: bytes) -> ReadPage[V]:
         told = decode(content)
-        return Page([words.value() for words in told.items], told.next)
+        return ReadPage([words.value() for words in told.items], told.next)
 
     return read
 
@@ -69,13 +69,13 @@ def many(kind: type[Words[V]]) -> Callable[[bytes], list[V]]:
     return lambda content: decode(content).items
 
 
-def every(where: str, read: Callable[[bytes], Page[T]], *, cursor: str = "after", **query: Any) -> Plan[list[T]]:
+def every(where: str, read: Callable[[bytes], ReadPage[T]], *, cursor: str = "after", **query: Any) -> Plan[list[T]]:
     """All pages of a list, one after the other."""
     found: list[T] = []
     place: str | None = None
     while True:
         asked: dict[str, Any] = {**query, "limit": MOST, cursor: place}
-        told: Page[T] = yield get(where, read, **asked)
+        told: ReadPage[T] = yield get(where, read, **asked)
         found += told.items
         if told.next is None or told.next == place:
             return found

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 from workbell.model.clock import aware
 from workbell.model.schedule import Schedule, Tick
 from workbell.remote import readers, words
-from workbell.remote.call import Call, delete, get, path, post
+from workbell.remote.call import RemoteCall, delete, get, path, post
 from workbell.remote.options import body, name_of
-from workbell.remote.transport import Line
+from workbell.remote.transport import ServiceTransport
 
 if TYPE_CHECKING:
     from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings
@@ -22,10 +22,10 @@ _read_ticks = readers.plain_items(Tick)
 _read_times = readers.plain_items(datetime)
 
 
-class Schedules:
+class RemoteSchedules:
     """The schedules of a tenant: `client.schedules`."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ServiceTransport) -> None:
         self._line = line
 
     def put(self, name: str, *, job: str, **settings: Unpack[ScheduleSettings]) -> Schedule:
@@ -102,33 +102,33 @@ class Schedules:
         await self._line.asend(delete(path("schedules", name)))
 
 
-def _put(name: str, job: object, settings: Any) -> Call[Schedule]:
+def _put(name: str, job: object, settings: Any) -> RemoteCall[Schedule]:
     told = body(f"schedule {name}", {"job": name_of(job), **settings})
-    return Call(method="PUT", path=path("schedules", name), read=words.read_schedule, body=told)
+    return RemoteCall(method="PUT", path=path("schedules", name), read=words.read_schedule, body=told)
 
 
-def _update(name: str, job: object, changes: Any) -> Call[Schedule]:
+def _update(name: str, job: object, changes: Any) -> RemoteCall[Schedule]:
     told = body(f"schedule {name}", {**({} if job is None else {"job": name_of(job)}), **changes})
-    return Call(method="PATCH", path=path("schedules", name), read=words.read_schedule, body=told)
+    return RemoteCall(method="PATCH", path=path("schedules", name), read=words.read_schedule, body=told)
 
 
-def _get(name: str) -> Call[Schedule]:
+def _get(name: str) -> RemoteCall[Schedule]:
     return get(path("schedules", name), words.read_schedule)
 
 
-def _list(after: str, limit: int) -> Call[list[Schedule]]:
+def _list(after: str, limit: int) -> RemoteCall[list[Schedule]]:
     return get(path("schedules"), words.read_schedules, after=after or None, limit=limit)
 
 
-def _preview(name: str, n: int, after: datetime | None) -> Call[list[datetime]]:
+def _preview(name: str, n: int, after: datetime | None) -> RemoteCall[list[datetime]]:
     since = None if after is None else aware("after", after)
     return get(path("schedules", name, "preview"), _read_times, n=n, after=since)
 
 
-def _ticks(name: str, before: datetime | None, limit: int) -> Call[list[Tick]]:
+def _ticks(name: str, before: datetime | None, limit: int) -> RemoteCall[list[Tick]]:
     upto = None if before is None else aware("before", before)
     return get(path("schedules", name, "ticks"), _read_ticks, before=upto, limit=limit)
 
 
-def _steer(name: str, verb: str) -> Call[Schedule]:
+def _steer(name: str, verb: str) -> RemoteCall[Schedule]:
     return post(path("schedules", name, verb), words.read_schedule)

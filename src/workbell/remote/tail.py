@@ -14,7 +14,7 @@ WINDOW = 60_000  # milliseconds: how late an event may be committed after its id
 PAGE = 200
 
 
-class Tail:
+class RemoteTail:
     """Time is told by the ids alone, which are the service's: this machine's clock may differ."""
 
     def __init__(self, listed: Callable[[str | None, int], Sequence[Event]]) -> None:

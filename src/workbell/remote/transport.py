@@ -15,7 +15,7 @@ import msgspec
 from workbell.errors import WorkbellError
 from workbell.model.ids import new_id
 from workbell.remote.address import Address
-from workbell.remote.call import Call, Plan, Reply, Step, as_plain, ignore
+from workbell.remote.call import Plan, RemoteCall, Reply, Step, as_plain, ignore
 from workbell.remote.problems import problem_of, read
 from workbell.remote.tries import Tries
 
@@ -29,7 +29,7 @@ NOT_FOUND = 404
 _encode = msgspec.json.Encoder().encode
 
 
-class Line:
+class ServiceTransport:
     """Calls for one tenant; those of other tenants share its pool."""
 
     def __init__(self, address: Address, pool: Pool, tenant: str | None = None) -> None:
@@ -38,7 +38,7 @@ class Line:
         self.pool = pool
         self._randomness = Random(os.urandom(8))
 
-    def send(self, call: Call[T]) -> T:
+    def send(self, call: RemoteCall[T]) -> T:
         from workbell.remote.pool import Broken
 
         sending, tries = self._sending(call), Tries(self.address.shown, self._randomness)
@@ -53,7 +53,7 @@ class Line:
                 return self._answer(call, reply, tries)
             time.sleep(pause)
 
-    async def asend(self, call: Call[T]) -> T:
+    async def asend(self, call: RemoteCall[T]) -> T:
         from workbell.remote.pool import Broken
 
         sending, tries = self._sending(call), Tries(self.address.shown, self._randomness)
@@ -99,7 +99,7 @@ class Line:
             found: T = ended.value
             return found
 
-    def _sending(self, call: Call[T]) -> Sending:
+    def _sending(self, call: RemoteCall[T]) -> Sending:
         from workbell.remote.pool import Sending
 
         query = {"tenant": self.tenant, **call.query}
@@ -119,7 +119,7 @@ class Line:
             call.patience,
         )
 
-    def _answer(self, call: Call[T], reply: Reply, tries: Tries) -> T:
+    def _answer(self, call: RemoteCall[T], reply: Reply, tries: Tries) -> T:
         is_gone = reply.status == NOT_FOUND and problem_of(reply.content_type, reply.content) is not None
         if call.read is ignore and tries.lost and is_gone:
             return call.read(b"")  # the answer to a deletion was lost; now it is gone, which is what was wanted

@@ -9,19 +9,19 @@ from workbell.errors import InvalidOption
 from workbell.model.retry import Retry
 from workbell.model.trigger import RetryConfig, Trigger, config_of, retry_from
 from workbell.remote import words
-from workbell.remote.call import Call, Plan, delete, get, path, post
+from workbell.remote.call import Plan, RemoteCall, delete, get, path, post
 from workbell.remote.options import body, name_of
 from workbell.remote.readers import every
-from workbell.remote.transport import Line
+from workbell.remote.transport import ServiceTransport
 
 if TYPE_CHECKING:
     from workbell.events.triggers import TriggerChanges, TriggerSettings
 
 
-class Triggers:
+class RemoteTriggers:
     """The triggers of a tenant: `client.triggers`."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ServiceTransport) -> None:
         self._line = line
 
     def add(
@@ -115,7 +115,7 @@ def _add(
     retry: Retry | RetryConfig | None,
     retry_config: RetryConfig | None,
     settings: TriggerSettings,
-) -> Call[Trigger]:
+) -> RemoteCall[Trigger]:
     given: dict[str, Any] = {
         "name": name,
         "pattern": pattern,
@@ -146,7 +146,7 @@ def _told(name: str, given: Mapping[str, Any]) -> Any:
     return body(f"trigger {name}", told)
 
 
-def _get(name_or_id: str) -> Call[Trigger]:
+def _get(name_or_id: str) -> RemoteCall[Trigger]:
     return get(path("triggers", name_or_id), words.read_trigger)
 
 
@@ -154,10 +154,10 @@ def _list() -> Plan[list[Trigger]]:
     return every(path("triggers"), words.read_triggers)
 
 
-def _update(name_or_id: str, changes: Any) -> Call[Trigger]:
+def _update(name_or_id: str, changes: Any) -> RemoteCall[Trigger]:
     told = _told(name_or_id, changes)
-    return Call(method="PATCH", path=path("triggers", name_or_id), read=words.read_trigger, body=told)
+    return RemoteCall(method="PATCH", path=path("triggers", name_or_id), read=words.read_trigger, body=told)
 
 
-def _steer(name_or_id: str, verb: str) -> Call[Trigger]:
+def _steer(name_or_id: str, verb: str) -> RemoteCall[Trigger]:
     return post(path("triggers", name_or_id, verb), words.read_trigger)

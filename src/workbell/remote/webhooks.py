@@ -12,9 +12,9 @@ from workbell.model.endpoint import Health
 from workbell.model.run import Attempt
 from workbell.model.trigger import config_of, retry_from
 from workbell.remote import readers, words
-from workbell.remote.call import Call, Plan, delete, get, path, post
+from workbell.remote.call import Plan, RemoteCall, delete, get, path, post
 from workbell.remote.options import body
-from workbell.remote.transport import Line
+from workbell.remote.transport import ServiceTransport
 
 if TYPE_CHECKING:
     from workbell.webhooks.endpoints import EndpointSettings
@@ -27,7 +27,7 @@ _read_endpoints = readers.plain_page(dict[str, Any])
 _read_delivery, _read_deliveries = readers.plain(Delivery), readers.plain_items(Delivery)
 
 
-class NewEndpoint(NamedTuple):
+class RemoteNewEndpoint(NamedTuple):
     """An endpoint, and its secret: this once, and never again."""
 
     endpoint: dict[str, Any]
@@ -37,22 +37,24 @@ class NewEndpoint(NamedTuple):
         return f"NewEndpoint({self.endpoint.get('id')!r}, secret=…)"
 
 
-class Webhooks:
+class RemoteWebhooks:
     """The webhook endpoints of a tenant: `client.webhooks`."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ServiceTransport) -> None:
         self._line = line
 
     # Make and change
 
-    def add(self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]) -> NewEndpoint:
+    def add(self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]) -> RemoteNewEndpoint:
         """Have events sent to a URL: `endpoint, secret = client.webhooks.add("https://…", patterns=["posts.*"])`.
 
         The secret, made there if you give none, signs every delivery. It is told now, and never shown again.
         """
         return self._line.follow(_add(url, secret, settings))
 
-    async def aadd(self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]) -> NewEndpoint:
+    async def aadd(
+        self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]
+    ) -> RemoteNewEndpoint:
         return await self._line.afollow(_add(url, secret, settings))
 
     def update(
@@ -68,13 +70,13 @@ class Webhooks:
 
     def rotate(
         self, endpoint_id: str, *, secret: str | None = None, overlap: float | timedelta = OVERLAP
-    ) -> NewEndpoint:
+    ) -> RemoteNewEndpoint:
         """Give an endpoint another secret. For `overlap` (a day) the old one signs as well, so that none is refused."""
         return self._line.follow(_rotate(endpoint_id, secret, overlap))
 
     async def arotate(
         self, endpoint_id: str, *, secret: str | None = None, overlap: float | timedelta = OVERLAP
-    ) -> NewEndpoint:
+    ) -> RemoteNewEndpoint:
         return await self._line.afollow(_rotate(endpoint_id, secret, overlap))
 
     def enable(self, endpoint_id: str) -> dict[str, Any]:
@@ -184,42 +186,42 @@ def _told(settings: Any) -> dict[str, Any]:
     return told
 
 
-def _add(url: str, secret: str | None, settings: Any) -> Plan[NewEndpoint]:
+def _add(url: str, secret: str | None, settings: Any) -> Plan[RemoteNewEndpoint]:
     told = {"url": url, **_told(settings)} | ({} if secret is None else {"secret": secret})
     while True:
         made: dict[str, Any] = yield post(path("webhooks"), _read_endpoint, body("endpoint", told))
         text = made.pop("secret", None) or secret
         if text is not None:
-            return NewEndpoint(made, text)
+            return RemoteNewEndpoint(made, text)
         # The answer was lost, and with it the secret that was made there: nobody could verify what it signs.
         yield delete(path("webhooks", made["id"]))
 
 
-def _update(endpoint_id: str, url: str | None, settings: Any) -> Call[dict[str, Any]]:
+def _update(endpoint_id: str, url: str | None, settings: Any) -> RemoteCall[dict[str, Any]]:
     told = _told(settings) | ({} if url is None else {"url": url})
     where = path("webhooks", endpoint_id)
-    return Call(method="PATCH", path=where, read=_read_endpoint, body=body("endpoint", told))
+    return RemoteCall(method="PATCH", path=where, read=_read_endpoint, body=body("endpoint", told))
 
 
-def _rotate(endpoint_id: str, secret: str | None, overlap: float | timedelta) -> Plan[NewEndpoint]:
+def _rotate(endpoint_id: str, secret: str | None, overlap: float | timedelta) -> Plan[RemoteNewEndpoint]:
     told = {"overlap": seconds("overlap", overlap)} | ({} if secret is None else {"secret": secret})
     while True:
         made: dict[str, Any] = yield post(path("webhooks", endpoint_id, "rotate"), _read_endpoint, told)
         text = made.pop("secret", None) or secret
         if text is not None:
-            return NewEndpoint(made, text)
+            return RemoteNewEndpoint(made, text)
         # The answer was lost, and with it the secret: have another one made.
 
 
-def _enable(endpoint_id: str) -> Call[dict[str, Any]]:
+def _enable(endpoint_id: str) -> RemoteCall[dict[str, Any]]:
     return post(path("webhooks", endpoint_id, "enable"), _read_endpoint)
 
 
-def _disable(endpoint_id: str, reason: str) -> Call[dict[str, Any]]:
+def _disable(endpoint_id: str, reason: str) -> RemoteCall[dict[str, Any]]:
     return post(path("webhooks", endpoint_id, "disable"), _read_endpoint, {"reason": reason})
 
 
-def _get(endpoint_id: str) -> Call[dict[str, Any]]:
+def _get(endpoint_id: str) -> RemoteCall[dict[str, Any]]:
     return get(path("webhooks", endpoint_id), _read_endpoint)
 
 
@@ -227,23 +229,23 @@ def _list() -> Plan[list[dict[str, Any]]]:
     return readers.every(path("webhooks"), _read_endpoints)
 
 
-def _health(endpoint_id: str) -> Call[Health]:
+def _health(endpoint_id: str) -> RemoteCall[Health]:
     return get(path("webhooks", endpoint_id), words.read_health)
 
 
-def _deliveries(endpoint_id: str, status: str | None, before: str | None, limit: int) -> Call[list[Delivery]]:
+def _deliveries(endpoint_id: str, status: str | None, before: str | None, limit: int) -> RemoteCall[list[Delivery]]:
     return get(path("webhooks", endpoint_id, "deliveries"), _read_deliveries, status=status, before=before, limit=limit)
 
 
-def _attempts(delivery_id: str) -> Call[list[Attempt]]:
+def _attempts(delivery_id: str) -> RemoteCall[list[Attempt]]:
     return get(path("runs", delivery_id, "attempts"), words.read_attempts)
 
 
-def _replay(endpoint_id: str, event: str | None, since: datetime | None) -> Call[list[Delivery]]:
+def _replay(endpoint_id: str, event: str | None, since: datetime | None) -> RemoteCall[list[Delivery]]:
     told = {"event": event, "since": None if since is None else aware("since", since)}
     given = {word: value for word, value in told.items() if value is not None}
     return post(path("webhooks", endpoint_id, "replay"), _read_deliveries, given)
 
 
-def _test(endpoint_id: str) -> Call[Delivery]:
+def _test(endpoint_id: str) -> RemoteCall[Delivery]:
     return post(path("webhooks", endpoint_id, "test"), _read_delivery)

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from workbell.errors import StoreError, StoreUnavailable
-from workbell.events.publishing import Telling
+from workbell.events.publishing import EventPublishing
 from workbell.model.payload import clean_text
 from workbell.model.run import Run, Status
-from workbell.model.state import CANCELED, Keep, Move, Transition, ask_cancel, fail, kept, obey_cancel
+from workbell.model.state import CANCELED, Move, Retention, Transition, ask_cancel, fail, kept, obey_cancel
 from workbell.stores.port import Store
 from workbell.stores.publisher import Pair
 
@@ -37,8 +37,8 @@ class Booking:
     def __init__(
         self,
         store: Callable[[], Store],
-        telling: Telling,
-        keep: Keep,
+        telling: EventPublishing,
+        keep: Retention,
         tally: Sink = nobody,
         notify: Sink = nobody,
     ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from workbell.errors import EventNotFound, RunNotFinished
-from workbell.events.publishing import Telling
+from workbell.events.publishing import EventPublishing
 from workbell.handlers.current_run import traced
 from workbell.model import state
 from workbell.model.event import Match, MatchOutcome, Rematch
@@ -16,7 +16,7 @@ from workbell.model.payload import clean_text
 from workbell.model.request import Request, again
 from workbell.model.run import PENDING, NewRun, Run, Status
 from workbell.model.run_defaults import Maker
-from workbell.model.state import CANCELED, Keep
+from workbell.model.state import CANCELED, Retention
 from workbell.runs.booking import Booking
 from workbell.runs.lookup import Reading
 from workbell.runs.waiter import Waiter
@@ -25,9 +25,9 @@ from workbell.runs.waiter import Waiter
 class Steering(Reading):
     """The part of a client that ends runs, makes them again and waits for them."""
 
-    keep: Keep
+    keep: Retention
     waiter: Waiter
-    telling: Telling
+    telling: EventPublishing
     nudge: Callable[[], None]
     booking: Booking
 

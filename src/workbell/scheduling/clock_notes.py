@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from workbell.scheduling.rule import Rule
+from workbell.scheduling.rule import ScheduleRule
 from workbell.timing import Cron, Timing
 from workbell.timing.clock_changes import gap_before, local_second, offset_at, time_shown
 
@@ -13,7 +13,7 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  as the clock on the wall counts, 
 _DAY = 86_400
 
 
-def clock_notes(rule: Rule, ticks: Sequence[datetime], timezone: str, since: datetime) -> list[str | None]:
+def clock_notes(rule: ScheduleRule, ticks: Sequence[datetime], timezone: str, since: datetime) -> list[str | None]:
     """One note for each tick, or none where there is nothing to say; `since` is what the first is compared with."""
     notes = []
     offset = offset_at(since, timezone)

@@ -23,7 +23,7 @@ from workbell.model.schedule import (
     TickOutcome,
 )
 from workbell.scheduling.decision import Decision, MakeRun
-from workbell.scheduling.rule import Rule
+from workbell.scheduling.rule import ScheduleRule
 
 LATE = timedelta(seconds=60)  # a tick noticed later than this was missed, not merely late
 HELD_LOOK = timedelta(seconds=1)  # how often to look whether a held tick may go
@@ -31,7 +31,7 @@ HELD_LOOK = timedelta(seconds=1)  # how often to look whether a held tick may go
 replace = msgspec.structs.replace
 
 
-def decide(schedule: Schedule, rule: Rule, now: datetime, *, busy: bool, make_run: MakeRun) -> ScheduleChange:
+def decide(schedule: Schedule, rule: ScheduleRule, now: datetime, *, busy: bool, make_run: MakeRun) -> ScheduleChange:
     """The one change that a look at a schedule leads to."""
     work = Decision(schedule, rule, now, make_run)
     overlap, was_busy = schedule.options.overlap, busy
@@ -245,7 +245,7 @@ def _still_live(work: Decision) -> str:
     return f"the run before it ({work.schedule.last_run_id or 'of an earlier tick'}) has not ended"
 
 
-def account_for_pending(schedule: Schedule, rule: Rule, now: datetime, reason: str) -> tuple[Tick, ...]:
+def account_for_pending(schedule: Schedule, rule: ScheduleRule, now: datetime, reason: str) -> tuple[Tick, ...]:
     """Every tick that is not in the ledger yet, as skipped: the schedule was paused, changed or switched off."""
     work = Decision(schedule, rule, now, _no_run)
     if work.held is not None:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from workbell.model.run import NewRun, Run
 from workbell.model.schedule import Schedule, Tick, TickOutcome
-from workbell.scheduling.rule import Rule
+from workbell.scheduling.rule import ScheduleRule
 from workbell.timing import jitter
 
 MakeRun = Callable[[Schedule, datetime, datetime], NewRun]  # of a schedule, due at, made now
@@ -16,7 +16,7 @@ MakeRun = Callable[[Schedule, datetime, datetime], NewRun]  # of a schedule, due
 class Decision:
     """The pieces of a change, gathered on the way."""
 
-    def __init__(self, schedule: Schedule, rule: Rule, now: datetime, make_run: MakeRun) -> None:
+    def __init__(self, schedule: Schedule, rule: ScheduleRule, now: datetime, make_run: MakeRun) -> None:
         self.schedule = schedule
         self.rule = rule
         self.now = now

@@ -17,7 +17,7 @@ from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.run_settings import RunSettings, check_tag, read_settings
 from workbell.model.schedule import CatchUp, Outside, Overlap, Schedule, ScheduleKind, ScheduleOptions
 from workbell.model.suggestions import list_options
-from workbell.scheduling.rule import Rule, read_rule, rule_of
+from workbell.scheduling.rule import ScheduleRule, read_rule, rule_of
 from workbell.timing import Interval, Once
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -152,7 +152,7 @@ def check_words(name: str, given: Mapping[str, Any]) -> None:
         )
 
 
-def try_out(settings: ScheduleSettings, timezone: str, now: datetime) -> Rule:
+def try_out(settings: ScheduleSettings, timezone: str, now: datetime) -> ScheduleRule:
     """The rule that settings describe, of a schedule that is not made; raises for what cannot be used."""
     kind, expression = _timing(settings, now, None)
     rule = read_rule(kind.value, expression, timezone, _window(settings), _word(settings, "outside", Outside))
@@ -160,7 +160,7 @@ def try_out(settings: ScheduleSettings, timezone: str, now: datetime) -> Rule:
     return rule
 
 
-def _check_reachable(rule: Rule, now: datetime) -> None:
+def _check_reachable(rule: ScheduleRule, now: datetime) -> None:
     if rule.timing.next(now) is not None and rule.next_wanted(now) is None:
         raise JobsError("no tick ever falls into its window; widen the window, or let it defer (outside='defer').")
 

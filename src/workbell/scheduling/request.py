@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import cast
 
-from workbell.model.job import UNKNOWN, Terms
+from workbell.model.job import UNKNOWN, RunTerms
 from workbell.model.limit import key_of
 from workbell.model.request import EnqueueOptions, made_by_rule, options_of
 from workbell.model.run import Lane, NewRun
@@ -13,7 +13,7 @@ from workbell.model.run_defaults import RUN_WORDS, Maker, layered
 from workbell.model.schedule import Schedule
 
 
-def request_for(schedule: Schedule, due: datetime, now: datetime, maker: Maker, terms: Terms = UNKNOWN) -> NewRun:
+def request_for(schedule: Schedule, due: datetime, now: datetime, maker: Maker, terms: RunTerms = UNKNOWN) -> NewRun:
     """A run of a schedule's job, stamped with the schedule and the time it was due. `terms` are the job's."""
     options = schedule.options
     said = layered(options, terms.defaults)

@@ -12,7 +12,7 @@ from workbell.model.schedule import Outside, Schedule
 from workbell.timing import Timing, Window, find_next_inside, read_timing
 
 
-class Rule(NamedTuple):
+class ScheduleRule(NamedTuple):
     timing: Timing
     window: Window | None
     outside: Outside
@@ -39,7 +39,7 @@ class Rule(NamedTuple):
             tick = self.next_wanted(at)  # ticks before it share its run
 
 
-def rule_of(schedule: Schedule) -> Rule:
+def rule_of(schedule: Schedule) -> ScheduleRule:
     """The rule of a schedule; raises JobsError if its text cannot be read."""
     options = schedule.options
     if schedule.unreadable is not None:
@@ -48,7 +48,9 @@ def rule_of(schedule: Schedule) -> Rule:
 
 
 @lru_cache(maxsize=8192)
-def read_rule(kind: str, expression: str, timezone: str, window: tuple[str, str] | None, outside: Outside) -> Rule:
+def read_rule(
+    kind: str, expression: str, timezone: str, window: tuple[str, str] | None, outside: Outside
+) -> ScheduleRule:
     """The rule of a schedule's parts, as they are stored."""
     timing = read_timing(kind, expression, timezone)
-    return Rule(timing, None if window is None else Window.parse(*window, timezone), outside)
+    return ScheduleRule(timing, None if window is None else Window.parse(*window, timezone), outside)

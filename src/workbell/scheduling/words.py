@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbell.errors import JobsError
 from workbell.model.schedule import Schedule
-from workbell.scheduling.rule import Rule, rule_of
+from workbell.scheduling.rule import ScheduleRule, rule_of
 
 
 def in_words(schedule: Schedule) -> str:
@@ -15,6 +15,6 @@ def in_words(schedule: Schedule) -> str:
         return schedule.expression
 
 
-def rule_in_words(rule: Rule) -> str:
+def rule_in_words(rule: ScheduleRule) -> str:
     words = rule.timing.describe()
     return words if rule.window is None else f"{words}; runs start {str(rule.window).replace('-', '–')}"

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model.clock import Clock
-from workbell.model.payload_fields import Field
+from workbell.model.payload_fields import FieldFilter
 from workbell.model.run import Lane, Run
 from workbell.model.state import Transition
 
 if TYPE_CHECKING:
     from workbell.stores.callers import AsyncCaller, Caller
-    from workbell.stores.port import Watch
+    from workbell.stores.port import StoreWatch
 
 Row = Sequence[Any]
 
@@ -83,7 +83,7 @@ class Dialect(Protocol):
     def finish(self, ending: Sequence[Transition], *, whole: bool) -> list[Statement]:
         """Transitions that end runs; `whole`: all of them, or nothing of the batch. The answers begin with ids."""
 
-    def field_condition(self, field: Field, letter: str) -> tuple[str, dict[str, Any]]:
+    def field_condition(self, field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
         """The condition that a payload has a field, and its parameters, whose names begin with the letter."""
 
     def is_among(self, ids: str) -> str:
@@ -132,7 +132,7 @@ class Database(Protocol):
 
     async def aborrow(self, connection: Any) -> AsyncCaller: ...
 
-    def watch(self) -> Watch: ...
+    def watch(self) -> StoreWatch: ...
 
     def wake(self) -> None:
         """Give the hint that something changed, to every process that watches."""

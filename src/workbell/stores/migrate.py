@@ -22,7 +22,7 @@ LOCK = 2.0  # seconds to wait for a table: whoever comes behind waits for as lon
 OLDEST_READER = 4  # the oldest code (by the newest schema it knows) that can work with the schema made here
 
 
-class Found(Protocol):
+class SchemaTables(Protocol):
     """The tables of an engine, to look at."""
 
     def exists(self) -> bool: ...
@@ -33,7 +33,7 @@ class Found(Protocol):
     def store_id(self) -> str: ...
 
 
-class Schema(Found, Protocol):
+class Schema(SchemaTables, Protocol):
     """How an engine changes its own tables within one transaction. Without any: see sqlite/tables.py."""
 
     engine: str
@@ -53,7 +53,7 @@ OUR_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = ANY(current_sch
 META = "CREATE TABLE workbell_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 
 
-def check(schema: Found, where: str) -> bool:
+def check(schema: SchemaTables, where: str) -> bool:
     """Whether the tables are there; raises if they are there but cannot be worked with."""
     if not schema.exists():
         return False
@@ -67,7 +67,7 @@ def check(schema: Found, where: str) -> bool:
     return True
 
 
-def look(schema: Found) -> Tables | None:
+def look(schema: SchemaTables) -> Tables | None:
     """Which tables there are."""
     return Tables(schema.version()[0], schema.store_id()) if schema.exists() else None
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from workbell.adapters import Kind
+from workbell.adapters import AdapterKind
 from workbell.errors import InvalidUrl, StoreError
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores.lacking import complete
 from workbell.stores.port import CoreStore, Store
 
 
-def open_store(url: str, keep: Keep | None = None, connections: int | None = None) -> Store:
+def open_store(url: str, keep: Retention | None = None, connections: int | None = None) -> Store:
     """The store that a URL names; with at most so many connections, where it is a server."""
     scheme = KIND.scheme_of(url)
     if scheme in _OURS:
-        return _OURS[scheme](url, keep or Keep(), connections)
-    return complete(KIND.open(scheme, url, keep=keep or Keep(), connections=connections), f"{scheme}://")
+        return _OURS[scheme](url, keep or Retention(), connections)
+    return complete(KIND.open(scheme, url, keep=keep or Retention(), connections=connections), f"{scheme}://")
 
 
-def _open_sqlite(url: str, keep: Keep, _connections: int | None) -> Store:
+def _open_sqlite(url: str, keep: Retention, _connections: int | None) -> Store:
     from workbell.stores.sqlite.store import SqliteStore
 
     rest = url.removeprefix("sqlite://")
@@ -30,7 +30,7 @@ def _open_sqlite(url: str, keep: Keep, _connections: int | None) -> Store:
     return SqliteStore(Path(path), keep=keep)
 
 
-def _open_postgres(url: str, keep: Keep, connections: int | None) -> Store:
+def _open_postgres(url: str, keep: Retention, connections: int | None) -> Store:
     try:
         from workbell.stores.postgres.store import PostgresStore
     except ImportError as error:
@@ -38,7 +38,7 @@ def _open_postgres(url: str, keep: Keep, connections: int | None) -> Store:
     return PostgresStore(url, keep=keep, connections=connections)
 
 
-def _open_memory(url: str, keep: Keep, _connections: int | None) -> Store:
+def _open_memory(url: str, keep: Retention, _connections: int | None) -> Store:
     from workbell.stores.memory.store import MemoryStore
 
     if url != "memory://":
@@ -46,14 +46,14 @@ def _open_memory(url: str, keep: Keep, _connections: int | None) -> Store:
     return complete(MemoryStore(keep=keep), url)
 
 
-_OURS: dict[str, Callable[[str, Keep, int | None], Store]] = {
+_OURS: dict[str, Callable[[str, Retention, int | None], Store]] = {
     "memory": _open_memory,
     "postgres": _open_postgres,
     "postgresql": _open_postgres,
     "sqlite": _open_sqlite,
 }
 
-KIND = Kind(
+KIND = AdapterKind(
     "store",
     "workbell.stores",
     _OURS,

@@ -18,7 +18,7 @@ from workbell.model.ended_run import EndedRun
 from workbell.model.event import Event, FannedOut, Match, OnceTold, Rematch
 from workbell.model.job import Job
 from workbell.model.limit import Limit, Use
-from workbell.model.payload_fields import Field
+from workbell.model.payload_fields import FieldFilter
 from workbell.model.retry_run import RetryRun
 from workbell.model.run import Added, Attempt, Lane, NewRun, Run, Status
 from workbell.model.run_page import Counted
@@ -27,18 +27,18 @@ from workbell.model.state import Transition
 from workbell.model.users import UserId
 from workbell.stores.access.answers import Answers
 from workbell.stores.access.audit import AuditLog
-from workbell.stores.access.tenants import Tenants
-from workbell.stores.access.tokens import Tokens
+from workbell.stores.access.tenants import StoredTenants
+from workbell.stores.access.tokens import StoredTokens
 from workbell.stores.agents.agents import StoredAgents
 from workbell.stores.logs.logs import Logs
 from workbell.stores.notifications.notifications import StoredNotifications
-from workbell.stores.pauses.pauses import Pauses
+from workbell.stores.pauses.pauses import StoredPauses
 from workbell.stores.publisher import Publisher
 from workbell.stores.store_page import StorePage
 from workbell.stores.subscribers.subscribers import Subscribers
-from workbell.stores.tallies.tallies import Tallies
+from workbell.stores.tallies.tallies import StoredTallies
 from workbell.stores.workers.services import Services
-from workbell.stores.workers.workers import Workers
+from workbell.stores.workers.workers import StoredWorkers
 
 SCAN = 20_000  # runs that one search looks at, where no index leads to those it wants
 MOST_COUNTED = 10_000
@@ -104,10 +104,10 @@ class Filter(NamedTuple):
     event: str | None = None
     retry_of: str | None = None  # made to repeat this run
     retried: bool | None = None  # whether there is a run that was made to repeat it: not asked by `runs.list`
-    fields: Sequence[Field] = ()  # of the payload: looked at by reports only
+    fields: Sequence[FieldFilter] = ()  # of the payload: looked at by reports only
 
 
-class Found(NamedTuple):
+class FoundRuns(NamedTuple):
     """Runs, newest first, and the id up to which was looked for them; none: there is nothing beyond."""
 
     runs: list[Run]
@@ -125,7 +125,7 @@ class Counts(NamedTuple):
     due_since: datetime | None = None  # of those that are queued
 
 
-class Watch(Protocol):
+class StoreWatch(Protocol):
     """An ear for hints that something changed in the store. A hint may be missed: whoever listens also polls."""
 
     def wait(self, timeout: float) -> bool:
@@ -137,7 +137,7 @@ class Watch(Protocol):
     def close(self) -> None: ...
 
 
-class Runs(Protocol):
+class RunsPort(Protocol):
     """Runs: made, claimed, moved by transitions, read."""
 
     def add(self, new: Sequence[NewRun]) -> builtins.list[Added]:
@@ -240,7 +240,7 @@ class Runs(Protocol):
         """After the clock was put back: `state.restart_wait` for all runs. False: some are locked; try them again."""
 
 
-class Schedules(Protocol):
+class SchedulesPort(Protocol):
     """Schedules and the ledger of their ticks."""
 
     def prepare(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
@@ -273,7 +273,7 @@ class Schedules(Protocol):
         """The fire ledger of a schedule, newest first."""
 
 
-class Jobs(Protocol):
+class JobsPort(Protocol):
     """What can be run, for others to see; code is found by name, never by what stands here."""
 
     def put(self, jobs: Sequence[Job]) -> None:
@@ -285,7 +285,7 @@ class Jobs(Protocol):
         """The definitions of a tenant, by name."""
 
 
-class Events(Protocol):
+class EventsPort(Protocol):
     """Events, and what they matched."""
 
     def add(self, new: Sequence[Event], once: OnceTold | None = None) -> builtins.list[Added]:
@@ -321,10 +321,10 @@ class Events(Protocol):
         """What a trigger or endpoint was matched by, the newest event first."""
 
 
-class Reports(Protocol):
+class ReportsPort(Protocol):
     """What people ask about runs and schedules; no promise depends on it."""
 
-    def search(self, wanted: Filter, scan: int = SCAN) -> Found:
+    def search(self, wanted: Filter, scan: int = SCAN) -> FoundRuns:
         """By all words of a filter, in bounded time: of what no index leads to, no more than `scan` runs are looked at.
 
         So there may be fewer than `limit`, or none, and yet more to find: go on `before` the id that it looked up to.
@@ -367,13 +367,13 @@ class CoreStore(Protocol):
     publisher: Publisher  # of what the store ends by itself
 
     @property
-    def runs(self) -> Runs: ...
+    def runs(self) -> RunsPort: ...
 
     @property
-    def schedules(self) -> Schedules: ...
+    def schedules(self) -> SchedulesPort: ...
 
     @property
-    def jobs(self) -> Jobs: ...
+    def jobs(self) -> JobsPort: ...
 
     @property
     def clock(self) -> Clock: ...
@@ -386,7 +386,7 @@ class CoreStore(Protocol):
         A run that still holds a key stays until the key's time is over, and counts once when it is put off.
         """
 
-    def watch(self) -> Watch: ...
+    def watch(self) -> StoreWatch: ...
 
     def wake(self) -> None:
         """Give the hint that something changed, to every process that watches."""
@@ -422,10 +422,10 @@ class Store(CoreStore, Protocol):
     """
 
     @property
-    def events(self) -> Events: ...
+    def events(self) -> EventsPort: ...
 
     @property
-    def reports(self) -> Reports: ...
+    def reports(self) -> ReportsPort: ...
 
     @property
     def subscribers(self) -> Subscribers: ...
@@ -434,19 +434,19 @@ class Store(CoreStore, Protocol):
     def logs(self) -> Logs: ...
 
     @property
-    def pauses(self) -> Pauses: ...
+    def pauses(self) -> StoredPauses: ...
 
     @property
-    def workers(self) -> Workers: ...
+    def workers(self) -> StoredWorkers: ...
 
     @property
     def services(self) -> Services: ...
 
     @property
-    def tokens(self) -> Tokens: ...
+    def tokens(self) -> StoredTokens: ...
 
     @property
-    def tenants(self) -> Tenants: ...
+    def tenants(self) -> StoredTenants: ...
 
     @property
     def audit(self) -> AuditLog: ...
@@ -461,7 +461,7 @@ class Store(CoreStore, Protocol):
     def agents(self) -> StoredAgents: ...
 
     @property
-    def tallies(self) -> Tallies: ...
+    def tallies(self) -> StoredTallies: ...
 
     @property
     def limits(self) -> LimitUses: ...

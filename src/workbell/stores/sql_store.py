@@ -7,24 +7,24 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from workbell.model.clock import Clock
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores import sql_copy
 from workbell.stores.access.answers import Answers
 from workbell.stores.access.audit import AuditLog
-from workbell.stores.access.tenants import Tenants
-from workbell.stores.access.tokens import Tokens
+from workbell.stores.access.tenants import StoredTenants
+from workbell.stores.access.tokens import StoredTokens
 from workbell.stores.agents.agents import StoredAgents
 from workbell.stores.database import Database
 from workbell.stores.events.events import StoredEvents
-from workbell.stores.jobs.jobs import Jobs
+from workbell.stores.jobs.jobs import StoredJobs
 from workbell.stores.keyed_writes import LockWaits
-from workbell.stores.limits.limits import Limits
+from workbell.stores.limits.limits import LimitedClaims
 from workbell.stores.logs.logs import Logs
 from workbell.stores.notifications.notifications import StoredNotifications
-from workbell.stores.pauses.pauses import Pauses
-from workbell.stores.port import Watch
+from workbell.stores.pauses.pauses import StoredPauses
+from workbell.stores.port import StoreWatch
 from workbell.stores.publisher import Publisher
-from workbell.stores.reports.reports import Reports
+from workbell.stores.reports.reports import StoredReports
 from workbell.stores.reports.search import Search
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.making import Making
@@ -32,38 +32,38 @@ from workbell.stores.runs.runs import StoredRuns
 from workbell.stores.schedules.schedules import StoredSchedules
 from workbell.stores.store_page import StorePage
 from workbell.stores.subscribers.subscribers import Subscribers
-from workbell.stores.tallies.tallies import Tallies
+from workbell.stores.tallies.tallies import StoredTallies
 from workbell.stores.workers.services import Services
-from workbell.stores.workers.workers import Workers
+from workbell.stores.workers.workers import StoredWorkers
 
 
 class SqlStore:
     """All parts over one database."""
 
-    def __init__(self, database: Database, keep: Keep) -> None:
+    def __init__(self, database: Database, keep: Retention) -> None:
         self.database = database
         self.keep = keep
         self._waits = LockWaits(database.connections)
         self.lanes = Lanes(database)
-        self.pauses = Pauses(database)
-        self.limits = Limits(database)
-        self.reports = Reports(database, self.lanes, self.pauses)
+        self.pauses = StoredPauses(database)
+        self.limits = LimitedClaims(database)
+        self.reports = StoredReports(database, self.lanes, self.pauses)
         making = self._making = Making(database, self.lanes, keep, self._waits)
         self.runs = StoredRuns(database, self.lanes, self.limits, Search(database, self.lanes), making)
         self.schedules = StoredSchedules(database, self.lanes, making, keep)
         self.events = StoredEvents(database, self.lanes, making, self._waits)
-        self.jobs = Jobs(database)
+        self.jobs = StoredJobs(database)
         self.subscribers = Subscribers(database)
         self.logs = Logs(database)
-        self.workers = Workers(database)
+        self.workers = StoredWorkers(database)
         self.services = Services(database)
-        self.tokens = Tokens(database)
-        self.tenants = Tenants(database)
+        self.tokens = StoredTokens(database)
+        self.tenants = StoredTenants(database)
         self.audit = AuditLog(database, keep)
         self.answers = Answers(database)
         self.notifications = StoredNotifications(database, keep)
         self.agents = StoredAgents(database)
-        self.tallies = Tallies(database)
+        self.tallies = StoredTallies(database)
 
     @property
     def clock(self) -> Clock:
@@ -98,7 +98,7 @@ class SqlStore:
             kinds.update(gone)
         return gone.total()
 
-    def watch(self) -> Watch:
+    def watch(self) -> StoreWatch:
         return self.database.watch()
 
     def wake(self) -> None:

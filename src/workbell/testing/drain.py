@@ -21,7 +21,7 @@ from workbell.engine.consume import limits, serves
 from workbell.engine.execute import call_async, call_plain, unbooked
 from workbell.engine.match_events import MatchEvents
 from workbell.engine.materialise import Materialise
-from workbell.engine.progress_and_logs import Reports
+from workbell.engine.progress_and_logs import ProgressAndLogs
 from workbell.engine.recover import Recover
 from workbell.engine.work import Work
 from workbell.errors import UnknownJob, WorkbellError
@@ -105,7 +105,7 @@ class _Drainer:
             bell.store, bell.registry, lambda _runs: None, settings.poll, telling=bell.telling
         )
         self._match = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _runs: None, settings.poll)
-        self._reports = Reports(bell.store, bell.store.clock)
+        self._reports = ProgressAndLogs(bell.store, bell.store.clock)
         self._random = Random(0)
 
     def claim(self, limit: int) -> list[Run]:

@@ -11,7 +11,7 @@ import sqlite3
 from pathlib import Path
 
 from workbell.model.clock import Clock
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores.sqlite.file import SqliteFile
 from workbell.stores.sqlite.store import SqliteStore
 
@@ -29,7 +29,7 @@ class SqliteFiles:
         shutil.copy(self._template, path)  # with its mode: nobody else may read it
         return f"sqlite:///{path}"
 
-    def open(self, path: Path, clock: Clock | None = None, keep: Keep | None = None) -> SqliteStore:
+    def open(self, path: Path, clock: Clock | None = None, keep: Retention | None = None) -> SqliteStore:
         """Make such a file; its store, which does not wait for the disk."""
         self.make(path)
         return SqliteStore(HastyFile(path), clock, keep)

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from workbell.errors import JobsError
 from workbell.timing.calendar_walk import CalendarWalk
 from workbell.timing.days import MonthDays, WeekDays, day_table, read_month_days, read_week_days, shapes_of_month
-from workbell.timing.fields import DAY_OF_MONTH, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Field, FieldError, read_field
+from workbell.timing.fields import DAY_OF_MONTH, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, CronField, FieldError, read_field
 from workbell.timing.instants import shorten
 from workbell.timing.times import Times
 
@@ -92,7 +92,7 @@ def read_expression(expression: str) -> Expression:
     return Expression(times, month_days, months, week_days, real_time, either, CalendarWalk(table, months, times))
 
 
-def _read(expression: str, field: Field, read: Callable[[], Read]) -> Read:
+def _read(expression: str, field: CronField, read: Callable[[], Read]) -> Read:
     try:
         return read()
     except FieldError as problem:

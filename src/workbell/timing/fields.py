@@ -18,7 +18,7 @@ class FieldError(Exception):
     """What is wrong with a field, and what to write instead."""
 
 
-class Field(NamedTuple):
+class CronField(NamedTuple):
     """The bounds of a field; `wraps` where a range may run over the end (22-6, FRI-MON)."""
 
     name: str
@@ -35,15 +35,15 @@ class Field(NamedTuple):
 
 MONTH_NAMES = tuple("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split())
 DAY_NAMES = tuple("SUN MON TUE WED THU FRI SAT".split())
-SECOND = Field("second", 0, 59)
-MINUTE = Field("minute", 0, 59)
-HOUR = Field("hour", 0, 23)
-DAY_OF_MONTH = Field("day of month", 1, 31, wraps=False)  # months differ in length
-MONTH = Field("month", 1, 12, MONTH_NAMES)
-WEEKDAY = Field("weekday", 0, 7, DAY_NAMES)  # 0 and 7 are both Sunday
+SECOND = CronField("second", 0, 59)
+MINUTE = CronField("minute", 0, 59)
+HOUR = CronField("hour", 0, 23)
+DAY_OF_MONTH = CronField("day of month", 1, 31, wraps=False)  # months differ in length
+MONTH = CronField("month", 1, 12, MONTH_NAMES)
+WEEKDAY = CronField("weekday", 0, 7, DAY_NAMES)  # 0 and 7 are both Sunday
 
 
-def read_field(field: Field, text: str) -> int:
+def read_field(field: CronField, text: str) -> int:
     """The values of a field without `L`, `W`, `#`, as bits."""
     bits = 0
     for item in text.split(","):
@@ -51,7 +51,7 @@ def read_field(field: Field, text: str) -> int:
     return bits
 
 
-def read_item(field: Field, item: str) -> int:
+def read_item(field: CronField, item: str) -> int:
     """One member of a list: `*`, `a`, `a-b`, each with or without `/n`."""
     span, slash, step_text = item.partition("/")
     step = _read_step(field, step_text) if slash else 1
@@ -70,7 +70,7 @@ def read_item(field: Field, item: str) -> int:
     return _spread(field.low + (value - field.low) % size for value in range(first, last + size + 1, step))
 
 
-def read_value(field: Field, text: str) -> int:
+def read_value(field: CronField, text: str) -> int:
     """A number or a name within the bounds."""
     if text in field.names:
         return field.names.index(text) + (field.low if field is MONTH else 0)
@@ -91,7 +91,7 @@ def read_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def _read_step(field: Field, text: str) -> int:
+def _read_step(field: CronField, text: str) -> int:
     size = 7 if field is WEEKDAY else field.high - field.low + 1
     step = read_number(text)
     if step is None or not 1 <= step <= size:

@@ -25,7 +25,7 @@ MOST_LINKS = 40  # as in Linux
 _vouched: set[tuple[Path, int]] = set()
 
 
-class Place(NamedTuple):
+class PathPart(NamedTuple):
     """One thing on the way to a file, and what it is: `it`, `its folder …` or `the link …`."""
 
     path: Path
@@ -92,17 +92,17 @@ def _folders() -> list[Path]:
     return found
 
 
-def _places(path: Path, about: os.stat_result | None, *, folder: str | None = None) -> Iterator[Place]:
+def _places(path: Path, about: os.stat_result | None, *, folder: str | None = None) -> Iterator[PathPart]:
     """Everything that decides what is read: links on the way, the file, and the folder that it is in."""
     here = path
     for _ in range(MOST_LINKS):
         if not here.is_symlink():
             break
         link = here.lstat()
-        yield Place(here, Facts(link.st_uid, link.st_gid, stat.S_IRWXU), f"the link {_shown(here)}", True)
+        yield PathPart(here, Facts(link.st_uid, link.st_gid, stat.S_IRWXU), f"the link {_shown(here)}", True)
         yield from _places(here.parent, None, folder=f"its folder {_shown(here.parent)}")
         here = here.parent.resolve() / here.readlink()
-    yield Place(here, _facts(here, about or here.stat()), folder or ("it" if here == path else _shown(here)))
+    yield PathPart(here, _facts(here, about or here.stat()), folder or ("it" if here == path else _shown(here)))
     if folder is None:
         yield from _places(here.parent, None, folder=f"its folder {_shown(here.parent)}")
 
@@ -114,7 +114,7 @@ def _facts(path: Path, about: os.stat_result) -> Facts:
     return Facts(about.st_uid, about.st_gid, mode, stat.S_ISDIR(about.st_mode), read_only)
 
 
-def _reason(place: Place, doubt: Doubt) -> str:
+def _reason(place: PathPart, doubt: Doubt) -> str:
     """Who could have written it, and the remedy."""
     facts, target = place.facts, shlex.quote(_shown(place.path))
     folder = place.path if facts.is_folder else place.path.parent

@@ -43,7 +43,7 @@ class TrustedLoader(SourceFileLoader):
             raise PermissionError(str(error)) from error  # the import goes on with the source
 
 
-class Guard(MetaPathFinder):
+class TrustedFinder(MetaPathFinder):
     """Gives every module below its folders the loader that judges."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Guard(MetaPathFinder):
         return any(not any(is_foreign(part) for part in path.parts) for path in below)
 
 
-_guard = Guard()
+_guard = TrustedFinder()
 
 
 def put_on_path(folder: Path) -> None:

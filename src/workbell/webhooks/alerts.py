@@ -65,7 +65,7 @@ def alert_job(client: Client, senders: MakeSender = make_sender) -> JobFunction[
     return job
 
 
-class Told(NamedTuple):
+class AlertCall(NamedTuple):
     """What is told, and where."""
 
     run: Run
@@ -114,7 +114,7 @@ class Alerter:
             raise TryAgain(judged.words, after=judged.wait, again=judged.disable is None, result=result)
         return result
 
-    def _look_up(self, own: Run, run_id: str, kind: AlertKind) -> Told | str:
+    def _look_up(self, own: Run, run_id: str, kind: AlertKind) -> AlertCall | str:
         """What to tell, or why there is nothing to be told."""
         run = self._store.runs.find([run_id]).get(run_id)
         if run is None or run.tenant != own.tenant:
@@ -125,7 +125,7 @@ class Alerter:
             return "it has no URL any more"
         if kind is AlertKind.PING and own.attempt > 1 and self._is_outdated(run):
             return "a later run has ended since, and its own ping tells how things are"
-        return Told(run, schedule, url)
+        return AlertCall(run, schedule, url)
 
     def _url_of(self, run: Run, schedule: Schedule | None, kind: AlertKind) -> str | None:
         word = f"{kind}_url"
@@ -142,7 +142,7 @@ class Alerter:
         return any(newest.id > run.id for newest in self._store.runs.list(wanted))
 
 
-def _message(told: Told, kind: AlertKind) -> tuple[str, bytes, str]:
+def _message(told: AlertCall, kind: AlertKind) -> tuple[str, bytes, str]:
     """Where, what, and as which type."""
     run, schedule, url = told
     if kind is AlertKind.ALERT:

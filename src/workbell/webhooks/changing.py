@@ -15,14 +15,14 @@ from workbell.stores.port import Store
 TRIES = 20
 
 
-class Change(NamedTuple):
+class EndpointUpdate(NamedTuple):
     """An endpoint as it is to be, and what that tells."""
 
     endpoint: Endpoint
     emits: tuple[Event, ...] = ()
 
 
-def change(store: Store, endpoint_id: str, decide: Callable[[Endpoint], Change | None]) -> Endpoint | None:
+def change(store: Store, endpoint_id: str, decide: Callable[[Endpoint], EndpointUpdate | None]) -> Endpoint | None:
     """Change an endpoint, looking again where somebody else was faster; none: it is not there, or needs no change."""
     for _ in range(TRIES):
         known = store.subscribers.find_endpoint(endpoint_id)

@@ -30,7 +30,7 @@ from workbell.webhooks.endpoints import TIMEOUT
 from workbell.webhooks.limits import STANDARD, DeliveryLimits
 from workbell.webhooks.message import body_of, headers_of
 from workbell.webhooks.to_all import send_to_all
-from workbell.webhooks.verdict import Verdict, told, verdict
+from workbell.webhooks.verdict import DeliveryVerdict, told, verdict
 
 if TYPE_CHECKING:
     from workbell.client.client import Client
@@ -109,7 +109,7 @@ class Deliverer:
         except (SecretSealed, MissingPackage) as error:  # our own fault: it does not count against the endpoint
             raise TryAgain(str(error), result={"status_code": None}) from None
         except (SendFailed, EndpointRefused) as error:
-            raise await self._failed(endpoint, event, Verdict(str(error)), {"status_code": None}) from None
+            raise await self._failed(endpoint, event, DeliveryVerdict(str(error)), {"status_code": None}) from None
         found = verdict(answer, self._store.clock.now())
         if found.words is not None:
             raise await self._failed(endpoint, event, found, told(answer))
@@ -137,7 +137,9 @@ class Deliverer:
             self._noted[endpoint.id] = at
             await self._client.hop(self._store.subscribers.note_delivery, endpoint.id, True, self._store.clock.now())
 
-    async def _failed(self, endpoint: Endpoint, event: Event, found: Verdict, result: dict[str, Any]) -> TryAgain:
+    async def _failed(
+        self, endpoint: Endpoint, event: Event, found: DeliveryVerdict, result: dict[str, Any]
+    ) -> TryAgain:
         """The error to raise; the endpoint is switched off if it is time for that."""
         self._noted.pop(endpoint.id, None)
         if event.type != WEBHOOK_PING or found.disable:  # who tries often must not shorten its life by that

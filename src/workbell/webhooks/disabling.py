@@ -14,7 +14,7 @@ from workbell.model.ids import new_id
 from workbell.model.payload import encode
 from workbell.model.system_events import WEBHOOK_DISABLED
 from workbell.stores.port import Store
-from workbell.webhooks.changing import Change, change
+from workbell.webhooks.changing import EndpointUpdate, change
 
 log = logging.getLogger("workbell.webhooks")
 
@@ -36,12 +36,12 @@ def disable(
     `url` is where the reason was found: an endpoint that is somewhere else by now is left alone.
     """
 
-    def off(known: Endpoint) -> Change | None:
+    def off(known: Endpoint) -> EndpointUpdate | None:
         if not known.enabled or url not in (None, known.url):
             return None
         new = msgspec.structs.replace(known, enabled=False, reason=reason, disabled_at=now, updated_at=now)
         heard = subscriptions.current().who_hears(known.tenant, WEBHOOK_DISABLED, system=True)
-        return Change(new, (_told(new, now),) if heard else ())
+        return EndpointUpdate(new, (_told(new, now),) if heard else ())
 
     changed = change(store, endpoint_id, off)
     if changed is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from workbell.events.fan_out import Destination, delivery_lane, request_for
-from workbell.events.subscriptions import Snapshot
+from workbell.events.subscriptions import SubscriberSnapshot
 from workbell.handlers.cancel_snooze import Cancel
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event, Match, MatchOutcome, Rematch
@@ -27,7 +27,7 @@ BATCH = 500  # endpoints in one transaction
 SHOWN = 100  # endpoints that a result names
 
 
-def send_to_all(store: Store, subscriptions: Snapshot, run: Run, maker: Maker) -> dict[str, Any] | Cancel:
+def send_to_all(store: Store, subscriptions: SubscriberSnapshot, run: Run, maker: Maker) -> dict[str, Any] | Cancel:
     """Make the deliveries of a run's event, to each enabled endpoint that has no place in the event's ledger yet."""
     event = store.events.find([run.event]).get(run.event) if run.event is not None else None
     if event is None:

@@ -23,7 +23,7 @@ from workbell.outgoing.allow import AllowList
 from workbell.stores.port import Filter
 from workbell.trust.sealing import COMMAND, VARIABLE, Sealer
 from workbell.webhooks import replay
-from workbell.webhooks.changing import Change, change
+from workbell.webhooks.changing import EndpointUpdate, change
 from workbell.webhooks.describe import NewEndpoint, delivery_of, describe
 from workbell.webhooks.disabling import disable
 from workbell.webhooks.endpoints import (
@@ -131,7 +131,7 @@ class Webhooks:
         if not sealer.seals:
             raise SettingsError(f"There is no key to seal with; `{COMMAND}` makes one, to be set as {VARIABLE}.")
         for endpoint in self.list():
-            change(self._client.store, endpoint.id, lambda known: Change(resealed(known, sealer)))
+            change(self._client.store, endpoint.id, lambda known: EndpointUpdate(resealed(known, sealer)))
         seal_schedules(self._client.store, self._client.tenant, sealer)
         return len(self.list())
 
@@ -174,7 +174,7 @@ class Webhooks:
 
     def _write(self, endpoint_id: str, decide: Callable[[Endpoint], Endpoint]) -> Endpoint:
         sealer, store = self._sealer, self._client.store
-        found = change(store, endpoint_id, lambda known: Change(with_sealed_url(decide(known), sealer)))
+        found = change(store, endpoint_id, lambda known: EndpointUpdate(with_sealed_url(decide(known), sealer)))
         return self.get(endpoint_id) if found is None else opened(found, sealer)
 
     # Look

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from workbell.outgoing.answer import Answer
+from workbell.outgoing.answer import HttpAnswer
 
 LONGEST_WAIT = 86400.0  # seconds: whoever asks for more gets the rest of the retry policy
 GONE = 410
 
 
-class Verdict(NamedTuple):
+class DeliveryVerdict(NamedTuple):
     """`words` are none where the delivery succeeded."""
 
     words: str | None = None
@@ -19,16 +19,16 @@ class Verdict(NamedTuple):
     disable: str | None = None  # why the endpoint is to hear no more
 
 
-DELIVERED = Verdict()
+DELIVERED = DeliveryVerdict()
 
 
-def verdict(answer: Answer, now: datetime) -> Verdict:
+def verdict(answer: HttpAnswer, now: datetime) -> DeliveryVerdict:
     """Any 2xx is success; a redirect is a failure like every other status."""
     status = answer.status
     if 200 <= status < 300:
         return DELIVERED
     if status == GONE:
-        return Verdict("It answered 410 Gone.", disable="the endpoint answered 410 Gone: it wants no more")
+        return DeliveryVerdict("It answered 410 Gone.", disable="the endpoint answered 410 Gone: it wants no more")
     wait = min(answer.retry_after(now) or 0.0, LONGEST_WAIT)
     if 300 <= status < 400:
         words = f"It answered {status}, a redirect, and those are not followed; change the endpoint's URL."
@@ -36,10 +36,10 @@ def verdict(answer: Answer, now: datetime) -> Verdict:
         words = f"It answered {status}."
     if wait:
         words += f" It asks to be left alone for {wait:g} s."
-    return Verdict(words, wait)
+    return DeliveryVerdict(words, wait)
 
 
-def told(answer: Answer) -> dict[str, Any]:
+def told(answer: HttpAnswer) -> dict[str, Any]:
     """What an attempt keeps of an answer."""
     return {
         "status_code": answer.status,

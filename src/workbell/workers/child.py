@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from workbell.app import Stop, Workbell
 from workbell.boot.recipe import load_jobs, make
 from workbell.engine.engine import Engine
-from workbell.engine.journal import Board
+from workbell.engine.journal import Journal
 from workbell.engine.role import Role
 from workbell.errors import StoreUnavailable, WorkbellError
 from workbell.handlers.app_database import file_of
@@ -26,9 +26,16 @@ from workbell.notices.run_log import log_change
 from workbell.process.identity import memory_in_use, name_process
 from workbell.workers import messages
 from workbell.workers.keeper import Keeper
-from workbell.workers.messages import Executing, Heartbeat, StoreNamed, WorkerError, WorkerShutdown, WorkerStarted
-from workbell.workers.pipe import Line
-from workbell.workers.task import Kind, Task, decode_task
+from workbell.workers.messages import (
+    ChildHeartbeat,
+    ExecutingRun,
+    StoreNamed,
+    WorkerError,
+    WorkerShutdown,
+    WorkerStarted,
+)
+from workbell.workers.pipe import Pipe
+from workbell.workers.task import ChildKind, Task, decode_task
 
 log = logging.getLogger("workbell.workers")
 
@@ -43,17 +50,17 @@ FORCED = 75
 def main(spelled: bytes, connection: Connection, memory: Any, http: socket.socket | None = None) -> None:
     """Where a child begins, in a process of its own."""
     task = decode_task(spelled)
-    line = Line(connection, "the supervisor")
+    line = Pipe(connection, "the supervisor")
     # An interrupt at the terminal goes to every process there; the supervisor decides what follows from it.
     # Handled and not ignored, because a program that a handler starts would inherit being deaf.
-    deaf = [signal.SIGINT, signal.SIGHUP, *([] if task.kind is Kind.WORKER else [signal.SIGTERM])]
+    deaf = [signal.SIGINT, signal.SIGHUP, *([] if task.kind is ChildKind.WORKER else [signal.SIGTERM])]
     for number in deaf:
         signal.signal(number, lambda *_: None)
     name_process(f"workbell {task.name}")
     settings = task.recipe.settings
     set_up(settings.log_level, settings.log_format)
     try:
-        if task.kind is Kind.KEEPER:
+        if task.kind is ChildKind.KEEPER:
             assert task.store is not None
             Keeper(task.store, line).run()
         else:
@@ -70,7 +77,7 @@ def main(spelled: bytes, connection: Connection, memory: Any, http: socket.socke
 class _Child:
     """A worker, or the server: an engine, a thread that hears the supervisor, and one that tells it of its life."""
 
-    def __init__(self, task: Task, line: Line, memory: Any, http: socket.socket | None) -> None:
+    def __init__(self, task: Task, line: Pipe, memory: Any, http: socket.socket | None) -> None:
         self._task = task
         self._line = line
         self._memory = memory
@@ -84,14 +91,14 @@ class _Child:
     def run(self) -> None:
         # From the first moment on: what it loads may take for ever, and the supervisor be gone meanwhile.
         threading.Thread(target=self._hear, name="workbell-ear", daemon=True).start()
-        works = self._task.kind is Kind.WORKER
+        works = self._task.kind is ChildKind.WORKER
         with make(self._task.recipe) as bell:
             role = Role(
                 self._task.queues,
                 self._task.concurrency,
                 schedules=not works,
                 works=works,
-                board=Board(self._memory) if works else None,
+                board=Journal(self._memory) if works else None,
                 give_up=self._give_up if works else None,
                 announce=lambda worker: self._announce(bell, worker),
             )
@@ -163,11 +170,11 @@ class _Child:
         while not self._ended.wait(BEAT):
             moment = clock.monotonic()
             executing = [
-                Executing(work.run.id, work.run.job, moment - work.begun)
+                ExecutingRun(work.run.id, work.run.job, moment - work.begun)
                 for work in engine.executing[:MOST_TOLD]
                 if work.begun is not None
             ]
-            self._line.send(Heartbeat(engine.worker, executing, engine.booked, memory_in_use()))
+            self._line.send(ChildHeartbeat(engine.worker, executing, engine.booked, memory_in_use()))
 
     def _give_up(self, why: str) -> NoReturn:
         log.error("this worker ends before its leases do: %s", why)

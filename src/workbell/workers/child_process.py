@@ -19,8 +19,8 @@ from workbell.notices.push_message import Broadcast, SendToUser
 from workbell.process.identity import forkserver_context, is_running, process_start
 from workbell.workers.child import main
 from workbell.workers.messages import Message, Stop
-from workbell.workers.pipe import Line
-from workbell.workers.task import Kind, Task, encode_task
+from workbell.workers.pipe import Pipe
+from workbell.workers.task import ChildKind, Task, encode_task
 
 MOST_WAITING = 10_000  # messages to a child
 LAST = 1.5  # seconds after the grace: whoever is still there is killed
@@ -66,10 +66,10 @@ class Child:
         self.memory = 0
         self.began_at = time.monotonic()
         self._shared: Any = None
-        if task.kind is Kind.WORKER:
+        if task.kind is ChildKind.WORKER:
             self._shared = context.RawArray("B", board_size(task.concurrency or default_concurrency))
         here, there = context.Pipe()
-        self.line = Line(here, task.name)
+        self.line = Pipe(here, task.name)
         self._process = context.Process(  # type: ignore[attr-defined]
             target=main, args=[encode_task(task), there, self._shared, http], name=f"workbell-{task.name}"
         )
@@ -85,7 +85,7 @@ class Child:
         return pid
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ChildKind:
         return self.task.kind
 
     @property

@@ -17,12 +17,11 @@ from workbell.engine.renew import PARTS
 from workbell.engine.tallies import write_at_once
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.alerting import Alerting, stored_job
-from workbell.events.publishing import Telling
+from workbell.events.publishing import EventPublishing
 from workbell.events.subscriptions import Subscriptions
 from workbell.model.retry import Retry
 from workbell.model.run import Run
-from workbell.model.state import Keep as KeepFor
-from workbell.model.state import Move, Transition
+from workbell.model.state import Move, Retention, Transition
 from workbell.model.worker import BEAT
 from workbell.notices.bus import Notice
 from workbell.notices.run_log import log_runs
@@ -33,8 +32,8 @@ from workbell.stores.measuring import follow_time
 from workbell.stores.opening import open_store
 from workbell.stores.port import Held
 from workbell.stores.publisher import Pair
-from workbell.workers.messages import Bury, Keep, Kept, Stop, StoreNamed, Verdict
-from workbell.workers.pipe import Line
+from workbell.workers.messages import Bury, DeathVerdict, KeepLeases, LeasesKept, Stop, StoreNamed
+from workbell.workers.pipe import Pipe
 from workbell.workers.reclaim import burial
 
 log = logging.getLogger("workbell.workers")
@@ -44,19 +43,19 @@ PATIENCE = 2.0  # at the end, for what could not be given back yet
 
 
 class Keeper:
-    def __init__(self, store: StoreNamed, line: Line) -> None:
-        keep = KeepFor(timedelta(seconds=store.keep_succeeded), timedelta(seconds=store.keep_other))
+    def __init__(self, store: StoreNamed, line: Pipe) -> None:
+        keep = Retention(timedelta(seconds=store.keep_succeeded), timedelta(seconds=store.keep_other))
         self._store = open_store(store.url, keep, connections=1)
         self._queue = open_beside(store.queue_url, self._store)
         self._lease = timedelta(seconds=store.lease)
         self._pace = min(store.lease / 6, BEAT / 2)
         self._line = line
-        self._children: list[Kept] = []
+        self._children: list[LeasesKept] = []
         self._dead: list[tuple[float, int, Bury]] = []  # when to look, for which time, after whom
         self._random = Random()
         self._tenant = store.tenant
         alerting = Alerting(lambda: self._store, tenant=store.tenant)
-        self._telling = Telling(Subscriptions(lambda: self._store), alerting)
+        self._telling = EventPublishing(Subscriptions(lambda: self._store), alerting)
         tally = partial(write_at_once, self._store)
         self._booking = Booking(lambda: self._store, self._telling, keep, tally)
         self._seen_at = 0.0
@@ -86,7 +85,7 @@ class Keeper:
 
     def _hear(self) -> bool:
         match self._line.hear():
-            case Keep(children):
+            case KeepLeases(children):
                 self._children = children
             case Bury() as bury:
                 self._dead.append((time.monotonic(), 0, bury))
@@ -148,14 +147,14 @@ class Keeper:
         self._telling.look()
         decided = [(run, self._decide(run, bury, now)) for run in self._store.runs.held_by(bury.worker)]
         # A worker that was told to stop is not lost.
-        written = self._booking.book(decided, lost=bury.verdict is not Verdict.HANDED_BACK)
+        written = self._booking.book(decided, lost=bury.verdict is not DeathVerdict.HANDED_BACK)
         self._store.workers.remove([bury.worker])
         if written:
             self._store.wake()
             if self._queue is not None:
                 self._queue.announce(change.after(run) for run, change in written)
             self._tell(bury, written)
-        if last and bury.verdict is not Verdict.HANDED_BACK:  # those whose runs it held know already
+        if last and bury.verdict is not DeathVerdict.HANDED_BACK:  # those whose runs it held know already
             self._store.events.add(self._telling.missing([bury.worker], now))
 
     def _decide(self, run: Run, bury: Bury, now: datetime) -> Transition:

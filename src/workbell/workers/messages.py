@@ -46,17 +46,17 @@ class WorkerError(msgspec.Struct, frozen=True, tag="worker-error"):
     exit_code: int
 
 
-class Executing(msgspec.Struct, frozen=True):
+class ExecutingRun(msgspec.Struct, frozen=True):
     run_id: str
     job: str
     seconds: float
 
 
-class Heartbeat(msgspec.Struct, frozen=True, tag="heartbeat"):
+class ChildHeartbeat(msgspec.Struct, frozen=True, tag="heartbeat"):
     """The child lives; what it is executing, and what it has used and done so far."""
 
     worker: str
-    executing: list[Executing]
+    executing: list[ExecutingRun]
     booked: int
     memory: int
 
@@ -73,18 +73,18 @@ class Stop(msgspec.Struct, frozen=True, tag="stop"):
 # To the keeper
 
 
-class Kept(msgspec.Struct, frozen=True):
+class LeasesKept(msgspec.Struct, frozen=True):
     worker: str
     pid: int
 
 
-class Keep(msgspec.Struct, frozen=True, tag="keep"):
+class KeepLeases(msgspec.Struct, frozen=True, tag="keep"):
     """Whose leases are to be kept from now on."""
 
-    children: list[Kept]
+    children: list[LeasesKept]
 
 
-class Verdict(StrEnum):
+class DeathVerdict(StrEnum):
     """What the death of a child means for the runs that it was executing."""
 
     BLAMED = "blamed"  # one of them may have killed it: they are executed alone from now on
@@ -97,14 +97,23 @@ class Bury(msgspec.Struct, frozen=True, tag="bury"):
 
     worker: str
     how: str
-    verdict: Verdict
+    verdict: DeathVerdict
     executing: list[str]
     timed_out: list[str]
     returned: list[str] = []
 
 
 Message = (
-    WorkerStarted | StoreNamed | WorkerShutdown | WorkerError | Heartbeat | Stop | Keep | Bury | SendToUser | Broadcast
+    WorkerStarted
+    | StoreNamed
+    | WorkerShutdown
+    | WorkerError
+    | ChildHeartbeat
+    | Stop
+    | KeepLeases
+    | Bury
+    | SendToUser
+    | Broadcast
 )
 
 encode = msgspec.json.Encoder().encode

@@ -11,7 +11,7 @@ from workbell.workers.messages import Message, decode, encode, shown
 log = logging.getLogger("workbell.workers")
 
 
-class Line:
+class Pipe:
     """Sends from any thread; one thread hears. Nothing is raised when the other end is gone."""
 
     def __init__(self, connection: Connection, peer: str) -> None:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from workbell.boot.recipe import Recipe
 from workbell.workers.messages import StoreNamed
-from workbell.workers.task import Kind, Task
+from workbell.workers.task import ChildKind, Task
 
 
-class Plan(NamedTuple):
+class WorkerPlan(NamedTuple):
     """How many workers, how they work, and when one is replaced by a fresh one."""
 
     recipe: Recipe
@@ -24,14 +24,14 @@ class Plan(NamedTuple):
 
     def tasks(self) -> list[Task]:
         """The server first: what is wrong with the project is seen there before anything else is started."""
-        kinds = [(Kind.SERVER, "server")] if self.server else []
-        kinds += [(Kind.WORKER, f"worker {number + 1}") for number in range(self.workers)]
+        kinds = [(ChildKind.SERVER, "server")] if self.server else []
+        kinds += [(ChildKind.WORKER, f"worker {number + 1}") for number in range(self.workers)]
         return [self._task(kind, name, tells=place == 0) for place, (kind, name) in enumerate(kinds)]
 
     def keeper(self, store: StoreNamed) -> Task:
-        return Task(kind=Kind.KEEPER, name="keeper", recipe=self.recipe, grace=self.grace, store=store)
+        return Task(kind=ChildKind.KEEPER, name="keeper", recipe=self.recipe, grace=self.grace, store=store)
 
-    def _task(self, kind: Kind, name: str, *, tells: bool) -> Task:
+    def _task(self, kind: ChildKind, name: str, *, tells: bool) -> Task:
         return Task(
             kind=kind,
             name=name,

@@ -10,8 +10,8 @@ from workbell.model import state
 from workbell.model.outcome import Raised, decide
 from workbell.model.retry import Retry
 from workbell.model.run import Run
-from workbell.model.state import Keep, Transition
-from workbell.workers.messages import Bury, Verdict
+from workbell.model.state import Retention, Transition
+from workbell.workers.messages import Bury, DeathVerdict
 
 
 class WorkerKilled(Exception):
@@ -19,7 +19,7 @@ class WorkerKilled(Exception):
 
 
 def burial(
-    run: Run, bury: Bury, now: datetime, *, keep: Keep, job_retry: Retry | None, randomness: Random
+    run: Run, bury: Bury, now: datetime, *, keep: Retention, job_retry: Retry | None, randomness: Random
 ) -> Transition:
     """The move of one run that the child held.
 
@@ -34,14 +34,14 @@ def burial(
         return state.release(run, now)
     kept = state.kept(run, keep).other
     verdict = bury.verdict
-    if verdict is Verdict.BLAMED and run.id not in bury.executing:
-        verdict = Verdict.INNOCENT
+    if verdict is DeathVerdict.BLAMED and run.id not in bury.executing:
+        verdict = DeathVerdict.INNOCENT
     match verdict:
-        case Verdict.BLAMED:
+        case DeathVerdict.BLAMED:
             return state.lose(run, now, keep=kept, blamed=True, how=bury.how)
-        case Verdict.INNOCENT:
+        case DeathVerdict.INNOCENT:
             return state.lose(run, now, keep=kept, blamed=False, how=bury.how)
-        case Verdict.HANDED_BACK:
+        case DeathVerdict.HANDED_BACK:
             return state.release(run, now, started_at=run.started_at)
         case _:
             assert_never(verdict)

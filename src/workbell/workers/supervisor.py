@@ -23,19 +23,19 @@ from workbell.workers.child import FORCED
 from workbell.workers.child_process import Child, make_context
 from workbell.workers.messages import (
     Bury,
-    Heartbeat,
-    Keep,
-    Kept,
+    ChildHeartbeat,
+    DeathVerdict,
+    KeepLeases,
+    LeasesKept,
     Message,
     StoreNamed,
-    Verdict,
     WorkerError,
     WorkerShutdown,
     WorkerStarted,
 )
-from workbell.workers.plan import Plan
+from workbell.workers.plan import WorkerPlan
 from workbell.workers.signals import Signals
-from workbell.workers.task import Kind, Task
+from workbell.workers.task import ChildKind, Task
 
 log = logging.getLogger("workbell.workers")
 
@@ -58,7 +58,7 @@ class CannotStart(WorkbellError):
         self.exit_code = exit_code
 
 
-class Place:
+class Post:
     """A child that is to be there, and whoever is it at the moment."""
 
     def __init__(self, task: Task) -> None:
@@ -69,19 +69,19 @@ class Place:
 
 
 class Supervisor:
-    def __init__(self, plan: Plan, http: socket.socket | None = None) -> None:
+    def __init__(self, plan: WorkerPlan, http: socket.socket | None = None) -> None:
         self._plan = plan
         self._http = (
             http  # kept here and lent to the server: whoever asks while that is replaced waits, and is answered
         )
         self._context = make_context()
-        self._places = [Place(task) for task in plan.tasks()]
-        self._keeper: Place | None = None
+        self._places = [Post(task) for task in plan.tasks()]
+        self._keeper: Post | None = None
         self._leaving: list[Child] = []  # their places are taken; they end, once their successors have started
         self._burials: list[tuple[float, Bury]] = []  # when, and what the keeper was told then, or is to be told
         self._told_at = 0.0
         self._looked_at = 0.0  # at the boards
-        self._to_roll: deque[Place] = deque()
+        self._to_roll: deque[Post] = deque()
         self._signals = Signals()
         self._error: WorkerError | None = None
         self._ready = False  # a first child has started: from then on the dead are started anew
@@ -113,12 +113,12 @@ class Supervisor:
     def _keepers(self) -> list[Child]:
         return [self._keeper.child] if self._keeper is not None and self._keeper.child is not None else []
 
-    def _all_places(self) -> list[Place]:
+    def _all_places(self) -> list[Post]:
         return self._places if self._keeper is None else [*self._places, self._keeper]
 
-    def _start(self, place: Place) -> None:
+    def _start(self, place: Post) -> None:
         try:
-            http = self._http if place.task.kind is Kind.SERVER else None
+            http = self._http if place.task.kind is ChildKind.SERVER else None
             place.child = Child(self._context, place.task, self._plan.recipe.settings.concurrency, http)
             log.debug("%s: process %d", place.task.name, place.child.pid)
         except (OSError, EOFError) as error:  # no room for another process; the others go on
@@ -164,7 +164,7 @@ class Supervisor:
                 self._on_start(child)
             case StoreNamed():
                 self._keep(message)
-            case Heartbeat(_, _, booked, memory):
+            case ChildHeartbeat(_, _, booked, memory):
                 child.booked, child.memory = booked, memory
             case WorkerError(error, code):
                 child.unreachable = code == StoreUnavailable.exit_code
@@ -177,7 +177,7 @@ class Supervisor:
                 log.info("%s ended; handed back: %d", child.task.name, handed_back)
             case SendToUser() | Broadcast():
                 for place in self._places:
-                    if place.task.kind is Kind.SERVER and place.child is not None:
+                    if place.task.kind is ChildKind.SERVER and place.child is not None:
                         place.child.send(message)
             case _:
                 pass
@@ -186,7 +186,7 @@ class Supervisor:
         """Have a keeper for this store; another one, if the code names another store than before."""
         task = self._plan.keeper(store)
         if self._keeper is None:
-            self._keeper = Place(task)
+            self._keeper = Post(task)
             self._start(self._keeper)
         elif self._keeper.task != task:
             self._keeper.task = task
@@ -203,8 +203,12 @@ class Supervisor:
 
     def _tell_keeper(self) -> None:
         for keeper in self._keepers():
-            workers = [child for child in self._present() if child.kind is Kind.WORKER and child.worker is not None]
-            keeper.send(Keep([Kept(child.worker, child.pid) for child in workers if child.worker is not None]))
+            workers = [
+                child for child in self._present() if child.kind is ChildKind.WORKER and child.worker is not None
+            ]
+            keeper.send(
+                KeepLeases([LeasesKept(child.worker, child.pid) for child in workers if child.worker is not None])
+            )
             for at, bury in self._burials:
                 if at > self._told_at:
                     keeper.send(bury)
@@ -225,7 +229,7 @@ class Supervisor:
                     if place is self._keeper:
                         self._told_at = 0.0  # the one before may have died before it had done what it was told
                         self._tell_keeper()
-            elif child.kind is Kind.WORKER and not self._stopping and self._is_worn(child):
+            elif child.kind is ChildKind.WORKER and not self._stopping and self._is_worn(child):
                 self._replace(place)
         if boards:
             for child in [*self._present(), *self._keepers()]:
@@ -284,7 +288,7 @@ class Supervisor:
             log.info("%s is replaced after %d runs, with %d MB", child.task.name, child.booked, child.memory >> 20)
         return by_runs or by_memory
 
-    def _replace(self, place: Place) -> None:
+    def _replace(self, place: Post) -> None:
         """The last one goes on until the next one has started: what was deployed may be broken. Then it lets its
         handlers end."""
         assert place.child is not None
@@ -306,7 +310,7 @@ class Supervisor:
         place = next((place for place in self._all_places() if place.child is child), None)
         orphaned = child.is_alive()  # then it is the process that it was forked from which has ended
         child.bury()
-        if child.kind is Kind.WORKER and child.worker is not None and not child.ended_well:
+        if child.kind is ChildKind.WORKER and child.worker is not None and not child.ended_well:
             child.unreachable = child.unreachable or orphaned
             self._burials.append((time.monotonic(), self._judge(child, code)))
         if child in self._leaving:
@@ -317,18 +321,18 @@ class Supervisor:
         self._tell_keeper()
 
     def _judge(self, child: Child, code: int) -> Bury:
-        verdict = Verdict.BLAMED
+        verdict = DeathVerdict.BLAMED
         if child.overdue or child.unreachable or child.hindered:
-            verdict = Verdict.INNOCENT
+            verdict = DeathVerdict.INNOCENT
         elif child.cut or code == FORCED:
-            verdict = Verdict.HANDED_BACK
+            verdict = DeathVerdict.HANDED_BACK
         notes = child.notes()
         executing = [note.run_id for note in notes if not note.returned]
         returned = [note.run_id for note in notes if note.returned]
         assert child.worker is not None
         return Bury(child.worker, how_it_ended(code), verdict, executing, child.overdue, returned)
 
-    def _on_vacancy(self, place: Place, child: Child, code: int) -> None:
+    def _on_vacancy(self, place: Post, child: Child, code: int) -> None:
         if self._stopping:
             self._put_off(place, child.lived)
             return
@@ -339,7 +343,7 @@ class Supervisor:
         pause = self._put_off(place, child.lived)
         log.warning("%s %s; another is started in %.1f s", child.task.name, how_it_ended(code), pause)
 
-    def _put_off(self, place: Place, lived: float) -> float:
+    def _put_off(self, place: Post, lived: float) -> float:
         """When the next one is started, after one that lived so long; in how many seconds."""
         place.failures = next_failures(place.failures, lived)
         pause = wait_after(place.failures)

@@ -10,7 +10,7 @@ from workbell.boot.recipe import Recipe
 from workbell.workers.messages import StoreNamed
 
 
-class Kind(StrEnum):
+class ChildKind(StrEnum):
     WORKER = "worker"
     SERVER = "server"  # schedules, and later what is served over the network
     KEEPER = "keeper"
@@ -19,7 +19,7 @@ class Kind(StrEnum):
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a child must know, as plain data."""
 
-    kind: Kind
+    kind: ChildKind
     name: str
     recipe: Recipe
     grace: float

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 from rich.text import Text
 
-from workbell.cli.columns import Row, print_rows
+from workbell.cli.columns import TableRow, print_rows
 from workbell.cli.output import make_table
 
 
@@ -19,7 +19,9 @@ def shown(draw_table: bool) -> list[str]:
         table.add_row("mail", "12", "no")
         console.print(table)
     else:
-        print_rows(console, ("queue", "runs"), "paused", [Row([Text("mail"), Text("12")], Text("no"))], right=("runs",))
+        print_rows(
+            console, ("queue", "runs"), "paused", [TableRow([Text("mail"), Text("12")], Text("no"))], right=("runs",)
+        )
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 

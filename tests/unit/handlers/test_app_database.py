@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from workbell.errors import DatabaseUnavailable, SettingsError, WorkbellError
-from workbell.handlers.app_database import AppDatabase, Use, check_database
+from workbell.handlers.app_database import AppDatabase, DatabaseUse, check_database
 
 
 def test_a_file_is_made_when_opened(tmp_path: Path) -> None:
@@ -90,22 +90,22 @@ class TestUse:
     """One connection for one call of a handler."""
 
     @pytest.fixture
-    def use(self, tmp_path: Path) -> Use:
+    def use(self, tmp_path: Path) -> DatabaseUse:
         self.path = tmp_path / "app.db"
         with contextlib.closing(sqlite3.connect(self.path)) as connection:
             connection.execute("CREATE TABLE t (x)")
-        return Use(AppDatabase(f"sqlite:///{self.path}").open)
+        return DatabaseUse(AppDatabase(f"sqlite:///{self.path}").open)
 
     def rows(self) -> int:
         with contextlib.closing(sqlite3.connect(self.path)) as connection:
             return int(connection.execute("SELECT count(*) FROM t").fetchone()[0])
 
-    def test_the_same_each_time(self, use: Use) -> None:
+    def test_the_same_each_time(self, use: DatabaseUse) -> None:
         assert use.connection() is use.connection()
         use.roll_back()
 
     @pytest.mark.parametrize("keep", [True, False])
-    def test_ends_once(self, use: Use, keep: bool) -> None:
+    def test_ends_once(self, use: DatabaseUse, keep: bool) -> None:
         connection = use.connection()
         connection.execute("INSERT INTO t VALUES (1)")
         (use.commit if keep else use.roll_back)()
@@ -116,7 +116,7 @@ class TestUse:
         with pytest.raises(WorkbellError, match="the handler has ended"):
             use.connection()
 
-    def test_one_that_the_handler_closed(self, use: Use) -> None:
+    def test_one_that_the_handler_closed(self, use: DatabaseUse) -> None:
         with contextlib.closing(use.connection()) as connection:
             connection.execute("INSERT INTO t VALUES (1)")
             connection.commit()
@@ -125,15 +125,15 @@ class TestUse:
 
     def test_a_psycopg_connection_as_a_block(self, empty_postgres_url: str) -> None:
         """Which commits it and closes it."""
-        use = Use(AppDatabase(empty_postgres_url).open)
+        use = DatabaseUse(AppDatabase(empty_postgres_url).open)
         with use.connection() as connection:
             connection.execute("CREATE TABLE t (x int)")
         use.commit()
         with psycopg.connect(empty_postgres_url) as other:
             assert other.execute("SELECT count(*) FROM t").fetchone() == (0,)
 
-    def test_a_commit_that_fails(self, use: Use, empty_postgres_url: str) -> None:
-        postgres = Use(AppDatabase(empty_postgres_url).open)
+    def test_a_commit_that_fails(self, use: DatabaseUse, empty_postgres_url: str) -> None:
+        postgres = DatabaseUse(AppDatabase(empty_postgres_url).open)
         connection = postgres.connection()
         connection.execute("CREATE TABLE t (x int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
         connection.execute("INSERT INTO t VALUES (1), (1)")
@@ -143,7 +143,7 @@ class TestUse:
         assert self.rows() == 0
 
     def test_rolling_back_never_raises(self, empty_postgres_url: str) -> None:
-        use = Use(AppDatabase(empty_postgres_url).open)
+        use = DatabaseUse(AppDatabase(empty_postgres_url).open)
         connection = use.connection()
         with psycopg.connect(empty_postgres_url, autocommit=True) as other:
             other.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])

@@ -17,7 +17,7 @@ from workbell.http.sockets.feed import Feed, PassedOn
 from workbell.http.sockets.frames import Ping, Read, Subscribe, Topic, Unsubscribe
 from workbell.http.sockets.notifier import lowest_id
 from workbell.http.sockets.outbox import Outbox
-from workbell.http.sockets.snapshot import NOTHING, Snapshot, way
+from workbell.http.sockets.snapshot import NOTHING, ViewSnapshot, way
 from workbell.http.sockets.topics import filter_of
 from workbell.http.sockets.wire import Gone, Wire
 from workbell.model.clock import SystemClock
@@ -29,9 +29,9 @@ items = st.dictionaries(ids, st.integers(0, 3))
 logs = st.integers(0, 6)
 
 
-def made(values: dict[str, int], lines: int) -> Snapshot:
+def made(values: dict[str, int], lines: int) -> ViewSnapshot:
     encoded = {name: json.dumps({"id": name, "value": value}) for name, value in values.items()}
-    return Snapshot(encoded, {(1, line): json.dumps(line) for line in range(lines)})
+    return ViewSnapshot(encoded, {(1, line): json.dumps(line) for line in range(lines)})
 
 
 @given(st.lists(st.tuples(items, logs), min_size=1, max_size=6), st.sampled_from([1, 40, 10_000]))

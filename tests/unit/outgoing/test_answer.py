@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from workbell.outgoing.answer import Answer, readable_start
+from workbell.outgoing.answer import HttpAnswer, readable_start
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
@@ -49,8 +49,8 @@ def test_the_start_of_a_body(body: bytes, text: str) -> None:
     ],
 )
 def test_when_to_come_again(header: str, seconds: float | None) -> None:
-    assert Answer(503, {"retry-after": header}, "", 0.1).retry_after(NOW) == seconds
+    assert HttpAnswer(503, {"retry-after": header}, "", 0.1).retry_after(NOW) == seconds
 
 
 def test_an_answer_that_does_not_say() -> None:
-    assert Answer(503, {}, "", 0.1).retry_after(NOW) is None
+    assert HttpAnswer(503, {}, "", 0.1).retry_after(NOW) is None

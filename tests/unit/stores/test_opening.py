@@ -14,7 +14,7 @@ import pytest
 from tests.support.command_line import environment
 from tests.support.third_party import DELEGATING, install
 from workbell import InvalidUrl, StoreError, Workbell, WorkbellError
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores.memory.store import MemoryStore
 from workbell.stores.opening import open_store
 from workbell.stores.sqlite.store import SqliteStore
@@ -76,12 +76,12 @@ def test_a_third_party_is_told_what_to_keep_and_how_many_connections(
         "from workbell.stores.memory.store import MemoryStore\ngiven = []\n"
         "def open_url(url, **options):\n    given.append((url, options))\n    return MemoryStore()\n"
     )
-    keep = Keep(timedelta(days=1), timedelta(days=2))
+    keep = Retention(timedelta(days=1), timedelta(days=2))
     open_store("renamed+sqlite://a?b=c", keep, 7)
     open_store("renamed+sqlite://")
     assert sys.modules["renamed_store"].given == [
         ("renamed+sqlite://a?b=c", {"keep": keep, "connections": 7}),
-        ("renamed+sqlite://", {"keep": Keep(), "connections": None}),
+        ("renamed+sqlite://", {"keep": Retention(), "connections": None}),
     ]
 
 

@@ -15,7 +15,7 @@ from workbell.model.endpoint import Endpoint, Health
 from workbell.model.event import Event
 from workbell.model.system_events import WEBHOOK_DISABLED
 from workbell.testing import drain
-from workbell.webhooks.changing import Change, change
+from workbell.webhooks.changing import EndpointUpdate, change
 from workbell.webhooks.delivery import delivery_job
 from workbell.webhooks.disabling import FEWEST_FAILURES, disable, is_given_up
 
@@ -206,11 +206,11 @@ def test_a_change_that_somebody_else_made_meanwhile_is_kept(scene: Scene) -> Non
     endpoint, _ = scene.webhooks.add(URL, patterns="posts.*")
     looks = []
 
-    def slowly(known: Endpoint) -> Change:
+    def slowly(known: Endpoint) -> EndpointUpdate:
         looks.append(known.description)
         if len(looks) == 1:
             scene.webhooks.update(endpoint.id, description="by another")
-        return Change(msgspec.structs.replace(known, url=URL + "/new"))
+        return EndpointUpdate(msgspec.structs.replace(known, url=URL + "/new"))
 
     changed = change(scene.store, endpoint.id, slowly)
     assert looks == ["", "by another"]

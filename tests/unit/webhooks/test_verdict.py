@@ -7,15 +7,15 @@ from email.utils import format_datetime
 
 import pytest
 
-from workbell.outgoing.answer import Answer
-from workbell.webhooks.verdict import DELIVERED, LONGEST_WAIT, Verdict, told, verdict
+from workbell.outgoing.answer import HttpAnswer
+from workbell.webhooks.verdict import DELIVERED, LONGEST_WAIT, DeliveryVerdict, told, verdict
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
-def judged(status: int, retry_after: str | None = None) -> Verdict:
+def judged(status: int, retry_after: str | None = None) -> DeliveryVerdict:
     headers = {} if retry_after is None else {"retry-after": retry_after}
-    return verdict(Answer(status, headers, "", 0.1), NOW)
+    return verdict(HttpAnswer(status, headers, "", 0.1), NOW)
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 226, 299])
@@ -25,7 +25,7 @@ def test_any_2xx_is_success(status: int) -> None:
 
 @pytest.mark.parametrize("status", [100, 199, 400, 401, 404, 408, 409, 418, 429, 500, 501, 503, 599, 600, 999])
 def test_anything_else_is_a_failure_that_is_tried_again(status: int) -> None:
-    assert judged(status) == Verdict(f"It answered {status}.")
+    assert judged(status) == DeliveryVerdict(f"It answered {status}.")
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 307, 308, 399])
@@ -76,7 +76,7 @@ def test_who_asks_to_be_left_alone_is_for_a_day_at_most(status: int, said: str, 
 
 
 def test_what_is_kept_of_an_answer() -> None:
-    assert told(Answer(503, {"retry-after": "5"}, "no", 0.12345)) == {
+    assert told(HttpAnswer(503, {"retry-after": "5"}, "no", 0.12345)) == {
         "status_code": 503,
         "duration_ms": 123.5,
         "answer": "no",

@@ -10,14 +10,14 @@ import pytest
 from workbell.notices.push_message import Broadcast, SendToUser
 from workbell.workers.messages import (
     Bury,
-    Executing,
-    Heartbeat,
-    Keep,
-    Kept,
+    ChildHeartbeat,
+    DeathVerdict,
+    ExecutingRun,
+    KeepLeases,
+    LeasesKept,
     Message,
     Stop,
     StoreNamed,
-    Verdict,
     WorkerError,
     WorkerShutdown,
     WorkerStarted,
@@ -25,17 +25,17 @@ from workbell.workers.messages import (
     encode,
     shown,
 )
-from workbell.workers.pipe import Line
+from workbell.workers.pipe import Pipe
 
 MESSAGES: list[Message] = [
     WorkerStarted("w", 7, 3),
     StoreNamed("postgresql://u:secret@h/d", 30.0, 1.0, 2.0),
     WorkerShutdown("w", 2),
     WorkerError("it broke", 70),
-    Heartbeat("w", [Executing("r", "send", 1.5)], 12, 1 << 20),
+    ChildHeartbeat("w", [ExecutingRun("r", "send", 1.5)], 12, 1 << 20),
     Stop(at_once=True),
-    Keep([Kept("w", 7)]),
-    Bury("w", "exited with code 3", Verdict.BLAMED, ["a"], ["b"]),
+    KeepLeases([LeasesKept("w", 7)]),
+    Bury("w", "exited with code 3", DeathVerdict.BLAMED, ["a"], ["b"]),
     SendToUser("default", 5, '{"secret":1}'),
     Broadcast("default", '{"secret":1}'),
     SendToUser("default", 5, '{"secret":1}', "an-id", datetime(2026, 11, 16, tzinfo=UTC)),
@@ -58,7 +58,7 @@ def test_secrets_are_not_shown() -> None:
 
 def test_a_line_says_when_the_other_end_is_gone() -> None:
     here, there = multiprocessing.Pipe()
-    line, other = Line(here, "child"), Line(there, "supervisor")
+    line, other = Pipe(here, "child"), Pipe(there, "supervisor")
     assert not line.waits()
     assert other.send(Stop())
     assert line.waits()

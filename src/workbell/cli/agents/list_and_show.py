@@ -48,7 +48,7 @@ def state_of(agent: Agent, now: datetime) -> str:
 def _show(found: Sequence[Agent], now: datetime) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
 
     console = make_console()
     rows = []
@@ -60,7 +60,7 @@ def _show(found: Sequence[Agent], now: datetime) -> None:
             Text(one_line(agent.host, 30)),
             Text(one_line(agent.version, 20), "dim"),
         ]
-        rows.append(Row(cells, Text(one_line(_jobs(agent)))))
+        rows.append(TableRow(cells, Text(one_line(_jobs(agent)))))
     print_rows(console, ("agent", "seen", "labels", "host", "version"), "jobs", rows)
 
 

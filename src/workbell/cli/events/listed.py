@@ -48,11 +48,11 @@ def list_events(
 def _show(found: Sequence[Event], now: datetime) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
 
     console = make_console()
     rows = [
-        Row(
+        TableRow(
             [
                 Text(ago(event.created_at, now), "dim"),
                 # A pipe leads to a program, which needs all of it.

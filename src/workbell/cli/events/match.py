@@ -54,7 +54,7 @@ def counted(hearers: Sequence[Hearer]) -> str:
 def _show(found: Sequence[Hearer]) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
 
     console = make_console()
     rows = []
@@ -68,5 +68,5 @@ def _show(found: Sequence[Hearer]) -> None:
             Text(" ".join(hearer.patterns)),
             Text("on", "green") if hearer.enabled else Text("off", "yellow"),
         ]
-        rows.append(Row(cells, Text(one_line(what) + why)))
+        rows.append(TableRow(cells, Text(one_line(what) + why)))
     print_rows(console, ("who", "name", "pattern", ""), "what it does", rows)

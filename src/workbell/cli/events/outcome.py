@@ -6,15 +6,15 @@ from rich.console import Console
 from rich.text import Text
 
 from workbell.cli.output import can_draw, one_line
-from workbell.cli.run_lines import Look
+from workbell.cli.run_lines import MoveStyle
 from workbell.cli.runs.appearance import came, status_text
 from workbell.model.event import MatchOutcome
 from workbell.model.run import Run
 
 LOOKS = {
-    MatchOutcome.STARTED: Look("✓", "+", "dim", "started"),
-    MatchOutcome.DISABLED: Look("–", "-", "yellow", "disabled"),
-    MatchOutcome.TOO_DEEP: Look("✗", "x", "red", "too deep"),
+    MatchOutcome.STARTED: MoveStyle("✓", "+", "dim", "started"),
+    MatchOutcome.DISABLED: MoveStyle("–", "-", "yellow", "disabled"),
+    MatchOutcome.TOO_DEEP: MoveStyle("✗", "x", "red", "too deep"),
 }
 
 

@@ -77,7 +77,7 @@ def _show_data(console: Console, event: Event) -> None:
 def _show_matches(console: Console, event: Event, matches: Sequence[Matched], runs: Mapping[str, Run]) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
     from workbell.cli.events.outcome import outcome_text, what_came_of
 
     if event.fanned_out_at is None:
@@ -93,7 +93,7 @@ def _show_matches(console: Console, event: Event, matches: Sequence[Matched], ru
         shown = "" if match.run is None else short(match.run) if console.is_terminal else match.run
         name = one_line(match.name or f"{match.subscriber} (removed)", 60)
         cells = [outcome_text(match.outcome, match.run, run, console), Text(name), Text(shown, "dim")]
-        rows.append(Row(cells, Text(what_came_of(match.reason, run))))
+        rows.append(TableRow(cells, Text(what_came_of(match.reason, run))))
     print_rows(console, ("outcome", "trigger or endpoint", "run"), "what came of it", rows)
 
 

@@ -11,7 +11,7 @@ from workbell.cli.measure import measures
 ONE_BY_ONE = 3000
 
 
-class Row(NamedTuple):
+class MeasuredRow(NamedTuple):
     """A result: the median over the rounds; `ratio` is the median of ours to raw SQL in the same round."""
 
     key: str
@@ -39,7 +39,7 @@ def measure(
     latency: bool = True,
     tell: Callable[[str, int], None],
     advance: Callable[[], None],
-) -> list[Row]:
+) -> list[MeasuredRow]:
     """Measure everything, round by round."""
     single = min(runs, ONE_BY_ONE)
     plan = [
@@ -88,17 +88,17 @@ def measure(
     return [_row(step, ours[step.key], theirs[step.key]) for step in plan] + _latencies(spread)
 
 
-def _row(step: Measure, ours: list[float], theirs: list[float]) -> Row:
+def _row(step: Measure, ours: list[float], theirs: list[float]) -> MeasuredRow:
     ratios = [mine / other for mine, other in zip(ours, theirs, strict=False)]
     raw = median(theirs) if theirs else None
-    return Row(step.key, step.what, median(ours), "runs/s", raw, median(ratios) if ratios else None)
+    return MeasuredRow(step.key, step.what, median(ours), "runs/s", raw, median(ratios) if ratios else None)
 
 
-def _latencies(spread: list[list[float]]) -> list[Row]:
+def _latencies(spread: list[list[float]]) -> list[MeasuredRow]:
     if not spread:
         return []
     return [
-        Row(
+        MeasuredRow(
             f"p{share}_ms",
             f"enqueue to start, p{share}",
             median(measures.percentile(found, share / 100) for found in spread),

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import workbell
-from workbell.cli.measure.tally import Tally
+from workbell.cli.measure.tally import WorkerNumbers
 from workbell.errors import WorkbellError
 
 PATIENCE = 300.0
@@ -21,13 +21,13 @@ LOOK = 0.002
 
 
 @contextmanager
-def workers(kind: str, url: str, count: int) -> Iterator[list[Tally]]:
+def workers(kind: str, url: str, count: int) -> Iterator[list[WorkerNumbers]]:
     """Worker processes and their tallies, for as long as the block lasts."""
     source = str(Path(workbell.__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])}
     started: list[subprocess.Popen[bytes]] = []
     with TemporaryDirectory(prefix="workbell-bench-") as folder:
-        tallies = [Tally(Path(folder) / str(number)) for number in range(count)]
+        tallies = [WorkerNumbers(Path(folder) / str(number)) for number in range(count)]
         try:
             for tally in tallies:
                 command = [sys.executable, "-m", "workbell.cli.measure.worker", kind, url, str(tally.path)]

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from workbell.cli.measure.scene import LANE
-from workbell.cli.measure.tally import Tally
+from workbell.cli.measure.tally import WorkerNumbers
 from workbell.cli.project import opened
 from workbell.cli.schema import OURS, scheme_of
 from workbell.errors import InvalidOption
@@ -48,7 +48,7 @@ class Raw(ABC):
     @abstractmethod
     def close(self) -> None: ...
 
-    def drain(self, tally: Tally) -> None:
+    def drain(self, tally: WorkerNumbers) -> None:
         """Claim a batch, count it as done, finish it, until nothing is queued."""
         while rows := self.claim(datetime.now(UTC)):
             for _ in rows:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from workbell.app import Workbell
-from workbell.cli.measure.tally import Tally
-from workbell.events.publishing import Telling
+from workbell.cli.measure.tally import WorkerNumbers
+from workbell.events.publishing import EventPublishing
 from workbell.handlers.job_function import JobFunction
 from workbell.model import state
 from workbell.model.run import LIVE, Lane
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.runs.booking import Booking
 from workbell.settings import Settings
 from workbell.stores.port import Filter, Store
@@ -26,7 +26,7 @@ def make_bell(url: str) -> Workbell:
     return Workbell(settings=settings)
 
 
-def make_job(bell: Workbell, tally: Tally | None = None) -> JobFunction[..., Any]:
+def make_job(bell: Workbell, tally: WorkerNumbers | None = None) -> JobFunction[..., Any]:
     """A handler that does nothing but note that it was called, and how long ago its run was asked for."""
 
     @bell.job(name=NAME, queue=NAME)
@@ -51,6 +51,6 @@ def clear(store: Store) -> None:
     now = store.clock.now()
     while waiting := store.runs.list(Filter(NAME, LIVE[:2], job=NAME, limit=PAGE)):
         over = [(run, state.cancel(run, now, reason="the measurement is over", keep=now - now)) for run in waiting]
-        Booking(lambda: store, Telling(), Keep()).book(over)
+        Booking(lambda: store, EventPublishing(), Retention()).book(over)
     while store.prune(store.clock.now(), PAGE) >= PAGE:
         pass

@@ -10,7 +10,7 @@ HEAD = 3  # how many ran, when the first one started, when the process was ready
 STAMPS = 20_000
 
 
-class Tally:
+class WorkerNumbers:
     """Numbers of one worker process: written there, read here."""
 
     def __init__(self, path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from workbell.cli.measure.raw import open_raw
 from workbell.cli.measure.scene import make_bell, make_job
-from workbell.cli.measure.tally import Tally
+from workbell.cli.measure.tally import WorkerNumbers
 
 
-async def work(url: str, tally: Tally) -> None:
+async def work(url: str, tally: WorkerNumbers) -> None:
     bell = make_bell(url)
     make_job(bell, tally)
     with bell:
@@ -21,7 +21,7 @@ async def work(url: str, tally: Tally) -> None:
 
 
 def main(kind: str, url: str, path: str) -> None:
-    tally = Tally(Path(path))
+    tally = WorkerNumbers(Path(path))
     if kind == "engine":
         asyncio.run(work(url, tally))
     else:

@@ -18,7 +18,7 @@ from workbell.model.pause import Pause
 STATUSES = ("scheduled", "queued", "running")
 
 
-class Queue(NamedTuple):
+class QueueRow(NamedTuple):
     """A queue that has live runs, that a job is declared for, or that is paused."""
 
     name: str
@@ -39,14 +39,14 @@ class Queue(NamedTuple):
         }
 
 
-def all_queues(bell: Workbell) -> list[Queue]:
+def all_queues(bell: Workbell) -> list[QueueRow]:
     """The queues of the tenant, by name."""
     pauses = bell.pauses()
     lanes = [counts for counts in bell.store.reports.counts() if counts.lane.tenant == bell.tenant]
     names = {job.queue for job in bell.store.jobs.list(bell.tenant)} | {counts.lane.queue for counts in lanes}
     names |= {pause.queue for pause in pauses if pause.queue is not None}
     return [
-        Queue(
+        QueueRow(
             name,
             sum(counts.scheduled for counts in lanes if counts.lane.queue == name),
             sum(counts.queued for counts in lanes if counts.lane.queue == name),
@@ -77,7 +77,7 @@ def list_queues(url: str | None, tenant: str | None, as_json: bool) -> None:
         click.echo(f"{str(pause).capitalize()} is paused in every queue; `{pause.remedy}` lets it go on.", err=True)
 
 
-def _show_table(queues: list[Queue], now: datetime) -> None:
+def _show_table(queues: list[QueueRow], now: datetime) -> None:
     from rich.text import Text
 
     console = make_console()

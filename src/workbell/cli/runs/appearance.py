@@ -9,18 +9,18 @@ from rich.console import Console
 from rich.text import Text
 
 from workbell.cli.output import can_draw, one_line, span
-from workbell.cli.run_lines import Look, what_came
+from workbell.cli.run_lines import MoveStyle, what_came
 from workbell.cli.words import ago, due_in
 from workbell.model.run import Run, Status
 from workbell.model.state import Move
 
 LOOKS = {
-    Status.SCHEDULED: Look("◷", "z", "cyan", "scheduled"),
-    Status.QUEUED: Look("⋯", ".", "yellow", "queued"),
-    Status.RUNNING: Look("▸", ">", "bold cyan", "running"),
-    Status.SUCCEEDED: Look("✓", "+", "green", "succeeded"),
-    Status.FAILED: Look("✗", "x", "bold red", "failed"),
-    Status.CANCELED: Look("⊘", "o", "magenta", "canceled"),
+    Status.SCHEDULED: MoveStyle("◷", "z", "cyan", "scheduled"),
+    Status.QUEUED: MoveStyle("⋯", ".", "yellow", "queued"),
+    Status.RUNNING: MoveStyle("▸", ">", "bold cyan", "running"),
+    Status.SUCCEEDED: MoveStyle("✓", "+", "green", "succeeded"),
+    Status.FAILED: MoveStyle("✗", "x", "bold red", "failed"),
+    Status.CANCELED: MoveStyle("⊘", "o", "magenta", "canceled"),
 }
 ENDS = {Status.SUCCEEDED: Move.SUCCEED, Status.FAILED: Move.FAIL, Status.CANCELED: Move.CANCEL}
 

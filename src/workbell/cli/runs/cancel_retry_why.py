@@ -8,7 +8,7 @@ from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json, printable
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
-from workbell.cli.runs.every import Asked, one_or_all, order
+from workbell.cli.runs.every import RunsWanted, one_or_all, order
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.model.run import Status
 from workbell.model.state import CANCELED
@@ -23,7 +23,7 @@ from workbell.model.state import CANCELED
 @store_options
 @tenant_option
 @json_option
-def cancel(asked: Asked, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+def cancel(asked: RunsWanted, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         if asked.run_id is None:
             order(bell, "cancel", asked, as_json)
@@ -50,7 +50,7 @@ def cancel(asked: Asked, reason: str, url: str | None, tenant: str | None, as_js
 @store_options
 @tenant_option
 @json_option
-def retry(asked: Asked, url: str | None, tenant: str | None, as_json: bool) -> None:
+def retry(asked: RunsWanted, url: str | None, tenant: str | None, as_json: bool) -> None:
     with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
         if asked.run_id is None:
             order(bell, "retry", asked, as_json)

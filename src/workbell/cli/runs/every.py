@@ -17,7 +17,7 @@ from workbell.client.client import Client
 from workbell.model.filter_options import FilterOptions
 
 
-class Asked(NamedTuple):
+class RunsWanted(NamedTuple):
     """One run, or all of a filter."""
 
     run_id: str | None
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
 
 
 def one_or_all(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an ID and the options of a filter, of which one is used; it is handed an `Asked`."""
+    """Give a command an ID and the options of a filter, of which one is used; it is handed an `RunsWanted`."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @click.argument("run_id", metavar="[ID]", required=False)
@@ -43,14 +43,14 @@ def one_or_all(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]
                 raise click.UsageError("Give the ID of one run, or --all with a filter; one of the two.")
             if not every and (wanted or yes or dry_run):
                 raise click.UsageError("The options of a filter go with --all.")
-            command(Asked(run_id, wanted, yes, dry_run), **rest)
+            command(RunsWanted(run_id, wanted, yes, dry_run), **rest)
 
         return called
 
     return decorate
 
 
-def order(bell: Client, action: str, asked: Asked, as_json: bool) -> None:
+def order(bell: Client, action: str, asked: RunsWanted, as_json: bool) -> None:
     """Say how many there are, ask, and have it done."""
     counted = bell.store.reports.count(narrowed(read_action(action), bell.filter_of(asked.wanted)))
     number = f"{'at least ' if counted.capped else ''}{counted.count:,} run{'' if counted.count == 1 else 's'}"

@@ -47,12 +47,12 @@ def list_runs(limit: int, before: str | None, url: str | None, tenant: str | Non
 def _show(found: Sequence[Run], now: datetime) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
     from workbell.cli.runs.appearance import came, status_text, took_text, when
 
     console = make_console()
     rows = [
-        Row(
+        TableRow(
             [
                 status_text(run, console),
                 # A pipe leads to a program, which needs all of it.

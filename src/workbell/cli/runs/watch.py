@@ -48,11 +48,11 @@ def watch(context: click.Context, run_id: str, url: str | None, tenant: str | No
         context.exit(1)
 
 
-class View(Protocol):
+class RunView(Protocol):
     def show(self, run: Run, lines: list[LogLine]) -> None: ...
 
 
-def _view(console: Console, as_json: bool) -> AbstractContextManager[View]:
+def _view(console: Console, as_json: bool) -> AbstractContextManager[RunView]:
     if as_json:
         return _JsonView()
     if console.is_terminal:
@@ -68,7 +68,7 @@ class _JsonView:
     def __init__(self) -> None:
         self._last: dict[str, object] | None = None
 
-    def __enter__(self) -> View:
+    def __enter__(self) -> RunView:
         return self
 
     def __exit__(self, *_: object) -> None: ...
@@ -88,7 +88,7 @@ class _LineView:
         self._console = console
         self._said = ""
 
-    def __enter__(self) -> View:
+    def __enter__(self) -> RunView:
         return self
 
     def __exit__(self, *_: object) -> None: ...

@@ -34,10 +34,10 @@ def list_tenants(url: str | None, as_json: bool) -> None:
 def _show_table(found: Sequence[Tenant]) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
 
     rows = [
-        Row(
+        TableRow(
             [
                 Text(one_line(tenant.name, 40)),
                 Text(f"{tenant.weight:,}"),

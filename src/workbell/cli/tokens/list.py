@@ -41,7 +41,7 @@ def list_tokens(also_ended: bool, url: str | None, tenant: str | None, as_json: 
 def _show(found: Sequence[Token], now: datetime) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
 
     console = make_console()
     rows = []
@@ -54,7 +54,7 @@ def _show(found: Sequence[Token], now: datetime) -> None:
             Text(word, style),
             Text(ago(token.last_used_at, now) or "never", "dim"),
         ]
-        rows.append(Row(cells, Text(one_line(shown_name(token)))))
+        rows.append(TableRow(cells, Text(one_line(shown_name(token)))))
     print_rows(console, ("token", "scopes", "tenant", "valid", "used"), "name", rows)
 
 

@@ -46,10 +46,10 @@ def list_triggers(url: str | None, tenant: str | None, as_json: bool) -> None:
 def _show_table(found: Sequence[Trigger]) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
 
     rows = [
-        Row(
+        TableRow(
             [
                 Text(one_line(trigger.name, NAME)),
                 Text(trigger.pattern),
@@ -114,7 +114,7 @@ def _show_matches(
 ) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
     from workbell.cli.events.outcome import outcome_text, what_came_of
 
     console.print("\n  Last matched by", style="bold")
@@ -128,7 +128,7 @@ def _show_matches(
             *(Text(short(each) if console.is_terminal else each, "dim") for each in ids),
             outcome_text(match.outcome, match.run, run, console),
         ]
-        rows.append(Row(cells, Text(what_came_of(match.reason, run))))
+        rows.append(TableRow(cells, Text(what_came_of(match.reason, run))))
     print_rows(console, ("when", "type", "event", "run", "outcome"), "what came of it", rows, right=("when",))
 
 

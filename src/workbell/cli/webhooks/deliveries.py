@@ -56,7 +56,7 @@ def deliveries(
 def _show(found: Sequence[Delivery], now: datetime) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
     from workbell.cli.runs.appearance import LOOKS
 
     console = make_console()
@@ -71,7 +71,7 @@ def _show(found: Sequence[Delivery], now: datetime) -> None:
             Text(when(delivery, now)),
             Text("" if delivery.duration_ms is None else span(timedelta(milliseconds=delivery.duration_ms)), "dim"),
         ]
-        rows.append(Row(cells, Text(what_came(delivery))))
+        rows.append(TableRow(cells, Text(what_came(delivery))))
     names = ("status", "delivery", "event", "#", "when", "took")
     print_rows(console, names, "what came of it", rows, right=("#", "took"))
 

@@ -45,7 +45,7 @@ def list_endpoints(url: str | None, tenant: str | None, as_json: bool) -> None:
 def _show_table(found: Sequence[Endpoint], health: dict[str, Health], now: datetime) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
 
     console = make_console()
     rows = []
@@ -57,7 +57,7 @@ def _show_table(found: Sequence[Endpoint], health: dict[str, Health], now: datet
             Text("on", "green") if endpoint.enabled else Text("off", "yellow"),
             Text(word, style),
         ]
-        rows.append(Row(cells, Text(one_line(endpoint.shown_url))))
+        rows.append(TableRow(cells, Text(one_line(endpoint.shown_url))))
     print_rows(console, ("endpoint", "patterns", "", "deliveries"), "url", rows)
 
 

@@ -54,7 +54,7 @@ def as_dict(seen: SeenWorker) -> dict[str, Any]:
 def _show(found: Sequence[SeenWorker], now: datetime) -> None:
     from rich.text import Text
 
-    from workbell.cli.columns import Row, print_rows
+    from workbell.cli.columns import TableRow, print_rows
 
     console = make_console()
     rows = []
@@ -70,7 +70,7 @@ def _show(found: Sequence[SeenWorker], now: datetime) -> None:
             Text(str(len(worker.jobs))),
             Text(worker.version, "dim"),
         ]
-        rows.append(Row(cells, Text(_now(seen))))
+        rows.append(TableRow(cells, Text(_now(seen))))
     names = ("worker", "id", "pid", "started", "seen", "queues", "jobs", "version")
     print_rows(console, names, "now", rows, right=("pid", "jobs"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from workbell.model.outcome import Ended, Failed, HandedBack, Later, Outcome, Raised, Returned, told
+from workbell.model.outcome import EndedOutcome, Failed, HandedBack, Later, Outcome, Raised, Returned, told
 from workbell.model.run import Run
 from workbell.notices.push_message import Broadcast, SendToUser
 
@@ -24,7 +24,7 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     """From the process: the job's code is loaded, and the handler is called now."""
 
 
-Answer = Returned | Ended | Later | HandedBack | Failed
+Answer = Returned | EndedOutcome | Later | HandedBack | Failed
 Message = Ready | Begun | Answer | SendToUser | Broadcast
 
 READY = Ready()

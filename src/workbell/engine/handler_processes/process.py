@@ -33,7 +33,7 @@ PRELOADED = (
 Jobs = Mapping[str, JobFunction[Any, Any]]
 
 
-class Overdue(Exception):
+class NoAnswerInTime(Exception):
     """The process has not answered in time."""
 
 
@@ -83,7 +83,7 @@ class IsolatedProcess:
         connection: Connection = self._connection
         ready = wait([connection, self._process.sentinel], timeout)
         if not ready:
-            raise Overdue
+            raise NoAnswerInTime
         if connection in ready:
             with contextlib.suppress(EOFError, OSError):
                 return decode.decode(connection.recv_bytes())

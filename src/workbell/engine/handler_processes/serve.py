@@ -16,7 +16,7 @@ from workbell.engine.duty import Duty
 from workbell.engine.execute import call_async, call_plain
 from workbell.engine.handler_processes.limits import limited
 from workbell.engine.handler_processes.messages import BEGUN, READY, Execute, Message, answer_of, decode_execute, encode
-from workbell.engine.progress_and_logs import Reports
+from workbell.engine.progress_and_logs import ProgressAndLogs
 from workbell.engine.work import Work
 from workbell.errors import WorkbellError
 from workbell.handlers.context import Context
@@ -28,7 +28,7 @@ from workbell.stores.port import Store
 Find = Callable[[Execute], JobFunction[Any, Any]]
 
 
-class Server:
+class HandlerServer:
     """Executes one run after the other, in the main thread."""
 
     def __init__(self, connection: Connection, find: Find) -> None:
@@ -36,7 +36,7 @@ class Server:
         self._find = find
         self._lock = threading.Lock()
         self._clients: dict[tuple[int, str], Client] = {}
-        self._reports: dict[Store, Reports] = {}
+        self._reports: dict[Store, ProgressAndLogs] = {}
 
     def run(self) -> None:
         self.send(READY)
@@ -89,10 +89,10 @@ class Server:
         reports.flush()
         return outcome
 
-    def _reports_to(self, store: Store) -> Reports:
+    def _reports_to(self, store: Store) -> ProgressAndLogs:
         """What handlers tell is written by this process itself; it has no other duty, and opens nothing before."""
         if store not in self._reports:
-            reports = self._reports[store] = Reports(store, store.clock)
+            reports = self._reports[store] = ProgressAndLogs(store, store.clock)
             duty = Duty("report", reports.step, store.clock)
             reports.wake = duty.wake
             duty.start()

@@ -12,8 +12,8 @@ from queue import Empty, SimpleQueue
 from workbell.engine.execute import Done, book_safely, stopped, used_up
 from workbell.engine.handler_processes.entry import Entry
 from workbell.engine.handler_processes.messages import Answer, Begun, Execute, Ready
-from workbell.engine.handler_processes.process import END, IsolatedProcess, Overdue, how_it_ended
-from workbell.engine.journal import Board
+from workbell.engine.handler_processes.process import END, IsolatedProcess, NoAnswerInTime, how_it_ended
+from workbell.engine.journal import Journal
 from workbell.engine.work import Work
 from workbell.errors import WorkbellError
 from workbell.handlers.registry import Registry
@@ -45,7 +45,7 @@ class IsolatedSlots:
         entry: Callable[[], Entry],
         post: Post,
         done: Done,
-        board: Board | None = None,
+        board: Journal | None = None,
         *,
         idle: float = IDLE,
     ) -> None:
@@ -222,7 +222,7 @@ class _Hand:
                     case _:
                         return self._answered(message)
                 message = process.hear(None if begun else PREPARE)
-        except Overdue:
+        except NoAnswerInTime:
             self._bury()
             return stopped(work) or _unfit(work, f"its code was not loaded within {PREPARE:g} s.")
         code = self._bury()
@@ -247,7 +247,7 @@ class _Hand:
         try:
             if process.hear(PREPARE) is not None:
                 return process
-        except Overdue:
+        except NoAnswerInTime:
             pass
         self._bury()
         return None

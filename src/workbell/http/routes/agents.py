@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.agents.describe import describe_agent, describe_handed_out, describe_kept
-from workbell.agents.log_lines import Line
-from workbell.agents.reports import Report
+from workbell.agents.log_lines import AgentLogLine
+from workbell.agents.reports import AttemptReport
 from workbell.agents.verbs import Agents
 from workbell.agents.working import HandedOut, Working
-from workbell.http.answers import Answer, nothing
-from workbell.http.call import Call, call_of
+from workbell.http.answers import JsonResponse, nothing
+from workbell.http.call import ApiCall, call_of
 from workbell.http.routing import Routes
 from workbell.http.schemas.agents import (
     AgentChange,
@@ -34,7 +34,7 @@ from workbell.http.schemas.agents import (
     ResultBody,
     TakenShown,
 )
-from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.base import Limit, ListPage
 from workbell.model.access import Scope
 from workbell.model.agent import Agent
 from workbell.stores.port import Held
@@ -46,18 +46,18 @@ QUIET = 1.0  # between two polls of an agent for which nothing but what it canno
 SECRET = {"Cache-Control": "no-store"}
 
 
-def _agents(call: Call) -> Agents:
+def _agents(call: ApiCall) -> Agents:
     return Agents(call.client, call.service.settings.lease_span)
 
 
-def _shown(call: Call, agent: Agent, status: int = 200) -> Answer:
-    return Answer(describe_agent(agent, call.client.store.clock.now()), status)
+def _shown(call: ApiCall, agent: Agent, status: int = 200) -> JsonResponse:
+    return JsonResponse(describe_agent(agent, call.client.store.clock.now()), status)
 
 
 # The agent itself
 
 
-async def _self(call: Call) -> tuple[Working, Agent]:
+async def _self(call: ApiCall) -> tuple[Working, Agent]:
     working = _agents(call).working
     return working, await call.client.hop(working.agent, call.access.agent)
 
@@ -70,15 +70,15 @@ async def poll(request: Request, asked: PollBody) -> Response:
     while True:
         working, agent = await _self(call)
         if await request.is_disconnected():
-            return Answer({"runs": []})  # nobody would hear of what is claimed now
+            return JsonResponse({"runs": []})  # nobody would hear of what is claimed now
         runs = await call.client.hop(_poll, working, agent, asked)
         if runs and asked.session is None and await request.is_disconnected():
             # With a session they are handed out again at its next poll, which may be under way.
             await call.client.hop(_hand_back, working, agent, runs)
-            return Answer({"runs": []})
+            return JsonResponse({"runs": []})
         left = end - loop.time()
         if runs or left <= 0 or call.service.stopping.is_set():
-            return Answer({"runs": [describe_handed_out(handed) for handed in runs]})
+            return JsonResponse({"runs": [describe_handed_out(handed) for handed in runs]})
         quiet = QUIET if woken else 0.0
         woken = await call.service.waiting_agents.wait(agent.tenant, agent.targets, min(left, SLICE), quiet)
 
@@ -96,7 +96,7 @@ def _poll(working: Working, agent: Agent, asked: PollBody) -> Sequence[HandedOut
 
 def _hand_back(working: Working, agent: Agent, runs: Sequence[HandedOut]) -> None:
     for run, *_ in runs:
-        working.result(agent, run.id, run.token, Report(status="released"))
+        working.result(agent, run.id, run.token, AttemptReport(status="released"))
 
 
 def _held(holding: Sequence[HeldRun]) -> Sequence[Held]:
@@ -113,7 +113,7 @@ async def heartbeat(request: Request, asked: HeartbeatBody) -> Response:
             agent, asked.session, holding=_held(asked.holding), lease=asked.lease, metrics=asked.metrics
         )
     )
-    return Answer({"runs": [describe_kept(one) for one in kept]})
+    return JsonResponse({"runs": [describe_kept(one) for one in kept]})
 
 
 @routes.add("POST", "/agents/self/runs/{run_id}/progress", needs=Scope.AGENT, answers=TakenShown)
@@ -121,7 +121,7 @@ async def progress(request: Request, run_id: str, asked: ProgressBody) -> Respon
     """Tell how far a run is, and what it logged."""
     call = call_of(request)
     working, agent = await _self(call)
-    lines = [Line(message=one.message, level=one.level, line=one.line, at=one.at) for one in asked.logs]
+    lines = [AgentLogLine(message=one.message, level=one.level, line=one.line, at=one.at) for one in asked.logs]
     taken = await call.client.hop(
         lambda: working.progress(
             agent,
@@ -134,7 +134,7 @@ async def progress(request: Request, run_id: str, asked: ProgressBody) -> Respon
             lines=lines,
         )
     )
-    return Answer({"taken": taken})
+    return JsonResponse({"taken": taken})
 
 
 @routes.add("POST", "/agents/self/runs/{run_id}/result", needs=Scope.AGENT, answers=TakenShown)
@@ -142,7 +142,7 @@ async def result(request: Request, run_id: str, asked: ResultBody) -> Response:
     """Tell what came of a run. To send it again does no harm: it is taken once."""
     call = call_of(request)
     working, agent = await _self(call)
-    report = Report(
+    report = AttemptReport(
         status=asked.status,
         result=asked.result,
         error=asked.error,
@@ -152,7 +152,7 @@ async def result(request: Request, run_id: str, asked: ResultBody) -> Response:
         final=asked.final,
     )
     taken = await call.client.hop(lambda: working.result(agent, run_id, asked.token, report, asked.session))
-    return Answer({"taken": taken})
+    return JsonResponse({"taken": taken})
 
 
 @routes.add("GET", "/agents/self", needs=Scope.AGENT, answers=AgentShown)
@@ -173,7 +173,7 @@ async def pair(request: Request, asked: PairBody) -> Response:
         asked.token, name=asked.name, labels=asked.labels, host=asked.host, version=asked.version
     )
     shown = describe_agent(agent, call.client.store.clock.now())
-    return Answer({"agent": shown, "token": text}, 201, SECRET)
+    return JsonResponse({"agent": shown, "token": text}, 201, SECRET)
 
 
 @routes.add("POST", "/agents/pairings", needs=Scope.ADMIN, answers=PairingShown, status=201)
@@ -184,13 +184,13 @@ async def allow(request: Request, asked: NewPairing) -> Response:
         asked.name, labels=asked.labels, expires=asked.expires, created_by=call.access.actor
     )
     call.subject = token.id
-    return Answer({"id": token.id, "token": text, "expires_at": token.expires_at}, 201, SECRET)
+    return JsonResponse({"id": token.id, "token": text, "expires_at": token.expires_at}, 201, SECRET)
 
 
 # Look and change
 
 
-@routes.add("GET", "/agents", needs=Scope.READ, answers=Page[AgentShown])
+@routes.add("GET", "/agents", needs=Scope.READ, answers=ListPage[AgentShown])
 async def list(  # noqa: A001
     request: Request,
     after: Annotated[str, Query(description="The cursor: `next` of the page before.", max_length=200)] = "",
@@ -201,7 +201,7 @@ async def list(  # noqa: A001
     found = [agent for agent in await _agents(call).alist() if agent.name > after]
     now = call.client.store.clock.now()
     following = found[limit - 1].name if len(found) > limit else None
-    return Answer({"items": [describe_agent(agent, now) for agent in found[:limit]], "next": following})
+    return JsonResponse({"items": [describe_agent(agent, now) for agent in found[:limit]], "next": following})
 
 
 @routes.add("GET", "/agents/{name}", needs=Scope.READ, answers=AgentShown)

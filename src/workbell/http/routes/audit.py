@@ -10,17 +10,17 @@ from starlette.responses import Response
 
 from workbell.access.describe import describe_entry
 from workbell.errors import Forbidden
-from workbell.http.answers import Answer
+from workbell.http.answers import JsonResponse
 from workbell.http.call import call_of
 from workbell.http.routing import Routes
 from workbell.http.schemas.audit import AuditShown
-from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.base import Limit, ListPage
 from workbell.model.access import EVERY_TENANT, Scope
 
 routes = Routes("audit")
 
 
-@routes.add("GET", "/audit", needs=Scope.ADMIN, answers=Page[AuditShown])
+@routes.add("GET", "/audit", needs=Scope.ADMIN, answers=ListPage[AuditShown])
 async def list(  # noqa: A001
     request: Request,
     every_tenant: Annotated[bool, Query(description="Of all tenants; only with a token of all.")] = False,
@@ -34,4 +34,4 @@ async def list(  # noqa: A001
     whose = EVERY_TENANT if every_tenant else None
     found = await call.client.audit.alist(before=before, limit=limit, tenant=whose)
     following = found[-1].id if len(found) == limit else None
-    return Answer({"items": [describe_entry(entry) for entry in found], "next": following})
+    return JsonResponse({"items": [describe_entry(entry) for entry in found], "next": following})

@@ -8,24 +8,24 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.http.answers import Answer
+from workbell.http.answers import JsonResponse
 from workbell.http.call import call_of
 from workbell.http.routing import Routes
 from workbell.http.run_filter import RunFilter, run_filter
 from workbell.http.schemas.bulk import BulkBody
-from workbell.http.schemas.runs import Counted, RunShown
+from workbell.http.schemas.runs import RunCount, RunShown
 from workbell.model.access import Scope
 
 routes = Routes("bulk")  # listed before the runs: /runs/count would be taken for the run of that id
 
 
-@routes.add("GET", "/runs/count", needs=Scope.READ, answers=Counted)
+@routes.add("GET", "/runs/count", needs=Scope.READ, answers=RunCount)
 async def count(request: Request, wanted: Annotated[RunFilter, Query()]) -> Response:
     """Count runs by filter, up to 10,000.
 
     Where only looking at each run can tell, no more than the last 20,000 are looked at; then too it is `capped`.
     """
-    return Answer(await call_of(request).client.acount_runs(**run_filter(request, wanted)))
+    return JsonResponse(await call_of(request).client.acount_runs(**run_filter(request, wanted)))
 
 
 @routes.add("POST", "/bulk", needs=Scope.OPERATE, answers=RunShown, status=202, creates=True)
@@ -39,4 +39,4 @@ async def act(request: Request, asked: BulkBody) -> Response:
     call = call_of(request)
     run = await call.client.abulk(asked.action, dry_run=asked.dry_run, **words)
     call.subject = run.id
-    return Answer(run.as_dict(), 202)
+    return JsonResponse(run.as_dict(), 202)

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import Forbidden
-from workbell.http.answers import Answer
+from workbell.http.answers import JsonResponse
 from workbell.http.call import call_of
 from workbell.http.doctor_checks import shown
 from workbell.http.routing import Routes
@@ -26,4 +26,4 @@ async def examine(request: Request) -> Response:
     if call.access.tenant != EVERY_TENANT:
         raise Forbidden("The doctor looks at the whole store, and so needs a token of all tenants, not of one.")
     found = await call.service.doctor.examine(call.service.client)
-    return Answer({"items": [shown(finding) for finding in found], "at": call.client.store.clock.now()})
+    return JsonResponse({"items": [shown(finding) for finding in found], "at": call.client.store.clock.now()})

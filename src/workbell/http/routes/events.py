@@ -11,19 +11,19 @@ from starlette.responses import Response
 
 from workbell.client.client import Client
 from workbell.events.emitting import Fact, emit_all
-from workbell.http.answers import Answer
-from workbell.http.call import Call, call_of
+from workbell.http.answers import JsonResponse
+from workbell.http.call import ApiCall, call_of
 from workbell.http.idempotency import answer_once, key_at, key_of
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
-from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.base import Limit, ListPage
 from workbell.http.schemas.events import (
     CloudEvent,
+    EventBody,
     EventCounts,
-    Events,
+    EventPage,
     EventShown,
     Hearers,
     MatchedShown,
-    NewEvent,
     NewEvents,
 )
 from workbell.model.access import Scope
@@ -44,7 +44,7 @@ MOST_COUNTED = 100  # matches of an event; some have a hundred thousand
     needs=Scope.ENQUEUE,
     answers=EventShown,
     status=201,
-    body={"application/json": NewEvent, CLOUD_EVENTS: CloudEvent},
+    body={"application/json": EventBody, CLOUD_EVENTS: CloudEvent},
     parameters=[IDEMPOTENCY_KEY],
 )
 async def emit(request: Request) -> Response:
@@ -58,7 +58,7 @@ async def emit(request: Request) -> Response:
     if kind == CLOUD_EVENTS:
         fact = _of_cloud_event(CloudEvent.model_validate_json(body))
     else:
-        fact = _fact(NewEvent.model_validate_json(body))
+        fact = _fact(EventBody.model_validate_json(body))
     return await _make(call, [fact], lambda told: told[0])
 
 
@@ -66,7 +66,7 @@ async def emit(request: Request) -> Response:
     "POST",
     "/events/batch",
     needs=Scope.ENQUEUE,
-    answers=Events,
+    answers=EventPage,
     status=201,
     body=NewEvents,
     parameters=[IDEMPOTENCY_KEY],
@@ -78,7 +78,7 @@ async def emit_batch(request: Request) -> Response:
     return await _make(call, facts, lambda told: {"items": told})
 
 
-async def _make(call: Call, facts: Sequence[Fact], answer: Callable[[Sequence[Any]], Any]) -> Response:
+async def _make(call: ApiCall, facts: Sequence[Fact], answer: Callable[[Sequence[Any]], Any]) -> Response:
     """Tell facts. The idempotency key is written with them; where they have keys of their own, the answer is kept."""
     key = key_of(call.request)
     own = any(fact.key is not None for fact in facts)
@@ -90,18 +90,18 @@ async def _make(call: Call, facts: Sequence[Fact], answer: Callable[[Sequence[An
 
     async def make(_request: Request) -> Response:
         events = await call.client.hop(emit_all, call.client, keyed, once)
-        return Answer(answer([_told(call, *both) for both in zip(facts, events, strict=True)]), 201)
+        return JsonResponse(answer([_told(call, *both) for both in zip(facts, events, strict=True)]), 201)
 
     return await (answer_once(call, make) if own and key is not None else make(call.request))
 
 
-def _told(call: Call, fact: Fact, event: Event) -> dict[str, Any]:
+def _told(call: ApiCall, fact: Fact, event: Event) -> dict[str, Any]:
     """Who may not read gets back what it said itself, also where somebody else was the first to say it."""
     told = event.as_dict()
     return told if call.access.may(Scope.READ) else told | {"data": fact.data, "subject": fact.subject, "cause": None}
 
 
-def _fact(asked: NewEvent) -> Fact:
+def _fact(asked: EventBody) -> Fact:
     return Fact(asked.type, asked.data, asked.subject, asked.source, asked.key)
 
 
@@ -109,7 +109,7 @@ def _of_cloud_event(asked: CloudEvent) -> Fact:
     return Fact(asked.type, asked.data, asked.subject, asked.source, asked.id, asked.time)
 
 
-@routes.add("GET", "/events", needs=Scope.READ, answers=Page[EventShown])
+@routes.add("GET", "/events", needs=Scope.READ, answers=ListPage[EventShown])
 async def list(  # noqa: A001
     request: Request,
     wanted: Annotated[str | None, Query(alias="type", max_length=256, description="A type or a pattern.")] = None,
@@ -119,7 +119,7 @@ async def list(  # noqa: A001
     """List events, newest first; those of a pattern among the 10,000 before the cursor."""
     found = await call_of(request).client.events.alist(type=wanted, before=before, limit=limit)
     following = found[-1].id if len(found) == limit else None
-    return Answer({"items": [event.as_dict() for event in found], "next": following})
+    return JsonResponse({"items": [event.as_dict() for event in found], "next": following})
 
 
 @routes.add("GET", "/events/match", needs=Scope.READ, answers=Hearers)
@@ -136,7 +136,7 @@ async def match(
     own = wanted in SYSTEM_TYPES if system is None else system
     tried = None if pattern is None else is_match(pattern, wanted, system=own)
     found = await call_of(request).client.events.amatch(wanted, system=own)
-    return Answer({"items": [hearer.as_dict() for hearer in found], "matches": tried})
+    return JsonResponse({"items": [hearer.as_dict() for hearer in found], "matches": tried})
 
 
 @routes.add("GET", "/events/counts", needs=Scope.READ, answers=EventCounts)
@@ -146,7 +146,7 @@ async def counts(
 ) -> Response:
     """Say of many events how much each matched, and how much of that became a run; those not found are left out."""
     client = call_of(request).client
-    return Answer({"items": await client.hop(_counted, client, event)})
+    return JsonResponse({"items": await client.hop(_counted, client, event)})
 
 
 def _counted(client: Client, wanted: Sequence[str]) -> Sequence[dict[str, Any]]:
@@ -167,10 +167,10 @@ def _count(client: Client, event: Event) -> dict[str, Any]:
 @routes.add("GET", "/events/{event_id}", needs=Scope.READ, answers=EventShown)
 async def get(request: Request, event_id: str) -> Response:
     """Look at an event."""
-    return Answer((await call_of(request).client.events.aget(event_id)).as_dict())
+    return JsonResponse((await call_of(request).client.events.aget(event_id)).as_dict())
 
 
-@routes.add("GET", "/events/{event_id}/matches", needs=Scope.READ, answers=Page[MatchedShown])
+@routes.add("GET", "/events/{event_id}/matches", needs=Scope.READ, answers=ListPage[MatchedShown])
 async def matches(
     request: Request,
     event_id: str,
@@ -180,4 +180,4 @@ async def matches(
     """List what an event matched, and what came of it; nothing before it was fanned out."""
     found = await call_of(request).client.events.amatches(event_id, after=after, limit=limit)
     following = found[-1].subscriber if len(found) == limit else None
-    return Answer({"items": [one.as_dict() for one in found], "next": following})
+    return JsonResponse({"items": [one.as_dict() for one in found], "next": following})

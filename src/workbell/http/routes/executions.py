@@ -8,10 +8,10 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.http.answers import Answer
+from workbell.http.answers import JsonResponse
 from workbell.http.call import call_of
 from workbell.http.routing import Routes
-from workbell.http.schemas.base import Limit, Name, Page
+from workbell.http.schemas.base import Limit, ListPage, Name
 from workbell.http.schemas.executions import ExecutionShown, Invocations
 from workbell.model.access import Scope
 from workbell.model.execution import ExecutionStatus
@@ -19,7 +19,7 @@ from workbell.model.execution import ExecutionStatus
 routes = Routes("executions")
 
 
-@routes.add("GET", "/executions", needs=Scope.READ, answers=Page[ExecutionShown])
+@routes.add("GET", "/executions", needs=Scope.READ, answers=ListPage[ExecutionShown])
 async def list(  # noqa: A001
     request: Request,
     trigger: Annotated[Name | None, Query(description="The name or id of a trigger.")] = None,
@@ -33,17 +33,17 @@ async def list(  # noqa: A001
         trigger=trigger, event=event, status=status, before=before, limit=limit
     )
     following = found[-1].id if len(found) == limit else None
-    return Answer({"items": [one.as_dict() for one in found], "next": following})
+    return JsonResponse({"items": [one.as_dict() for one in found], "next": following})
 
 
 @routes.add("GET", "/executions/{execution_id}", needs=Scope.READ, answers=ExecutionShown)
 async def get(request: Request, execution_id: str) -> Response:
     """Look at an execution."""
-    return Answer((await call_of(request).client.aexecution(execution_id)).as_dict())
+    return JsonResponse((await call_of(request).client.aexecution(execution_id)).as_dict())
 
 
 @routes.add("GET", "/executions/{execution_id}/invocations", needs=Scope.READ, answers=Invocations)
 async def invocations(request: Request, execution_id: str) -> Response:
     """List every attempt of an execution, oldest first."""
     found = await call_of(request).client.ainvocations(execution_id)
-    return Answer({"items": [one.as_dict() for one in found]})
+    return JsonResponse({"items": [one.as_dict() for one in found]})

@@ -16,10 +16,10 @@ from starlette.responses import Response, StreamingResponse
 
 from workbell.errors import StoredFileNotFound
 from workbell.handlers.files import CHUNK, NAME_LIMIT, Storage, StoredFile
-from workbell.http.answers import Answer, nothing
-from workbell.http.call import Call, call_of
+from workbell.http.answers import JsonResponse, nothing
+from workbell.http.call import ApiCall, call_of
 from workbell.http.routing import Routes
-from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.base import Limit, ListPage
 from workbell.http.schemas.files import FileShown
 from workbell.model.access import Scope
 
@@ -31,7 +31,7 @@ CONTENT: dict[int | str, dict[str, Any]] = {
 }
 
 
-def _storage(call: Call) -> Storage:
+def _storage(call: ApiCall) -> Storage:
     return Storage(call.client.registry.resources.storage, tenant=call.tenant, clock=call.client.store.clock)
 
 
@@ -61,14 +61,14 @@ async def put(
         part.seek(0)
         made = await call.client.hop(_put, call, cast(BinaryIO, part), filename)
     call.subject = made.id
-    return Answer(made, 201)
+    return JsonResponse(made, 201)
 
 
-def _put(call: Call, content: BinaryIO, filename: str) -> StoredFile:
+def _put(call: ApiCall, content: BinaryIO, filename: str) -> StoredFile:
     return _storage(call).put(content, filename=filename, content_type=call.request.headers.get("content-type"))
 
 
-@routes.add("GET", "/files", needs=Scope.READ, answers=Page[FileShown])
+@routes.add("GET", "/files", needs=Scope.READ, answers=ListPage[FileShown])
 async def list(  # noqa: A001
     request: Request,
     after: Annotated[str, Query(description="The cursor: `next` of the page before.", max_length=100)] = "",
@@ -77,13 +77,13 @@ async def list(  # noqa: A001
     """List stored files, oldest first."""
     call = call_of(request)
     found = await call.client.hop(lambda: _storage(call).list(after=after, limit=limit))
-    return Answer({"items": found, "next": found[-1].id if len(found) == limit else None})
+    return JsonResponse({"items": found, "next": found[-1].id if len(found) == limit else None})
 
 
 @routes.add("GET", "/files/{file_id}", needs=Scope.READ, answers=FileShown)
 async def get(request: Request, file_id: str) -> Response:
     """Look at what is known about a file."""
-    return Answer(await _find(call_of(request), file_id))
+    return JsonResponse(await _find(call_of(request), file_id))
 
 
 @routes.add("GET", "/files/{file_id}/content", needs=Scope.READ, more=CONTENT)
@@ -101,7 +101,7 @@ async def content(request: Request, file_id: str) -> Response:
     return StreamingResponse(_chunks(call, opened), media_type=BYTES, headers=headers)
 
 
-async def _chunks(call: Call, opened: BinaryIO) -> AsyncIterator[bytes]:
+async def _chunks(call: ApiCall, opened: BinaryIO) -> AsyncIterator[bytes]:
     with opened:
         while chunk := await call.client.hop(opened.read, CHUNK):
             yield chunk
@@ -116,7 +116,7 @@ async def delete(request: Request, file_id: str) -> Response:
     return nothing()
 
 
-async def _find(call: Call, file_id: str) -> StoredFile:
+async def _find(call: ApiCall, file_id: str) -> StoredFile:
     found = await call.client.hop(_storage(call).get, file_id)
     if found is None:
         raise _unknown(file_id)

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from workbell.errors import StoreError
-from workbell.http.answers import Answer
+from workbell.http.answers import JsonResponse
 from workbell.http.problems import of_error
 from workbell.http.routes.metrics import metrics
 from workbell.http.service import service_of
@@ -15,19 +15,19 @@ from workbell.stores.port import Store
 
 
 async def healthz(_request: Request) -> Response:
-    return Answer({"status": "ok"})
+    return JsonResponse({"status": "ok"})
 
 
 async def readyz(request: Request) -> Response:
     """Whether the store answers and has the right schema, and the server is not stopping."""
     service = service_of(request)
     if service.stopping.is_set():
-        return Answer({"status": "stopping"}, 503)
+        return JsonResponse({"status": "stopping"}, 503)
     try:
         await service.client.hop(_look, service.client.store)
     except StoreError as error:
         return of_error(error)
-    return Answer({"status": "ready"})
+    return JsonResponse({"status": "ready"})
 
 
 def _look(store: Store) -> None:
@@ -36,7 +36,7 @@ def _look(store: Store) -> None:
 
 
 async def openapi_page(request: Request) -> Response:
-    return Answer(await service_of(request).client.hop(request.app.openapi))  # the first time it takes a second
+    return JsonResponse(await service_of(request).client.hop(request.app.openapi))  # the first time it takes a second
 
 
 PLAIN_ROUTES: list[BaseRoute] = [

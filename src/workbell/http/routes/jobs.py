@@ -10,23 +10,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import NotFound
-from workbell.http.answers import Answer
-from workbell.http.call import Call, call_of
+from workbell.http.answers import JsonResponse
+from workbell.http.call import ApiCall, call_of
 from workbell.http.etags import IF_MATCH, NOT_MODIFIED, answer_with, check_match, etag_of
 from workbell.http.job_list import jobs_of, reloads_of
 from workbell.http.routing import Routes
-from workbell.http.schemas.jobs import Jobs, JobShown, PauseShown, ReloadsShown, Resumed
+from workbell.http.schemas.jobs import JobList, JobShown, PauseShown, ReloadsShown, Resumed
 from workbell.model.access import Scope
 
 routes = Routes("jobs")
 
 
-@routes.add("GET", "/jobs", needs=Scope.READ, answers=Jobs)
+@routes.add("GET", "/jobs", needs=Scope.READ, answers=JobList)
 async def list(request: Request) -> Response:  # noqa: A001
     """List the jobs, and what is wrong with job files."""
     call = call_of(request)
     problems = [{"path": one.path, "line": one.line, "message": one.message} for one in call.service.jobs.problems]
-    return Answer({"items": await call.client.hop(_jobs, call), "problems": problems})
+    return JsonResponse({"items": await call.client.hop(_jobs, call), "problems": problems})
 
 
 @routes.add("GET", "/reloads", needs=Scope.READ, answers=ReloadsShown)
@@ -37,7 +37,7 @@ async def reloads(request: Request, limit: Annotated[int, Query(ge=1, le=100)] =
     not watch files (`workbell start` without `--watch`) has only what was wrong when it started.
     """
     call = call_of(request)
-    return Answer({"items": reloads_of(call.client, call.service.jobs, call.service.client.tenant, limit)})
+    return JsonResponse({"items": reloads_of(call.client, call.service.jobs, call.service.client.tenant, limit)})
 
 
 @routes.add("GET", "/jobs/{name}", needs=Scope.READ, answers=JobShown, more=NOT_MODIFIED)
@@ -52,7 +52,7 @@ async def pause(request: Request, name: str) -> Response:
     """Start no more runs of a job until it is resumed."""
     call = call_of(request)
     check_match(request, etag_of(await call.client.hop(_find, call, name)))
-    return Answer(await call.client.apause(job=name))
+    return JsonResponse(await call.client.apause(job=name))
 
 
 @routes.add("POST", "/jobs/{name}/resume", needs=Scope.OPERATE, answers=Resumed, parameters=[IF_MATCH])
@@ -60,15 +60,15 @@ async def resume(request: Request, name: str) -> Response:
     """End the pause of a job."""
     call = call_of(request)
     check_match(request, etag_of(await call.client.hop(_find, call, name)))
-    return Answer({"ended": await call.client.aresume(job=name)})
+    return JsonResponse({"ended": await call.client.aresume(job=name)})
 
 
-def _find(call: Call, name: str) -> dict[str, Any]:
+def _find(call: ApiCall, name: str) -> dict[str, Any]:
     for job in _jobs(call):
         if job["name"] == name:
             return job
     raise NotFound(f"There is no job {name[:40]!r} of tenant {call.tenant}.")
 
 
-def _jobs(call: Call) -> Sequence[dict[str, Any]]:
+def _jobs(call: ApiCall) -> Sequence[dict[str, Any]]:
     return jobs_of(call.client, call.service.jobs, call.service.client.tenant)

@@ -7,12 +7,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.http.exposition import CONTENT_TYPE
-from workbell.http.metrics import View
-from workbell.http.routing import Guard
+from workbell.http.metrics import MetricsScope
+from workbell.http.routing import RouteGuard
 from workbell.http.service import service_of
 from workbell.model.access import EVERY_TENANT, Scope
 
-GUARD = Guard("metrics.get", Scope.READ)
+GUARD = RouteGuard("metrics.get", Scope.READ)
 
 
 async def metrics(request: Request) -> Response:
@@ -22,5 +22,5 @@ async def metrics(request: Request) -> Response:
         call = await service.admit(request, GUARD)
         if call.access.tenant != EVERY_TENANT or "tenant" in asked:
             tenant = call.tenant
-    view = View(tenant, asked.get("by_tenant") in ("1", "true"))
+    view = MetricsScope(tenant, asked.get("by_tenant") in ("1", "true"))
     return Response(await service.metrics.page(view), media_type=CONTENT_TYPE)

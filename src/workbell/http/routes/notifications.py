@@ -9,18 +9,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import Forbidden, InvalidOption
-from workbell.http.answers import Answer
-from workbell.http.call import Call, call_of
+from workbell.http.answers import JsonResponse
+from workbell.http.call import ApiCall, call_of
 from workbell.http.routing import Routes
-from workbell.http.schemas.base import Limit, Page
-from workbell.http.schemas.notifications import NewNotification, NotificationShown, ReadBody, WasRead
+from workbell.http.schemas.base import Limit, ListPage
+from workbell.http.schemas.notifications import NewNotification, NotificationShown, ReadAnswer, ReadBody
 from workbell.model.access import Scope
 from workbell.model.users import UserId
 
 routes = Routes("notifications")
 
 
-@routes.add("GET", "/notifications", needs=None, answers=Page[NotificationShown])
+@routes.add("GET", "/notifications", needs=None, answers=ListPage[NotificationShown])
 async def list(  # noqa: A001
     request: Request,
     unread: Annotated[bool, Query(description="Only those that were not read yet.")] = False,
@@ -31,16 +31,16 @@ async def list(  # noqa: A001
     call = call_of(request)
     found = await call.client.notifications.alist(_person(call), unread=unread, before=before, limit=limit)
     following = found[-1].id if len(found) == limit else None
-    return Answer({"items": [one.as_dict() for one in found], "next": following})
+    return JsonResponse({"items": [one.as_dict() for one in found], "next": following})
 
 
-@routes.add("POST", "/notifications/read", needs=None, answers=WasRead)
+@routes.add("POST", "/notifications/read", needs=None, answers=ReadAnswer)
 async def mark_read(request: Request, asked: Annotated[ReadBody, Body()]) -> Response:
     """Mark notifications as read: some by their ids, or all."""
     call = call_of(request)
     if (asked.ids is None) is not asked.all:
         raise InvalidOption("ids: give the ids of those that were read, or `all`: true; not both.")
-    return Answer({"read": await call.client.notifications.amark_read(_person(call), asked.ids)})
+    return JsonResponse({"read": await call.client.notifications.amark_read(_person(call), asked.ids)})
 
 
 @routes.add("POST", "/notifications", needs=Scope.OPERATE, answers=NotificationShown, status=201, creates=True)
@@ -56,10 +56,10 @@ async def tell(request: Request, asked: Annotated[NewNotification, Body()]) -> R
     else:
         raise InvalidOption("user_id: say whom; for all of the tenant, `everybody`: true.")
     call.subject = told.id
-    return Answer(told.as_dict(), 201)
+    return JsonResponse(told.as_dict(), 201)
 
 
-def _person(call: Call) -> UserId:
+def _person(call: ApiCall) -> UserId:
     if call.access.user_id is None:
         raise Forbidden("The token belongs to no person, and has no notifications; make one with a user_id.")
     return call.access.user_id

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.client.client import Client
-from workbell.http.answers import Answer
+from workbell.http.answers import JsonResponse
 from workbell.http.call import call_of
 from workbell.http.job_list import known_jobs
 from workbell.http.routing import Routes
@@ -36,7 +36,7 @@ async def runs(
 ) -> Response:
     """Show the last finished runs of each job, and how long those of the last 200 took that succeeded or failed."""
     client = call_of(request).client
-    return Answer({"items": await client.hop(_recent, client, job, limit)})
+    return JsonResponse({"items": await client.hop(_recent, client, job, limit)})
 
 
 def _recent(client: Client, job: str | None, limit: int) -> Sequence[dict[str, Any]]:
@@ -79,7 +79,7 @@ def quantile(ascending: Sequence[float], percent: int) -> float | None:
 async def ticks(request: Request, limit: Few = 10) -> Response:
     """Show which schedules come next, the next one first; those that are paused or switched off are left out."""
     client = call_of(request).client
-    return Answer({"items": await client.hop(_upcoming, client, limit)})
+    return JsonResponse({"items": await client.hop(_upcoming, client, limit)})
 
 
 def _upcoming(client: Client, limit: int) -> Sequence[dict[str, Any]]:

@@ -11,15 +11,15 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from workbell.errors import InvalidOption, WaitTimeout
-from workbell.http.answers import Answer
-from workbell.http.call import Call, call_of
+from workbell.http.answers import JsonResponse
+from workbell.http.call import ApiCall, call_of
 from workbell.http.enqueueing import Order
 from workbell.http.found_runs import found_runs
 from workbell.http.idempotency import KEPT, answer_once, fingerprint_of, key_at, key_of
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.run_filter import RunFilter, run_filter
 from workbell.http.run_stream import events_of
-from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.base import Limit, ListPage
 from workbell.http.schemas.runs import (
     Attempts,
     CancelBody,
@@ -27,9 +27,9 @@ from workbell.http.schemas.runs import (
     LogLineShown,
     MadeRun,
     MadeRuns,
-    NewRun,
     NewRuns,
     RetryBody,
+    RunBody,
     RunShown,
     WhyShown,
 )
@@ -39,7 +39,7 @@ from workbell.model.keys import KeyScope
 from workbell.model.log_line import LogLine
 from workbell.model.request import ABOUT_KEYS
 from workbell.model.retry import Retry
-from workbell.model.run import Once, Run
+from workbell.model.run import IdempotencyKey, Run
 from workbell.model.state import CANCELED
 
 routes = Routes("runs")
@@ -56,7 +56,7 @@ FULL = {
 
 
 @routes.add(
-    "POST", "/runs", needs=Scope.ENQUEUE, answers=MadeRun, status=201, body=NewRun, parameters=[IDEMPOTENCY_KEY, FULL]
+    "POST", "/runs", needs=Scope.ENQUEUE, answers=MadeRun, status=201, body=RunBody, parameters=[IDEMPOTENCY_KEY, FULL]
 )
 async def enqueue(request: Request) -> Response:
     """Enqueue a run: have a job run by a worker.
@@ -65,7 +65,7 @@ async def enqueue(request: Request) -> Response:
     a key of its own, the answer is remembered instead.
     """
     call = call_of(request)
-    asked = NewRun.model_validate_json(await request.body())
+    asked = RunBody.model_validate_json(await request.body())
     return await _make(call, [asked], lambda runs: _made(call, runs[0]))
 
 
@@ -85,22 +85,22 @@ async def enqueue_batch(request: Request) -> Response:
     return await _make(call, asked.runs, lambda runs: {"items": [_made(call, run) for run in runs]})
 
 
-async def _make(call: Call, asked: Sequence[NewRun], answer: Callable[[Sequence[Run]], Any]) -> Response:
+async def _make(call: ApiCall, asked: Sequence[RunBody], answer: Callable[[Sequence[Run]], Any]) -> Response:
     """Make runs. The idempotency key is written with them; where they have keys of their own, the answer is kept."""
     key = key_of(call.request)
 
     async def make(_request: Request) -> Response:
-        once = None if key is None else Once(key, fingerprint_of(await call.request.body()))
+        once = None if key is None else IdempotencyKey(key, fingerprint_of(await call.request.body()))
         orders = [_order(one, once, place) for place, one in enumerate(asked)]
         runs = await call.service.enqueueing.put(call.client, orders)
-        return Answer(answer(runs), 201)
+        return JsonResponse(answer(runs), 201)
 
     if key is not None and any(one.key is not None for one in asked):
         return await answer_once(call, make)
     return await make(call.request)
 
 
-def _made(call: Call, run: Run) -> Mapping[str, Any]:
+def _made(call: ApiCall, run: Run) -> Mapping[str, Any]:
     """What is told of a new run: all of it costs more than most callers need, and is for those who may read."""
     request = call.request
     full = request.query_params.get("full", "false") if request.scope["query_string"] else "false"
@@ -109,7 +109,7 @@ def _made(call: Call, run: Run) -> Mapping[str, Any]:
     return run.as_dict() if full == "true" and call.access.may(Scope.READ) else {"id": run.id, "status": run.status}
 
 
-def _order(asked: NewRun, once: Once | None, place: int) -> Order:
+def _order(asked: RunBody, once: IdempotencyKey | None, place: int) -> Order:
     """What was asked for, in the words of `bell.enqueue`; what is null counts as not said."""
     options: dict[str, Any] = {
         name: value
@@ -129,7 +129,7 @@ def _retry(asked: RetryBody) -> Retry:
     return Retry(**asked.model_dump())
 
 
-@routes.add("GET", "/runs", needs=Scope.READ, answers=Page[FoundRun])
+@routes.add("GET", "/runs", needs=Scope.READ, answers=ListPage[FoundRun])
 async def list(  # noqa: A001
     request: Request,
     wanted: Annotated[RunFilter, Query()],
@@ -140,7 +140,7 @@ async def list(  # noqa: A001
     call = call_of(request)
     page = await call.client.apage_of_runs(**run_filter(request, wanted), before=before, limit=limit)
     items = await call.client.hop(found_runs, call.client, page.runs)
-    return Answer({"items": items, "next": page.next})
+    return JsonResponse({"items": items, "next": page.next})
 
 
 @routes.add("GET", "/runs/{run_id}", needs=Scope.READ, answers=FoundRun)
@@ -154,10 +154,10 @@ async def get(
     run = await call.client.aget(run_id)
     if wait and not run.status.final:
         run = await _wait(call, run, wait)
-    return Answer((await call.client.hop(found_runs, call.client, [run]))[0])
+    return JsonResponse((await call.client.hop(found_runs, call.client, [run]))[0])
 
 
-async def _wait(call: Call, run: Run, wait: float) -> Run:
+async def _wait(call: ApiCall, run: Run, wait: float) -> Run:
     try:
         return await call.service.unless_stopped(call.client.await_(run.id, timedelta(seconds=wait)), run)
     except WaitTimeout:
@@ -168,7 +168,7 @@ async def _wait(call: Call, run: Run, wait: float) -> Run:
 async def attempts(request: Request, run_id: str) -> Response:
     """List every attempt of a run, oldest first."""
     found = await call_of(request).client.aattempts(run_id)
-    return Answer({"items": [attempt_shown(one) for one in found]})
+    return JsonResponse({"items": [attempt_shown(one) for one in found]})
 
 
 def attempt_shown(one: Any) -> Mapping[str, Any]:
@@ -176,7 +176,7 @@ def attempt_shown(one: Any) -> Mapping[str, Any]:
     return {name: getattr(one, name) for name in names}
 
 
-@routes.add("GET", "/runs/{run_id}/logs", needs=Scope.READ, answers=Page[LogLineShown])
+@routes.add("GET", "/runs/{run_id}/logs", needs=Scope.READ, answers=ListPage[LogLineShown])
 async def logs(
     request: Request,
     run_id: str,
@@ -187,7 +187,7 @@ async def logs(
     call = call_of(request)
     lines = await call.client.alogs(run_id, after=_place(run_id, after), limit=limit)
     following = f"{lines[-1].attempt}:{lines[-1].line}" if len(lines) == limit else None
-    return Answer({"items": lines, "next": following})
+    return JsonResponse({"items": lines, "next": following})
 
 
 def _place(run_id: str, cursor: str | None) -> LogLine | None:
@@ -202,20 +202,20 @@ async def why(request: Request, run_id: str) -> Response:
     """Say why a run is not running, or how it ended."""
     call = call_of(request)
     run = await call.client.aget(run_id)
-    return Answer({"run": run.id, "status": run.status, "why": await call.client.awhy(run_id)})
+    return JsonResponse({"run": run.id, "status": run.status, "why": await call.client.awhy(run_id)})
 
 
 @routes.add("POST", "/runs/{run_id}/cancel", needs=Scope.OPERATE, answers=RunShown)
 async def cancel(request: Request, run_id: str, asked: Annotated[CancelBody | None, Body()] = None) -> Response:
     """End a run: at once if it has not started, else its handler is asked to stop."""
     reason = CANCELED if asked is None else asked.reason
-    return Answer((await call_of(request).client.acancel(run_id, reason)).as_dict())
+    return JsonResponse((await call_of(request).client.acancel(run_id, reason)).as_dict())
 
 
 @routes.add("POST", "/runs/{run_id}/retry", needs=Scope.OPERATE, answers=RunShown, status=201, creates=True)
 async def retry(request: Request, run_id: str) -> Response:
     """Run a finished run's job again with the same input: a new run, linked by `retry_of`."""
-    return Answer((await call_of(request).client.aretry(run_id)).as_dict(), 201)
+    return JsonResponse((await call_of(request).client.aretry(run_id)).as_dict(), 201)
 
 
 @routes.add(

@@ -13,21 +13,21 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.http.answers import Answer, nothing
-from workbell.http.call import Call, call_of
+from workbell.http.answers import JsonResponse, nothing
+from workbell.http.call import ApiCall, call_of
 from workbell.http.etags import IF_MATCH, NOT_MODIFIED, answer_with, check_match, etag_of
 from workbell.http.routing import Routes
 from workbell.http.schedule_list import shown
-from workbell.http.schemas.base import Limit, Page, When
+from workbell.http.schemas.base import Limit, ListPage, When
 from workbell.http.schemas.runs import RetryBody, RunShown
 from workbell.http.schemas.schedules import (
     CronAsked,
     CronShown,
     RetryPolicy,
     ScheduleBody,
-    ScheduleChange,
     ScheduleShown,
     ScheduleTerms,
+    ScheduleUpdateBody,
     TickShown,
     UpcomingTicks,
 )
@@ -37,7 +37,7 @@ from workbell.model.schedule import Schedule
 from workbell.scheduling.clock_notes import clock_notes
 from workbell.scheduling.declare import try_out
 from workbell.scheduling.request import enqueue_options
-from workbell.scheduling.rule import Rule, rule_of
+from workbell.scheduling.rule import ScheduleRule, rule_of
 from workbell.scheduling.schedules import Declaration
 from workbell.scheduling.words import rule_in_words
 
@@ -53,14 +53,14 @@ def etag(schedule: Schedule | None) -> str | None:
     return None if schedule is None else etag_of([getattr(schedule, name) for name in DEFINITION])
 
 
-@routes.add("GET", "/schedules", needs=Scope.READ, answers=Page[ScheduleShown])
+@routes.add("GET", "/schedules", needs=Scope.READ, answers=ListPage[ScheduleShown])
 async def list(  # noqa: A001
     request: Request, after: Annotated[str, Query(max_length=200)] = "", limit: Limit = 100
 ) -> Response:
     """List the schedules by name; `after` is the cursor."""
     found = await call_of(request).client.schedules.alist(after=after, limit=limit)
     following = found[-1].name if len(found) == limit else None
-    return Answer({"items": [shown(one) for one in found], "next": following})
+    return JsonResponse({"items": [shown(one) for one in found], "next": following})
 
 
 @routes.add("GET", "/schedules/{name}", needs=Scope.READ, answers=ScheduleShown, more=NOT_MODIFIED)
@@ -81,7 +81,7 @@ async def put(request: Request, name: str, asked: ScheduleBody) -> Response:
     return answer_with(request, shown(found), etag(found) or "")
 
 
-def _put(call: Call, name: str, asked: ScheduleBody) -> Schedule:
+def _put(call: ApiCall, name: str, asked: ScheduleBody) -> Schedule:
     settings: Any = {word: value for word, value in _said(asked).items() if value is not None}
     declaration = Declaration(name, asked.job, settings)
     accept = lambda old: check_match(call.request, etag(old))  # noqa: E731
@@ -89,7 +89,7 @@ def _put(call: Call, name: str, asked: ScheduleBody) -> Schedule:
 
 
 @routes.add("PATCH", "/schedules/{name}", needs=Scope.OPERATE, answers=ScheduleShown, parameters=[IF_MATCH])
-async def change(request: Request, name: str, asked: ScheduleChange) -> Response:
+async def change(request: Request, name: str, asked: ScheduleUpdateBody) -> Response:
     """Change what is named, and leave the rest; null takes a setting back to its default.
 
     With `If-Match` only if it is still as it was read. One that code or a job file declares is changed there.
@@ -99,7 +99,7 @@ async def change(request: Request, name: str, asked: ScheduleChange) -> Response
     return answer_with(request, shown(found), etag(found) or "")
 
 
-def _change(call: Call, name: str, asked: ScheduleChange) -> Schedule:
+def _change(call: ApiCall, name: str, asked: ScheduleUpdateBody) -> Schedule:
     job = asked.job if "job" in asked.model_fields_set else None
     changes: Any = _said(asked)
     return call.client.schedules.update_if(name, job, changes, lambda old: check_match(call.request, etag(old)))
@@ -127,13 +127,13 @@ async def delete(request: Request, name: str) -> Response:
 @routes.add("POST", "/schedules/{name}/pause", needs=Scope.OPERATE, answers=ScheduleShown)
 async def pause(request: Request, name: str) -> Response:
     """Let no tick make a run until it is resumed."""
-    return Answer(shown(await call_of(request).client.schedules.apause(name)))
+    return JsonResponse(shown(await call_of(request).client.schedules.apause(name)))
 
 
 @routes.add("POST", "/schedules/{name}/resume", needs=Scope.OPERATE, answers=ScheduleShown)
 async def resume(request: Request, name: str) -> Response:
     """Go on from the next tick."""
-    return Answer(shown(await call_of(request).client.schedules.aresume(name)))
+    return JsonResponse(shown(await call_of(request).client.schedules.aresume(name)))
 
 
 @routes.add("POST", "/schedules/{name}/run", needs=Scope.OPERATE, answers=RunShown, status=201, creates=True)
@@ -141,7 +141,7 @@ async def run(request: Request, name: str) -> Response:
     """Run its job now, with its payload and settings; its ticks go on as before."""
     call = call_of(request)
     schedule = await call.client.schedules.aget(name)
-    return Answer(
+    return JsonResponse(
         (await call.client.aenqueue(schedule.job, schedule.payload, **enqueue_options(schedule))).as_dict(), 201
     )
 
@@ -158,30 +158,30 @@ async def preview(
     schedule = await client.schedules.aget(name)
     found = await client.schedules.apreview(name, n, after=after)
     since = client.store.clock.now() if after is None else after
-    return Answer(_upcoming(rule_of(schedule), found, schedule.timezone, since))
+    return JsonResponse(_upcoming(rule_of(schedule), found, schedule.timezone, since))
 
 
-def _upcoming(rule: Rule, times: Sequence[datetime], zone: str, since: datetime) -> dict[str, Any]:
+def _upcoming(rule: ScheduleRule, times: Sequence[datetime], zone: str, since: datetime) -> dict[str, Any]:
     here = ZoneInfo(zone)
     local = [time.astimezone(here).isoformat() for time in times]
     return {"timezone": zone, "items": times, "local": local, "notes": clock_notes(rule, times, zone, since)}
 
 
-@routes.add("GET", "/schedules/{name}/ticks", needs=Scope.READ, answers=Page[TickShown])
+@routes.add("GET", "/schedules/{name}/ticks", needs=Scope.READ, answers=ListPage[TickShown])
 async def ticks(
     request: Request, name: str, before: Annotated[When | None, Query()] = None, limit: Limit = 100
 ) -> Response:
     """Say what became of a schedule's ticks, newest first; `before` is the cursor."""
     found = await call_of(request).client.schedules.aticks(name, before=before, limit=limit)
     following = found[-1].due.astimezone(UTC).isoformat() if len(found) == limit else None
-    return Answer({"items": found, "next": following})
+    return JsonResponse({"items": found, "next": following})
 
 
 @routes.add("POST", "/cron/preview", needs=Scope.READ, answers=CronShown)
 async def try_cron(request: Request, asked: CronAsked) -> Response:
     """Try a timing before it is saved: in words, and when its next runs would be due, without any jitter."""
     client = call_of(request).client
-    return Answer(await client.hop(_try, asked, client.store.clock.now()))
+    return JsonResponse(await client.hop(_try, asked, client.store.clock.now()))
 
 
 def _try(asked: CronAsked, now: datetime) -> dict[str, Any]:

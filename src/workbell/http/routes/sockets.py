@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from workbell.http.answers import Answer
+from workbell.http.answers import JsonResponse
 from workbell.http.call import call_of
 from workbell.http.problems import problem
 from workbell.http.routing import Routes
@@ -25,7 +25,7 @@ async def make(request: Request) -> Response:
     """
     call = call_of(request)
     made = await make_ticket(call.client, call.access)
-    return Answer({"ticket": made.text, "expires_at": made.token.expires_at}, 201)
+    return JsonResponse({"ticket": made.text, "expires_at": made.token.expires_at}, 201)
 
 
 async def _no_upgrade(_request: Request) -> Response:

@@ -8,7 +8,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.http.answers import Answer
+from workbell.http.answers import JsonResponse
 from workbell.http.call import call_of
 from workbell.http.routing import Routes
 from workbell.http.schemas.base import Name
@@ -33,4 +33,4 @@ async def read(
     each worker adds up by itself, and writes that down every five seconds.
     """
     call = call_of(request)
-    return Answer(await call.service.tally_chart.read(call.client, minutes, job, queue))
+    return JsonResponse(await call.service.tally_chart.read(call.client, minutes, job, queue))

@@ -11,17 +11,17 @@ from starlette.responses import Response
 from workbell.access.describe import describe_tenant
 from workbell.access.tenants import TenantSettings
 from workbell.errors import Forbidden, TenantNotFound
-from workbell.http.answers import Answer, nothing
-from workbell.http.call import Call, call_of
+from workbell.http.answers import JsonResponse, nothing
+from workbell.http.call import ApiCall, call_of
 from workbell.http.routing import Routes
-from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.base import Limit, ListPage
 from workbell.http.schemas.tenants import TenantBody, TenantShown
 from workbell.model.access import EVERY_TENANT, Scope
 
 routes = Routes("tenants")
 
 
-@routes.add("GET", "/tenants", needs=Scope.ADMIN, answers=Page[TenantShown])
+@routes.add("GET", "/tenants", needs=Scope.ADMIN, answers=ListPage[TenantShown])
 async def list(  # noqa: A001
     request: Request,
     after: Annotated[str, Query(description="The cursor: `next` of the page before.", max_length=200)] = "",
@@ -32,7 +32,7 @@ async def list(  # noqa: A001
     known = await call.client.tenants.alist()
     found = [one for one in known if one.name > after and call.access.may_act_for(one.name)]
     following = found[limit - 1].name if len(found) > limit else None
-    return Answer({"items": [describe_tenant(tenant) for tenant in found[:limit]], "next": following})
+    return JsonResponse({"items": [describe_tenant(tenant) for tenant in found[:limit]], "next": following})
 
 
 @routes.add("GET", "/tenants/{name}", needs=Scope.ADMIN, answers=TenantShown)
@@ -40,7 +40,7 @@ async def get(request: Request, name: str) -> Response:
     """Look at a tenant."""
     call = call_of(request)
     _check_known(call, name)
-    return Answer(describe_tenant(await call.client.tenants.aget(name)))
+    return JsonResponse(describe_tenant(await call.client.tenants.aget(name)))
 
 
 @routes.add("PUT", "/tenants/{name}", needs=Scope.ADMIN, answers=TenantShown)
@@ -51,7 +51,7 @@ async def put(request: Request, name: str, asked: TenantBody) -> Response:
     settings: TenantSettings = asked.model_dump(include=asked.model_fields_set)  # type: ignore[assignment]
     tenant = await call.client.tenants.aput(name, **settings)
     call.tenant = name  # the entry in the audit log is for the tenant to read
-    return Answer(describe_tenant(tenant))
+    return JsonResponse(describe_tenant(tenant))
 
 
 @routes.add("DELETE", "/tenants/{name}", needs=Scope.ADMIN, status=204)
@@ -64,13 +64,13 @@ async def delete(request: Request, name: str) -> Response:
     return nothing()
 
 
-def _check_known(call: Call, name: str) -> None:
+def _check_known(call: ApiCall, name: str) -> None:
     """Whether another tenant exists is nobody's business but its own."""
     if not call.access.may_act_for(name):
         raise TenantNotFound(f"There is no tenant {name[:40]!r} here.")
 
 
-def _check_may_change(call: Call, name: str) -> None:
+def _check_may_change(call: ApiCall, name: str) -> None:
     """A tenant must not raise its own limits."""
     _check_known(call, name)
     if call.access.tenant != EVERY_TENANT:

@@ -10,19 +10,19 @@ from starlette.responses import Response
 
 from workbell.access.describe import describe_token
 from workbell.errors import Forbidden, TokenNotFound
-from workbell.http.answers import Answer
-from workbell.http.call import Call, call_of
-from workbell.http.idempotency import Told, answer_secret
+from workbell.http.answers import JsonResponse
+from workbell.http.call import ApiCall, call_of
+from workbell.http.idempotency import MadeOnce, answer_secret
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
-from workbell.http.schemas.base import Limit, Page
-from workbell.http.schemas.tokens import MadeToken, NewToken, SelfShown, TokenShown
+from workbell.http.schemas.base import Limit, ListPage
+from workbell.http.schemas.tokens import MadeToken, SelfShown, TokenBody, TokenShown
 from workbell.model.access import EVERY_TENANT, Scope, Token
 
 routes = Routes("tokens")
 
 
 @routes.add("POST", "/tokens", needs=Scope.ADMIN, answers=MadeToken, status=201, parameters=[IDEMPOTENCY_KEY])
-async def create(request: Request, asked: NewToken) -> Response:
+async def create(request: Request, asked: TokenBody) -> Response:
     """Make a token; its text is told this once.
 
     With an `Idempotency-Key` nothing is made twice; but the text, which is not stored, is in the first answer only.
@@ -30,7 +30,7 @@ async def create(request: Request, asked: NewToken) -> Response:
     call = call_of(request)
     _check(call, asked)
 
-    async def make() -> Told:
+    async def make() -> MadeOnce:
         token, text = await call.client.tokens.acreate(
             asked.name,
             scopes=asked.scopes,
@@ -40,12 +40,12 @@ async def create(request: Request, asked: NewToken) -> Response:
             created_by=call.access.actor,
         )
         call.subject = token.id
-        return Told(_shown(call, token), {"token": text})
+        return MadeOnce(_shown(call, token), {"token": text})
 
     return await answer_secret(call, make)  # not `creates=True`: what is stored with the key must not hold the text
 
 
-def _check(call: Call, asked: NewToken) -> None:
+def _check(call: ApiCall, asked: TokenBody) -> None:
     """Nobody can hand out more than they have."""
     access = call.access
     if asked.every_tenant and access.tenant != EVERY_TENANT:
@@ -56,7 +56,7 @@ def _check(call: Call, asked: NewToken) -> None:
             raise Forbidden(f"{access.actor} does not have the scope {scope!s}, and cannot hand it out{hint}.")
 
 
-@routes.add("GET", "/tokens", needs=Scope.ADMIN, answers=Page[TokenShown])
+@routes.add("GET", "/tokens", needs=Scope.ADMIN, answers=ListPage[TokenShown])
 async def list(  # noqa: A001
     request: Request,
     also_ended: Annotated[bool, Query(alias="all", description="Also those that are revoked or over.")] = False,
@@ -74,7 +74,7 @@ async def list(  # noqa: A001
         key=lambda token: token.id,
     )
     following = found[limit - 1].id if len(found) > limit else None
-    return Answer({"items": [describe_token(token, now) for token in found[:limit]], "next": following})
+    return JsonResponse({"items": [describe_token(token, now) for token in found[:limit]], "next": following})
 
 
 @routes.add("GET", "/tokens/self", needs=None, answers=SelfShown)
@@ -83,7 +83,7 @@ async def me(request: Request) -> Response:
     call = call_of(request)
     access = call.access
     token = None if access.token is None else await call.client.tokens.aget(access.token, tenant=access.tenant)
-    return Answer(
+    return JsonResponse(
         {
             "actor": access.actor,
             "tenant": access.tenant,
@@ -99,7 +99,7 @@ async def me(request: Request) -> Response:
 async def get(request: Request, token_id: str) -> Response:
     """Look at a token."""
     call = call_of(request)
-    return Answer(_shown(call, await _find(call, token_id)))
+    return JsonResponse(_shown(call, await _find(call, token_id)))
 
 
 @routes.add("DELETE", "/tokens/{token_id}", needs=Scope.ADMIN, answers=TokenShown)
@@ -107,10 +107,10 @@ async def revoke(request: Request, token_id: str) -> Response:
     """Let a token be valid no more: here at once, in other servers within a second."""
     call = call_of(request)
     found = await _find(call, token_id)
-    return Answer(_shown(call, await call.client.tokens.arevoke(found.id, tenant=found.tenant)))
+    return JsonResponse(_shown(call, await call.client.tokens.arevoke(found.id, tenant=found.tenant)))
 
 
-async def _find(call: Call, token_id: str) -> Token:
+async def _find(call: ApiCall, token_id: str) -> Token:
     """One of the tenant; for a token of all tenants also one for all."""
     try:
         return await call.client.tokens.aget(token_id)
@@ -120,5 +120,5 @@ async def _find(call: Call, token_id: str) -> Token:
         return await call.client.tokens.aget(token_id, tenant=EVERY_TENANT)
 
 
-def _shown(call: Call, token: Token) -> dict[str, Any]:
+def _shown(call: ApiCall, token: Token) -> dict[str, Any]:
     return describe_token(token, call.client.store.clock.now())

@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.events.triggers import TriggerChanges
-from workbell.http.answers import Answer, nothing
+from workbell.http.answers import JsonResponse, nothing
 from workbell.http.call import call_of
 from workbell.http.etags import IF_MATCH, NOT_MODIFIED, answer_with, check_match, etag_of
 from workbell.http.routing import Routes
-from workbell.http.schemas.triggers import NewTrigger, TriggerChange, Triggers, TriggerShown
+from workbell.http.schemas.triggers import NewTrigger, TriggerChange, TriggerList, TriggerShown
 from workbell.model.access import Scope
 from workbell.model.trigger import OPTION_FIELDS, Trigger
 
@@ -46,10 +46,10 @@ async def add(request: Request, asked: NewTrigger) -> Response:
     return shown(request, made, 201)
 
 
-@routes.add("GET", "/triggers", needs=Scope.READ, answers=Triggers)
+@routes.add("GET", "/triggers", needs=Scope.READ, answers=TriggerList)
 async def list(request: Request) -> Response:  # noqa: A001
     """List all triggers by name, also those that code declares."""
-    return Answer({"items": [one.as_dict() for one in await call_of(request).client.triggers.alist()]})
+    return JsonResponse({"items": [one.as_dict() for one in await call_of(request).client.triggers.alist()]})
 
 
 @routes.add("GET", "/triggers/{name_or_id}", needs=Scope.READ, answers=TriggerShown, more=NOT_MODIFIED)

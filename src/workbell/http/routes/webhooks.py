@@ -10,22 +10,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import RunNotFound
-from workbell.http.answers import Answer, nothing
-from workbell.http.call import Call, call_of
-from workbell.http.idempotency import Told, answer_secret
+from workbell.http.answers import JsonResponse, nothing
+from workbell.http.call import ApiCall, call_of
+from workbell.http.idempotency import MadeOnce, answer_secret
 from workbell.http.routes.runs import attempt_shown
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
-from workbell.http.schemas.base import Limit, Page
+from workbell.http.schemas.base import Limit, ListPage
 from workbell.http.schemas.runs import Attempts
 from workbell.http.schemas.webhooks import (
     Deliveries,
     DeliveryShown,
     DisableBody,
+    EndpointBody,
     EndpointChange,
     Endpoints,
     EndpointShown,
     MadeEndpoint,
-    NewEndpoint,
     ReplayBody,
     RotateBody,
 )
@@ -52,11 +52,11 @@ def _settings(asked: EndpointChange) -> dict[str, Any]:
     return given
 
 
-async def _shown(call: Call, endpoint_id: str) -> dict[str, Any]:
+async def _shown(call: ApiCall, endpoint_id: str) -> dict[str, Any]:
     return _fit_for(call, await call.client.webhooks.adescribe(endpoint_id))
 
 
-def _fit_for(call: Call, endpoint: dict[str, Any]) -> dict[str, Any]:
+def _fit_for(call: ApiCall, endpoint: dict[str, Any]) -> dict[str, Any]:
     """Who may only look does not see the query of a URL."""
     return endpoint if call.access.may(Scope.OPERATE) else _masked(endpoint)
 
@@ -67,17 +67,17 @@ def _masked(endpoint: dict[str, Any]) -> dict[str, Any]:
     return endpoint | {"url": f"{address}?…"} if mark else endpoint
 
 
-def _told_once(endpoint: dict[str, Any], secret: str) -> Told:
+def _told_once(endpoint: dict[str, Any], secret: str) -> MadeOnce:
     """What is stored for an idempotency key has no secret in it, and no query of a URL."""
-    return Told(_masked(endpoint), {"secret": secret, "url": endpoint["url"]})
+    return MadeOnce(_masked(endpoint), {"secret": secret, "url": endpoint["url"]})
 
 
 @routes.add("POST", "/webhooks", needs=Scope.OPERATE, answers=MadeEndpoint, status=201, parameters=[IDEMPOTENCY_KEY])
-async def add(request: Request, asked: NewEndpoint) -> Response:
+async def add(request: Request, asked: EndpointBody) -> Response:
     """Have events sent to a URL. The secret, which signs every delivery, is told this once."""
     call = call_of(request)
 
-    async def make() -> Told:
+    async def make() -> MadeOnce:
         endpoint, secret = await call.client.webhooks.aadd(**_settings(asked))
         call.subject = endpoint.id
         return _told_once(await _shown(call, endpoint.id), secret)
@@ -89,13 +89,15 @@ async def add(request: Request, asked: NewEndpoint) -> Response:
 async def list(request: Request) -> Response:  # noqa: A001
     """List all endpoints, oldest first."""
     call = call_of(request)
-    return Answer({"items": [_fit_for(call, endpoint) for endpoint in await call.client.webhooks.adescribe_all()]})
+    return JsonResponse(
+        {"items": [_fit_for(call, endpoint) for endpoint in await call.client.webhooks.adescribe_all()]}
+    )
 
 
 @routes.add("GET", "/webhooks/{endpoint_id}", needs=Scope.READ, answers=EndpointShown)
 async def get(request: Request, endpoint_id: str) -> Response:
     """Look at an endpoint, and how deliveries to it go."""
-    return Answer(await _shown(call_of(request), endpoint_id))
+    return JsonResponse(await _shown(call_of(request), endpoint_id))
 
 
 @routes.add("PATCH", "/webhooks/{endpoint_id}", needs=Scope.OPERATE, answers=EndpointShown)
@@ -103,7 +105,7 @@ async def change(request: Request, endpoint_id: str, asked: EndpointChange) -> R
     """Change what is named, and leave the rest."""
     call = call_of(request)
     await call.client.webhooks.aupdate(endpoint_id, **_settings(asked))
-    return Answer(await _shown(call, endpoint_id))
+    return JsonResponse(await _shown(call, endpoint_id))
 
 
 @routes.add("DELETE", "/webhooks/{endpoint_id}", needs=Scope.OPERATE, status=204)
@@ -118,7 +120,7 @@ async def enable(request: Request, endpoint_id: str) -> Response:
     """Send again, from now on."""
     call = call_of(request)
     await call.client.webhooks.aenable(endpoint_id)
-    return Answer(await _shown(call, endpoint_id))
+    return JsonResponse(await _shown(call, endpoint_id))
 
 
 @routes.add("POST", "/webhooks/{endpoint_id}/disable", needs=Scope.OPERATE, answers=EndpointShown)
@@ -126,7 +128,7 @@ async def disable(request: Request, endpoint_id: str, asked: Annotated[DisableBo
     """Send nothing more; what it would have heard of is noted, and can be replayed."""
     call = call_of(request)
     await call.client.webhooks.adisable(endpoint_id, BY_HAND if asked is None else asked.reason)
-    return Answer(await _shown(call, endpoint_id))
+    return JsonResponse(await _shown(call, endpoint_id))
 
 
 @routes.add(
@@ -141,7 +143,7 @@ async def rotate(request: Request, endpoint_id: str, asked: Annotated[RotateBody
     call = call_of(request)
     given = {} if asked is None else asked.model_dump(exclude_unset=True)
 
-    async def make() -> Told:
+    async def make() -> MadeOnce:
         endpoint, secret = await call.client.webhooks.arotate(endpoint_id, **given)
         return _told_once(await _shown(call, endpoint.id), secret)
 
@@ -153,17 +155,17 @@ async def rotate(request: Request, endpoint_id: str, asked: Annotated[RotateBody
 )
 async def test(request: Request, endpoint_id: str) -> Response:
     """Send a `webhook.ping` to this endpoint alone; the answer is the delivery, to be looked at later."""
-    return Answer((await call_of(request).client.webhooks.atest(endpoint_id)).as_dict(), 202)
+    return JsonResponse((await call_of(request).client.webhooks.atest(endpoint_id)).as_dict(), 202)
 
 
 @routes.add("POST", "/webhooks/{endpoint_id}/replay", needs=Scope.OPERATE, answers=Deliveries, status=202, creates=True)
 async def replay(request: Request, endpoint_id: str, asked: ReplayBody) -> Response:
     """Send again: one event, or all since a time that were not delivered."""
     found = await call_of(request).client.webhooks.areplay(endpoint_id, event=asked.event, since=asked.since)
-    return Answer({"items": _told(found)}, 202)
+    return JsonResponse({"items": _told(found)}, 202)
 
 
-@routes.add("GET", "/webhooks/{endpoint_id}/deliveries", needs=Scope.READ, answers=Page[DeliveryShown])
+@routes.add("GET", "/webhooks/{endpoint_id}/deliveries", needs=Scope.READ, answers=ListPage[DeliveryShown])
 async def deliveries(
     request: Request,
     endpoint_id: str,
@@ -173,7 +175,7 @@ async def deliveries(
 ) -> Response:
     """List what was and will be sent to an endpoint, newest first."""
     found = await call_of(request).client.webhooks.adeliveries(endpoint_id, status=status, before=before, limit=limit)
-    return Answer({"items": _told(found), "next": found[-1].id if len(found) == limit else None})
+    return JsonResponse({"items": _told(found), "next": found[-1].id if len(found) == limit else None})
 
 
 def _told(found: Sequence[Delivery]) -> Sequence[dict[str, Any]]:
@@ -186,4 +188,4 @@ async def attempts(request: Request, delivery_id: str) -> Response:
     client = call_of(request).client
     if not is_delivery(await client.aget(delivery_id)):
         raise RunNotFound(f"run {delivery_id} is no delivery of a webhook.")
-    return Answer({"items": [attempt_shown(one) for one in await client.webhooks.aattempts(delivery_id)]})
+    return JsonResponse({"items": [attempt_shown(one) for one in await client.webhooks.aattempts(delivery_id)]})

@@ -9,23 +9,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workbell.errors import Forbidden
-from workbell.http.answers import Answer
-from workbell.http.call import Call, call_of
+from workbell.http.answers import JsonResponse
+from workbell.http.call import ApiCall, call_of
 from workbell.http.routing import Routes
-from workbell.http.schemas.workers import Workers, WorkerShown
+from workbell.http.schemas.workers import WorkerList, WorkerShown
 from workbell.model.access import EVERY_TENANT, Scope
 from workbell.model.worker import SeenWorker
 
 routes = Routes("workers")
 
 
-@routes.add("GET", "/workers", needs=Scope.READ, answers=Workers)
+@routes.add("GET", "/workers", needs=Scope.READ, answers=WorkerList)
 async def list(request: Request) -> Response:  # noqa: A001
     """List the workers of all machines: how much each does, and which of it is the tenant's.
 
     Lost ones are listed for a day.
     """
-    return Answer({"items": [_shown(seen) for seen in await call_of(request).client.aworkers()]})
+    return JsonResponse({"items": [_shown(seen) for seen in await call_of(request).client.aworkers()]})
 
 
 @routes.add("POST", "/workers/{worker_id}/drain", needs=Scope.OPERATE, answers=WorkerShown)
@@ -36,16 +36,16 @@ async def drain(request: Request, worker_id: str) -> Response:
     begins nothing. It stays there until it is resumed or stopped; once `drain_seen_at` is set and `busy` is 0, its
     machine can be taken away. A slash in its id is sent as %2F.
     """
-    return Answer(_shown(await _of_all(request).client.adrain_worker(worker_id)))
+    return JsonResponse(_shown(await _of_all(request).client.adrain_worker(worker_id)))
 
 
 @routes.add("POST", "/workers/{worker_id}/resume", needs=Scope.OPERATE, answers=WorkerShown)
 async def resume(request: Request, worker_id: str) -> Response:
     """Let a drained worker claim runs again. Only with a token of all tenants."""
-    return Answer(_shown(await _of_all(request).client.aresume_worker(worker_id)))
+    return JsonResponse(_shown(await _of_all(request).client.aresume_worker(worker_id)))
 
 
-def _of_all(request: Request) -> Call:
+def _of_all(request: Request) -> ApiCall:
     """A tenant must not take the workers away from the others."""
     call = call_of(request)
     if call.access.tenant != EVERY_TENANT:

@@ -10,7 +10,7 @@ from pydantic import Field
 from workbell.agents.naming import MOST_LABELS, SESSION_LIMIT
 from workbell.agents.reports import Ending
 from workbell.agents.working import CAPACITY, MOST_HELD, MOST_JOBS
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Json, Name, Seconds, Shown, Told, When
+from workbell.http.schemas.base import AT, RUN_ID, AgentBody, Json, Name, RequestBody, Seconds, Shown, When
 
 Session = Annotated[str, Field(min_length=1, max_length=SESSION_LIMIT, pattern=r"^[A-Za-z0-9._:-]+$")]
 Lease = Annotated[float, Field(ge=5, le=3600)]
@@ -37,7 +37,7 @@ class AgentShown(Shown):
     created_at: datetime
 
 
-class NewPairing(Asked):
+class NewPairing(RequestBody):
     """A pairing to be allowed."""
 
     name: Name | None = Field(None, description="The agent's name; it cannot choose another. One that exists moves.")
@@ -53,7 +53,7 @@ class PairingShown(Shown):
     expires_at: datetime
 
 
-class PairBody(Told):
+class PairBody(AgentBody):
     """A pairing token, and who comes with it."""
 
     token: str = Field(min_length=1, max_length=200)
@@ -70,21 +70,21 @@ class PairedShown(Shown):
     token: str
 
 
-class AgentChange(Asked):
+class AgentChange(RequestBody):
     """What to change; what is left out stays."""
 
     labels: Labels | None = None
     enabled: bool | None = None
 
 
-class HeldRun(Told):
+class HeldRun(AgentBody):
     """A run that the agent has, with the token it got with it."""
 
     id: str = Field(max_length=100, examples=[RUN_ID])
     token: Token
 
 
-class PollBody(Told):
+class PollBody(AgentBody):
     """What an agent can take."""
 
     wait: float = Field(0, ge=0, le=60, description="Seconds to wait for a run, if there is none.")
@@ -126,7 +126,7 @@ class HandedRuns(Shown):
     runs: list[HandedRun]
 
 
-class HeartbeatBody(Told):
+class HeartbeatBody(AgentBody):
     """What the agent has, so that it keeps it."""
 
     holding: list[HeldRun] = Field(default_factory=list, max_length=MOST_HELD)
@@ -149,7 +149,7 @@ class KeptRuns(Shown):
     runs: list[KeptRun]
 
 
-class LineBody(Told):
+class LineBody(AgentBody):
     """A line of a log; with a number, from 0 on, it is kept once however often it comes."""
 
     message: str = Field(max_length=100_000)
@@ -158,7 +158,7 @@ class LineBody(Told):
     at: When | None = None
 
 
-class ProgressBody(Told):
+class ProgressBody(AgentBody):
     """How far a run is, and what it logged."""
 
     token: Token
@@ -169,7 +169,7 @@ class ProgressBody(Told):
     logs: list[LineBody] = Field(default_factory=list, max_length=1000)
 
 
-class ResultBody(Told):
+class ResultBody(AgentBody):
     """What came of a run."""
 
     token: Token

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from workbell.http.schemas.events import CloudEvent, NewEvent, NewEvents
-from workbell.http.schemas.runs import NewRun, NewRuns
+from workbell.http.schemas.events import CloudEvent, EventBody, NewEvents
+from workbell.http.schemas.runs import NewRuns, RunBody
 
-BODIES: list[type[BaseModel]] = [NewRun, NewRuns, NewEvent, NewEvents, CloudEvent]
+BODIES: list[type[BaseModel]] = [RunBody, NewRuns, EventBody, NewEvents, CloudEvent]

@@ -20,19 +20,19 @@ class Shown(BaseModel):
     """Something that the API answers."""
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """Something that the API is sent: a word that is misspelt is refused, not passed over."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class Told(BaseModel):
+class AgentBody(BaseModel):
     """Something that an agent tells: fields that are not known here are passed over, the agent may be newer."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class Page(BaseModel, Generic[Item]):
+class ListPage(BaseModel, Generic[Item]):
     """A page of a list; `next` is the cursor of the next page, none on the last one."""
 
     items: list[Item]

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from workbell.bulk.order import Action
 from workbell.http.run_filter import RunFilter
-from workbell.http.schemas.base import Asked
+from workbell.http.schemas.base import RequestBody
 
 
 class BulkFilter(RunFilter):
@@ -17,7 +17,7 @@ class BulkFilter(RunFilter):
     input: dict[str, str | int | float | bool | None] | None = Field(None, examples=[{"customer.id": 42}])
 
 
-class BulkBody(Asked):
+class BulkBody(RequestBody):
     """An action on all runs of a filter that were made before now."""
 
     model_config = ConfigDict(

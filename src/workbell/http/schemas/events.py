@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Shown, When
+from workbell.http.schemas.base import AT, RUN_ID, RequestBody, Shown, When
 from workbell.model.event import MatchOutcome
 
 Text = str | None
 EVENT: dict[str, Any] = {"type": "posts.created", "data": {"id": 7}, "subject": "7", "key": "post-7"}
 
 
-class NewEvent(Asked):
+class EventBody(RequestBody):
     """A fact to be told. Of events with one source and key there is one."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EVENT]})
@@ -26,15 +26,15 @@ class NewEvent(Asked):
     key: Text = Field(None, min_length=1, max_length=200, description="What you know it by.")
 
 
-class NewEvents(Asked):
+class NewEvents(RequestBody):
     """Many facts, told in one transaction: all of them or none."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"events": [EVENT]}]})
 
-    events: list[NewEvent] = Field(min_length=1, max_length=1000)
+    events: list[EventBody] = Field(min_length=1, max_length=1000)
 
 
-class CloudEvent(Asked):
+class CloudEvent(RequestBody):
     """A fact as CloudEvents 1.0 writes it in JSON; its `id` becomes the key. Extensions are passed over."""
 
     model_config = ConfigDict(
@@ -74,7 +74,7 @@ class EventShown(Shown):
     fanned_out_at: datetime | None = Field(description="When it was held against all triggers and endpoints.")
 
 
-class Events(Shown):
+class EventPage(Shown):
     items: list[EventShown]
 
 

@@ -44,7 +44,7 @@ class JobProblem(Shown):
     message: str
 
 
-class Jobs(Shown):
+class JobList(Shown):
     items: list[JobShown]
     problems: list[JobProblem]
 
@@ -75,7 +75,7 @@ class PauseShown(Shown):
     since: datetime
 
 
-class Pauses(Shown):
+class PauseList(Shown):
     items: list[PauseShown]
 
 

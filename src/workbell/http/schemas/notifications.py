@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Shown, User
+from workbell.http.schemas.base import AT, RUN_ID, RequestBody, Shown, User
 
 
 class NotificationShown(Shown):
@@ -21,7 +21,7 @@ class NotificationShown(Shown):
     read_at: datetime | None
 
 
-class NewNotification(Asked):
+class NewNotification(RequestBody):
     """Something to tell one person, or everybody of the tenant: `user_id` or `everybody`."""
 
     model_config = ConfigDict(
@@ -33,7 +33,7 @@ class NewNotification(Asked):
     data: Any
 
 
-class ReadBody(Asked):
+class ReadBody(RequestBody):
     """Which notifications were read: these, or all that there are."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": [RUN_ID]}, {"all": True}]})
@@ -42,7 +42,7 @@ class ReadBody(Asked):
     all: bool = False
 
 
-class WasRead(Shown):
+class ReadAnswer(Shown):
     read: int = Field(description="How many of them were unread.")
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import Asked, Name, Shown
+from workbell.http.schemas.base import Name, RequestBody, Shown
 
 
 class PausedJob(Shown):
@@ -33,7 +33,7 @@ class Queues(Shown):
     items: list[QueueShown]
 
 
-class QueueBody(Asked):
+class QueueBody(RequestBody):
     """Only the runs of one job in the queue."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"job": "send"}]})

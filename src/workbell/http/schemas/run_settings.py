@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from workbell.http.schemas.base import Asked, Name, Seconds, Shown, User
+from workbell.http.schemas.base import Name, RequestBody, Seconds, Shown, User
 
 
-class RunSettings(Asked):
+class RunSettingsBody(RequestBody):
     """Of a run's own options, its schedule's or trigger's and its job's, the first that is said counts."""
 
     queue: Name | None = None

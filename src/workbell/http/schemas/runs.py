@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Name, Seconds, Shown, User, When
+from workbell.http.schemas.base import AT, RUN_ID, Name, RequestBody, Seconds, Shown, User, When
 from workbell.model.keys import KeyScope
 from workbell.model.run import AttemptStatus, OnDuplicate, Status
 
 
-class RetryBody(Asked):
+class RetryBody(RequestBody):
     """How often a run is tried, and how long is waited in between: delay × factor^(failures − 1), up to the cap."""
 
     attempts: int = Field(3, ge=1, le=1_000_000, examples=[5])
@@ -24,7 +24,7 @@ class RetryBody(Asked):
     only_on: list[Name] = Field(default_factory=list, max_length=100, description="If given, all other errors do.")
 
 
-class NewRun(Asked):
+class RunBody(RequestBody):
     """A run to be made."""
 
     model_config = ConfigDict(
@@ -53,10 +53,10 @@ class NewRun(Asked):
     remove_delay: Seconds | None = None
 
 
-class NewRuns(Asked):
+class NewRuns(RequestBody):
     """Many runs, made in one transaction: all of them or none."""
 
-    runs: list[NewRun] = Field(min_length=1, max_length=1000)
+    runs: list[RunBody] = Field(min_length=1, max_length=1000)
 
 
 class MadeRun(Shown):
@@ -156,11 +156,11 @@ class WhyShown(Shown):
     why: str
 
 
-class CancelBody(Asked):
+class CancelBody(RequestBody):
     reason: str = Field("canceled on request", min_length=1, max_length=500)
 
 
-class Counted(Shown):
+class RunCount(Shown):
     """How many there are; `capped`: there are more, and they were not counted."""
 
     count: int

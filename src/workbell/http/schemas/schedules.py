@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, Asked, Name, Seconds, Shown, When
-from workbell.http.schemas.run_settings import RunSettings, RunSettingsShown
+from workbell.http.schemas.base import AT, Name, RequestBody, Seconds, Shown, When
+from workbell.http.schemas.run_settings import RunSettingsBody, RunSettingsShown
 from workbell.http.schemas.runs import RetryBody
 from workbell.model.schedule import CatchUp, FireStatus, Outside, Overlap, ScheduleKind, TickOutcome
 
 Clock = Annotated[str, Field(pattern=r"^\d{1,2}:\d{2}$")]
 
 
-class RetryPolicy(Asked):
+class RetryPolicy(RequestBody):
     """A retry policy in the words of scheduling services."""
 
     max_retries: int = Field(ge=0, le=1_000_000)
@@ -23,7 +23,7 @@ class RetryPolicy(Asked):
     backoff_type: str = Field("fixed", pattern="^(fixed|exponential)$")
 
 
-class ScheduleTerms(RunSettings):
+class ScheduleTerms(RunSettingsBody):
     """What can be said about a schedule."""
 
     cron: str | None = Field(None, max_length=200, description="Five fields, or six with seconds first.")
@@ -67,7 +67,7 @@ class ScheduleBody(ScheduleTerms):
     job: Name
 
 
-class ScheduleChange(ScheduleTerms):
+class ScheduleUpdateBody(ScheduleTerms):
     """What is to be otherwise. Null takes a setting back to its default."""
 
     model_config = ConfigDict(
@@ -147,7 +147,7 @@ class UpcomingTicks(Shown):
     )
 
 
-class CronAsked(Asked):
+class CronAsked(RequestBody):
     """A timing to be tried out. One of `cron`, `every` and `at` says when, as in a schedule."""
 
     model_config = ConfigDict(

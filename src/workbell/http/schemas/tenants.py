@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, Asked, Shown
+from workbell.http.schemas.base import AT, RequestBody, Shown
 from workbell.model.limit import MOST_RUNNING
 from workbell.model.tenant import WEIGHTS
 
@@ -23,7 +23,7 @@ class TenantShown(Shown):
     updated_at: datetime | None
 
 
-class TenantBody(Asked):
+class TenantBody(RequestBody):
     """What is to be set; what is not named stays, and null takes a limit away."""
 
     model_config = ConfigDict(

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Seconds, Shown, User, When
+from workbell.http.schemas.base import AT, RUN_ID, RequestBody, Seconds, Shown, User, When
 from workbell.model.access import Scope, TokenKind
 
 TEXT = "wb_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh84O7WPJ"
@@ -30,7 +30,7 @@ class TokenShown(Shown):
     valid: bool
 
 
-class NewToken(Asked):
+class TokenBody(RequestBody):
     """A token to be made."""
 
     model_config = ConfigDict(

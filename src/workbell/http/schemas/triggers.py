@@ -6,14 +6,14 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import RUN_ID, Asked, Name, Shown
-from workbell.http.schemas.run_settings import RunSettings, RunSettingsShown
+from workbell.http.schemas.base import RUN_ID, Name, RequestBody, Shown
+from workbell.http.schemas.run_settings import RunSettingsBody, RunSettingsShown
 
 Pattern = Field(min_length=1, max_length=256, examples=["posts.*"])
 LONGEST = 3_153_600_000_000  # a hundred years
 
 
-class RetryConfig(Asked):
+class RetryConfigBody(RequestBody):
     """How often something is tried, and how long is waited in between; what is left out is as by default."""
 
     max_attempts: int = Field(3, ge=1, le=1_000_000)
@@ -22,7 +22,7 @@ class RetryConfig(Asked):
     max_delay_ms: float = Field(60_000, ge=0, le=LONGEST)
 
 
-class NewTrigger(RunSettings):
+class NewTrigger(RunSettingsBody):
     """A job to be started on every event that matches."""
 
     model_config = ConfigDict(
@@ -35,10 +35,10 @@ class NewTrigger(RunSettings):
     processor_name: Name = Field(description="A job that takes an event, or `webhook-delivery`: to all endpoints.")
     description: str = Field("", max_length=2000)
     enabled: bool = True
-    retry_config: RetryConfig | None = None
+    retry_config: RetryConfigBody | None = None
 
 
-class TriggerChange(RunSettings):
+class TriggerChange(RunSettingsBody):
     """What is to be otherwise. Null is as if it were not said; what is said about runs is taken away by it."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"event_pattern": "posts.**"}]})
@@ -48,7 +48,7 @@ class TriggerChange(RunSettings):
     processor_name: Name | None = None
     description: str | None = Field(None, max_length=2000)
     enabled: bool | None = None
-    retry_config: RetryConfig | None = None
+    retry_config: RetryConfigBody | None = None
 
 
 class RetryConfigShown(Shown):
@@ -74,5 +74,5 @@ class TriggerShown(RunSettingsShown):
     updated_at: datetime
 
 
-class Triggers(Shown):
+class TriggerList(Shown):
     items: list[TriggerShown]

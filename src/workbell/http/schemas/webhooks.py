@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from workbell.http.schemas.base import AT, RUN_ID, Asked, Seconds, Shown, When
-from workbell.http.schemas.triggers import RetryConfig, RetryConfigShown
+from workbell.http.schemas.base import AT, RUN_ID, RequestBody, Seconds, Shown, When
+from workbell.http.schemas.triggers import RetryConfigBody, RetryConfigShown
 from workbell.model.run import Status
 
 URL = "https://example.com/hooks"
@@ -18,7 +18,7 @@ Headers = dict[str, Annotated[str, Field(max_length=8192)]]
 Secret = Annotated[str, Field(min_length=1, max_length=500, description="As `whsec_` and base64; else one is made.")]
 
 
-class EndpointChange(Asked):
+class EndpointChange(RequestBody):
     """What is to be otherwise. What is not named stays; null takes a setting away."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"patterns": ["posts.**"]}]})
@@ -27,13 +27,13 @@ class EndpointChange(Asked):
     patterns: Patterns | None = None
     headers: Headers | None = Field(None, description="Sent with every delivery; their values are never shown again.")
     description: str | None = Field(None, max_length=1000)
-    retry_config: RetryConfig | None = Field(None, description="Without it, ten times over three and a half days.")
+    retry_config: RetryConfigBody | None = Field(None, description="Without it, ten times over three and a half days.")
     rate: str | None = Field(None, max_length=40, examples=["10/s"])
     concurrency: int | None = Field(None, ge=1, le=1_000_000, description="Deliveries at once; without it, 5.")
     timeout: float | None = Field(None, ge=0.1, le=30, description="Seconds for one attempt; without it, 15.")
 
 
-class NewEndpoint(EndpointChange):
+class EndpointBody(EndpointChange):
     """Where events are to be sent, and which."""
 
     model_config = ConfigDict(
@@ -45,18 +45,18 @@ class NewEndpoint(EndpointChange):
     secret: Secret | None = None
 
 
-class RotateBody(Asked):
+class RotateBody(RequestBody):
     """Another secret; for the overlap the old one signs as well."""
 
     secret: Secret | None = None
     overlap: Seconds = Field(86_400, le=3_153_600_000, description="Seconds.")
 
 
-class DisableBody(Asked):
+class DisableBody(RequestBody):
     reason: str = Field("disabled by hand", min_length=1, max_length=500)
 
 
-class ReplayBody(Asked):
+class ReplayBody(RequestBody):
     """One event, whatever became of it, or all since a time that were not delivered."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"since": AT}]})

@@ -33,5 +33,5 @@ class WorkerShown(Shown):
     runs: list[RunShown]
 
 
-class Workers(Shown):
+class WorkerList(Shown):
     items: list[WorkerShown]

@@ -14,7 +14,7 @@ from workbell.http.sockets.feed import UNREAD, Feed, PassedOn
 from workbell.http.sockets.frames import Ping, Read, Said, Subscribe, Topic, Unsubscribe
 from workbell.http.sockets.outbox import Outbox
 from workbell.http.sockets.topics import filter_of
-from workbell.http.sockets.views import Look
+from workbell.http.sockets.views import Subscription
 from workbell.http.sockets.wire import TRY_AGAIN_LATER, Gone, Wire
 from workbell.model.access import Access, Scope
 from workbell.model.users import UserId
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 MOST_SUBSCRIPTIONS = 20
 
 
-class Source(Protocol):
+class MessageSource(Protocol):
     """Something that has messages for the client."""
 
     def next(self) -> str | None: ...
 
 
-class Connection:
+class SocketConnection:
     def __init__(self, hub: Hub, wire: Wire, access: Access, client: Client) -> None:
         self.access = access
         self.client = client
@@ -39,7 +39,7 @@ class Connection:
         self._hub = hub
         self._wire = wire
         self._answers = Outbox()
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, MessageSource] = {}
         self._turns: deque[str] = deque()  # whose message comes next
         self._feed_name = ""
         self._passed_on = PassedOn()
@@ -172,7 +172,7 @@ class Connection:
             raise Forbidden("the token belongs to no person, and has no notifications; make one with a user_id.")
         return self.access.user_id
 
-    def _add(self, name: str, source: Source) -> None:
+    def _add(self, name: str, source: MessageSource) -> None:
         self._sources[name] = source
         self._turns.append(name)
         self.tell(frames.subscribed(name))
@@ -180,7 +180,7 @@ class Connection:
     def _leave(self, name: str) -> None:
         source = self._sources.pop(name)
         self._turns.remove(name)
-        if isinstance(source, Look):
+        if isinstance(source, Subscription):
             source.leave()
         else:
             self.feed = None

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from workbell.client.client import Client
 from workbell.errors import WorkbellError
 from workbell.http.sockets import frames
-from workbell.http.sockets.connection import Connection
+from workbell.http.sockets.connection import SocketConnection
 from workbell.http.sockets.feed import body_of
-from workbell.http.sockets.notifier import Notifier
+from workbell.http.sockets.notifier import SocketNotifier
 from workbell.http.sockets.tickets import invalid_tokens
-from workbell.http.sockets.topics import Source
+from workbell.http.sockets.topics import ViewSource
 from workbell.http.sockets.views import Views
 from workbell.http.sockets.wire import GOING_AWAY, REFUSED, TRY_AGAIN_LATER, Wire
 from workbell.model.access import Access
@@ -39,12 +39,12 @@ class Hub:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self.connections: set[Connection] = set()
+        self.connections: set[SocketConnection] = set()
         self._of_each: Counter[Who] = Counter()
-        self._feeds: dict[str, dict[int, set[Connection]]] = defaultdict(lambda: defaultdict(set))
-        self.listeners: set[Connection] = set()  # to notifications
+        self._feeds: dict[str, dict[int, set[SocketConnection]]] = defaultdict(lambda: defaultdict(set))
+        self.listeners: set[SocketConnection] = set()  # to notifications
         self.views = Views()
-        self._notifier = Notifier(service.client, service.bus, self._pass_on)
+        self._notifier = SocketNotifier(service.client, service.bus, self._pass_on)
         self._duties: list[asyncio.Task[None]] = []
         self._deafen: Callable[[], None] | None = None
         self._unwatch: Callable[[], None] = lambda: None
@@ -61,7 +61,7 @@ class Hub:
             await wire.say(frames.refused("TooMany", refusal))
             await wire.end(TRY_AGAIN_LATER, refusal)
             return
-        connection = Connection(self, wire, access, client)
+        connection = SocketConnection(self, wire, access, client)
         self.connections.add(connection)
         self._of_each[who] += 1
         self._begin()
@@ -83,9 +83,9 @@ class Hub:
             return f"you have {settings.sockets_per_user:,} connections; close one of them"
         return None
 
-    def source_of(self, client: Client) -> Source:
+    def source_of(self, client: Client) -> ViewSource:
         """Where the views of a tenant are read."""
-        return Source(client, self._service.jobs, self._service.client.tenant)
+        return ViewSource(client, self._service.jobs, self._service.client.tenant)
 
     # While somebody is connected
 
@@ -146,14 +146,14 @@ class Hub:
 
     # Notifications
 
-    async def join_feed(self, connection: Connection) -> None:
+    async def join_feed(self, connection: SocketConnection) -> None:
         """When this returns, whatever is told is passed on to it."""
         assert connection.access.user_id is not None
         self.listeners.add(connection)
         self._feeds[connection.client.tenant][user_number(connection.access.user_id)].add(connection)
         await self._notifier.start()
 
-    def leave_feed(self, connection: Connection) -> None:
+    def leave_feed(self, connection: SocketConnection) -> None:
         tenant, user = connection.client.tenant, connection.access.user_id
         assert user is not None
         person, people = user_number(user), self._feeds[tenant]

@@ -30,7 +30,7 @@ THOROUGH = 2.0  # seconds between two looks through the whole window
 PAGE = 1000
 
 
-class Notifier:
+class SocketNotifier:
     """Runs while somebody listens."""
 
     def __init__(self, client: Client, bus: Bus, pass_on: Callable[[Notification], None]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from workbell.http.sockets.frames import CHUNK, SAME, body
 
 
-class Snapshot:
+class ViewSnapshot:
     """Encoded items by their ids, encoded lines of a log by their places, and the cursor of what comes behind them.
 
     Never changed once it is made.
@@ -24,7 +24,7 @@ class Snapshot:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Snapshot)
+            isinstance(other, ViewSnapshot)
             and self.items == other.items
             and self.logs == other.logs
             and self.next == other.next
@@ -33,10 +33,10 @@ class Snapshot:
     __hash__ = object.__hash__
 
 
-NOTHING = Snapshot({})  # what a new subscriber has
+NOTHING = ViewSnapshot({})  # what a new subscriber has
 
 
-def way(before: Snapshot, now: Snapshot) -> list[str]:
+def way(before: ViewSnapshot, now: ViewSnapshot) -> list[str]:
     """The bodies of the `changes` that lead from what was told to what is; for a new subscriber there is always one."""
     removed = [name for name in before.items if name not in now.items]
     items = [text for name, text in now.items.items() if before.items.get(name) != text]

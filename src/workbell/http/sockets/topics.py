@@ -14,7 +14,7 @@ from workbell.http.found_runs import found_runs
 from workbell.http.job_list import jobs_of, reloads_of
 from workbell.http.schedule_list import shown
 from workbell.http.sockets.frames import Subscribe, Topic, encode
-from workbell.http.sockets.snapshot import NOTHING, Snapshot
+from workbell.http.sockets.snapshot import NOTHING, ViewSnapshot
 from workbell.job_files.jobs_engine import JobsEngine
 from workbell.model.log_line import LogLine
 from workbell.model.patterns import PatternIndex, check_pattern, is_literal
@@ -42,7 +42,7 @@ FILTERS = {
 }
 
 
-class Source(NamedTuple):
+class ViewSource(NamedTuple):
     """Where a view is read: the verbs of a tenant, and what is known of the jobs of this program."""
 
     client: Client
@@ -50,7 +50,7 @@ class Source(NamedTuple):
     own: str  # the tenant of the program
 
 
-Read = Callable[[Source, Subscribe, Snapshot], Snapshot]
+Read = Callable[[ViewSource, Subscribe, ViewSnapshot], ViewSnapshot]
 
 
 def filter_of(asked: Subscribe) -> tuple[Any, ...]:
@@ -75,12 +75,12 @@ def wanted_of(asked: Subscribe) -> dict[str, Any]:
     return {word: value for word in RUN_WORDS if (value := getattr(asked, word)) is not None}
 
 
-def read_runs(source: Source, asked: Subscribe, _before: Snapshot) -> Snapshot:
+def read_runs(source: ViewSource, asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
     found = source.client.page_of_runs(limit=asked.limit, **wanted_of(asked))
-    return Snapshot({run["id"]: encode(run) for run in found_runs(source.client, found.runs)}, None, found.next)
+    return ViewSnapshot({run["id"]: encode(run) for run in found_runs(source.client, found.runs)}, None, found.next)
 
 
-def read_run(source: Source, asked: Subscribe, before: Snapshot) -> Snapshot:
+def read_run(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> ViewSnapshot:
     """A run with its progress, and the lines that it has logged since; it may be removed while somebody looks on."""
     assert asked.run is not None
     client = source.client
@@ -96,15 +96,15 @@ def read_run(source: Source, asked: Subscribe, before: Snapshot) -> Snapshot:
     except RunNotFound:
         if before is NOTHING:
             raise
-        return Snapshot({})
-    return Snapshot({run.id: encode(found_runs(client, [run])[0])}, dict(list(logs.items())[-LINES:]))
+        return ViewSnapshot({})
+    return ViewSnapshot({run.id: encode(found_runs(client, [run])[0])}, dict(list(logs.items())[-LINES:]))
 
 
-def read_jobs(source: Source, _asked: Subscribe, _before: Snapshot) -> Snapshot:
-    return Snapshot({job["name"]: encode(job) for job in jobs_of(*source)})
+def read_jobs(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
+    return ViewSnapshot({job["name"]: encode(job) for job in jobs_of(*source)})
 
 
-def read_schedules(source: Source, _asked: Subscribe, _before: Snapshot) -> Snapshot:
+def read_schedules(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
     found = []
     after = ""
     while page := source.client.schedules.list(after=after, limit=PAGE):
@@ -112,24 +112,24 @@ def read_schedules(source: Source, _asked: Subscribe, _before: Snapshot) -> Snap
         after = page[-1].name
         if len(page) < PAGE:
             break
-    return Snapshot({schedule.name: encode(shown(schedule)) for schedule in found})
+    return ViewSnapshot({schedule.name: encode(shown(schedule)) for schedule in found})
 
 
-def read_events(source: Source, asked: Subscribe, before: Snapshot) -> Snapshot:
+def read_events(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> ViewSnapshot:
     """The newest events. For a pattern there is no index: all that there are are looked through once, and from then on
     the newest page; what is older than that was seen before."""
     verbs, pattern = source.client.events, asked.pattern
     if pattern is None or is_literal(check_pattern(pattern)) or before is NOTHING:
-        return Snapshot({event.id: encode(event.as_dict()) for event in verbs.list(type=pattern, limit=EVENTS)})
+        return ViewSnapshot({event.id: encode(event.as_dict()) for event in verbs.list(type=pattern, limit=EVENTS)})
     page, wanted = verbs.list(limit=PAGE), PatternIndex([(pattern, True)])
     found = {one.id: encode(one.as_dict()) for one in page if wanted.match(one.type, system=one.system)}
     if len(page) == PAGE:
         found |= {event_id: text for event_id, text in before.items.items() if event_id < page[-1].id}
-    return Snapshot(dict(list(found.items())[:EVENTS]))
+    return ViewSnapshot(dict(list(found.items())[:EVENTS]))
 
 
-def read_reloads(source: Source, _asked: Subscribe, _before: Snapshot) -> Snapshot:
-    return Snapshot({row["id"]: encode(row) for row in reloads_of(source.client, source.jobs, source.own)})
+def read_reloads(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot) -> ViewSnapshot:
+    return ViewSnapshot({row["id"]: encode(row) for row in reloads_of(source.client, source.jobs, source.own)})
 
 
 READ: dict[Topic, Read] = {

@@ -14,8 +14,8 @@ from typing import Any
 
 from workbell.errors import TooMany, WorkbellError
 from workbell.http.sockets.frames import Subscribe, beginning
-from workbell.http.sockets.snapshot import NOTHING, Snapshot, way
-from workbell.http.sockets.topics import READ, Source, filter_of
+from workbell.http.sockets.snapshot import NOTHING, ViewSnapshot, way
+from workbell.http.sockets.topics import READ, ViewSource, filter_of
 
 log = logging.getLogger("workbell.http")
 
@@ -27,13 +27,13 @@ READERS = 4  # of the threads that all requests share; and of one tenant one
 Key = tuple[Any, ...]
 
 
-class Look:
+class Subscription:
     """One subscription to a view: how far it has been told. Whoever reads slowly is told less often, and never waited
     for: what it gets next is the way from what it has to what there is by then."""
 
     __slots__ = ("_beginning", "_bodies", "_target", "_told", "_view", "wake")
 
-    def __init__(self, name: str, view: View, wake: Callable[[], None]) -> None:
+    def __init__(self, name: str, view: SharedView, wake: Callable[[], None]) -> None:
         self._beginning = beginning(name)
         self._view = view
         self.wake = wake
@@ -55,26 +55,26 @@ class Look:
         self._view.leave(self)
 
 
-class View:
+class SharedView:
     """What all who look at it see, and who they are."""
 
-    def __init__(self, views: Views, key: Key, source: Source, asked: Subscribe) -> None:
+    def __init__(self, views: Views, key: Key, source: ViewSource, asked: Subscribe) -> None:
         self._views = views
         self._key = key
         self._source = source
         self._asked = asked
         self.now = NOTHING
-        self._ways: list[tuple[Snapshot, list[str]]] = []  # to what is now, from what others have
-        self._looks: set[Look] = set()
+        self._ways: list[tuple[ViewSnapshot, list[str]]] = []  # to what is now, from what others have
+        self._looks: set[Subscription] = set()
         self.hinted = asyncio.Event()
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(_look_at)
         self._task = asyncio.create_task(self._run(), name=f"workbell-view-{asked.topic}")
 
-    def join(self, look: Look) -> None:
+    def join(self, look: Subscription) -> None:
         self._looks.add(look)
 
-    def leave(self, look: Look) -> None:
+    def leave(self, look: Subscription) -> None:
         self._looks.discard(look)
         self.end_if_unused()
 
@@ -83,7 +83,7 @@ class View:
             self._task.cancel()
             self._views.forget(self._key, self)
 
-    def way_from(self, told: Snapshot) -> list[str]:
+    def way_from(self, told: ViewSnapshot) -> list[str]:
         """Made once for all that have been told the same."""
         for before, bodies in self._ways:
             if before is told:
@@ -134,22 +134,22 @@ class Views:
     """Every view that somebody looks at."""
 
     def __init__(self) -> None:
-        self._views: dict[Key, View] = {}
+        self._views: dict[Key, SharedView] = {}
         self._reading = asyncio.Semaphore(READERS)
         self._turns: dict[str, asyncio.Lock] = {}
 
     def __len__(self) -> int:
         return len(self._views)
 
-    async def look(self, source: Source, asked: Subscribe, wake: Callable[[], None]) -> Look:
+    async def look(self, source: ViewSource, asked: Subscribe, wake: Callable[[], None]) -> Subscription:
         """Look at a view, which has been read once when this returns; an error of the filter is raised here."""
         key = (source.client.tenant, asked.topic, *filter_of(asked))
         view = self._views.get(key)
         if view is None:
             if len(self._views) >= MOST_VIEWS:
                 raise TooMany(f"{MOST_VIEWS:,} different views are being looked at; ask for one of these, or later.")
-            view = self._views[key] = View(self, key, source, asked)
-        look = Look(asked.id, view, wake)
+            view = self._views[key] = SharedView(self, key, source, asked)
+        look = Subscription(asked.id, view, wake)
         view.join(look)
         try:
             await asyncio.shield(view.ready)
@@ -168,7 +168,7 @@ class Views:
         for view in self._views.values():
             view.hinted.set()
 
-    def forget(self, key: Key, view: View) -> None:
+    def forget(self, key: Key, view: SharedView) -> None:
         if self._views.get(key) is view:
             del self._views[key]
         if not self._views:

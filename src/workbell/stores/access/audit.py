@@ -10,7 +10,7 @@ import msgspec
 
 from workbell.model.audit import AuditEntry
 from workbell.model.ids import FIRST_ID, LAST_ID
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores.database import Batch, Database, Row, Rows, Statement, read_rows, write_rows
 from workbell.stores.times import fields_in_utc
 
@@ -24,7 +24,7 @@ Listed = list[AuditEntry]  # inside the class `list` is the verb
 class AuditLog:
     """Entries are never changed; they are removed when their time is over."""
 
-    def __init__(self, database: Database, keep: Keep) -> None:
+    def __init__(self, database: Database, keep: Retention) -> None:
         self._database = database
         self._keep = keep
 

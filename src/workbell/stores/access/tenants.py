@@ -18,7 +18,7 @@ Listed = list[Tenant]  # inside the class `list` is the verb
 Names = list[str]
 
 
-class Tenants:
+class StoredTenants:
     """Weights and limits of tenants. One that nothing is set for has no row."""
 
     def __init__(self, database: Database) -> None:

@@ -26,7 +26,7 @@ _scopes = msgspec.json.Decoder(tuple[Scope, ...])
 Listed = list[Token]  # inside the class `list` is the verb
 
 
-class Tokens:
+class StoredTokens:
     """Of a token's text only the SHA-256 is kept."""
 
     def __init__(self, database: Database) -> None:

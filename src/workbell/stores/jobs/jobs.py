@@ -25,7 +25,7 @@ _retry = msgspec.json.Decoder(Retry)
 Listed = list[Job]  # inside the class `list` is the verb
 
 
-class Jobs:
+class StoredJobs:
     """What can be run, for others to see; code is found by name, never by what stands here."""
 
     def __init__(self, database: Database) -> None:

@@ -33,7 +33,7 @@ PAGE = 1000
 AGAIN = (0.002, 0.004, 0.008, 0.016)
 
 
-class Seen(NamedTuple):
+class SeenLimits(NamedTuple):
     """What was read before a claim."""
 
     limits: LimitsOfLanes  # of lanes none of whose limits is held by another claim
@@ -43,7 +43,7 @@ class Seen(NamedTuple):
     started: Mapping[int, int]  # by limit: runs that this worker started at this very moment, in another claim
 
 
-class Limits:
+class LimitedClaims:
     """How much of limits is taken, and claims that keep to them."""
 
     def __init__(self, database: Database) -> None:
@@ -92,7 +92,9 @@ class Limits:
         now = max(start.now, self._database.clock.now())
         return Start(start.worker, now, start.lease_until + (now - start.now))
 
-    def _see(self, picks: Sequence[Pick], limit: int, concerned: LimitsOfLanes, start: Start, *, probing: bool) -> Seen:
+    def _see(
+        self, picks: Sequence[Pick], limit: int, concerned: LimitsOfLanes, start: Start, *, probing: bool
+    ) -> SeenLimits:
         """What must be known for a claim. `probing`: leave out what other claims hold.
 
         The first try does not: whether a row is locked is found out by locking it, which is a write of its own.
@@ -112,7 +114,7 @@ class Limits:
             # On its own, and before: rows that are made while others are held could not be made in one order.
             self._database.write([statements.adding(missing, start.now)])
         queued = {(row[0], row[1]): row[2] for row in found.get("queued_runs", ())}
-        return Seen(
+        return SeenLimits(
             {lane: listed for lane, listed in concerned.items() if held.isdisjoint(one.id for one in listed)},
             dict.fromkeys(every, NO_STARTS) | starts,
             statements.uses(every, starts, _by_id(found.get("running_within"))),
@@ -120,7 +122,7 @@ class Limits:
             _by_id(found.get("started_now")),
         )
 
-    def _take(self, picks: Sequence[Pick], limit: int, seen: Seen, start: Start, claiming: Claiming) -> list[Row]:
+    def _take(self, picks: Sequence[Pick], limit: int, seen: SeenLimits, start: Start, claiming: Claiming) -> list[Row]:
         """Start what the limits leave room for; raises Conflict if they are not as they were seen."""
         free = [pick for pick in picks if pick.lane_id in seen.limits]
         granted = allot(free, limit, seen.limits, seen.uses, seen.queued, start.now)
@@ -163,10 +165,10 @@ def _can_guess(picks: Sequence[Pick], limit: int, concerned: LimitsOfLanes) -> b
     return len(picks) == 1 or (len({one.id for one in every}) == len(every) and sum(p.quota for p in picks) <= limit)
 
 
-def _guess(picks: Sequence[Pick], concerned: LimitsOfLanes) -> Seen:
+def _guess(picks: Sequence[Pick], concerned: LimitsOfLanes) -> SeenLimits:
     """As if every pick had the room that its quota was given for."""
     starts = {one.id: NO_STARTS for listed in concerned.values() for one in listed}
-    return Seen(concerned, starts, {}, {(pick.lane_id, pick.rank): pick.quota for pick in picks}, {})
+    return SeenLimits(concerned, starts, {}, {(pick.lane_id, pick.rank): pick.quota for pick in picks}, {})
 
 
 def _by_id(found: Sequence[Row] | None) -> dict[int, Any]:

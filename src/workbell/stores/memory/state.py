@@ -12,7 +12,7 @@ from workbell.model.job import Job
 from workbell.model.rate import Starts
 from workbell.model.run import Attempt, Run
 from workbell.model.schedule import Schedule, Tick
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores.publisher import NoPublisher, Pair, Publisher
 
 UNDONE = ("live", "finished", "attempts", "keys", "schedules", "ticks")
@@ -21,7 +21,7 @@ UNDONE = ("live", "finished", "attempts", "keys", "schedules", "ticks")
 class State:
     """Shared by the parts of one store."""
 
-    def __init__(self, clock: Clock, keep: Keep) -> None:
+    def __init__(self, clock: Clock, keep: Retention) -> None:
         self.clock = clock
         self.keep = keep
         self.publisher: Publisher = NoPublisher()

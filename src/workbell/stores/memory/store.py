@@ -12,21 +12,21 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from workbell.model.clock import Clock, SystemClock
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores.memory.jobs import MemoryJobs
 from workbell.stores.memory.limits import MemoryLimits
 from workbell.stores.memory.runs import MemoryRuns
 from workbell.stores.memory.schedules import MemorySchedules
 from workbell.stores.memory.state import State
-from workbell.stores.port import Watch
+from workbell.stores.port import StoreWatch
 from workbell.stores.publisher import Publisher
 
 
 class MemoryStore:
     """The parts of the core over one state."""
 
-    def __init__(self, clock: Clock | None = None, keep: Keep | None = None) -> None:
-        self.state = State(clock or SystemClock(), keep or Keep())
+    def __init__(self, clock: Clock | None = None, keep: Retention | None = None) -> None:
+        self.state = State(clock or SystemClock(), keep or Retention())
         self.limits = MemoryLimits(self.state)
         self.runs = MemoryRuns(self.state, self.limits, self.wake)
         self.schedules = MemorySchedules(self.state, self.runs)
@@ -53,7 +53,7 @@ class MemoryStore:
             kinds.update(gone)
         return gone.total()
 
-    def watch(self) -> Watch:
+    def watch(self) -> StoreWatch:
         return MemoryWatch(self._changed, lambda: self._changes, self.wake)
 
     def wake(self) -> None:

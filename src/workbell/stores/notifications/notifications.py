@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from workbell.model.ids import FIRST_ID, LAST_ID
 from workbell.model.notification import Notification
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.model.users import UserId, user_number, user_text
 from workbell.stores.database import Batch, Database, Row, Rows, Statement, read_rows, write_rows
 
@@ -32,7 +32,7 @@ Listed = list[Notification]  # inside the class `list` is the verb
 class StoredNotifications:
     """What people were told, for one person or for everybody of a tenant."""
 
-    def __init__(self, database: Database, keep: Keep) -> None:
+    def __init__(self, database: Database, keep: Retention) -> None:
         self._database = database
         self._keep = keep
 

@@ -11,7 +11,7 @@ from workbell.stores.database import Batch, Database, Row, Statement, read_rows,
 Listed = list[Pause]  # inside the class `list` is the verb
 
 
-class Pauses:
+class StoredPauses:
     """What is left out of every survey of lanes, and so never claimed."""
 
     def __init__(self, database: Database) -> None:

@@ -30,7 +30,7 @@ LONGEST = 60.0  # seconds
 CLOSED = 7  # Linux: the state of a TCP connection that both sides have ended
 
 
-class Overdue:
+class DeadlinePassed:
     """A call that was not over in time."""
 
     def __init__(self, connection: Any, now: float) -> None:
@@ -82,8 +82,8 @@ class Deadlines:
         self._beside = beside
         self._calls: dict[int, tuple[float, Any]] = {}
         self._lock = threading.Lock()  # of the two below; a call that ends in time does not take it
-        self._overdue: dict[int, Overdue] = {}
-        self._leaving: list[Overdue] = []  # cut off and closed here, and as far as we know not there
+        self._overdue: dict[int, DeadlinePassed] = {}
+        self._leaving: list[DeadlinePassed] = []  # cut off and closed here, and as far as we know not there
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -93,7 +93,7 @@ class Deadlines:
             self._thread.start()
         self._calls[id(connection)] = (time.monotonic() + seconds, connection)
 
-    def end(self, connection: Any) -> Overdue | None:
+    def end(self, connection: Any) -> DeadlinePassed | None:
         """None, if the call was over in time. Otherwise its connection is not to be used again."""
         key = id(connection)
         if self._calls.pop(key, None) is not None:
@@ -101,12 +101,12 @@ class Deadlines:
         with self._lock:  # so that it is not closed while it is being cut off: its descriptor may be another's then
             return self._overdue.pop(key, None)
 
-    def find_overdue(self, connection: Any) -> Overdue | None:
+    def find_overdue(self, connection: Any) -> DeadlinePassed | None:
         """The call under way, if its time is over."""
         with self._lock:
             return self._overdue.get(id(connection))
 
-    def await_end(self, overdue: Overdue, ended: Callable[[], None]) -> None:
+    def await_end(self, overdue: DeadlinePassed, ended: Callable[[], None]) -> None:
         """Call `ended` when the server has let go of a connection that is closed here, or after a while anyway."""
         overdue.ended, overdue.closed_at = ended, time.monotonic()
         if overdue.line is None:  # it has answered, and ends by itself
@@ -131,7 +131,7 @@ class Deadlines:
             call = self._calls.pop(key, None)
             if call is None:
                 return
-            self._overdue[key] = Overdue(call[1], now)
+            self._overdue[key] = DeadlinePassed(call[1], now)
         with contextlib.suppress(RuntimeError):  # no thread to be had: then it is only cut off
             threading.Thread(target=cancel, args=(call[1],), name="workbell-cancel", daemon=True).start()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbell.model.payload_fields import Field
+from workbell.model.payload_fields import FieldFilter
 from workbell.model.run import Lane, Run
 from workbell.model.state import FINISHED, Transition
 from workbell.stores.database import Row, Rows, Statement
@@ -41,7 +41,7 @@ class PostgresDialect:
         rows = Rows(FINISHED, [[getattr(change, name) for name in FINISHED] for change in ending])
         return [Statement("finish", {"rows": rows}, exactly=len(ending) if whole else None)]
 
-    def field_condition(self, field: Field, letter: str) -> tuple[str, dict[str, Any]]:
+    def field_condition(self, field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
         return fields.spell(field, letter)
 
     def is_among(self, ids: str) -> str:

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from workbell.model.payload_fields import Field
+from workbell.model.payload_fields import FieldFilter
 
 # What text may hold as JSON, and jsonb may not: then the cast would fail, and with it the whole query.
 NUL, INSTEAD = r"\u0000", r"\ufffd"
 
 
-def spell(field: Field, letter: str) -> tuple[str, dict[str, Any]]:
+def spell(field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
     """A condition on `r.input`: that it contains the object around the value.
 
     Containment takes a path through objects only, compares numbers by value, and knows null from nothing.

@@ -19,7 +19,7 @@ OVERDUE = 0.1  # seconds after which a hint that should be on its way is one tha
 LATER = (0.02, 0.2, 1.0)  # when a caller's own transaction has probably been committed
 
 
-class Notifier:
+class HintSender:
     """Sends hints for this process."""
 
     def __init__(self, calls: Calls) -> None:

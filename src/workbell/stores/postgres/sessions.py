@@ -28,7 +28,7 @@ class SessionAbout(NamedTuple):
         return f"{self.pid} ({self.name or 'no application_name'}, {self.host})"
 
 
-class Waiting(NamedTuple):
+class WaitingSession(NamedTuple):
     """A session that waits for a lock, and since when."""
 
     session: SessionAbout
@@ -39,7 +39,7 @@ class Blocker(NamedTuple):
     """Who holds others up; no session, if it is a prepared transaction."""
 
     session: SessionAbout | None
-    waiting: list[Waiting]
+    waiting: list[WaitingSession]
 
 
 def blockers(database: Database) -> list[Blocker]:
@@ -55,7 +55,7 @@ def blockers(database: Database) -> list[Blocker]:
     found = []
     for pid in sorted(first):
         behind = _behind(pid, held_up)
-        waiting = [Waiting(known[other], waits[other]) for other in behind if other in known]
+        waiting = [WaitingSession(known[other], waits[other]) for other in behind if other in known]
         if waiting and (pid == PREPARED or pid in known):  # else they have ended meanwhile
             found.append(Blocker(known.get(pid), sorted(waiting, key=lambda one: one.seconds, reverse=True)))
     return found

@@ -11,8 +11,8 @@ from workbell.model.run import FINAL, Run, Status
 from workbell.model.run_page import Counted
 from workbell.model.schedule import Schedule
 from workbell.stores.database import Database, Statement, read_rows
-from workbell.stores.pauses.pauses import Pauses
-from workbell.stores.port import MOST_COUNTED, SCAN, Counts, Filter, Found
+from workbell.stores.pauses.pauses import StoredPauses
+from workbell.stores.port import MOST_COUNTED, SCAN, Counts, Filter, FoundRuns
 from workbell.stores.reports.recent import recent_runs
 from workbell.stores.reports.search import Search
 from workbell.stores.rows import schedule_from
@@ -20,16 +20,16 @@ from workbell.stores.runs.lanes import Lanes
 from workbell.stores.times import to_utc
 
 
-class Reports:
+class StoredReports:
     """Searches, counts, and the runs and schedules that dashboards show."""
 
-    def __init__(self, database: Database, lanes: Lanes, pauses: Pauses) -> None:
+    def __init__(self, database: Database, lanes: Lanes, pauses: StoredPauses) -> None:
         self._database = database
         self._lanes = lanes
         self._pauses = pauses
         self._search = Search(database, lanes)
 
-    def search(self, wanted: Filter, scan: int = SCAN) -> Found:
+    def search(self, wanted: Filter, scan: int = SCAN) -> FoundRuns:
         """Runs by all words of a filter; of those that no index leads to, no more than `scan` are read."""
         return self._search.search(wanted, scan)
 

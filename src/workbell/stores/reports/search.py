@@ -15,9 +15,9 @@ from workbell.model.run import Run
 from workbell.model.run_page import Counted
 from workbell.stores.database import Database, Row, Statement
 from workbell.stores.matching import matches, matches_all
-from workbell.stores.port import MOST_COUNTED, SCAN, Filter, Found
+from workbell.stores.port import MOST_COUNTED, SCAN, Filter, FoundRuns
 from workbell.stores.reports.filters import MANY, SEARCH, LaneChoice, Stream, lanes_beside, lanes_wanted, streams_of
-from workbell.stores.reports.search_plans import Chosen, choose
+from workbell.stores.reports.search_plans import StreamStatements, choose
 from workbell.stores.runs.finding import find_runs
 from workbell.stores.runs.lanes import Lanes
 
@@ -41,13 +41,13 @@ class Search:
             found |= {run.id: run for run in self._lanes.make_runs(rows) if matches(run, wanted)}
         return sorted(found.values(), key=lambda run: run.id, reverse=True)[: wanted.limit]
 
-    def search(self, wanted: Filter, scan: int = SCAN) -> Found:
+    def search(self, wanted: Filter, scan: int = SCAN) -> FoundRuns:
         """Runs by all words of a filter; of those that no index leads to, no more than `scan` are read."""
         ids, looked_to = self._page(wanted, scan)
         runs = find_runs(self._database, self._lanes, ids) if ids else {}
         # Since they were found, they may have moved on, or be gone.
         found = [runs[run_id] for run_id in ids if run_id in runs and matches_all(runs[run_id], wanted)]
-        return Found(found, looked_to)
+        return FoundRuns(found, looked_to)
 
     def _page(self, wanted: Filter, scan: int) -> tuple[Sequence[str], str | None]:
         """The ids of a page, and the id up to which was searched."""
@@ -75,7 +75,7 @@ class Search:
             count += self._ask(chosen.stream, chosen.number, values)[0][0]
         return Counted(min(count, most), capped or count > most)
 
-    def _chosen(self, wanted: Filter, scan: int, *, bounded: bool = True) -> Iterator[Chosen]:
+    def _chosen(self, wanted: Filter, scan: int, *, bounded: bool = True) -> Iterator[StreamStatements]:
         """The statements for each table; those for live runs come first."""
         dialect = self._database.dialect
         fields = [dialect.field_condition(field, chr(ord("a") + place)) for place, field in enumerate(wanted.fields)]
@@ -92,7 +92,7 @@ class Search:
             return self._database.read([statement])[0]
         return self._database.write([*told, statement])[-1]  # settings last as long as the transaction
 
-    def _rows(self, chosen: Chosen, most: int, columns: str | None = None) -> Sequence[Row]:
+    def _rows(self, chosen: StreamStatements, most: int, columns: str | None = None) -> Sequence[Row]:
         """Ids, or rows with these columns."""
         values = chosen.values | {"limit": most}
         found: Sequence[Row] = ()

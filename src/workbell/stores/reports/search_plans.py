@@ -33,7 +33,7 @@ Ask = Callable[[str, dict[str, Any]], Sequence[Row]]
 Merge = Callable[[str], str]
 
 
-class Chosen(NamedTuple):
+class StreamStatements(NamedTuple):
     """The statements for one stream. `first` mostly finds enough; `end` is the oldest run that is looked at."""
 
     stream: Stream
@@ -44,7 +44,7 @@ class Chosen(NamedTuple):
     end: str | None = None
 
 
-def choose(stream: Stream, ask: Ask, merge: Merge, probe: int, *, bounded: bool) -> Chosen:
+def choose(stream: Stream, ask: Ask, merge: Merge, probe: int, *, bounded: bool) -> StreamStatements:
     """How to look at a stream; if that is to be bounded, at no more than `probe` runs that no index leads to."""
     return (_live if stream.live else _ended)(stream, ask, merge, probe, bounded)
 
@@ -74,21 +74,21 @@ def _sorted(rows: str, columns: str = "r.id", condition: str = "") -> str:
 # Live runs
 
 
-def _live(stream: Stream, ask: Ask, _merge: Merge, probe: int, bounded: bool) -> Chosen:
+def _live(stream: Stream, ask: Ask, _merge: Merge, probe: int, bounded: bool) -> StreamStatements:
     conditions = [*(way.served for way in stream.ways), *stream.cheap]
     if stream.dear:
         return _live_dear(stream, conditions, ask, probe, bounded)
     rows = _from(stream, conditions)
     if not conditions:
-        return Chosen(stream, _newest(rows), _number(rows), stream.values)
+        return StreamStatements(stream, _newest(rows), _number(rows), stream.values)
     first = None
     if "r.status = 'running'" not in stream.cheap:  # of which there are few, and they have an index
         newest = _newest(_from(stream), "r.id, r.lane, r.status, r.tag, r.schedule, r.retry_of", str(FIRST))
         first = _newest(f"FROM ({newest}) r {_where(conditions)}")
-    return Chosen(stream, _sorted(rows), _number(rows), stream.values, first)
+    return StreamStatements(stream, _sorted(rows), _number(rows), stream.values, first)
 
 
-def _live_dear(stream: Stream, conditions: Sequence[str], ask: Ask, probe: int, bounded: bool) -> Chosen:
+def _live_dear(stream: Stream, conditions: Sequence[str], ask: Ask, probe: int, bounded: bool) -> StreamStatements:
     """If what is cheap leaves few enough, all of these are looked at; else the newest, whatever they are."""
     skipped = f"1 OFFSET {probe - 1}"
     if conditions and not ask(f"SELECT 1 {_from(stream, conditions)}LIMIT {skipped}", stream.values):
@@ -96,35 +96,35 @@ def _live_dear(stream: Stream, conditions: Sequence[str], ask: Ask, probe: int, 
         columns = ", ".join(["r.id", *(f"r.{name}" for name in DEAR if f"r.{name}" in " ".join(stream.dear))])
         rows, condition = _from(stream, conditions), _where(stream.dear)
         number = f"WITH r AS MATERIALIZED (SELECT {columns} {rows}) {_number(f'FROM r {condition}')}"
-        return Chosen(stream, _sorted(rows, columns, condition), number, stream.values)
+        return StreamStatements(stream, _sorted(rows, columns, condition), number, stream.values)
     end = ask(_newest(_from(stream), limit=skipped), stream.values) if bounded else []
     hidden = [*(way.hidden for way in stream.ways), *stream.cheap, *stream.dear]
     return _up_to(stream, end[0][0] if end else None, hidden)
 
 
-def _up_to(stream: Stream, end: str | None, conditions: Sequence[str]) -> Chosen:
+def _up_to(stream: Stream, end: str | None, conditions: Sequence[str]) -> StreamStatements:
     """In the order of ids, to the end if there is one."""
     rows = _from(stream, [] if end is None else ["r.id >= :end"], conditions)
     values = stream.values if end is None else stream.values | {"end": end}
-    return Chosen(stream, _newest(rows), _number(rows), values, end=end)
+    return StreamStatements(stream, _newest(rows), _number(rows), values, end=end)
 
 
 # History
 
 
-def _ended(stream: Stream, ask: Ask, merge: Merge, probe: int, bounded: bool) -> Chosen:
+def _ended(stream: Stream, ask: Ask, merge: Merge, probe: int, bounded: bool) -> StreamStatements:
     other = [*stream.cheap, *stream.dear]
     if not other and len(stream.ways) <= 1:
         rows = _from(stream, (way.served for way in stream.ways))
         if stream.ways and stream.ways[0].served == OF_LANES:
             each = _newest(_from(stream, ["r.lane = lane.value"]))
-            return Chosen(stream, merge(each), _number(rows), stream.values)
-        return Chosen(stream, _newest(rows), _number(rows), stream.values)
+            return StreamStatements(stream, merge(each), _number(rows), stream.values)
+        return StreamStatements(stream, _newest(rows), _number(rows), stream.values)
     way, end = _most_selective(stream, ask, probe)
     conditions = [each.served if place == way else each.hidden for place, each in enumerate(stream.ways)] + other
     if OF_LANES in conditions:
         rows = _from(stream, conditions)
-        return Chosen(stream, _sorted(rows), _number(rows), stream.values)
+        return StreamStatements(stream, _sorted(rows), _number(rows), stream.values)
     return _up_to(stream, end if bounded else None, conditions)
 
 

@@ -16,7 +16,7 @@ from workbell.errors import DuplicateRun, StoreUnavailable
 from workbell.model import state
 from workbell.model.payload import decode
 from workbell.model.run import PENDING, Added, Lane, NewRun, OnDuplicate, Run, read_options
-from workbell.model.state import Keep, Transition
+from workbell.model.state import Retention, Transition
 from workbell.stores.database import Conflict, Dialect, Row, Rows, Statement
 from workbell.stores.flows import Ask, Do, Flow
 from workbell.stores.publisher import Pair
@@ -34,7 +34,7 @@ Tag = tuple[str, str]  # its tenant and itself
 Key = tuple[str, str]  # the same
 
 
-class Made(NamedTuple):
+class AddedRuns(NamedTuple):
     """Which runs stand for the requests, and which waiting runs they have replaced."""
 
     added: list[Added]
@@ -45,13 +45,13 @@ class Replacing(NamedTuple):
     """How the runs that new ones take the place of are ended, and told of."""
 
     dialect: Dialect
-    keep: Keep
+    keep: Retention
     publish: Callable[[Sequence[Pair]], Sequence[Pair]]
     moving: Callable[[Sequence[Transition]], list[Statement]]
     waits: bool = True  # for another transaction that replaces runs of the same tag; else the write is refused
 
 
-class Holder(NamedTuple):
+class KeyHolder(NamedTuple):
     """Who holds a key."""
 
     run_id: str
@@ -59,11 +59,11 @@ class Holder(NamedTuple):
     is_over: bool = False  # that time has passed
 
 
-class Seen(NamedTuple):
+class SeenReplaced(NamedTuple):
     """What is replaced, as it was when it was looked at: waiting runs of tags, and who holds keys."""
 
     of_tags: dict[Tag, list[Run]]
-    holders: dict[Key, Holder]
+    holders: dict[Key, KeyHolder]
     runs: dict[str, Run]  # of these holders, those that live
 
 
@@ -88,12 +88,12 @@ def replaced_tag(request: NewRun) -> Tag | None:
     return (request.run.tenant, request.run.tag or "") if request.replace_tag else None
 
 
-def adding(new: Sequence[NewRun], replacing: Replacing, lanes: Sequence[Statement] = ()) -> Flow[Made]:
+def adding(new: Sequence[NewRun], replacing: Replacing, lanes: Sequence[Statement] = ()) -> Flow[AddedRuns]:
     """Make runs; `lanes` are made with them. Raises DuplicateRun where duplicates are to be rejected, and KeyReused
     where the key is that of another HTTP request: then nothing is written."""
     if all(map(is_plain, new)):
         yield Do([*lanes, add_runs(new)])
-        return Made([Added(request.run.id, True) for request in new], [])
+        return AddedRuns([Added(request.run.id, True) for request in new], [])
     known: dict[str, Added] = {}  # what HTTP requests have made before
     for _ in range(TRIES):
         wanted = [request for request in new if request.run.id not in known]
@@ -110,16 +110,16 @@ def adding(new: Sequence[NewRun], replacing: Replacing, lanes: Sequence[Statemen
             known |= yield from _find_duplicates(wanted)
             continue
         known |= writing.answers(answers[len(lanes) :])
-        return Made([known.get(request.run.id) or Added(request.run.id, True) for request in new], writing.ended)
+        return AddedRuns([known.get(request.run.id) or Added(request.run.id, True) for request in new], writing.ended)
     if len(known) == len(new):
-        return Made([known[request.run.id] for request in new], [])
+        return AddedRuns([known[request.run.id] for request in new], [])
     raise StoreUnavailable("What the new runs replace was changed by others all the time; repeat the call.")
 
 
 # Looking
 
 
-def look(new: Sequence[NewRun], dialect: Dialect) -> Flow[Seen]:
+def look(new: Sequence[NewRun], dialect: Dialect) -> Flow[SeenReplaced]:
     """What these replace."""
     tags = sorted({tag for request in new if (tag := replaced_tag(request)) is not None})
     every = Counter(_key(request) for request in new if _has_key(request))
@@ -134,7 +134,7 @@ def look(new: Sequence[NewRun], dialect: Dialect) -> Flow[Seen]:
         )
     }
     if not tags and not keyed:
-        return Seen({}, {}, {})
+        return SeenReplaced({}, {}, {})
     asked = [Statement("pending_of_tag", {"tag": tag}) for _, tag in tags]
     asked += [Statement(query, values) for query in ("key_holder", "run_of_key") for values in keyed.values()]
     answers = iter((yield Ask(asked)))
@@ -147,9 +147,9 @@ def look(new: Sequence[NewRun], dialect: Dialect) -> Flow[Seen]:
         lanes = lanes_from(found)
     waiting = {tag: [dialect.make_run(row, lanes) for row in answer] for tag, answer in zip(tags, of_tags, strict=True)}
     runs = [dialect.make_run(row, lanes) for answer in live for row in answer]
-    return Seen(
+    return SeenReplaced(
         {tag: [run for run in found if run.tenant == tag[0]] for tag, found in waiting.items()},
-        {key: Holder(*answer[0]) for key, answer in zip(keyed, held, strict=True) if answer},
+        {key: KeyHolder(*answer[0]) for key, answer in zip(keyed, held, strict=True) if answer},
         {run.id: run for run in runs},
     )
 
@@ -165,7 +165,7 @@ def _find_duplicates(new: Sequence[NewRun], refused: Mapping[str, Added] = NOBOD
     for request, answer in zip(strict, answers, strict=True):
         if request.run.id in refused:
             reject_duplicate(request, refused[request.run.id])
-        if not answer or Holder(*answer[0]).is_over or answer[0][0] == request.run.id:
+        if not answer or KeyHolder(*answer[0]).is_over or answer[0][0] == request.run.id:
             continue
         holder = Added(answer[0][0], False)
         reject_duplicate(request, holder)
@@ -182,7 +182,7 @@ def _find_duplicates(new: Sequence[NewRun], refused: Mapping[str, Added] = NOBOD
 class Writing:
     """The statements that make runs, in order, and what their answers mean."""
 
-    def __init__(self, replacing: Replacing, seen: Seen) -> None:
+    def __init__(self, replacing: Replacing, seen: SeenReplaced) -> None:
         self._replacing = replacing
         self._waiting = {tag: list(runs) for tag, runs in seen.of_tags.items()}
         self._holders = dict(seen.holders)
@@ -271,7 +271,7 @@ class Writing:
         self._hold(request)
 
     def _hold(self, request: NewRun) -> None:
-        self._holders[_key(request)] = Holder(request.run.id, request.key_span is None)
+        self._holders[_key(request)] = KeyHolder(request.run.id, request.key_span is None)
         self._runs[request.run.id] = self._new[request.run.id] = request.run
 
     def _end(self, waiting: Sequence[Run], by: Run, why: str) -> None:

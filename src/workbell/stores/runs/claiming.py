@@ -64,7 +64,7 @@ def claim(database: Database, picks: Sequence[Pick], limit: int, start: Start) -
     return found
 
 
-class Chosen:
+class ChosenRuns:
     """Runs that were asked for by their ids, as picks of their lanes and as the statement that starts them."""
 
     def __init__(self, ready: Sequence[Row]) -> None:

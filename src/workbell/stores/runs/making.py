@@ -8,14 +8,14 @@ from typing import Any
 
 from workbell.errors import StoreUnavailable
 from workbell.model.run import Added, NewRun
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores import flows
 from workbell.stores.database import Database, Statement, read_rows
 from workbell.stores.flows import Do, Flow
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.keyed_writes import KeyedWrites, LockName, LockWaits
 from workbell.stores.publisher import NoPublisher, Publisher
-from workbell.stores.runs.adding import Made, Replacing, add_runs, adding, is_plain
+from workbell.stores.runs.adding import AddedRuns, Replacing, add_runs, adding, is_plain
 from workbell.stores.runs.finding import find_runs
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.moving import moving
@@ -24,7 +24,7 @@ from workbell.stores.runs.moving import moving
 class Making:
     """New runs of one database."""
 
-    def __init__(self, database: Database, lanes: Lanes, keep: Keep, waits: LockWaits) -> None:
+    def __init__(self, database: Database, lanes: Lanes, keep: Retention, waits: LockWaits) -> None:
         self.publisher: Publisher = NoPublisher()
         self._database = database
         self._lanes = lanes
@@ -99,7 +99,7 @@ class Making:
         self._lanes.prepare(new)
         return ()
 
-    def _joining(self, new: Sequence[NewRun], lanes: Sequence[Statement]) -> Flow[Made]:
+    def _joining(self, new: Sequence[NewRun], lanes: Sequence[Statement]) -> Flow[AddedRuns]:
         if lanes:  # by themselves and first: where a library begins a transaction by itself, a write makes it begin
             yield Do(lanes)
         return (yield from adding(new, self.replacing()))

@@ -15,10 +15,10 @@ from workbell.model.run import Added, Attempt, NewRun, Run, Status
 from workbell.model.state import MOVES, Move, Transition
 from workbell.stores import rows
 from workbell.stores.database import Conflict, Database, Rows, Statement, read_rows, write_rows
-from workbell.stores.limits.limits import Limits
+from workbell.stores.limits.limits import LimitedClaims
 from workbell.stores.port import Filter, Head, Held, Lease, Pick, Renewed
 from workbell.stores.reports.search import Search
-from workbell.stores.runs.claiming import Chosen, Start, claim, claims
+from workbell.stores.runs.claiming import ChosenRuns, Start, claim, claims
 from workbell.stores.runs.finding import find_runs
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.making import Making
@@ -34,7 +34,7 @@ SEEN = ("id", "token", "until", "expected")
 class StoredRuns:
     """The runs of one database. See `Runs` in the port."""
 
-    def __init__(self, database: Database, lanes: Lanes, limits: Limits, search: Search, making: Making) -> None:
+    def __init__(self, database: Database, lanes: Lanes, limits: LimitedClaims, search: Search, making: Making) -> None:
         self._database = database
         self._lanes = lanes
         self._limits = limits
@@ -95,7 +95,7 @@ class StoredRuns:
         lease_until: datetime,
         limits: Mapping[int, Sequence[Limit]] | None = None,
     ) -> builtins.list[Run]:
-        chosen = Chosen(read_rows(self._database, "ready", ids=sorted(set(ids)), now=now))
+        chosen = ChosenRuns(read_rows(self._database, "ready", ids=sorted(set(ids)), now=now))
         picks = chosen.picks()
         if not picks:
             return []

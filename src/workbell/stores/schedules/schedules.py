@@ -11,7 +11,7 @@ from typing import Any
 from workbell.model import state
 from workbell.model.run import Run, Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores import flows, rows
 from workbell.stores.database import Batch, Conflict, Database, Dialect, Rows, Statement, read_rows, write_rows
 from workbell.stores.events.adding import add_events
@@ -31,7 +31,7 @@ PART = 250  # so many changes are not worth a second connection
 TRIES = 20  # of a change whose guards say no: each time somebody else has written
 
 
-class Prepared(list[ScheduleChange]):
+class PreparedChanges(list[ScheduleChange]):
     """Changes, with the parts of the batches that write them, ready to be sent."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Prepared(list[ScheduleChange]):
 class StoredSchedules:
     """The schedules of one database. See `Schedules` in the port."""
 
-    def __init__(self, database: Database, lanes: Lanes, making: Making, keep: Keep) -> None:
+    def __init__(self, database: Database, lanes: Lanes, making: Making, keep: Retention) -> None:
         self._database = database
         self._lanes = lanes
         self._making = making
@@ -54,10 +54,10 @@ class StoredSchedules:
 
     def prepare(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
         """Spell changes out ahead of time, so that the write has less to do."""
-        if isinstance(changes, Prepared):
+        if isinstance(changes, PreparedChanges):
             return changes
         plain = [change for change in changes if _is_plain(change)]
-        return Prepared(changes, [(part, self._bound(part)) for part in self._parts(plain)])
+        return PreparedChanges(changes, [(part, self._bound(part)) for part in self._parts(plain)])
 
     def _bound(self, changes: Sequence[ScheduleChange]) -> Batch:
         dialect = self._database.dialect
@@ -77,7 +77,7 @@ class StoredSchedules:
         prepared = self.prepare(changes)
         others = [change for change in changes if not _is_plain(change)]
         written = self._write_others(others) if others else set()
-        if isinstance(prepared, Prepared) and prepared.parts:
+        if isinstance(prepared, PreparedChanges) and prepared.parts:
             first, *more = prepared.parts
             if more:
                 with ThreadPoolExecutor(1, thread_name_prefix="workbell-ticks") as thread:
@@ -205,7 +205,7 @@ def _tick_values(tick: Tick) -> list[Any]:
 
 
 def _writing(
-    changes: Sequence[ScheduleChange], replacing: Replacing, keep: Keep, lanes: Sequence[Statement]
+    changes: Sequence[ScheduleChange], replacing: Replacing, keep: Retention, lanes: Sequence[Statement]
 ) -> Flow[builtins.list[Pair] | None]:
     """All of these changes, or none; the waiting runs that they have ended. None: another was there before, or has a
     run or a tag in hand that would have to be waited for, with all other schedules behind."""
@@ -269,7 +269,7 @@ def _live(schedule: Schedule, replacing: Replacing, *, locked: bool) -> Flow[bui
 def _ending(
     schedule: Schedule,
     live: Sequence[Run],
-    keep: Keep,
+    keep: Retention,
     publish: Callable[[Sequence[Pair]], Sequence[Pair]],
 ) -> Sequence[Pair]:
     """What waits of a schedule's live runs is ended at once."""

@@ -12,10 +12,10 @@ from workbell.errors import SchemaMismatch, StoreError
 from workbell.model.clock import Clock, SystemClock
 from workbell.stores.callers import AsyncCaller, Caller
 from workbell.stores.database import Batch, Conflict, Row, Statement, Tables, conflict
-from workbell.stores.port import Watch
+from workbell.stores.port import StoreWatch
 from workbell.stores.session import Session
 from workbell.stores.sqlite.callers import open_async_caller, open_caller
-from workbell.stores.sqlite.dialect import SQLITE, Spelled, spell_runs
+from workbell.stores.sqlite.dialect import SQLITE, BoundSqlite, spell_runs
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
 from workbell.stores.sqlite.tables import SqliteTables
 from workbell.stores.sqlite.watch import watch
@@ -25,7 +25,7 @@ T = TypeVar("T")
 _columns: dict[str, Sequence[str]] = {}  # of the answers to queries, as SQLite names them
 
 
-def _execute(connection: sqlite3.Connection, spelled: Spelled) -> list[Row]:
+def _execute(connection: sqlite3.Connection, spelled: BoundSqlite) -> list[Row]:
     query, sql, values, exactly, many = spelled
     if many:
         connection.executemany(sql, values)
@@ -40,7 +40,7 @@ def _execute(connection: sqlite3.Connection, spelled: Spelled) -> list[Row]:
     return SQLITE.answer(query, columns, found)
 
 
-def _spell(statement: Statement) -> Spelled:
+def _spell(statement: Statement) -> BoundSqlite:
     if statement.query == "add_runs":
         return spell_runs(statement.values["rows"].values)
     return SQLITE.spell(statement)
@@ -109,7 +109,7 @@ class SqliteDatabase:
     async def aborrow(self, connection: Any) -> AsyncCaller:
         return await open_async_caller(connection, self.file.path)
 
-    def watch(self) -> Watch:
+    def watch(self) -> StoreWatch:
         self.file.ready()
         return watch(self.file.path, self.file.connect())
 

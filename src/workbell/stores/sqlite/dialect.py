@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.model.payload_fields import Field
+from workbell.model.payload_fields import FieldFilter
 from workbell.model.run import Lane, Run
 from workbell.model.state import FINISHED, MOVES, Move, Transition
 from workbell.stores.database import Row, Rows, Statement
@@ -30,7 +30,7 @@ SUCCEED = MOVES[Move.SUCCEED]
 EXPIRES = NEW.index("expires_at")
 
 
-class Spelled(NamedTuple):
+class BoundSqlite(NamedTuple):
     """A statement as SQLite takes it. `many`: its values are rows, for each of which it is executed."""
 
     query: str
@@ -47,11 +47,11 @@ class SqliteDialect:
     one_writer = True
     follow_indexes: Sequence[Statement] = ()  # the statements of a search say by themselves which way to go
 
-    def spell(self, statement: Statement) -> Spelled:
+    def spell(self, statement: Statement) -> BoundSqlite:
         query, values, exactly, text = statement
         if text is not None:
-            return Spelled(query, self.in_lanes(text), bind(values), exactly)
-        return Spelled(query, QUERIES[query], bind(values), exactly)
+            return BoundSqlite(query, self.in_lanes(text), bind(values), exactly)
+        return BoundSqlite(query, QUERIES[query], bind(values), exactly)
 
     def bound(self, statement: Statement) -> Statement:
         return statement._replace(values=bind(statement.values))
@@ -80,7 +80,7 @@ class SqliteDialect:
             batch.append(Statement("finish", {"rows": rows}, exactly=len(others)))
         return [*batch, Statement("remove_live", {"ids": [change.run_id for change in ending]})]
 
-    def field_condition(self, field: Field, letter: str) -> tuple[str, dict[str, Any]]:
+    def field_condition(self, field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
         return fields.spell(field, letter)
 
     def is_among(self, ids: str) -> str:
@@ -152,16 +152,16 @@ def _insert(used: tuple[int, ...]) -> str:
 INSERT_PLAIN = _insert(tuple(range(PLAIN)))
 
 
-def spell_runs(new: Sequence[Sequence[Any]]) -> Spelled:
+def spell_runs(new: Sequence[Sequence[Any]]) -> BoundSqlite:
     """New runs (`new_values`), a row for each. Most use no more than the first columns, and a column left out costs
     nothing: 6.9 µs a row, not 11.3."""
     values = [_insert_values(row) for row in new]
     if all(row[PLAIN:] == UNUSED for row in values):
-        return Spelled("add_runs", INSERT_PLAIN, [row[:PLAIN] for row in values], many=True)
+        return BoundSqlite("add_runs", INSERT_PLAIN, [row[:PLAIN] for row in values], many=True)
     columns = list(zip(*values, strict=True))
     used = [place for place, column in enumerate(columns) if place < PLAIN or set(column) - {None, 0}]
     rows = list(zip(*(columns[place] for place in used), strict=True))
-    return Spelled("add_runs", _insert(tuple(used)), rows, many=True)
+    return BoundSqlite("add_runs", _insert(tuple(used)), rows, many=True)
 
 
 def _insert_values(new: Sequence[Any]) -> list[Any]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from workbell.model.payload_fields import Field
+from workbell.model.payload_fields import FieldFilter
 
 
-def spell(field: Field, letter: str) -> tuple[str, dict[str, Any]]:
+def spell(field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
     """A condition on `r.input`. The type is asked for too: for SQLite, true is 1."""
     path = f"path_{letter}"
     values = {path: "$" + "".join(f'."{name}"' for name in field.names)}

@@ -144,7 +144,7 @@ class SqliteFile:
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
-            factory=Connection,
+            factory=SqliteConnection,
         )
         self._made.add(connection)
         connection.execute("PRAGMA synchronous = full")
@@ -311,7 +311,7 @@ class SqliteFile:
 _inherited: list[Any] = []
 
 
-class Connection(sqlite3.Connection):
+class SqliteConnection(sqlite3.Connection):
     """The standard one, but weak references to it are possible."""
 
 

@@ -19,7 +19,7 @@ TABLE = Path("/proc/locks")
 WRITE_BYTES = (120, 122, 128)
 
 
-class Holder(NamedTuple):
+class LockHolder(NamedTuple):
     """A process that has a lock; `turn`: the turn at writing, else SQLite's own write lock."""
 
     pid: int
@@ -47,15 +47,15 @@ def side_file(path: Path) -> Path:
     return path.with_name(path.name + "-lock")
 
 
-def lock_holders(path: Path) -> list[Holder]:
+def lock_holders(path: Path) -> list[LockHolder]:
     """Who keeps others from writing to this database at this moment."""
     shared = path.with_name(path.name + "-shm")
     locks = list(_exclusive_locks())
-    found = {Holder(lock.pid, True) for lock in locks if lock.kind == "FLOCK" and _is_of(lock, side_file(path))}
+    found = {LockHolder(lock.pid, True) for lock in locks if lock.kind == "FLOCK" and _is_of(lock, side_file(path))}
     for lock in locks:
         bytes_held = any(lock.first <= byte <= lock.last for byte in WRITE_BYTES)
         if lock.kind == "POSIX" and bytes_held and _is_of(lock, shared):
-            found.add(Holder(lock.pid, False))
+            found.add(LockHolder(lock.pid, False))
     return sorted(found)
 
 

@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from workbell.stores.port import Watch
+from workbell.stores.port import StoreWatch
 
 IN_MODIFY = 0x2
 PACE = 0.02  # seconds between looks where there is no inotify
@@ -23,7 +23,7 @@ COMMIT = 0.03  # seconds that the sync of a commit may take before we look anywa
 GLANCE = 0.0003
 
 
-def watch(path: Path, connection: sqlite3.Connection) -> Watch:
+def watch(path: Path, connection: sqlite3.Connection) -> StoreWatch:
     log = path.with_name(path.name + "-wal")
     if sys.platform == "linux":
         with contextlib.suppress(OSError):

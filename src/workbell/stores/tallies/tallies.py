@@ -29,7 +29,7 @@ _buckets = msgspec.json.Decoder(tuple[int, ...])
 Listed = list[Tally]  # inside the class `list` is the verb
 
 
-class Tallies:
+class StoredTallies:
     """What the charts and `/metrics` are drawn from."""
 
     def __init__(self, database: Database) -> None:

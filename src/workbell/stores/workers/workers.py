@@ -19,7 +19,7 @@ WORKER = Worker.__struct_fields__
 Listed = list[Worker]  # inside the class `list` is the verb
 
 
-class Workers:
+class StoredWorkers:
     """Who works, since when, and whether it is drained."""
 
     def __init__(self, database: Database) -> None:

@@ -11,11 +11,11 @@ import msgspec
 from workbell.model.ids import new_id
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, NewRun, OnDuplicate, Run, Status
-from workbell.model.state import Keep
+from workbell.model.state import Retention
 from workbell.stores.port import CoreStore, Held, Lease, Pick
 
 START = datetime(2030, 1, 1, 12, tzinfo=UTC)
-KEEP = Keep()
+KEEP = Retention()
 LEASE = timedelta(seconds=30)
 
 

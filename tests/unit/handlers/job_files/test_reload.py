@@ -12,14 +12,14 @@ import pytest
 
 from tests.support.project_folder import HOURLY, ProjectFolder, results, shown
 from workbell import JobsError
-from workbell.job_files import Change, JobFile, JobFiles
+from workbell.job_files import FolderChange, JobFile, JobFiles
 
 
 def names(files: list[JobFile]) -> list[str]:
     return [file.name for file in files]
 
 
-def summary(change: Change) -> tuple[list[str], list[str], list[str]]:
+def summary(change: FolderChange) -> tuple[list[str], list[str], list[str]]:
     return names(change.added), names(change.changed), names(change.removed)
 
 
@@ -374,7 +374,7 @@ def test_reloads_at_once_take_turns(project: ProjectFolder) -> None:
         project.job(f"job{number}.py", f"return {number}", before="from ._help import x\n")
     project.write("jobs/_help.py", "x = 1")
     files = project.open()
-    changes: list[Change] = []
+    changes: list[FolderChange] = []
     threads = [threading.Thread(target=lambda: changes.append(files.reload())) for _ in range(8)]
     for thread in threads:
         thread.start()

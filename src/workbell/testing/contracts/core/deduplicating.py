@@ -13,7 +13,7 @@ import pytest
 from workbell.errors import DuplicateRun, KeyReused
 from workbell.model import state
 from workbell.model.request import asked_once
-from workbell.model.run import Added, NewRun, Once, OnDuplicate, Options, Run, Status
+from workbell.model.run import Added, IdempotencyKey, NewRun, OnDuplicate, Options, Run, Status
 from workbell.model.state import Move
 from workbell.stores.port import CoreStore, Filter
 from workbell.stores.publisher import Pair
@@ -41,7 +41,7 @@ def _succeed(store: CoreStore, run: Run, at: float) -> None:
 
 def _asked(fingerprint: str, *keys: str, job: str = "work", **fields: Any) -> list[NewRun]:
     """The runs of an HTTP request under an Idempotency-Key."""
-    once = Once("k", fingerprint)
+    once = IdempotencyKey("k", fingerprint)
     return [asked_once(request(job, key=key, key_for=60, **fields), once) for key in keys]
 
 

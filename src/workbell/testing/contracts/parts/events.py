@@ -61,7 +61,7 @@ def started(store: Store, event: Event) -> Run:
     return run
 
 
-class Telling:
+class OneEventPublisher:
     """A publisher that gives every end one event."""
 
     def __init__(self) -> None:
@@ -229,7 +229,7 @@ class EventsContract:
     def test_what_is_replaced_tells_its_events_with_the_write(self, store: Store, on_duplicate: str) -> None:
         """And nothing, if a duplicate is rejected."""
         add(store, request(tag="t"), request(key="k"))
-        publisher = store.publisher = Telling()
+        publisher = store.publisher = OneEventPublisher()
         with contextlib.suppress(DuplicateRun):
             store.runs.add([request(tag="t", key="k", replace_tag=True, on_duplicate=on_duplicate, at=1)])
         made = {event.id: event for event in publisher.events}

@@ -10,7 +10,7 @@ import msgspec
 
 from workbell.model import state
 from workbell.model.ids import first_id_at, new_id
-from workbell.model.payload_fields import Field, read_fields
+from workbell.model.payload_fields import FieldFilter, read_fields
 from workbell.model.run import FINAL, NewRun, Run, Status
 from workbell.model.run_page import Counted
 from workbell.stores.matching import matches_all
@@ -182,7 +182,7 @@ class SearchingContract:
         """A NUL in one payload must not keep the others from being found."""
         has = payloads(store, {"a": "\x00", "n": 1}, {"a": "\ufffd", "n": 1}, {"a": "\\u0000", "n": 1}, {"\x00": 1})
         assert len(by_fields(store, n=1)) == 3
-        found = store.reports.search(Filter("default", fields=[Field("a", "\ufffd")])).runs
+        found = store.reports.search(Filter("default", fields=[FieldFilter("a", "\ufffd")])).runs
         assert [has[run.id]["a"] for run in found] == ["\ufffd"]
         assert [has[run.id]["a"] for run in by_fields(store, a="\\u0000")] == ["\\u0000"]
 
@@ -193,12 +193,15 @@ class SearchingContract:
         )
         finish(store, *runs[::2])
         for wanted, places in (
-            (Filter("default", fields=[Field("n", 3)]), [number for number in range(40) if number % 7 == 3]),
-            (Filter("default", fields=[Field("n", 3)], limit=2), [number for number in range(40) if number % 7 == 3]),
+            (Filter("default", fields=[FieldFilter("n", 3)]), [number for number in range(40) if number % 7 == 3]),
+            (
+                Filter("default", fields=[FieldFilter("n", 3)], limit=2),
+                [number for number in range(40) if number % 7 == 3],
+            ),
             (Filter("default", user_id=1, limit=4), [number for number in range(40) if number % 3 == 1]),
             (Filter("default", [Status.CANCELED], limit=7), list(range(0, 40, 2))),
             (Filter("default", limit=13), list(range(40))),
-            (Filter("default", fields=[Field("n", 99)]), []),
+            (Filter("default", fields=[FieldFilter("n", 99)]), []),
         ):
             pages, before = [], None
             while True:
@@ -230,7 +233,7 @@ class SearchingContract:
                 "schedule": (None, None, *schedules),
                 "user_id": (None, None, 1),
                 "since": (None, None, after(20)),
-                "fields": ((), (), (Field("n", 1),)),
+                "fields": ((), (), (FieldFilter("n", 1),)),
             }
             drawn: dict[str, Any] = {word: draw.choice(values) for word, values in words.items()}
             wanted = Filter(**drawn, limit=draw.choice((3, 100)))
@@ -264,6 +267,6 @@ class SearchingContract:
         assert store.reports.count(Filter(None, [Status.QUEUED])) == Counted(23, False)
         assert store.reports.count(Filter("default", [Status.CANCELED])) == Counted(8, False)
         assert store.reports.count(Filter("nobody")) == Counted(0, False)
-        counted = store.reports.count(Filter("default", fields=[Field("n", 1)]), scan=10)
+        counted = store.reports.count(Filter("default", fields=[FieldFilter("n", 1)]), scan=10)
         assert counted.capped
         assert 5 <= counted.count <= 10
