@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
-# More of them than cores: much of a test of processes is waiting for one.
+# More pytest workers than cores: tests of processes mostly wait.
 PYTEST := $(BIN)/python -m pytest --numprocesses 5 --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -15,7 +15,7 @@ help: ## show this list
 run: $(VENV)/installed ## run the example shop until Ctrl-C
 	@cd examples/first && exec $(BIN)/workbell dev --start open_shop
 
-test: $(VENV)/installed-dev ## run all tests (PostgreSQL comes along; as root on Debian, Chromium too), or some: make test T=tests/unit/test_ids.py
+test: $(VENV)/installed-dev ## run all tests (PostgreSQL comes along; as root on Debian, Chromium too), or some: make test T=tests/unit/model/test_ids.py
 	@$(if $(T),,$(BIN)/python tests/support/chromium.py)
 	$(PYTEST) $(T)
 

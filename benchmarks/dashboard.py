@@ -132,7 +132,7 @@ def serve(port: int, url: str) -> None:
     from workbell.http.binding import bind
 
     bell = Workbell(settings=Settings(url=url, http_port=port, http_log="problems"))
-    asyncio.run(bell.serve(Role(schedules=True, works=False), http=bind(bell.settings)))
+    asyncio.run(bell.host.serve(Role(schedules=True, works=False), http=bind(bell.settings)))
 
 
 def free_port() -> int:

@@ -73,8 +73,8 @@ def one_event(bell: Workbell, count: int) -> None:
 
 
 def fan_out(bell: Workbell) -> float:
-    duty = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda: None, 1.0)
-    bell.subscriptions.current()  # a scheduler has them in mind
+    duty = MatchEvents(bell.store, bell.registry, bell.runtime.subscriptions, lambda: None, 1.0)
+    bell.runtime.subscriptions.current()  # a scheduler has them in mind
 
     def all_of_them() -> None:
         while duty.fan_out_waiting(bell.store.clock.now()):

@@ -50,7 +50,7 @@ def serve_workbell(port: int, url: str, told: Any) -> None:
     def work(to: str) -> None: ...
 
     told.send(bell.tokens.create(scopes=["enqueue"]).text)
-    asyncio.run(bell.serve(Role(schedules=True, works=False), http=bind(bell.settings)))
+    asyncio.run(bell.host.serve(Role(schedules=True, works=False), http=bind(bell.settings)))
 
 
 def free_port() -> int:

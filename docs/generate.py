@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import click
@@ -62,17 +62,15 @@ from workbell.access.audit import Audit
 from workbell.access.tenants import Tenants
 from workbell.access.tokens import Tokens
 from workbell.agents.verbs import Agents
-from workbell.bulk.verbs import Bulk
-from workbell.claims.pauses import Pausing
-from workbell.client.client import Client
-from workbell.client.declaring import Declaring
-from workbell.events.emitting import Emitting
-from workbell.events.executions import Executing
+from workbell.claims.pauses import Pauses
+from workbell.client.declaring import Declarations
+from workbell.client.local import LocalClient
+from workbell.events.executions import Executions
 from workbell.events.triggers import Triggers
 from workbell.events.verbs import Events
 from workbell.handlers.files import Storage, StoredFile
 from workbell.handlers.job_function import Enqueuer, JobFunction
-from workbell.job_files.jobs_engine import JobRun, JobsEngine, RegisteredJob
+from workbell.job_files.job_folder import JobFolder, JobRun, RegisteredJob
 from workbell.model import request, run_settings
 from workbell.model.access import Token
 from workbell.model.agent import Agent
@@ -80,7 +78,7 @@ from workbell.model.audit import AuditEntry
 from workbell.model.delivery import Delivery
 from workbell.model.event import PUBLIC_FIELDS as EVENT_FIELDS
 from workbell.model.event import MatchOutcome
-from workbell.model.event_hearers import Hearer, Matched
+from workbell.model.event_subscribers import EventSubscriber, Matched
 from workbell.model.execution import Execution, Invocation
 from workbell.model.log_line import LogLine
 from workbell.model.notification import Notification
@@ -92,11 +90,9 @@ from workbell.model.tenant import Tenant
 from workbell.model.trigger import Trigger
 from workbell.model.worker import SeenWorker, Worker
 from workbell.notices.listeners import LifecycleEvent
-from workbell.notices.notifications import Notifications, Notifying
-from workbell.runs.control import Steering
-from workbell.runs.following import Watching
-from workbell.runs.listing import Finding
-from workbell.runs.lookup import Reading
+from workbell.notices.notifications import Notifications
+from workbell.runs.verbs import Runs
+from workbell.runs.workers import Workers
 from workbell.scheduling import declare
 from workbell.scheduling.schedules import Schedules
 from workbell.settings import PREFIX, Settings
@@ -104,6 +100,8 @@ from workbell.webhooks import endpoints, signature
 from workbell.webhooks.verbs import Webhooks
 
 FOLDER = Path(__file__).parent / "reference"
+
+CALLED = {"runs": Runs, "executions": Executions, "workers": Workers, "pauses": Pauses}  # parts that are verbs, too
 
 # What is served beside the API itself.
 PAGES = [
@@ -126,21 +124,10 @@ def page() -> str:
         *_class(
             "Workbell",
             Workbell,
-            [
-                Workbell,
-                Declaring,
-                Client,
-                Finding,
-                Reading,
-                Steering,
-                Bulk,
-                Emitting,
-                Executing,
-                Watching,
-                Pausing,
-                Notifying,
-            ],
+            [Workbell, Declarations, LocalClient],
+            CALLED,
         ),
+        *_parts(),
         *_class("A job: what `@bell.job` makes", JobFunction, [JobFunction]),
         *_class("A job with options: what `job.options(…)` makes", Enqueuer, [Enqueuer]),
         *_options(),
@@ -151,7 +138,7 @@ def page() -> str:
         *_class("Cron", Cron, [Cron]),
         *_class("Events: `bell.events`", Events, [Events]),
         *_event(),
-        *_tuple("Who would hear: what `bell.events.match` gives", Hearer),
+        *_tuple("Subscribers of an event type: what `bell.events.match` gives", EventSubscriber),
         *_matched(),
         *_class("Triggers: `bell.triggers`", Triggers, [Triggers]),
         *_words("Trigger", Trigger, "TRIGGER", TRIGGER),
@@ -173,7 +160,7 @@ def page() -> str:
         *_class("Agents: `bell.agents`", Agents, [Agents]),
         *_words("Agent", Agent, "AGENT", AGENT),
         *_remote(),
-        *_class("The engine of a project: `bell.engine`", JobsEngine, [JobsEngine]),
+        *_class("The engine of a project: `bell.engine`", JobFolder, [JobFolder]),
         *_tuple("A job that runs by itself: what `bell.engine.list()` gives", RegisteredJob),
         *_tuple("A run that ended: what `bell.engine.get_runs(name)` gives", JobRun),
         *_struct("What `bell.listen` tells", LifecycleEvent),
@@ -208,15 +195,19 @@ def _names() -> Iterator[str]:
     yield _table(["Name", "What it is"], rows)
 
 
-def _class(title: str, kind: type, bases: list[type]) -> Iterator[str]:
+def _class(
+    title: str, kind: type, bases: list[type], called: Mapping[str, type] = MappingProxyType({})
+) -> Iterator[str]:
     """A class with its public methods; an async twin is named beside its verb instead of listed."""
     yield f"## {title}"
     yield _doc(kind)
     methods: dict[str, Any] = {}
     for base in bases:
-        methods |= {
-            name: value for name, value in vars(base).items() if _is_public(name, value) and name not in methods
-        }
+        for name, value in vars(base).items():
+            if name[1:] in called:  # beside its async twin
+                methods[name[1:]] = vars(called[name[1:]])["__call__"]
+            if _is_public(name, value) and name not in methods:
+                methods[name] = value
     for name, value in methods.items():
         if _verb_of(name, methods) is not None or f"{kind.__name__}.{name}" in FOR_US:
             continue
@@ -225,6 +216,18 @@ def _class(title: str, kind: type, bases: list[type]) -> Iterator[str]:
         text = _doc(value.fget if isinstance(value, property) else value)
         text = text or OTHER_WORDS[f"{kind.__name__}.{name}"]
         yield f"{text} Async: `{twin}`." if twin else text
+
+
+def _parts() -> Iterator[str]:
+    """The parts whose verbs a Workbell offers itself."""
+    yield "## Parts: `bell.runs`, `bell.executions`, `bell.workers`, `bell.pauses`"
+    yield "The verbs above about runs, executions, workers and pauses belong to these parts, and are there too."
+    rows = []
+    for name, kind in CALLED.items():
+        verbs = [verb for verb, value in vars(kind).items() if _is_public(verb, value)]
+        plain = [verb for verb in verbs if verb != "acall" and _verb_of(verb, dict.fromkeys(verbs)) is None]
+        rows.append([f"`bell.{name}(…)`", ", ".join(f"`bell.{name}.{verb}`" for verb in plain)])
+    yield _table(["Part", "Its other verbs"], rows)
 
 
 def _is_public(name: str, value: object) -> bool:

@@ -26,8 +26,8 @@ SETTINGS = {
     "a worker process, 5 for any other. From 2 to 1,000. A keeper always has one. See "
     "[How many connections](../how-to/tune.md#how-many-connections).",
     "lease": "How long a worker holds a run without renewing. From 0.5 to 86,400.",
-    "sweep": "How often each process looks for leases that ran out. From 0.05 to 3,600.",
-    "poll": "How often a worker looks for work if no hint reaches it. From 0.005 to 60.",
+    "sweep": "How often each process searches for expired leases. From 0.05 to 3,600.",
+    "poll": "How often a worker polls the store if no hint reaches it. From 0.005 to 60.",
     "grace": "How long a stopping worker waits for its handlers. From 0 to 86,400.",
     "reschedules": "How many new runs `auto_reschedule` makes, one after another, before a chain ends.",
     "clean_every": "How often [history is cleaned](../how-to/operate.md#cleaning-history), in seconds.",
@@ -69,7 +69,7 @@ RUN = {
     "input": "The arguments, by name.",
     "result": "What the handler returned.",
     "error": "What went wrong last: the error on the first line; its traceback, notes and causes below.",
-    "error_type": "The class path of that exception, such as `builtins.ValueError`; none if only words were told.",
+    "error_type": "The class path of that exception, such as `builtins.ValueError`; none if only a message was given.",
     "reason": "Why it is where it is: `error`, `timeout`, `payload`, `result`, `memory`, `cpu`, `isolate`, "
     "`internal`, `worker lost`, `crashed`, `expired`, or the text given to `cancel` or to a `Snooze`.",
     "queue": "The queue it belongs to.",
@@ -101,7 +101,7 @@ SCHEDULE = {
     "kind": "`cron`, `interval` or `once`.",
     "expression": "When, as it is kept: a cron expression; `5m from 2026-11-16T00:00:00Z`; or an instant.",
     "timezone": "The zone of its expression and of its window.",
-    "enabled": "False: whoever declared it has switched it off, or no longer declares it.",
+    "enabled": "False: its declaration has switched it off, or is gone.",
     "paused": "True: `pause` was called.",
     "reason": "Why it is paused or switched off.",
     "source": "Who declared it: `api`, `code:` or `file:` with the project's name.",
@@ -138,19 +138,19 @@ SCHEDULE = {
     "catch_up_cap": "How many runs `all` makes at the most.",
     "jitter": "Over how many seconds its runs are spread.",
     "description": "What it is for.",
-    "created_by": "Who wanted it.",
+    "created_by": "Who created it.",
 }
 
 EVENT = {
     "id": "Its id, a UUID of version 7. Webhooks have it as `webhook-id`.",
     "type": "What happened: `orders.placed`.",
-    "source": "Who told it.",
+    "source": "Who emitted it.",
     "subject": "What it is about.",
     "time": "When it was emitted.",
     "data": "What it carries.",
     "key": "What the teller knows it by: of events with one source and key there is one.",
     "tenant": "The tenant it belongs to.",
-    "system": "True: Workbell itself told it.",
+    "system": "True: Workbell itself emitted it.",
     "depth": "How many events lie behind it, each the cause of the next.",
     "cause": "The id of the run that emitted it, or that it is about.",
     "created_at": "When it was stored.",
@@ -192,9 +192,9 @@ DELIVERY = {
 NOTIFICATION = {
     "id": "Its id, a UUID of version 7.",
     "tenant": "The tenant it belongs to.",
-    "user_id": "Who is told; None: everybody of the tenant.",
+    "user_id": "The recipient; None: everybody of the tenant.",
     "text": "The JSON of `data`.",
-    "created_at": "When it was told.",
+    "created_at": "When it was sent.",
     "read_at": "When the person it was asked for has read it.",
 }
 
@@ -235,9 +235,9 @@ TENANT = {
 
 AUDIT = {
     "id": "Its id, a UUID of version 7.",
-    "tenant": "For whom it was done.",
+    "tenant": "The tenant of the action.",
     "at": "When.",
-    "actor": "By whom.",
+    "actor": "The actor: a token's name, or a system user.",
     "action": "What: `runs.cancel`.",
     "subject": "To what.",
     "detail_text": "More about it, as JSON.",
@@ -253,9 +253,9 @@ AGENT = {
     "jobs": "What it last said it can run; None: anything, or it has not asked yet.",
     "version": "The version of its program.",
     "host": "The machine it is on.",
-    "metrics_text": "What it told of itself with its last heartbeat, as JSON.",
+    "metrics_text": "The metrics of its last heartbeat, as JSON.",
     "enabled": "False: it gets no more runs.",
-    "seen_at": "When it was last heard of.",
+    "seen_at": "When it was last seen.",
 }
 
 TICK = {
@@ -273,16 +273,16 @@ WORKER = {
     "id": "Its id: `host/pid/start/…`. A process that is started again is another worker.",
     "host": "The machine it is on.",
     "pid": "Its process there.",
-    "incarnation": "What tells it from an earlier process with the same pid.",
+    "incarnation": "Distinguishes it from an earlier process with the same pid.",
     "version": "The version of Workbell that it runs.",
     "queues": "The queues that it serves; None: all.",
     "jobs": "The names of the jobs that it knows.",
     "concurrency": "How many handlers it runs at once.",
     "started_at": "When it started.",
-    "seen_at": "When it was last heard of.",
+    "seen_at": "When it was last seen.",
     "stopping": "True: it takes no more runs, and ends what it has.",
     "drained_at": "Since when it is to claim nothing more, because somebody drained it; None: it claims.",
-    "drain_seen_at": "When it said that it obeys, and begins nothing more; None: it may not have heard of it yet.",
+    "drain_seen_at": "When it said that it obeys, and begins nothing more; None: it may not have read the request yet.",
 }
 
 LOG_LINE = {
@@ -304,8 +304,8 @@ PAUSE = {
 OTHER_WORDS = {
     "Enqueuer.request": "As for the job itself, with the options.",
     "Enqueuer.enqueue": "As for the job itself, with the options.",
-    "JobsEngine.project": "The project's name.",
-    "JobsEngine.unwatch": "End what `watch` began.",
+    "JobFolder.project": "The project's name.",
+    "JobFolder.unwatch": "End what `watch` began.",
 }
 
 OTHER_OPTIONS = {
@@ -316,25 +316,23 @@ OTHER_OPTIONS = {
     "timeout": "Another limit than the job's own for one attempt.",
     "priority": "From -100 to 100; higher first.",
     "description": "What it is for.",
-    "created_by": "Who wanted it.",
+    "created_by": "Who created it.",
     "enabled": "False: it is there, and does not fire.",
 }
 
 # Methods that are there for other parts of Workbell.
 FOR_US = {
-    "JobFunction.client",
-    "JobsEngine.clash_of",
-    "JobsEngine.declare_again",
-    "JobsEngine.describe",
-    "JobsEngine.job_of",
-    "JobsEngine.start",
+    "JobFunction.services",
+    "JobFolder.clash_of",
+    "JobFolder.declare_again",
+    "JobFolder.describe",
+    "JobFolder.job_of",
+    "JobFolder.start",
     "Schedules.check",
     "Schedules.delete_if",
     "Schedules.disable_others",
     "Schedules.put_all",
-    "Workbell.by_and_by",
-    "Workbell.cancel_pending",
-    "Workbell.filter_of",
-    "Workbell.retry_matched",
-    "Workbell.serve",
+    "Workbell.registry",
+    "Workbell.store",
+    "Workbell.tenant",
 }

@@ -1,4 +1,4 @@
-"""The courier, to whom the shop's webhook goes. Another firm would run it elsewhere; here it is a thread."""
+"""Webhook receiver of the shop: the courier. Another firm would run it elsewhere; here it is a thread."""
 
 import threading
 from contextlib import suppress
@@ -9,7 +9,7 @@ URL = f"http://127.0.0.1:{PORT}/parcels"
 
 
 class Courier(BaseHTTPRequestHandler):
-    """Takes what it is told. A real one verifies the signature first: docs/how-to/webhooks.md."""
+    """Accepts every delivery. A real one verifies the signature first: docs/how-to/webhooks.md."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))

@@ -26,7 +26,7 @@ def open_shop(number: int = 1) -> str:
 
 @bell.job(queue="payments", retry=Retry(attempts=4, delay=1, factor=2))
 async def charge_card(ctx: Context, order: int, amount: float) -> dict[str, float]:
-    """The bank is not always there: what raises is tried again, later each time, and after four tries it has failed."""
+    """The bank is not always there: a run that raises is retried, later each time, and fails after four attempts."""
     await asyncio.sleep(random.uniform(0.02, 0.2))
     if order % 100 == 0 or (order % 3 == 0 and ctx.run.attempt == 1):
         raise ConnectionError(f"the bank did not answer for order {order}")
@@ -36,7 +36,7 @@ async def charge_card(ctx: Context, order: int, amount: float) -> dict[str, floa
 
 @bell.job
 def pack_order(ctx: Context, order: int, items: int) -> str:
-    """A plain function runs in a thread, and tells how far it is."""
+    """A plain function runs in a thread, and reports its progress."""
     for item in range(items):
         ctx.progress(item, items, f"item {item + 1}")
         time.sleep(0.05)
@@ -50,7 +50,7 @@ async def send_parcel(ctx: Context, order: int) -> str | Snooze:
     if ctx.run.attempt == 1 and order % 2:
         return Snooze(3, "the courier is not here yet")
     await asyncio.sleep(0.01)
-    # Who listens is not our business. The key: it is told once, also if this run is executed twice.
+    # The emitter does not know the listeners. The key: it is stored once, also if this run is executed twice.
     await ctx.aemit("orders.sent", {"order": order}, key=f"sent in {ctx.run.id}")
     return f"order {order} is on its way"
 
@@ -63,7 +63,7 @@ def tell_buyer(event: Event) -> str:
 
 @cache
 def hire_courier() -> None:
-    """Another firm is told of events by a webhook: signed, and tried again until it has them."""
+    """A webhook sends events to another firm: signed, and retried until delivered."""
     courier.listen()
     if not bell.webhooks.list():
         bell.webhooks.add(courier.URL, patterns=["orders.sent"], description="the courier")

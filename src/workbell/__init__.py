@@ -61,9 +61,9 @@ from workbell.errors import (
     WorkerNotFound,
     WrongConnection,
 )
-from workbell.handlers.cancel_snooze import Cancel, Snooze, TryAgain
 from workbell.handlers.context import Context
 from workbell.model.access import Access, Scope
+from workbell.model.cancel_snooze import Cancel, Snooze, TryAgain
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
 from workbell.model.execution import Execution, Invocation

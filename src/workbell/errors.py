@@ -117,7 +117,7 @@ class DatabaseUnavailable(WorkbellError):
 
 
 class StoredFileNotFound(WorkbellError):
-    """No file with this id is kept in `ctx.storage`."""
+    """No file with this id is stored in `ctx.storage`."""
 
     exit_code = 4
 
@@ -219,7 +219,7 @@ class KeyReused(WorkbellError):
 
 
 class PreconditionFailed(WorkbellError):
-    """It was changed by somebody else since it was read."""
+    """It was changed by another caller since it was read."""
 
 
 class TooLarge(WorkbellError):

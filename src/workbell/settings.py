@@ -115,7 +115,7 @@ def load(
     sources: dict[str, str] = {}  # of each setting: what to change if it cannot be used
     if file is not None:
         found = _from_file(file)
-        given |= _places_of(file, found)
+        given |= _paths_of(file, found)
         sources |= dict.fromkeys(found, str(file))
     in_environment = _from_environment(os.environ if environment is None else environment)
     sources |= {name: PREFIX + name.upper() for name in in_environment}
@@ -133,7 +133,7 @@ def load(
 
 
 def _of_wrong_type(given: Mapping[str, Any], sources: Mapping[str, str]) -> SettingsError:
-    """What to say of the first setting that is none, or has a value of another type. The value may be a secret."""
+    """The message about the first unknown setting, or value of a wrong type. The value may be a secret."""
     fields = {field.name: field for field in msgspec.structs.fields(Settings)}
     for name, value in given.items():
         if name not in fields:
@@ -152,7 +152,7 @@ def _of_wrong_type(given: Mapping[str, Any], sources: Mapping[str, str]) -> Sett
 
 
 def warn_of_misspelt(environment: Mapping[str, str] | None = None) -> None:
-    """Log a warning, once, for variables that are nearly the name of a setting. Others may be somebody's own."""
+    """Log a warning, once, for variables that are nearly the name of a setting. Others may be another program's."""
     names = [name.upper() for name in Settings.__struct_fields__]
     for variable in os.environ if environment is None else environment:
         name = variable.removeprefix(PREFIX)
@@ -171,9 +171,9 @@ def _from_file(file: Path) -> dict[str, Any]:
         raise SettingsError(f"{file}: {error}.") from error
 
 
-def _places_of(file: Path, found: dict[str, Any]) -> dict[str, Any]:
-    """Relative places in a workbell.toml are meant from its own folder, and so is what it leaves open: a project is
-    one folder, wherever in it a command is called."""
+def _paths_of(file: Path, found: dict[str, Any]) -> dict[str, Any]:
+    """Relative paths in a workbell.toml start from its own folder, and so do default paths: a project is one folder,
+    wherever in it a command is called."""
     given = asdict(beside(file)) | found
     for name in ("url", "database"):
         if name in found and isinstance(found[name], str) and _is_relative(found[name]):

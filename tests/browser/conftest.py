@@ -1,12 +1,15 @@
 """A real Chromium in front of a real server: a site with a few jobs, and pages on which nothing may go wrong.
 
-The browser is shared by the tests of a module, and not by more: while it lives, the thread counts as one that runs an
-event loop, and tests of other modules start their own.
+One browser serves all tests of a process: to start one costs 1.5 s of CPU, and the dashboard's files are cached in it.
+Between the modules its event loop is suspended, because tests of other modules run loops of their own on this thread.
 """
 
 from __future__ import annotations
 
+import asyncio
+from asyncio.events import _set_running_loop
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,6 @@ from tests.support.chromium import HELP, chromium
 from tests.support.fresh_store import fresh_store
 from tests.support.served import Served, served
 from workbell import Context, Event, Workbell
-from workbell.client.client import Client
 from workbell.http.service import COOKIE
 from workbell.model.access import EVERY_TENANT, TokenKind
 from workbell.settings import Settings
@@ -48,16 +50,25 @@ RULES = {
 }
 
 
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Chrome]:
+@pytest.fixture(scope="session")
+def launched() -> Iterator[Chrome]:
     path = chromium()
     if path is None:
         pytest.skip(HELP)
     expect.set_options(timeout=DEADLINE)
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield Chrome(launched)
-        launched.close()
+        chrome = Chrome(playwright.chromium.launch(executable_path=path, args=ARGUMENTS), asyncio.get_running_loop())
+        _set_running_loop(None)
+        yield chrome
+        with chrome.loop_running():
+            chrome.browser.close()
+        _set_running_loop(chrome.loop)  # playwright ends it
+
+
+@pytest.fixture(scope="module")
+def chrome(launched: Chrome) -> Iterator[Chrome]:
+    with launched.loop_running():
+        yield launched
 
 
 def make_bell(folder: Path) -> Workbell:
@@ -86,9 +97,19 @@ class Chrome:
     """A browser, and its contexts by what they are made with. A context keeps the files of the dashboard that it has
     loaded, so that not every test has them sent and compiled anew; sites that follow each other have the same port."""
 
-    def __init__(self, browser: Browser) -> None:
+    def __init__(self, browser: Browser, loop: asyncio.AbstractEventLoop) -> None:
         self.browser = browser
+        self.loop = loop  # playwright's
         self._contexts: dict[str, BrowserContext] = {}
+
+    @contextmanager
+    def loop_running(self) -> Iterator[None]:
+        """Playwright's loop counts as the one that runs on this thread."""
+        _set_running_loop(self.loop)
+        try:
+            yield
+        finally:
+            _set_running_loop(None)
 
     def context(self, name: str, **options: Any) -> BrowserContext:
         key = f"{name} {options}"
@@ -157,7 +178,7 @@ def site(chrome: Chrome, tmp_path: Path) -> Iterator[Site]:
             chrome.forget()
             assert not site.wrong, site.wrong
     finally:
-        Client.close(bell)
+        bell.runtime.close()
         bell.store.close()
 
 

@@ -10,8 +10,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Site
 from workbell import Context, Retry, Workbell
-from workbell.agents.verbs import Agents
-from workbell.settings import Settings
 from workbell.testing import drain
 
 MARK = "hacked"
@@ -58,7 +56,7 @@ def fill(bell: Workbell, folder: Path) -> list[str]:
             paths += [f"/{screen}/{quote(name, safe='')}" for screen in ("jobs", "schedules", "queues")]
     event = bell.emit("orders.x", PAYLOAD, subject=CORPUS[1], source=CORPUS[0], key=CORPUS[2])
     bell.enqueue(NAMES[0], {"name": NAMES[0]}, target=NAMES[1], delay=3600)
-    Agents(bell, Settings().lease_span).pairing("<b>agent")
+    bell.agents.pairing("<b>agent")
     (folder / "jobs").mkdir(exist_ok=True)
     (folder / "jobs" / "<img src=x>.py").write_text(f"{CORPUS[0]}\n")
     bell.engine.reload()

@@ -25,7 +25,7 @@ def test_notifications_are_told_and_read(site: Site) -> None:
     page.get_by_role("button", name="Send notification").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Send", exact=True).click()
-    expect(dialog).to_contain_text("Whom to tell")
+    expect(dialog).to_contain_text("The recipient")
     for person in ("ada", "7"):  # a text, and a number
         dialog.get_by_label("User id").fill(person)
         dialog.get_by_role("button", name="Send", exact=True).click()
@@ -55,7 +55,7 @@ def test_a_token_is_made_and_revoked(site: Site) -> None:
     dialog.get_by_role("button", name="Copy").click()
     expect(dialog.get_by_role("button", name="Copied")).to_be_focused()
     assert page.evaluate("window.copied") == text
-    dialog.get_by_role("button", name="I have kept it").click()
+    dialog.get_by_role("button", name="I have saved it").click()
     expect(page.get_by_role("button", name="New token")).to_be_focused()
     row = page.locator("tbody tr").filter(has_text="grafana")
     expect(row).to_contain_text("valid")
@@ -76,7 +76,7 @@ def test_a_token_of_a_person_whose_id_is_a_text(site: Site) -> None:
         dialog.get_by_label("Name").fill(name)
         dialog.get_by_label("User id").fill(typed)
         dialog.get_by_role("button", name="Create token").click()
-        dialog.get_by_role("button", name="I have kept it").click()
+        dialog.get_by_role("button", name="I have saved it").click()
         expect(page.locator("tbody tr").filter(has_text=name)).to_contain_text(typed or "–")
     made = {one.name: one.user_id for one in site.bell.tokens.list()}
     assert (made["hers"], made["his"], made["nobody's"]) == ("ada", 7, None)
@@ -126,7 +126,7 @@ def test_what_a_token_of_one_tenant_may_not(site: Site) -> None:
     expect(page.locator("tbody tr")).to_have_count(1)
     expect(page.get_by_role("main").get_by_role("button")).to_have_count(0)
     page.get_by_role("link", name="Doctor").click()
-    expect(page.get_by_text("needs a token of all tenants")).to_be_visible()
+    expect(page.get_by_text("needs a token for all tenants")).to_be_visible()
     visit(page, "/runs?tenant=nowhere")
     expect(page.get_by_role("alert")).to_contain_text("There is no tenant 'nowhere' here.")
 

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Site, check_accessible
 from workbell import Retry, Workbell
-from workbell.engine.clean_history import SETTLE, CleanHistory
+from workbell.engine.clean_history import FIRST_CHECK, CleanHistory
 from workbell.testing import drain
 
 NIGHTLY = '''"""Counts what was sold."""
@@ -172,10 +172,10 @@ def test_a_job_of_any_name_is_paused_and_resumed(site: Site) -> None:
 def test_the_system_s_own_job_is_only_looked_at(site: Site) -> None:
     """B7: it starts by itself, and nobody can enqueue or pause it."""
     bell, clock = site.bell, site.bell.store.clock
-    clean = CleanHistory(bell.store, bell.booking, bell.tenant, "w", 3600, timedelta(seconds=30))
+    clean = CleanHistory(bell.store, bell.runtime.booking, bell.tenant, "w", 3600, timedelta(seconds=30))
     wait = clean.step(clock.now())
-    while wait < SETTLE or not bell.runs(job="clean-history", status="succeeded"):
-        wait = clean.step(clock.now() + timedelta(seconds=SETTLE))
+    while wait < FIRST_CHECK or not bell.runs(job="clean-history", status="succeeded"):
+        wait = clean.step(clock.now() + timedelta(seconds=FIRST_CHECK))
     (run,) = bell.runs(job="clean-history")
     page = site.open("/jobs")
     row = page.locator("tbody tr", has=page.get_by_role("link", name="clean-history", exact=True))

@@ -17,7 +17,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Chrome, Site, check_accessible, make_bell
 from tests.support.served import served
 from tests.support.waiting import until
-from workbell.client.client import Client
 from workbell.http.pages.login import login_url
 from workbell.http.service import COOKIE
 from workbell.model.access import EVERY_TENANT, TokenKind
@@ -153,7 +152,7 @@ def test_it_works_below_a_prefix(chrome: Chrome, tmp_path: Path) -> None:
     finally:
         server.should_exit = True
         thread.join(30)
-        Client.close(bell)
+        bell.runtime.close()
         bell.store.close()
 
 
@@ -178,7 +177,7 @@ def test_two_services_on_one_machine_do_not_sign_each_other_out(site: Site, chro
             expect(page.get_by_text("Nothing has run yet")).to_be_visible()
             context.close()
     finally:
-        Client.close(other)
+        other.runtime.close()
         other.store.close()
 
 

@@ -219,9 +219,9 @@ def test_failed_attempts_and_once_more_with_another_input(site: Site) -> None:
     assert command[:2] == ["jobs", "run"]
     said = run_job.make_context("run", command[2:]).params
     assert (said["name"], said["given"]) == (name, payload)
-    page.get_by_text("Look at this run").click()
-    assert words_of(copied(page, "Look at it with workbell"), "workbell") == ["runs", "show", run.id]
-    assert words_of(copied(page, "Look at it with curl"), "curl")[0] == f"{site.url}/api/v1/runs/{run.id}"
+    page.get_by_text("Show this run").click()
+    assert words_of(copied(page, "Show it with workbell"), "workbell") == ["runs", "show", run.id]
+    assert words_of(copied(page, "Show it with curl"), "curl")[0] == f"{site.url}/api/v1/runs/{run.id}"
 
     page.get_by_role("button", name="Run again with edited input").click()
     dialog = page.get_by_role("dialog")

@@ -208,7 +208,7 @@ def test_who_may_only_look(site: Site) -> None:
     expect(page.locator("main").get_by_role("button")).to_have_count(1)
     expect(page.get_by_role("link", name="Edit")).to_have_count(0)
     page.goto(f"{site.url}/schedules/nightly?edit=1")
-    expect(page.get_by_text("may look at schedules, but not change them")).to_be_visible()
+    expect(page.get_by_text("may read schedules, but not change them")).to_be_visible()
     expect(page.get_by_role("button", name="Save")).to_have_count(0)
 
     page = site.open("/schedules/nightly?edit=1", scopes=("operate",))

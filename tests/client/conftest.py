@@ -9,7 +9,7 @@ import pytest
 
 from workbell import Context, Run, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.handlers.job_function import JobFunction
 from workbell.model import state
 from workbell.settings import Settings
@@ -20,7 +20,7 @@ from workbell.stores.port import Store
 def bell(store: Store) -> Iterator[Workbell]:
     made = Workbell(store=store, settings=Settings())
     yield made
-    Client.close(made)  # the store is closed by its own fixture
+    made.runtime.close()  # the store is closed by its own fixture
 
 
 @pytest.fixture
@@ -43,20 +43,20 @@ def report(bell: Workbell) -> JobFunction[[int], int]:
     return report  # type: ignore[return-value]
 
 
-def take(bell: Client, limit: int = 100) -> list[Run]:
+def take(bell: LocalClient, limit: int = 100) -> list[Run]:
     """Claim what is queued, as a worker does."""
     claimant = Claimant("w1", timedelta(seconds=30), lambda lane: True)
     return FairClaims(bell.store).claim(claimant, limit, bell.store.clock.now())
 
 
-def finish(bell: Client, run: Run, result: str = '"done"') -> Run:
+def finish(bell: LocalClient, run: Run, result: str = '"done"') -> Run:
     """End a claimed run well."""
     change = state.succeed(run, bell.store.clock.now(), result=result, keep=timedelta(days=1))
     assert bell.store.runs.apply([change]) == {run.id}
     return change.after(run)
 
 
-def fail(bell: Client, run: Run) -> Run:
+def fail(bell: LocalClient, run: Run) -> Run:
     """End a claimed run badly."""
     now = bell.store.clock.now()
     change = state.fail(run, now, error="ValueError: bad", reason="error", keep=timedelta(days=1))

@@ -15,7 +15,6 @@ from workbell.agents.pairing import Paired
 from workbell.agents.reports import AttemptReport
 from workbell.agents.verbs import Agents
 from workbell.agents.working import Working
-from workbell.client.client import Client
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.materialise import Materialise
 from workbell.engine.recover import Recover
@@ -41,7 +40,7 @@ DONE = AttemptReport(status="succeeded", result={"ok": True})
 def bell() -> Iterator[Workbell]:
     made = Workbell(store=fresh_store(), settings=Settings())
     yield made
-    Client.close(made)
+    made.runtime.close()
 
 
 @pytest.fixture
@@ -60,7 +59,7 @@ def paired(bell: Workbell, name: str = "web-1", labels: list[str] | None = None)
 
 def lapse(bell: Workbell) -> None:
     """All leases are over, and a worker somewhere notices."""
-    Recover(bell.store, bell.booking, lambda _: None, 5).step(bell.store.clock.now() + timedelta(hours=2))
+    Recover(bell.store, bell.runtime.booking, lambda _: None, 5).step(bell.store.clock.now() + timedelta(hours=2))
 
 
 def become_due(bell: Workbell) -> None:
@@ -147,7 +146,7 @@ def test_agents_are_found_changed_and_forgotten(bell: Workbell, agent: Agent) ->
 
 
 def test_another_tenants_agent_is_unknown(bell: Workbell, agent: Agent) -> None:
-    other = Agents(bell.for_tenant("other"))
+    other = Agents(bell.runtime.for_tenant("other"), bell.verified)
     assert other.list() == []
     for ask in (lambda: other.get("web-1"), lambda: other.get(agent.id), lambda: other.working.agent(agent.id)):
         with pytest.raises(AgentNotFound):
@@ -207,7 +206,7 @@ def test_what_an_agent_can_run_is_found_behind_any_number_of_other_jobs(
 def test_an_agent_of_another_tenant_gets_nothing(bell: Workbell, working: Working) -> None:
     other = bell.for_tenant("other")
     bell.enqueue("a", {}, target="web-1")
-    theirs = Agents(other)
+    theirs = Agents(other.runtime, other.verified)
     stranger = theirs.pair(theirs.pairing("web-1").text).agent
     assert stranger.tenant == "other"
     assert theirs.working.poll(stranger, "s1", capacity=10) == []
@@ -455,6 +454,6 @@ def test_why_a_run_waits_for_its_agent(bell: Workbell) -> None:
     bell.agents.working.poll(agent, "s1", jobs=["other"])
     assert "does not know job 'backup'" in bell.why(labelled.id)
     bell.store.agents.see(agent.id, bell.store.clock.now() - timedelta(minutes=5), jobs=["backup"])
-    assert "was heard of since" in bell.why(run.id)
+    assert "has polled since" in bell.why(run.id)
     bell.agents.disable("web-1")
     assert "'web-1' is disabled" in bell.why(run.id)

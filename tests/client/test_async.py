@@ -12,34 +12,34 @@ import pytest
 from tests.client.conftest import finish, take
 from tests.support.waiting import until
 from workbell import DuplicateRun, RunNotFound, Status, WaitTimeout, Workbell
-from workbell.bulk.verbs import Bulk
-from workbell.claims.pauses import Pausing
-from workbell.client.client import Client
-from workbell.events.emitting import Emitting
-from workbell.events.executions import Executing
+from workbell.claims.pauses import Pauses
+from workbell.client.local import LocalClient
+from workbell.events.emitting import Emitter
+from workbell.events.executions import Executions
 from workbell.handlers.job_function import Enqueuer, JobFunction
-from workbell.runs.control import Steering
-from workbell.runs.following import Watching
-from workbell.runs.listing import Finding
-from workbell.runs.lookup import Reading
+from workbell.runs.enqueuing import Enqueuing
+from workbell.runs.verbs import Runs
+from workbell.runs.workers import Workers
 from workbell.settings import Settings
 from workbell.stores.sqlite.store import SqliteStore
 
 PAIRS = [
-    *((Client, verb, f"a{verb}") for verb in ("enqueue", "enqueue_many", "enqueue_requests")),
-    *((Finding, verb, f"a{verb}") for verb in ("runs", "page_of_runs", "count_runs")),
-    *((Reading, verb, f"a{verb}") for verb in ("get", "attempts", "why")),
-    *((Steering, verb, f"a{verb}") for verb in ("cancel", "retry")),
-    (Steering, "wait", "await_"),
-    (Bulk, "bulk", "abulk"),
-    (Watching, "logs", "alogs"),
-    (Watching, "workers", "aworkers"),
-    *((Pausing, verb, f"a{verb}") for verb in ("pause", "resume", "pauses", "drain_worker", "resume_worker")),
-    (Emitting, "emit", "aemit"),
-    *((Executing, verb, f"a{verb}") for verb in ("executions", "execution", "invocations")),
+    *((Enqueuing, verb, f"a{verb}") for verb in ("enqueue", "enqueue_many", "write")),
+    *((Runs, verb, f"a{verb}") for verb in "page count get attempts why cancel retry bulk logs".split()),
+    *((part, "__call__", "acall") for part in (Runs, Workers, Pauses, Executions)),
+    (Runs, "wait", "await_"),
+    *((Workers, verb, f"a{verb}") for verb in ("drain", "resume")),
+    *((Pauses, verb, f"a{verb}") for verb in ("pause", "resume")),
+    (Emitter, "emit", "aemit"),
+    *((Executions, verb, f"a{verb}") for verb in ("get", "invocations")),
+    *((LocalClient, verb, f"a{verb}") for verb in "enqueue enqueue_many page_of_runs count_runs get attempts".split()),
+    *((LocalClient, verb, f"a{verb}") for verb in "why cancel retry bulk logs emit execution invocations".split()),
+    *((LocalClient, verb, f"a{verb}") for verb in "drain_worker resume_worker pause resume notify broadcast".split()),
+    (LocalClient, "wait", "await_"),
     (JobFunction, "enqueue", "aenqueue"),
     (Enqueuer, "enqueue", "aenqueue"),
 ]
+CALLED = {"runs": Runs, "workers": Workers, "pauses": Pauses, "executions": Executions}  # parts that are verbs as well
 
 
 @pytest.mark.parametrize(("kind", "plain", "twin"), PAIRS)
@@ -52,21 +52,37 @@ def test_each_verb_and_its_twin_have_one_signature(kind: type, plain: str, twin:
 
 
 def test_no_async_verb_is_without_its_plain_one() -> None:
-    for kind in (
-        Client,
-        Finding,
-        Reading,
-        Steering,
-        Bulk,
-        Watching,
-        Pausing,
-        Emitting,
-        Executing,
-        JobFunction,
-        Enqueuer,
-    ):
+    for kind in {kind for kind, _, _ in PAIRS}:
         names = {name for name, value in vars(kind).items() if inspect.iscoroutinefunction(value) and name[0] != "_"}
-        assert names - {"make_ready", "hop", "hop_apart"} == {twin for owner, _, twin in PAIRS if owner is kind}
+        twins = {twin for owner, _, twin in PAIRS if owner is kind}
+        assert names - (set(map("a{}".format, CALLED)) if kind is LocalClient else set()) == twins
+
+
+@pytest.mark.parametrize("verb", CALLED)
+def test_a_part_that_is_called_has_a_twin_on_the_client(verb: str) -> None:
+    plain, twin = CALLED[verb].__call__, getattr(LocalClient, f"a{verb}")
+    assert inspect.iscoroutinefunction(twin)
+    assert inspect.signature(plain) == inspect.signature(twin)
+    assert plain.__doc__ == twin.__doc__
+
+
+def test_a_verb_of_the_client_is_that_of_its_part(bell: Workbell) -> None:
+    """Its parameters and its words are the part's: completion and `help` show them."""
+    assert inspect.signature(bell.get) == inspect.signature(bell.runs.get)
+    assert bell.get.__doc__ == bell.runs.get.__doc__ == "A run by its id."
+    assert bell.aget.__name__ == "aget"
+
+
+PLUMBING = {"runtime", "host", "store", "registry", "settings", "tenant", "verified"}  # for Workbell's own layers
+
+
+def test_completion_shows_what_may_be_called(bell: Workbell) -> None:
+    """Verbs and rooms of verbs; what the parts share is behind `runtime`, and the engine's process behind `host`."""
+    names = {name for name in dir(bell) if not name.startswith("_")}
+    undocumented = {name for name in names - PLUMBING if not inspect.getdoc(getattr(bell, name))}
+    assert {name for name in undocumented if name[1:] not in names} == set()
+    assert names >= PLUMBING
+    assert not names & set("hop by_and_by make_ready resolve filter_of enqueue_requests serve bus nudge post".split())
 
 
 @pytest.mark.anyio

@@ -10,7 +10,7 @@ from tests.client.conftest import fail, take
 from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, JobsError, Run, Status, Workbell
 from workbell.bulk import job as bulk_job
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.engine.consume import serves
 from workbell.model import state
 from workbell.model.job import ALERT, BULK, DELIVERY
@@ -38,11 +38,11 @@ def failed(bell: Workbell, send: Any) -> list[Run]:
     return [fail(bell, run) for run in take(bell)]
 
 
-def of(bell: Client, *runs: Run) -> list[Status]:
+def of(bell: LocalClient, *runs: Run) -> list[Status]:
     return [bell.get(run.id).status for run in runs]
 
 
-def retried(bell: Client) -> list[str]:
+def retried(bell: LocalClient) -> list[str]:
     return sorted(run.retry_of or "" for run in bell.runs(status="queued", job="send", limit=1000))
 
 

@@ -9,10 +9,11 @@ import pytest
 
 from tests.client.conftest import take
 from workbell import DuplicateRun, InvalidOption, InvalidPayload, JobsError, Retry, Run, Status, UnknownJob, Workbell
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.handlers.registry import Registry
 from workbell.handlers.resources import Resources
 from workbell.model.ids import is_id
+from workbell.runs.runtime import Runtime
 from workbell.settings import Settings
 
 
@@ -55,7 +56,7 @@ def test_a_job_that_only_the_store_knows_can_be_enqueued(bell: Workbell, send: A
     run = application.enqueue("send", {"to": "x", "anything": 1})  # what it takes is checked by the worker
     assert (run.job, run.queue) == ("send", "mail")
     assert bell.get(run.id).input == {"to": "x", "anything": 1}
-    Client.close(application)
+    application.runtime.close()
 
 
 @pytest.mark.parametrize(
@@ -256,6 +257,7 @@ def test_the_priority_of_a_job(bell: Workbell) -> None:
     assert [run.priority for run in bell.enqueue_many([urgent.request(), ("urgent", {})])] == [5, 5]
     # Also where only the store knows the job.
     bell.store.jobs.put(bell.registry.definitions(bell.store.clock, bell.tenant))
-    elsewhere = Client(bell.store, Registry(Resources.from_settings(Settings())), keep=bell.keep)
+    registry = Registry(Resources.from_settings(Settings()))
+    elsewhere = LocalClient(Runtime(bell.store, registry, keep=bell.runtime.keep))
     assert elsewhere.enqueue("urgent").priority == 5
     elsewhere.close()

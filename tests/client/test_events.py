@@ -21,7 +21,7 @@ REFUSED: list[tuple[str, Any, dict[str, Any], str]] = [
     ("posts created", None, {}, "' '"),
     ("a" * 257, None, {}, "257 characters"),
     (".".join("a" * 33), None, {}, "33 segments"),
-    ("job.failed", None, {}, "Workbell tells this one itself"),
+    ("job.failed", None, {}, "Workbell emits this one itself"),
     ("posts.created", "x" * 256 * 1024, {}, "the limit is 262,144"),
     ("posts.created", object(), {}, "cannot be written as JSON"),
     ("posts.created", None, {"source": "/workbell"}, "Workbell's own"),
@@ -86,11 +86,9 @@ def test_pages_types_and_patterns(bell: Workbell) -> None:
     assert bell.for_tenant("other").events.list() == []
 
 
-def test_a_pattern_is_looked_for_beyond_a_page_but_not_for_ever(
-    bell: Workbell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pattern_is_searched_beyond_a_page_but_not_for_ever(bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbell.events.verbs.PAGE", 2)
-    monkeypatch.setattr("workbell.events.verbs.MOST_LOOKED_THROUGH", 6)
+    monkeypatch.setattr("workbell.events.verbs.MOST_SEARCHED", 6)
     names = ["a.first", "x.1", "a.second", "x.2", "x.3", "x.4", "x.5"]
     for name in names:
         bell.emit(name)
@@ -216,6 +214,6 @@ class TestTail:
         next(found)
         assert len(follower._seen) == 1
         monkeypatch.setattr(tail, "WINDOW", -60.0)  # as if a minute had passed
-        assert follower._look() == []
+        assert follower._read_new() == []
         assert follower._seen == set()
         found.close()

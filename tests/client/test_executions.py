@@ -68,7 +68,7 @@ def test_statuses_on_the_way(bell: Workbell) -> None:
 
 def fan_out(bell: Workbell) -> None:
     """As a scheduler does."""
-    matcher = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _: None, 1.0)
+    matcher = MatchEvents(bell.store, bell.registry, bell.runtime.subscriptions, lambda _: None, 1.0)
     assert matcher.fan_out_waiting(bell.store.clock.now())
 
 
@@ -110,7 +110,7 @@ def test_pages(bell: Workbell, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.anyio
 async def test_the_verbs_for_async_code(bell: Workbell) -> None:
     event = await bell.aemit("posts.created")
-    await bell.hop(drain, bell)
+    await bell.runtime.hop(drain, bell)
     [good] = await bell.aexecutions(event=event.id, status="completed")
     assert await bell.aexecution(good.id) == good
     assert len(await bell.ainvocations(good.id)) == 1

@@ -13,7 +13,7 @@ from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, ScheduleNotFound, Status, Workbell
 from workbell.model.ids import new_id
 from workbell.model.run_page import Counted
-from workbell.runs import listing as finding
+from workbell.runs import verbs as finding
 from workbell.stores.database import Database
 from workbell.stores.port import Filter
 from workbell.stores.reports import search

@@ -12,13 +12,13 @@ from workbell import InvalidOption, Workbell
 from workbell.errors import InvalidPayload
 from workbell.handlers.context import detached
 from workbell.model.ids import new_id
-from workbell.notices.notifications import Notifications, Notifying, notification_of
+from workbell.notices.notifications import Notifications, Notifier, notification_of
 from workbell.notices.push_message import Broadcast, Message, SendToUser
 from workbell.settings import Settings
 from workbell.stores.port import Store
 
 PAIRS = [
-    *((Notifying, verb, f"a{verb}") for verb in ("notify", "broadcast")),
+    *((Notifier, verb, f"a{verb}") for verb in ("notify", "broadcast")),
     *((Notifications, verb, f"a{verb}") for verb in ("list", "mark_read")),
 ]
 
@@ -27,7 +27,7 @@ PAIRS = [
 def posted(bell: Workbell) -> list[Message]:
     """What was posted to those who hold people's connections."""
     heard: list[Message] = []
-    bell.bus.on_message(heard.append)
+    bell.host.bus.on_message(heard.append)
     return heard
 
 
@@ -56,7 +56,7 @@ def test_everybody_is_told(bell: Workbell, posted: list[Message]) -> None:
 
 def test_it_is_stored_before_anybody_hears_of_it(bell: Workbell) -> None:
     found: list[Any] = []
-    bell.bus.on_message(lambda _: found.append(bell.notifications.list(7)))
+    bell.host.bus.on_message(lambda _: found.append(bell.notifications.list(7)))
     told = bell.notify(7, 1)
     assert found == [[told]]
 
@@ -65,7 +65,7 @@ def test_one_that_cannot_be_posted_is_there_all_the_same(bell: Workbell) -> None
     def broken(_message: Message) -> None:
         raise BrokenPipeError
 
-    bell.post = broken
+    bell.runtime.hooks.post = broken
     told = bell.notify(7, 1)
     assert bell.notifications.list(7) == [told]
 
@@ -132,7 +132,7 @@ def test_what_cannot_be_told() -> None:
 async def test_the_verbs_for_async_code_and_of_a_handler() -> None:
     with Workbell(store=fresh_store(), settings=Settings()) as bell:
         told = [await bell.anotify(7, 1), await bell.abroadcast(2)]
-        context = detached("job", "default", bell)
+        context = detached("job", "default", bell._services)
         told += [context.notify(7, 3), context.broadcast(4), await context.anotify(7, 5), await context.abroadcast(6)]
         assert [one.data for one in told] == [1, 2, 3, 4, 5, 6]
         assert await bell.notifications.alist(7) == told[::-1]

@@ -190,7 +190,7 @@ def test_the_zone_goes_back_to_that_of_the_settings(bell: Workbell, monkeypatch:
     monkeypatch.setattr("workbell.scheduling.schedules.timezone_name", lambda: "Asia/Kathmandu")
     assert bell.schedules.update("nightly", description="x").timezone == "Europe/Paris"
     assert bell.schedules.update("nightly", timezone=None).timezone == "Asia/Kathmandu"
-    monkeypatch.setattr(bell, "timezone", "Europe/Rome")
+    monkeypatch.setattr(bell.runtime, "timezone", "Europe/Rome")
     assert bell.schedules.update("nightly", timezone=None).timezone == "Europe/Rome"
 
 

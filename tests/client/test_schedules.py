@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.scheduling import DECLARED, end_all, fates, ledger, look, runs_of, set_clock
 from workbell import Context, InvalidOption, InvalidPayload, JobsError, Retry, UnknownJob, Workbell, WorkbellError
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import ScheduleNotFound
 from workbell.handlers.job_function import JobFunction
 from workbell.model.clock import ManualClock
@@ -153,7 +153,7 @@ class TestPut:
         """However many there are."""
         schedules, runs = store.schedules, store.runs
         for part, verb in (
-            *((schedules, verb) for verb in ("list", "due", "ticks", "next_look")),
+            *((schedules, verb) for verb in ("list", "due", "ticks", "next_check")),
             (runs, "list"),
             (store, "export"),
         ):
@@ -170,7 +170,7 @@ class TestPut:
         assert bell.schedules.put("a", job="tidy", cron="0 3 * * *").timezone == "Asia/Tokyo"
         monkeypatch.setattr("workbell.scheduling.schedules.timezone_name", lambda: "Asia/Kathmandu")
         assert bell.schedules.put("a", job="tidy", cron="0 3 * * *").timezone == "Asia/Tokyo", "resolved once and kept"
-        monkeypatch.setattr(bell, "timezone", "Europe/Rome")
+        monkeypatch.setattr(bell.runtime, "timezone", "Europe/Rome")
         assert bell.schedules.put("b", job="tidy", cron="0 3 * * *").timezone == "Europe/Rome"
 
     def test_many_put_at_once_by_many(self, bell: Workbell) -> None:
@@ -456,7 +456,7 @@ class TestTenants:
         for verb in ("get", "pause", "delete", "ticks"):
             with pytest.raises(ScheduleNotFound):
                 getattr(other.schedules, verb)("a")
-        assert isinstance(other, Client)
+        assert isinstance(other, LocalClient)
 
 
 class TestDecorator:

@@ -10,7 +10,6 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from workbell import InvalidOption, TenantNotFound, Workbell
 from workbell.access.describe import describe_entry, describe_tenant
-from workbell.client.client import Client
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
 
@@ -19,7 +18,7 @@ from workbell.settings import Settings
 def bell(clock: ManualClock) -> Iterator[Workbell]:
     made = Workbell(store=fresh_store(clock), settings=Settings())
     yield made
-    Client.close(made)
+    made.runtime.close()
 
 
 def test_what_is_not_named_stays(bell: Workbell, clock: ManualClock) -> None:

@@ -19,7 +19,6 @@ from workbell.access.describe import describe_token
 from workbell.access.secret_text import hash_of, is_token, new_text
 from workbell.access.tenants import Tenants
 from workbell.access.tokens import Tokens
-from workbell.client.client import Client
 from workbell.model.access import Scope, Token, TokenKind
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
@@ -30,7 +29,7 @@ from workbell.stores.port import Store
 def bell(clock: ManualClock) -> Iterator[Workbell]:
     made = Workbell(store=fresh_store(clock), settings=Settings())
     yield made
-    Client.close(made)
+    made.runtime.close()
 
 
 def test_a_token_and_its_text(bell: Workbell, clock: ManualClock) -> None:
@@ -161,7 +160,7 @@ def test_on_each_store(store: Store) -> None:
     assert bell.tenants.list() == [tenant]
     entry = bell.audit.add("a.b", "c", actor="ada", detail={"n": [1, None]})
     assert bell.audit.list() == [entry]
-    Client.close(bell)
+    bell.runtime.close()
 
 
 @pytest.mark.anyio

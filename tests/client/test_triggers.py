@@ -10,7 +10,7 @@ import pytest
 
 from workbell import InvalidOption, Retry, Workbell, WorkbellError
 from workbell.errors import InvalidEvent, TriggerExists, TriggerNotFound, UnknownProcessor
-from workbell.events.declared import BY_HAND
+from workbell.events.declared import API_SOURCE
 from workbell.model.event import Event
 from workbell.model.ids import is_id
 from workbell.model.trigger import Trigger
@@ -151,7 +151,7 @@ class TestUpdate:
             updated_at=now,
             source="code:shop",
         )
-        assert known.source != BY_HAND
+        assert known.source != API_SOURCE
         assert bell.store.subscribers.write_trigger(known, None)
         with pytest.raises(InvalidOption, match="declared in the code of shop"):
             bell.triggers.update("mail", pattern="*")

@@ -170,7 +170,7 @@ def test_why_knows_that_no_worker_knows_the_job(bell: Workbell) -> None:
     assert "2 workers are running, and the only one that could take job 'stranger'" in bell.why(run.id)
     bell.store.workers.put(worker_of("stranger", now=now, id="c"))
     assert "first in its lane" in bell.why(run.id)
-    other.waiter.close()
+    other.runtime.waiter.close()
 
 
 def test_a_paused_queue_or_job_is_not_claimed(bell: Workbell, send: Any, report: Any) -> None:

@@ -35,7 +35,7 @@ def texts(node: ast.AST) -> Iterator[str]:
             yield from texts(child)
 
 
-@pytest.mark.parametrize("file", ["scheduling/decide.py", "scheduling/failing.py", "scheduling/steer.py"])
+@pytest.mark.parametrize("file", ["scheduling/decide.py", "scheduling/failing.py", "scheduling/control.py"])
 def test_every_reason_of_the_code_is_on_the_page(file: str) -> None:
     written = {text for text in texts(ast.parse(text_of(SOURCE / file))) if text != "no reason was noted"}
     assert written
@@ -46,7 +46,12 @@ def test_every_reason_of_the_code_is_on_the_page(file: str) -> None:
 def test_every_reason_on_the_page_is_in_the_code() -> None:
     code = "".join(
         text_of(SOURCE / name)
-        for name in ("scheduling/decide.py", "scheduling/failing.py", "scheduling/steer.py", "jobs_engine.py")
+        for name in (
+            "scheduling/decide.py",
+            "scheduling/failing.py",
+            "scheduling/control.py",
+            "job_files/job_folder.py",
+        )
     )
     ledger = [cell for _, cell, _ in table_rows(TEXT, "The ledger")]
     reasons = [words(cell)[0] for cell in ledger if words(cell)]

@@ -14,7 +14,7 @@ from tests.support.fresh_store import fresh_store
 from tests.support.webhook_scene import Scene
 from workbell import Cancel, Retry, Run, Status, Workbell
 from workbell.errors import StoreError
-from workbell.events.alerting import FRESH, Alerting, with_alerts
+from workbell.events.alerting import CACHED_FOR, Alerting, with_alerts
 from workbell.model import state
 from workbell.model.alert import AlertKind, Watched
 from workbell.model.job import ALERT
@@ -79,7 +79,7 @@ class TestEnds:
         """Of a job that has no URLs itself."""
         schedule = bench.bell.schedules.put("often", job="plain", every=60, ping_url=PINGS)
         now = bench.clock.now()
-        new = request_for(schedule, now, now, bench.bell.maker)
+        new = request_for(schedule, now, now, bench.bell.runtime.maker)
         bench.store.runs.add([new])
         (work,) = bench.claim()
         bench.finish.put(work, Returned(None))
@@ -116,7 +116,7 @@ class TestEnds:
         other = Bench(bench.store, name="other")
         for death in range(CRASH_LIMIT + 1):
             assert told(bench.store) == [], f"after {death} deaths"
-            bench.consume.held.clear()
+            bench.held.by_id.clear()
             for work in bench.claim():
                 bench.store.runs.mark_alone(work.held)
             other.lapse()
@@ -246,7 +246,7 @@ class TestPure:
         assert alerting.of(work.run, change).then == ()
         bench.store.jobs.put(bench.bell.registry.definitions(bench.clock, "default"))
         assert alerting.of(work.run, change).then == ()
-        bench.clock.advance(FRESH)
+        bench.clock.advance(CACHED_FOR)
         assert len(alerting.of(work.run, change).then) == 1
 
     def test_a_handler_that_cancels_itself_tells_nothing(self) -> None:

@@ -8,11 +8,12 @@ from datetime import timedelta
 import pytest
 
 from tests.support.bench import Bench
-from workbell import Context, Retry, Run, Snooze, Status, StoreError, StoreUnavailable
+from workbell import Context, Retry, Snooze, Status, StoreError, StoreUnavailable
 from workbell.engine.work import Work
 from workbell.model import state
 from workbell.model.outcome import HANDED_BACK
-from workbell.model.state import Transition
+from workbell.model.state import Move, Transition
+from workbell.notices.bus import Notice
 
 NEVER = Retry(attempts=5, delay=0, jitter=0)
 
@@ -47,7 +48,7 @@ def loses_its_worker(bench: Bench, work: Work) -> None:
 
 
 def is_a_stray(bench: Bench, work: Work) -> None:
-    bench.consume.note_dropped([work])
+    bench.held.note_dropped([work])
     bench.consume.step(bench.clock.now())
 
 
@@ -105,22 +106,21 @@ def test_one_that_is_asked_for_while_others_are_booked(bench: Bench) -> None:
 
 
 def test_everybody_hears_of_it(bench: Bench) -> None:
-    heard: list[tuple[Run, str]] = []
-    tallied: list[str] = []
-    bench.booking.notify = lambda pairs: heard.extend((run, change.move) for run, change in pairs)
-    bench.booking.tally = lambda ended: tallied.extend(change.move for _, change in ended)
+    heard: list[Notice] = []
+    bench.bell.host.bus.subscribe(heard.extend)
     run = bench.bell.enqueue("work", {"then": "raise"})
     (work,) = bench.claim()
     bench.bell.cancel(run.id)
     bench.book(work, bench.call(work))
-    assert ([(run.id, move) for run, move in heard], tallied) == ([(run.id, "cancel")], ["cancel"])
+    tallied = [tally.status for tally in bench.store.tallies.totals()]
+    assert ([(notice.run.id, notice.move) for notice in heard], tallied) == ([(run.id, Move.CANCEL)], ["canceled"])
 
 
-def test_a_listener_that_raises_undoes_nothing(bench: Bench) -> None:
+def test_a_sink_that_raises_undoes_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_pairs: object) -> None:
-        raise RuntimeError("a listener's own fault")
+        raise RuntimeError("a sink's own fault")
 
-    bench.booking.notify = fail
+    monkeypatch.setattr(bench, "moved", fail)
     run = bench.bell.enqueue("work", {"then": "done"})
     assert [ended.status for ended in bench.work()] == [Status.SUCCEEDED]
     assert (bench.finish.size, bench.finish.superseded) == (0, 0)

@@ -251,7 +251,7 @@ class TestLease:
         job = bell.registry.find("it")
         assert job is not None
         work = Work(claimed, job)
-        return work, Context(claimed, bell, store.runs.set_progress, lambda: work.stopping), claimed
+        return work, Context(claimed, bell._services, store.runs.set_progress, lambda: work.stopping), claimed
 
     async def call(self, work: Work, context: Context) -> Outcome:
         return await call_async(work, context) if work.job.is_async else call_plain(work, context)

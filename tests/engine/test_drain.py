@@ -15,12 +15,20 @@ from tests.support.waiting import until
 from workbell import Status, Workbell, WorkerNotFound
 from workbell.claims.claiming import FairClaims
 from workbell.engine.consume import Consume
-from workbell.engine.worker_registration import GAP, SETTLE, WorkerRegistration
+from workbell.engine.duty import Waker
+from workbell.engine.held_runs import HeldRuns
+from workbell.engine.worker_registration import DRAIN_PACE, GAP, WorkerRegistration
 from workbell.model.clock import ManualClock
 from workbell.model.state import SUSPECT_LOSSES
 from workbell.model.worker import BEAT, LOST_AFTER
 from workbell.process.identity import process_name
 from workbell.settings import Settings
+
+
+def taken(waker: Waker) -> bool:
+    """Whether it was woken since the last call."""
+    woken, waker.woken = waker.woken, False
+    return woken
 
 
 @pytest.fixture
@@ -75,37 +83,48 @@ def clocked(clock: ManualClock) -> Workbell:
 
 
 @pytest.fixture
-def register(clocked: Workbell) -> WorkerRegistration:
-    register = WorkerRegistration(clocked.store, clocked.registry, f"{process_name()}/abc", None, 3)
+def drained() -> Waker:
+    """Woken when the worker is drained, and when it may go on."""
+    return Waker()
+
+
+@pytest.fixture
+def held(clock: ManualClock, drained: Waker) -> HeldRuns:
+    return HeldRuns(clock, on_drain=[drained])
+
+
+@pytest.fixture
+def register(clocked: Workbell, held: HeldRuns) -> WorkerRegistration:
+    register = WorkerRegistration(clocked.store, clocked.registry, held, f"{process_name()}/abc", None, 3)
     register.step(clocked.store.clock.now())
     return register
 
 
-def test_it_learns_of_it_as_it_is_seen(clocked: Workbell, register: WorkerRegistration, clock: ManualClock) -> None:
-    turns: list[bool] = []
-    register.turned = lambda: turns.append(register.is_drained())
+def test_it_learns_of_it_as_it_is_seen(
+    clocked: Workbell, register: WorkerRegistration, held: HeldRuns, drained: Waker, clock: ManualClock
+) -> None:
     (worker,) = clocked.store.workers.list()
     clocked.store.workers.drain(worker.id, clock.now())  # and no hint arrives
     clock.advance(BEAT / 2)
     register.step(clock.now())
-    assert turns == []
+    assert not taken(drained)
     clock.advance(BEAT / 2)
     register.step(clock.now())
-    assert turns == [True]
+    assert (taken(drained), held.is_drained()) == (True, True)
     clocked.store.workers.remove([worker.id])  # forgotten by the others, and back as it was
     clock.advance(BEAT)
     register.step(clock.now())
     (back,) = clocked.store.workers.list()
-    assert (register.is_drained(), back.drained_at) == (True, clock.now() - timedelta(seconds=2 * BEAT))
+    assert (held.is_drained(), back.drained_at) == (True, clock.now() - timedelta(seconds=2 * BEAT))
     assert back.drain_seen_at == clock.now() - timedelta(seconds=BEAT)
     clocked.store.workers.resume(worker.id)
     clock.advance(BEAT)
     register.step(clock.now())
-    assert turns == [True, False]
+    assert (taken(drained), held.is_drained()) == (True, False)
 
 
 def test_after_a_hint_it_looks_and_says_that_it_obeys(
-    clocked: Workbell, register: WorkerRegistration, clock: ManualClock
+    clocked: Workbell, register: WorkerRegistration, held: HeldRuns, clock: ManualClock
 ) -> None:
     (worker,) = clocked.store.workers.list()
     clocked.drain_worker(worker.id)
@@ -114,17 +133,16 @@ def test_after_a_hint_it_looks_and_says_that_it_obeys(
     assert register.step(clock.now()) == pytest.approx(GAP)
     clock.advance(GAP)
     register.step(clock.now())
-    assert register.is_drained()
+    assert held.is_drained()
     (found,) = clocked.store.workers.list()
     assert (found.seen_at, found.drain_seen_at) == (worker.seen_at, clock.now())
     assert register.hint(), "the next one counts again"
 
 
 def test_it_says_so_only_when_nothing_can_begin(
-    clocked: Workbell, register: WorkerRegistration, clock: ManualClock
+    clocked: Workbell, register: WorkerRegistration, held: HeldRuns, clock: ManualClock
 ) -> None:
-    quiet = False
-    register.quiet = lambda: quiet and register.is_drained()  # asked after it was told, never before
+    held.claiming = True
     (worker,) = clocked.store.workers.list()
 
     def look() -> datetime | None:
@@ -134,16 +152,16 @@ def test_it_says_so_only_when_nothing_can_begin(
 
     clocked.store.workers.drain(worker.id, clock.now())
     assert look() is None
-    assert register.is_drained()
-    quiet = True
-    assert register.step(clock.now()) > SETTLE
+    assert held.is_drained()
+    held.claiming = False
+    assert register.step(clock.now()) > DRAIN_PACE
     assert clocked.store.workers.list()[0].drain_seen_at == clock.now()
     clocked.store.workers.resume(worker.id)
     clocked.store.workers.drain(worker.id, clock.now())  # between two looks: it is asked anew, and answers anew
     assert look() == clock.now()
     clocked.store.workers.resume(worker.id)
     assert look() is None
-    assert not register.is_drained()
+    assert not held.is_drained()
 
 
 @pytest.mark.parametrize("moment", ["claim", "mark_alone"])
@@ -162,13 +180,13 @@ def test_what_is_in_its_way_is_not_begun(moment: str, monkeypatch: pytest.Monkey
     quiet: list[bool] = []
 
     def meanwhile(*given: Any) -> Any:
-        monkeypatch.setattr(bench.consume, "_drained", lambda: True)
-        quiet.append(bench.consume.is_quiet())
+        bench.held.drain(True)
+        quiet.append(bench.held.is_quiet())
         return usual(*given)
 
     monkeypatch.setattr(subject, moment, meanwhile)
     assert bench.claim() == []
-    assert (quiet, bench.consume.is_quiet(), bench.consume.held) == ([False], True, {})
+    assert (quiet, bench.held.is_quiet(), bench.held.by_id) == ([False], True, {})
     assert (bench.run(run).status, bench.run(run).worker) == (Status.QUEUED, None)
 
 

@@ -116,7 +116,7 @@ class TestDeclared:
     def test_a_worker_leaves_it_to_the_scheduler(self, bell: Workbell, project: ProjectFolder) -> None:
         project.write("jobs/mail.py", 'on = "posts.*"\n' + HANDLER)
         bell.on("posts.*")(lambda: None)
-        bell.engine.keeps_schedules = False
+        bell.engine.declares_schedules = False
         bell.engine.start()
         assert there(bell) == {}
         assert "mail" in bell.registry

@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.bench import Bench
 from workbell import Retry, Run, Status, StoreError, StoreUnavailable
-from workbell.client import client
 from workbell.engine import consume as consume_module
 from workbell.model.run_defaults import RESCHEDULES
 from workbell.model.state import Transition
+from workbell.runs import runtime
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ class TestRefusedBatches:
         ended = bench.run(run_id)
         assert (ended.status, ended.reason) == (Status.FAILED, "result")
         assert "this one cannot be taken" in (ended.error or "")
-        assert bench.consume.held == {}
+        assert bench.held.by_id == {}
 
     def test_store_away_keeps_everything(self, bench: Bench, monkeypatch) -> None:
         """The database is not there for a while: outcomes wait, and are written once."""
@@ -147,7 +147,7 @@ class TestStrays:
     def test_one_that_was_begun_and_let_go_of_is_a_lost_attempt(self, bench: Bench) -> None:
         run = bench.bell.enqueue("work")
         (work,) = bench.claim()
-        bench.consume.note_dropped([work])
+        bench.held.note_dropped([work])
         (again,) = bench.claim()
         assert (again.run.id, again.run.attempt, again.run.losses, again.run.suspect) == (run.id, 2, 1, False)
         assert [(attempt.number, attempt.status) for attempt in bench.store.runs.attempts(run.id)] == [(1, "lost")]
@@ -155,7 +155,7 @@ class TestStrays:
     def test_a_look_that_fails_is_made_again(self, bench: Bench, monkeypatch) -> None:
         run = bench.bell.enqueue("work")
         (work,) = bench.claim()
-        bench.consume.note_dropped([work])
+        bench.held.note_dropped([work])
         with monkeypatch.context() as broken:
             broken.setattr(bench.store.runs, "held_by", lambda _worker: 1 / 0)
             with pytest.raises(ZeroDivisionError):
@@ -189,7 +189,7 @@ class TestPrefetch:
             work = held.pop()
             bench.book(work, bench.call(work))
             held += bench.claim()
-            assert len(bench.consume.held) <= 11
+            assert len(bench.held) <= 11
 
     def test_quick_handlers_hold_a_tenth_of_a_second(self, bench: Bench) -> None:
         """A thousand a second: about a hundred ahead, and never more than the most."""
@@ -240,7 +240,7 @@ class TestReschedules:
         """B9: and belongs to the process that was asked for it."""
         first = bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60, persistent=False)
         bench.work()
-        monkeypatch.setattr(client, "process_name", lambda: "another/1/2")
+        monkeypatch.setattr(runtime, "process_name", lambda: "another/1/2")
         (follow,) = bench.bell.runs(status="scheduled")
         bench.bell.cancel(follow.id)
         again = bench.bell.retry(follow.id)
@@ -261,7 +261,7 @@ class TestReschedules:
         assert again.expires_at == again.created_at + timedelta(seconds=90)
 
     def test_how_long_it_gets_can_be_set(self, bench: Bench) -> None:
-        bench.bell.reschedules = 1
+        bench.bell.runtime.reschedules = 1
         bench.bell.enqueue("work", {"fail": True}, auto_reschedule=60)
         for _ in range(3):
             bench.work()

@@ -215,7 +215,7 @@ class TestSteps:
         run = bench.bell.enqueue("work")
         bench.claim()
         self.pass_time(bench, 10)
-        bench.consume.held.clear()  # nobody renews any more
+        bench.held.by_id.clear()  # nobody renews any more
         bench.clock.put(hours=hours)
         self.pass_time(bench, 40)
         lost = bench.run(run)

@@ -13,8 +13,7 @@ from tests.support.scheduling import set_clock
 from tests.support.subscribing import stored, subscribe
 from tests.unit.makers import worker_of
 from workbell import Cancel, Retry, Run, Status
-from workbell.engine.missing_workers import NEWS, MissingWorkers
-from workbell.engine.publish import Publish
+from workbell.engine.missing_workers import RECENT, MissingWorkers
 from workbell.engine.work import Work
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model import state
@@ -72,7 +71,7 @@ class TestSubscribed:
     def test_nothing_is_stored_where_nobody_subscribes(self, bench: Bench, pattern: str | None) -> None:
         if pattern is not None:
             subscribe(bench.store, pattern)
-        bench.telling.look()
+        bench.publisher.poll()
         live_through_it(bench)
         assert types(bench.store) == []
 
@@ -80,7 +79,7 @@ class TestSubscribed:
         bench = make_bench(store)
         for pattern in ("job.*", "job.completed", "run.canceled", "worker.**"):  # two for one type are one event
             subscribe(store, pattern)
-        bench.telling.look()
+        bench.publisher.poll()
         live_through_it(bench)
         assert sorted(types(store)) == [
             "job.completed",
@@ -99,15 +98,15 @@ class TestSubscribed:
 
     def test_only_the_types_that_are_heard(self, bench: Bench) -> None:
         subscribe(bench.store, "job.failed")
-        bench.telling.look()
+        bench.publisher.poll()
         live_through_it(bench)
         assert types(bench.store) == ["job.failed"]
 
     def test_the_end_of_a_chain(self, bench: Bench) -> None:
         """B8: with the last failure, and once."""
         subscribe(bench.store, "run.chain_ended")
-        bench.telling.look()
-        bench.bell.reschedules = 1
+        bench.publisher.poll()
+        bench.bell.runtime.reschedules = 1
         bench.bell.enqueue("work", {"how": "fail"}, auto_reschedule=60)
         for _ in range(4):
             while bench.work():
@@ -133,14 +132,14 @@ class TestSubscribed:
 
     def test_a_disabled_trigger_counts(self, bench: Bench) -> None:
         subscribe(bench.store, "job.completed", enabled=False)
-        bench.telling.look()
+        bench.publisher.poll()
         bench.bell.enqueue("work")
         bench.work()
         assert types(bench.store) == ["job.completed"]
 
     def test_in_the_tenant_of_the_run(self, bench: Bench) -> None:
         subscribe(bench.store, "job.*", tenant="acme")
-        bench.telling.look()
+        bench.publisher.poll()
         acme = bench.bell.for_tenant("acme")
         run = acme.enqueue("work")
         bench.bell.enqueue("work")
@@ -151,17 +150,17 @@ class TestSubscribed:
 
     def test_who_subscribes_no_longer(self, bench: Bench) -> None:
         trigger = subscribe(bench.store, "job.*")
-        bench.telling.look()
-        assert bench.telling.anything
+        bench.publisher.poll()
+        assert bench.publisher.events.anything
         bench.store.subscribers.delete_trigger(trigger.id)
-        bench.telling.look()
-        assert not bench.telling.anything
+        bench.publisher.poll()
+        assert not bench.publisher.events.anything
 
     def test_deliveries_tell_nothing(self, bench: Bench) -> None:
         """Each would be followed by one that tells of it."""
         subscribe(bench.store, "job.*")
         subscribe(bench.store, "run.*")
-        bench.telling.look()
+        bench.publisher.poll()
         now = bench.clock.now()
         made = bench.bell.enqueue("work")
         delivery = msgspec.structs.replace(made, id=made.id[:-4] + "ffff", lane=Lane("default", "default", DELIVERY))
@@ -180,7 +179,7 @@ class TestExactly:
 
     def claimed(self, bench: Bench) -> tuple[Run, Work]:
         subscribe(bench.store, "job.*")
-        bench.telling.look()
+        bench.publisher.poll()
         run = bench.bell.enqueue("work")
         (work,) = bench.claim()
         return run, work
@@ -264,7 +263,7 @@ class TestLostWorkers:
         other.bell.registry.add(next(job for job in bench.bell.registry if job.name == "work"))
         subscribe(store, "worker.lost")
         subscribe(store, "worker.lost", tenant="acme")
-        bench.telling.look()
+        bench.publisher.poll()
         ours = bench.bell.enqueue_many([("work", {})] * 3)
         assert len(other.claim()) == 3
         theirs = bench.bell.for_tenant("acme").enqueue("work")
@@ -275,7 +274,7 @@ class TestLostWorkers:
         assert sorted(event.data["runs"]) == sorted(run.id for run in ours)
         (event,) = stored(store, tenant="acme")
         assert (event.data["worker"], event.data["runs"]) == ("worker", [theirs.id])
-        other.consume.held.clear()
+        other.held.by_id.clear()
         assert len(other.claim()) == 4  # lost again: it is the same worker, of which was told
         bench.lapse()
         assert len(stored(store)) == 1
@@ -284,16 +283,15 @@ class TestLostWorkers:
         """And to a tenant whose runs it did not hold; but once to each, and not before the sweep has its runs."""
         heard: list[LifecycleEvent] = []
         bench.bell.listen("worker.lost", heard.append)
-        tell = Publish(bench.store, bench.bell.bus, bench.telling, lambda: None, 1)
-        missing = MissingWorkers(bench.store, tell.missing)
+        missing = MissingWorkers(bench.store, bench.booking.publisher)
         now = bench.clock.now()
-        bench.store.workers.put(worker_of(id="long/1/1/a", now=now - NEWS - timedelta(seconds=1)))
+        bench.store.workers.put(worker_of(id="long/1/1/a", now=now - RECENT - timedelta(seconds=1)))
         for name in ("idle/1/1/a", "worker"):
             bench.store.workers.put(worker_of(id=name, now=now))
         missing.step(now)
         subscribe(bench.store, "worker.lost")
         subscribe(bench.store, "worker.lost", tenant="acme")
-        bench.telling.look()
+        bench.publisher.poll()
         run = bench.bell.enqueue("work")
         bench.claim()
         bench.clock.advance(LOST_AFTER.total_seconds() + 1)
@@ -311,8 +309,9 @@ class TestLostWorkers:
 
     def test_who_could_not_be_seen_is_not_lost(self, bench: Bench) -> None:
         """The store was away for longer than it takes to be lost: of all that look again, this one is the first."""
-        told: list[str] = []
-        missing = MissingWorkers(bench.store, told.extend)
+        told: list[LifecycleEvent] = []
+        bench.bell.listen("worker.lost", told.append)
+        missing = MissingWorkers(bench.store, bench.publisher)
         bench.store.workers.put(worker_of(id="idle/1/1/a", now=bench.clock.now()))
         missing.step(bench.clock.now())
         for _ in range(2):
@@ -323,11 +322,11 @@ class TestLostWorkers:
 
     def test_set_aside_as_crashed(self, bench: Bench) -> None:
         subscribe(bench.store, "job.failed")
-        bench.telling.look()
+        bench.publisher.poll()
         run = bench.bell.enqueue("work")
         for _ in range(CRASH_LIMIT):
             assert types(bench.store) == []
-            bench.consume.held.clear()
+            bench.held.by_id.clear()
             (work,) = bench.claim()
             bench.store.runs.mark_alone(work.held)
             bench.lapse()
@@ -337,7 +336,7 @@ class TestLostWorkers:
 
     def test_an_expired_run_is_no_loss(self, bench: Bench) -> None:
         subscribe(bench.store, "worker.lost")
-        bench.telling.look()
+        bench.publisher.poll()
         bench.bell.enqueue("work", expires=timedelta(seconds=1))
         bench.clock.advance(2)
         bench.recover.step(bench.clock.now())

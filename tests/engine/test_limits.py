@@ -17,6 +17,7 @@ from workbell import Context, Status, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
 from workbell.engine.consume import Consume, limits
 from workbell.engine.hand_back import HandBack
+from workbell.engine.held_runs import HeldRuns
 from workbell.engine.work import Work
 from workbell.model.clock import ManualClock
 from workbell.model.limit import Limits, limits_on
@@ -92,7 +93,7 @@ async def test_a_rate_spreads_the_starts(store_url: str) -> None:
     async def paced() -> None: ...
 
     claims: list[datetime] = []
-    bell.bus.subscribe(lambda told: claims.extend(one.run.started_at for one in told if one.move is Move.START))
+    bell.host.bus.subscribe(lambda told: claims.extend(one.run.started_at for one in told if one.move is Move.START))
     runs = bell.enqueue_many(paced.request() for _ in range(10))
     async with bell.running():
         ended = [await bell.await_(run.id, timeout=30) for run in runs]
@@ -154,15 +155,20 @@ def test_only_what_is_paused_or_has_waited_too_long_is_handed_back() -> None:
     begun.started_at = now
     taken: list[Work] = []
 
-    def hand_back(is_held: Any) -> None:
-        taken.extend(one for one in works if is_held(one))
+    class Executors:
+        def take_back(self, wanted: Any) -> list[Work]:
+            return [one for one in works if wanted(one)]
 
-    duty = HandBack(store, lambda: [*works, begun], hand_back, poll=1)
+    held = HeldRuns(store.clock)
+    for one in (*works, begun):
+        held.add(one)
+    duty = HandBack(store, held, Executors(), lambda work, _outcome: taken.append(work), poll=1)
     bell.pause(queue="b")
     assert duty.step(now) == 0.5
     assert taken == [works[1], works[3], works[4]]
     taken.clear()
-    HandBack(store, lambda: [*works, begun], hand_back, poll=1, drained=lambda: True).step(now)
+    held.drain(True)
+    duty.step(now)
     assert taken == works, "nothing at all begins where it is drained"
     bell.close()
 
@@ -209,7 +215,7 @@ def test_the_limits_of_a_job_are_known_to_others(bell: Workbell) -> None:
     assert (run.lane.key, late.lane.key) == ("7", "8")
     assert bell.get(run.id).lane == run.lane
     assert other.retry(other.cancel(run.id).id).lane == run.lane
-    other.waiter.close()
+    other.runtime.waiter.close()
 
 
 def test_a_tick_makes_a_run_in_the_lane_of_its_key() -> None:

@@ -17,6 +17,7 @@ from tests.support.waiting import until
 from tests.unit.makers import run_in
 from workbell import Workbell
 from workbell.engine import loop_watch
+from workbell.engine.held_runs import HeldRuns
 from workbell.engine.loop_watch import LoopWatch
 from workbell.model.clock import ManualClock
 from workbell.model.run import Status
@@ -145,9 +146,9 @@ def test_handlers_that_await_are_left_in_peace(watched: Watched, monkeypatch: py
             until(lambda: looks() > seen + 20, "many looks")
             gate.set()
             watched.bell.wait(run.id, timeout=30)
-            engine = watched.bell._engine
+            engine = watched.bell.host.running
             assert engine is not None
-            until(lambda: engine._loop_watch.resting, "the watch to rest")
+            until(lambda: engine.worker_half is not None and engine.worker_half.loop_watch.resting, "the watch to rest")
     finally:
         gate.set()
     assert not watched.lines("is blocked")
@@ -180,7 +181,9 @@ def work(on_loop: bool = True) -> Any:
 
 def make(works: list[Any]) -> tuple[LoopWatch, Loop, ManualClock]:
     loop, clock = Loop(), ManualClock()
-    watch = LoopWatch(loop, clock, lambda: works)  # type: ignore[arg-type]
+    held = HeldRuns(clock)
+    held.works = lambda: works  # type: ignore[method-assign]
+    watch = LoopWatch(loop, clock, held)  # type: ignore[arg-type]
     loop.answer()
     return watch, loop, clock
 

@@ -14,7 +14,7 @@ from tests.support.scheduling import DECLARED, new_scheduler, told
 from workbell import Workbell
 from workbell.model.ids import new_id
 from workbell.model.schedule import Schedule, ScheduleChange, ScheduleKind
-from workbell.scheduling.steer import begin
+from workbell.scheduling.control import begin
 from workbell.stores.port import Store
 
 MANY = 100_000 if os.environ.get("WORKBELL_SOAK") == "1" else 2_000

@@ -101,14 +101,14 @@ def test_lost_run_that_comes_back_to_the_same_worker(bench: Bench) -> None:
     run = bench.bell.enqueue("work")
     (stale,) = bench.claim()
     bench.lapse()
+    bench.finish.put(stale, bench.call(stale))
     (work,) = bench.claim()
     assert (stale.run.id, stale.lost, work.run.token) == (work.run.id, True, 2)
-    bench.finish.put(stale, bench.call(stale))
     bench.finish.put(work, bench.call(work))
     bench.finish.step(bench.clock.now())
-    assert bench.consume.held == {run.id: work}  # the old one was dropped, and the new lease is still renewed
+    assert bench.held.by_id == {run.id: work}  # the old one was dropped, and the new lease is still renewed
     bench.finish.step(bench.clock.now())
-    assert bench.consume.held == {}
+    assert bench.held.by_id == {}
     assert bench.booked == [work]
     assert bench.dropped == [stale]
     assert bench.run(run).token == 2
@@ -154,15 +154,14 @@ class TestSuspects:
 
     def test_a_drained_worker_gives_them_back_and_claims_nothing(self, bench: Bench) -> None:
         first = self.suspect(bench)
-        worker, drained = restarted(bench), False
-        worker.consume._drained = lambda: drained
+        worker = restarted(bench)
         worker.consume.step(bench.clock.now())  # claimed, not yet marked
         assert bench.run(first).status is Status.RUNNING
-        drained = True
+        worker.held.drain(True)
         other = bench.bell.enqueue("work")
-        assert (worker.claim(), worker.consume.held) == ([], {})
+        assert (worker.claim(), worker.held.by_id) == ([], {})
         assert [bench.run(run).status for run in (first, other)] == [Status.QUEUED] * 2
-        drained = False
+        worker.held.drain(False)
         assert [work.run.id for work in worker.claim()] == [other.id]
 
     def test_lost_while_it_waited(self, bench: Bench) -> None:
@@ -173,7 +172,7 @@ class TestSuspects:
         bench.lapse()
         bench.bell.cancel(first.id)
         assert worker.claim() == []
-        assert worker.consume.held == {}
+        assert worker.held.by_id == {}
         other = bench.bell.enqueue("work")
         assert [work.run.id for work in worker.claim()] == [other.id]
 
@@ -214,7 +213,7 @@ class TestRenew:
         bench.book(work, bench.call(work))
         assert (bench.run(run).status, bench.run(run).losses) == (Status.SUCCEEDED, 0)
 
-    def test_tells_of_a_lost_lease(self, bench: Bench) -> None:
+    def test_marks_a_lost_lease(self, bench: Bench) -> None:
         bench.bell.enqueue("work")
         (work,) = bench.claim()
         bench.lapse()
@@ -227,7 +226,7 @@ class TestRenew:
         """Where a keeper renews too, our own clock does not say whether a lease is over."""
         bench.bell.enqueue("work")
         (work,) = bench.claim()
-        renew = Renew(bench.store, LEASE, lambda: [work], bench.stopped.append, alone=alone)
+        renew = Renew(bench.store, LEASE, bench.held, bench.stopped.append, alone=alone)
         bench.clock.advance(LEASE.total_seconds() + 1)
 
         def fail(*_arguments: object, **_named: object) -> None:
@@ -238,7 +237,7 @@ class TestRenew:
             renew.step(bench.clock.now())
         assert (work.lost, bench.stopped) == (alone, [work] if alone else [])
 
-    def test_tells_of_a_request_to_cancel(self, bench: Bench) -> None:
+    def test_passes_on_a_request_to_cancel(self, bench: Bench) -> None:
         run = bench.bell.enqueue("work")
         (work,) = bench.claim()
         bench.bell.cancel(run.id)

@@ -11,10 +11,10 @@ import pytest
 
 from tests.support.event_scheduling import look as look_at_events
 from tests.support.fresh_store import fresh_store
+from tests.support.project_folder import load_folder
 from tests.support.scheduling import DECLARED, live, look, runs_of, told
 from workbell import Event, InvalidOption, Retry, Workbell
 from workbell.engine.match_events import MatchEvents
-from workbell.job_files.load import load_folder
 from workbell.model.run import Run, Status
 from workbell.model.run_defaults import NO_DEFAULTS, RUN_WORDS, RunDefaults, layered
 from workbell.model.run_settings import READERS, SETTINGS
@@ -55,7 +55,7 @@ def said_of(run: Run) -> dict[str, Any]:
 
 
 def fan_out(bell: Workbell) -> None:
-    look_at_events(bell.store, MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _: None, 1.0))
+    look_at_events(bell.store, MatchEvents(bell.store, bell.registry, bell.runtime.subscriptions, lambda _: None, 1.0))
 
 
 def heard(bell: Workbell) -> list[Run]:
@@ -129,9 +129,9 @@ class TestLevels:
         (tmp_path / "jobs").mkdir()
         text = "\n".join(['schedule = "* * * * *"', 'on = "posts.*"', *lines, "def run(ctx): ..."])
         (tmp_path / "jobs" / "nightly.py").write_text(text)
-        loaded = load_folder(tmp_path)
-        assert loaded.problems == []
-        job = bell.engine.job_of(loaded.files[0])
+        change = load_folder(tmp_path)
+        assert change.problems == []
+        job = bell.engine.job_of(change.loaded[0])
         bell.registry.add(job)
         assert said_of(job.enqueue()) == ALL
 

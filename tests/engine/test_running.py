@@ -13,8 +13,8 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from tests.support.processes import state as process_state
 from workbell import Context, Retry, Status, Workbell
-from workbell.client import client as client_module
 from workbell.process import identity as machine
+from workbell.runs import runtime as runtime_module
 from workbell.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -214,7 +214,7 @@ class TestOrphans:
         }
         runs = {}
         for name, process in accepted.items():
-            monkeypatch.setattr(client_module, "process_name", lambda process=process: process)
+            monkeypatch.setattr(runtime_module, "process_name", lambda process=process: process)
             runs[name] = work.options(persistent=False, delay=3600).enqueue()
         monkeypatch.undo()
         kept = work.options(delay=3600).enqueue()

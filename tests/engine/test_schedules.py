@@ -42,7 +42,7 @@ def start(store: Store, clock: ManualClock) -> Callable[..., Workbell]:
 def seen_by(bell: Workbell, clock: ManualClock, span: timedelta) -> None:
     """Let time pass, with looks whenever one is due, and runs that end."""
     end = clock.now() + span
-    while (look_at := bell.store.schedules.next_look()) is not None and look_at <= end:
+    while (look_at := bell.store.schedules.next_check()) is not None and look_at <= end:
         clock.advance((max(look_at, clock.now()) - clock.now()).total_seconds())
         look(bell, clock.now())
         end_all(bell.store, clock.now())
@@ -215,7 +215,9 @@ async def test_in_a_running_engine(store: Store) -> None:
     bell.schedules.put("fails", job=badly, every=1, retry={"max_retries": 0})
     async with bell.running():
         for name, word in (("well", "succeeded"), ("fails", "failed")):
-            found = await bell.hop(until, lambda name=name: bell.runs(schedule=name, limit=1), f"a run of {name}")
+            found = await bell.runtime.hop(
+                until, lambda name=name: bell.runs(schedule=name, limit=1), f"a run of {name}"
+            )
             run = found[0]
             assert (await bell.await_(run.id, timeout=30)).status == word
     good, bad = bell.schedules.get("well"), bell.schedules.get("fails")

@@ -12,7 +12,6 @@ import pytest
 from tests.support.fresh_store import fresh_store
 from tests.support.waiting import until
 from workbell import Context, Retry, Snooze, Workbell
-from workbell.engine.tallies import PACE, Sums, TallyDuty
 from workbell.errors import StoreUnavailable
 from workbell.model import state
 from workbell.model.clock import ManualClock
@@ -20,6 +19,7 @@ from workbell.model.ids import new_id
 from workbell.model.run import Lane, Run, Status
 from workbell.model.state import Transition
 from workbell.model.tally import BUCKETS, Tally
+from workbell.runs.tallies import PACE, Sums, Tallies
 from workbell.settings import Settings
 from workbell.stores.port import Store
 from workbell.stores.sqlite.store import SqliteStore
@@ -33,8 +33,10 @@ def store(clock: ManualClock) -> SqliteStore:
 
 
 @pytest.fixture
-def tallies(store: SqliteStore) -> TallyDuty:
-    return TallyDuty(store)
+def tallies(store: SqliteStore) -> Tallies:
+    tallies = Tallies(lambda: store)
+    tallies.gather(lambda: None)
+    return tallies
 
 
 def running(clock: ManualClock, job: str = "send", **fields: Any) -> Run:
@@ -47,14 +49,14 @@ def total(store: Store) -> dict[tuple[str, str], Tally]:
     return {(one.job, one.status): one for one in store.tallies.totals()}
 
 
-def test_what_is_told_of_an_end(store: SqliteStore, tallies: TallyDuty, clock: ManualClock) -> None:
+def test_what_is_told_of_an_end(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
     run = running(clock)
     clock.advance(2)
     started = clock.now()
     clock.advance(0.25)
-    tallies.add([(run, state.succeed(run, clock.now(), result=None, keep=DAY, started_at=started))])
+    tallies.moved([(run, state.succeed(run, clock.now(), result=None, keep=DAY, started_at=started))])
     clock.advance(40)
-    tallies.add([(run, state.succeed(run, clock.now(), result=None, keep=DAY, started_at=started))])
+    tallies.moved([(run, state.succeed(run, clock.now(), result=None, keep=DAY, started_at=started))])
     tallies.flush()
     (one,) = store.tallies.totals()
     assert (one.tenant, one.queue, one.job, one.status, one.count) == ("default", "mail", "send", "succeeded", 2)
@@ -66,16 +68,16 @@ def test_what_is_told_of_an_end(store: SqliteStore, tallies: TallyDuty, clock: M
     assert all(minute.minute.second == minute.minute.microsecond == 0 for minute in minutes)
 
 
-def test_no_sum_ever_shrinks(store: SqliteStore, tallies: TallyDuty, clock: ManualClock) -> None:
+def test_no_sum_ever_shrinks(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
     """Also if the store's time is set back between a start and its end: counters that fall are taken for a restart."""
     run, ended = running(clock), clock.now()
-    tallies.add([(run, state.succeed(run, ended, result=None, keep=DAY, started_at=ended + timedelta(seconds=3)))])
+    tallies.moved([(run, state.succeed(run, ended, result=None, keep=DAY, started_at=ended + timedelta(seconds=3)))])
     tallies.flush()
     (one,) = store.tallies.totals()
     assert (one.count, one.seconds, one.buckets[0]) == (1, 0.0, 1)
 
 
-def test_ways_to_end(store: SqliteStore, tallies: TallyDuty, clock: ManualClock) -> None:
+def test_ways_to_end(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
     run, now = msgspec.structs.replace(running(clock), started_at=None), clock.now()
     lost = state.lose(running(clock, alone=True, crashes=2), now, keep=DAY)
     changes: list[Transition] = [
@@ -89,37 +91,37 @@ def test_ways_to_end(store: SqliteStore, tallies: TallyDuty, clock: ManualClock)
         state.release(run, now),
     ]
     assert lost.status is Status.FAILED
-    tallies.add((run, change) for change in changes)
+    tallies.moved([(run, change) for change in changes])
     tallies.flush()
     found = {status: one.count for (_, status), one in total(store).items()}
     assert found == {"succeeded": 1, "failed": 2, "retried": 1, "canceled": 1}
     assert all((one.seconds, one.wait, sum(one.buckets)) == (0, 0, 0) for one in store.tallies.totals())
 
 
-def test_a_lane_that_is_there_twice_is_one_sum(store: SqliteStore, tallies: TallyDuty, clock: ManualClock) -> None:
+def test_a_lane_that_is_there_twice_is_one_sum(store: SqliteStore, tallies: Tallies, clock: ManualClock) -> None:
     """In the memory store every run has a lane of its own."""
     runs = [running(clock) for _ in range(3)]
-    tallies.add((run, state.succeed(run, clock.now(), result=None, keep=DAY)) for run in runs)
+    tallies.moved([(run, state.succeed(run, clock.now(), result=None, keep=DAY)) for run in runs])
     tallies.flush()
     assert [one.count for one in store.tallies.totals()] == [3]
 
 
 def test_it_writes_only_if_there_is_something(
-    store: SqliteStore, tallies: TallyDuty, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, tallies: Tallies, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes: list[int] = []
     add = store.tallies.add
     monkeypatch.setattr(store.tallies, "add", lambda new: writes.append(len(new)) or add(new))  # type: ignore[func-returns-value]
     woken: list[int] = []
-    tallies.wake = lambda: woken.append(1)
+    tallies.gather(lambda: woken.append(1))
     assert tallies.step(clock.now()) is None
     run = running(clock)
     ended = (run, state.succeed(run, clock.now(), result=None, keep=DAY))
-    tallies.add([(run, state.release(run, clock.now()))])
+    tallies.moved([(run, state.release(run, clock.now()))])
     assert (tallies.step(clock.now()), woken) == (None, [])
-    tallies.add([ended])
+    tallies.moved([ended])
     clock.advance(1)
-    tallies.add([ended])
+    tallies.moved([ended])
     assert (tallies.step(clock.now()), woken) == (pytest.approx(PACE - 1), [1])
     assert writes == []
     clock.advance(PACE - 1)
@@ -129,20 +131,20 @@ def test_it_writes_only_if_there_is_something(
 
 
 def test_what_could_not_be_written_is_written_later(
-    store: SqliteStore, tallies: TallyDuty, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, tallies: Tallies, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(_new: object) -> None:
         raise StoreUnavailable("gone")
 
     run = running(clock)
     ended = (run, state.succeed(run, clock.now(), result=None, keep=DAY))
-    tallies.add([ended])
+    tallies.moved([ended])
     with monkeypatch.context() as broken:
         broken.setattr(store.tallies, "add", away)
         with pytest.raises(StoreUnavailable):
             tallies.flush()
     assert tallies.step(clock.now()) is not None
-    tallies.add([ended])
+    tallies.moved([ended])
     tallies.flush()
     assert total(store)["send", "succeeded"].count == 2
 

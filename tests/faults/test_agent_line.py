@@ -23,7 +23,6 @@ from workbell.agents import lease_standing as standing
 from workbell.agents import working
 from workbell.agents.reports import AttemptReport
 from workbell.agents.working import HandedOut
-from workbell.client.client import Client
 from workbell.engine.recover import Recover
 from workbell.errors import LeaseLost
 from workbell.model.agent import Agent
@@ -51,7 +50,7 @@ class World:
         self.bell = Workbell(store=self.store, settings=Settings())
         self.agent: Agent = self.bell.agents.pair(self.bell.agents.pairing("web-1").text).agent
         self.written: list[tuple[Run, Transition]] = []
-        self.bell.booking.notify = self.written.extend
+        self.bell.runtime.publisher.bus.moved = self.written.extend  # type: ignore[method-assign,assignment]
         self._future: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
 
@@ -181,7 +180,7 @@ class Process:
             )
             self.world.send(self.line, call, self.kept)
 
-    def kept(self, answer: list[working.KeptLease]) -> None:
+    def kept(self, answer: list[working.RenewedLease]) -> None:
         for one in answer:
             if one.lease_until is None and self.holding.get(one.run_id) == one.token:
                 del self.holding[one.run_id]
@@ -201,13 +200,13 @@ def play(store: Store, seed: int, size: int = RUNS) -> tuple[World, list[Process
     retry = Retry(attempts=50, delay=1)
     runs = [world.bell.enqueue("a", {"n": n}, target="web-1", retry=retry) for n in range(size)]
     now = world.clock.now
-    recover = Recover(world.store, world.bell.booking, lambda _: None, 1)
+    recover = Recover(world.store, world.bell.runtime.booking, lambda _: None, 1)
     world.again_and_again(1, lambda: recover.step(now()))
     world.again_and_again(1, lambda: world.store.runs.dispatch(now(), 1000))
     processes = [Process(world, session) for session in ("s1", "s2")]
     world.run_until(lambda: not world.store.reports.counts(), 20_000)
     world.run_until(lambda: all(not process.holding for process in processes), 40_000)
-    Client.close(world.bell)
+    world.bell.runtime.close()
     return world, processes, runs
 
 

@@ -17,16 +17,16 @@ from tests.support.checker import Violation, check
 from tests.support.recorder import Recorder, read
 from workbell import Context, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.engine.engine import Engine
+from workbell.engine.consume import Consume
 from workbell.engine.recover import Recover
 from workbell.engine.work import Work
-from workbell.events.publishing import EventPublishing
 from workbell.model import state
 from workbell.model.ids import new_id
 from workbell.model.run import Added, Lane, NewRun, Run, Status
 from workbell.model.schedule import Schedule, ScheduleKind, Tick, TickOutcome
 from workbell.model.state import Retention
 from workbell.runs.booking import Booking
+from workbell.runs.publisher import RunPublisher
 from workbell.stores.database import Row, Statement
 from workbell.stores.port import Store
 from workbell.stores.postgres.dialect import QUERIES as POSTGRES_QUERIES
@@ -104,7 +104,7 @@ def lease_lost_and_both_finish(store: Store, recorder: Recorder) -> tuple[bool, 
     enqueue(store, recorder)
     first, second = Hands(store, recorder, "first"), Hands(store, recorder, "second")
     held = first.claim()
-    Recover(store, Booking(lambda: store, EventPublishing(), KEEP), lambda _: None, 1).step(
+    Recover(store, Booking(lambda: store, RunPublisher(lambda: store), KEEP), lambda _: None, 1).step(
         store.clock.now() + 2 * LEASE
     )
     taken = second.claim()
@@ -175,16 +175,16 @@ class TestDoubled:
     @pytest.mark.parametrize("twice", [False, True])
     async def test_handler_started_twice(self, sqlite_url: str, recorder: Recorder, monkeypatch, twice: bool) -> None:
         """One claim, delivered to two slots."""
-        deliver = Engine._deliver
+        deliver = Consume._deliver
 
-        def deliver_twice(engine: Engine, works: Sequence[Work]) -> None:
-            deliver(engine, works)
-            deliver(engine, works)
+        def deliver_twice(consume: Consume, works: Sequence[Work]) -> None:
+            deliver(consume, works)
+            deliver(consume, works)
 
         if twice:
-            monkeypatch.setattr(Engine, "_deliver", deliver_twice)
+            monkeypatch.setattr(Consume, "_deliver", deliver_twice)
         bell = Workbell(sqlite_url)
-        bell.bus.subscribe(recorder.moved)
+        bell.host.bus.subscribe(recorder.moved)
         starts: list[dict[str, int]] = []
         both = asyncio.Event()
 

@@ -144,7 +144,7 @@ def test_what_is_kept_of_events_and_triggers(path: Path, bell: Workbell) -> None
         assert bell.events.match("posts.created") == []
         assert known_events.find(bell.store, event.id) == event
 
-    with bell.subscriptions._lock, known_events._lock, forked(child) as pid:
+    with bell.runtime.subscriptions._lock, known_events._lock, forked(child) as pid:
         pass
     assert pid.status == 0
     assert known_events.find(bell.store, event.id) == event

@@ -13,9 +13,9 @@ import psycopg
 import pytest
 
 from workbell.engine.recover import Recover
-from workbell.events.publishing import EventPublishing
 from workbell.model.run import Run, Status
 from workbell.runs.booking import Booking
+from workbell.runs.publisher import RunPublisher
 from workbell.stores.port import Renewed, Store
 from workbell.testing.contracts.making import KEEP, add, after, claim, find, held, request
 
@@ -32,7 +32,9 @@ def other(postgres_url: str) -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def recover(postgres_store: Store) -> Recover:
-    return Recover(postgres_store, Booking(lambda: postgres_store, EventPublishing(), KEEP), lambda _: None, 1)
+    return Recover(
+        postgres_store, Booking(lambda: postgres_store, RunPublisher(lambda: postgres_store), KEEP), lambda _: None, 1
+    )
 
 
 def two(store: Store) -> tuple[Run, Run]:

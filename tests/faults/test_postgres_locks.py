@@ -197,7 +197,7 @@ def test_connections_that_were_cut_off_are_counted(postgres_url: str, monkeypatc
     """Frozen ones on the server answer to no cancel. In their places only a few others are opened."""
     monkeypatch.setattr(calls_module, "DEADLINE", 0.3)
     monkeypatch.setattr(calls_module, "WAIT", 1.0)
-    for name, seconds in {"PACE": 0.02, "GRACE": 0.1, "HELD": 0.1}.items():
+    for name, seconds in {"PACE": 0.02, "GRACE": 0.1, "REUSE_AFTER": 0.1}.items():
         monkeypatch.setattr(deadlines_module, name, seconds)
     database = calls_module.Calls(postgres_url, size=1)
     suspended: list[psutil.Process] = []

@@ -209,7 +209,7 @@ def test_killed_processes(tmp_path: Path, sql_store_url: str, request: pytest.Fi
 
 def idle(store: Store, now: datetime) -> bool:
     # A tick that waits for a run is looked at every second: its time is moved on by each look.
-    look_at = store.schedules.next_look()
+    look_at = store.schedules.next_check()
     return look_at is None or look_at > now
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.support.waiting import until
 from workbell import Run, Workbell
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.claims.selection import HEADS
+from workbell.claims.lane_survey import HEADS
 from workbell.model.request import Request, plain_request
 from workbell.model.run import Lane
 from workbell.model.state import Move
@@ -42,7 +42,7 @@ def fill(bell: Workbell, tenant: str, count: int) -> None:
     lane = Lane(tenant, "default", "work")
     for start in range(0, count, 5000):
         batch = min(5000, count - start)
-        bell.enqueue_requests([Request(plain_request(lane, None, now)) for _ in range(batch)])
+        bell._services.write([Request(plain_request(lane, None, now)) for _ in range(batch)])
 
 
 async def starts_of(bell: Workbell, count: int) -> list[Run]:
@@ -55,7 +55,7 @@ async def starts_of(bell: Workbell, count: int) -> list[Run]:
         if len(started) >= count:
             enough.set()
 
-    stop = bell.bus.subscribe(hear, [Move.START])
+    stop = bell.host.bus.subscribe(hear, [Move.START])
     try:
         async with bell.running():
             assert await asyncio.to_thread(enough.wait, DEADLINE), f"only {len(started)} were started"
@@ -96,7 +96,7 @@ def test_a_tenant_with_very_many_lanes_hides_nobody(bell: Workbell) -> None:
     bell.store.check()
     now = bell.store.clock.now()
     lanes = [Lane("large", "default", "work", None, str(number)) for number in range(2 * HEADS)]
-    bell.enqueue_requests([Request(plain_request(lane, None, now)) for lane in lanes])
+    bell._services.write([Request(plain_request(lane, None, now)) for lane in lanes])
     fill(bell, "small", 50)
     for places in (1, 10):
         claims, order = FairClaims(bell.store), []
@@ -112,7 +112,7 @@ def test_no_more_than_its_concurrency_runs_of_a_tenant_are_claimed(bell: Workbel
     fill(bell, "narrow", 20)
     other = Lane("narrow", "default", "other")
     now = bell.store.clock.now()
-    bell.enqueue_requests([Request(plain_request(other, None, now)) for _ in range(20)])
+    bell._services.write([Request(plain_request(other, None, now)) for _ in range(20)])
     fill(bell, "wide", 20)
     taken = []
     for name in ("one", "two", "three"):

@@ -47,7 +47,7 @@ def bell(sql_store_url: str) -> Iterator[Workbell]:
 def fill(bell: Workbell, type: str, count: int) -> None:  # noqa: A002
     """Events by the thousand, and the fan-out of an engine."""
     now = bell.store.clock.now()
-    matching = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _: None, 1)
+    matching = MatchEvents(bell.store, bell.registry, bell.runtime.subscriptions, lambda _: None, 1)
     bell.store.events.add(
         [Event(new_id(), bell.tenant, type, "/tests", now, now, data_text="{}") for _ in range(count)]
     )
@@ -100,13 +100,13 @@ async def test_of_the_next_hundred_starts_at_least_45_are_for_the_healthy(bell: 
     for workers in (1, 3):
         for allowed in (None, 1000):
             await bell.webhooks.aupdate(dead, concurrency=allowed)
-            bell.subscriptions.current()
+            bell.runtime.subscriptions.current()
             order = await asyncio.to_thread(next_starts, bell, workers, dead, True)
             assert Counter(order)[healthy] >= 45, order
             assert Counter(order)[dead] >= 45, order  # it may come back to life
             assert Counter(order[:20])[healthy] >= 8, order
     await bell.webhooks.aupdate(dead, concurrency=None)
-    bell.subscriptions.current()
+    bell.runtime.subscriptions.current()
     order = await asyncio.to_thread(next_starts, bell, 3, dead, False)
     assert Counter(order) == {healthy: STARTS - AT_ONCE, dead: AT_ONCE}
 
@@ -143,7 +143,7 @@ async def really_started(bell: Workbell, also: Callable[[], Awaitable[object]] |
         if len(order) >= STARTS:
             loop.call_soon_threadsafe(enough.set)
 
-    stop = bell.bus.subscribe(note)
+    stop = bell.host.bus.subscribe(note)
     async with bell.running():
         await asyncio.wait_for(enough.wait(), 60)
         if also is not None:

@@ -12,7 +12,6 @@ import pytest
 from fastapi import FastAPI
 
 from workbell import Context, Event, Workbell
-from workbell.client.client import Client
 from workbell.model.access import TokenKind
 from workbell.settings import Settings
 
@@ -94,7 +93,7 @@ def served(url: str, folder: Path) -> Iterator[tuple[Workbell, FastAPI]]:
     try:
         yield bell, bell.asgi()
     finally:
-        Client.close(bell)
+        bell.runtime.close()
         bell.store.close()
 
 

@@ -14,7 +14,6 @@ from pydantic import BaseModel
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.access.secret_text import NewToken, is_token
-from workbell.client.client import Client
 from workbell.errors import SettingsError
 from workbell.http.app import make_app
 from workbell.http.pages import front
@@ -79,7 +78,7 @@ async def opened(clock: ManualClock) -> AsyncIterator[Scene]:
     transport = httpx2.ASGITransport(app=bell.asgi())
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
         yield Scene(bell, http)
-    Client.close(bell)
+    bell.runtime.close()
 
 
 async def test_a_token_from_its_making_to_its_end(scene: Scene, clock: ManualClock) -> None:
@@ -172,7 +171,7 @@ async def test_who_am_i_without_a_token(clock: ManualClock) -> None:
     SelfShown.model_validate(told)
     assert told["token"] is None
     assert told["may"] == ["read", "enqueue", "operate", "admin"]
-    Client.close(bell)
+    bell.runtime.close()
 
 
 async def test_without_tokens_a_mounted_application_lets_in_whom_its_hook_knows(clock: ManualClock) -> None:
@@ -184,7 +183,7 @@ async def test_without_tokens_a_mounted_application_lets_in_whom_its_hook_knows(
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
         assert (await http.get("/api/v1/runs")).status_code == 401
         assert (await http.get("/api/v1/runs", headers={"X-Ada": "1"})).status_code == 200
-    Client.close(bell)
+    bell.runtime.close()
 
 
 async def test_tenants(scene: Scene) -> None:

@@ -16,7 +16,7 @@ from tests.http.test_agents import ended, opened, until, working
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
 from workbell.agent_program.heartbeat import AgentHeartbeat
-from workbell.agent_program.held_run import Hand
+from workbell.agent_program.held_run import HeldRun
 from workbell.errors import Unauthorized
 from workbell.model.run import Status
 
@@ -131,11 +131,11 @@ async def test_what_is_finished_is_told_after_any_outage() -> None:
         async with working(scene, there.bell, proxy) as program:
             run = scene.bell.enqueue("charge", {"n": 7}, target="web-1")
             await until(lambda: proxy.answered > 2 and there.calls == [7], "the result to be refused")
-            (hand,) = program._hands.values()
-            hand.renewed_at -= 1000
+            (held,) = program._held_runs.values()
+            held.renewed_at -= 1000
             assert not await asyncio.to_thread(program._heartbeat.beat)
-            assert not hand.lost
-            assert (run.id, 1) in program._hands, "it is named in every poll"
+            assert not held.lost
+            assert (run.id, 1) in program._held_runs, "it is named in every poll"
             proxy.left = {}
             assert await asyncio.to_thread(program._heartbeat.beat)
             (found,) = await ended(scene, run)
@@ -191,8 +191,8 @@ def test_a_heartbeat_does_not_drop_what_is_finished() -> None:
     class Run:
         id, token = "1", 1
 
-    asked: list[Hand] = []
-    working_on, finished = Hand(Run(), 0.0), Hand(Run(), 0.0)  # type: ignore[arg-type]
+    asked: list[HeldRun] = []
+    working_on, finished = HeldRun(Run(), 0.0), HeldRun(Run(), 0.0)  # type: ignore[arg-type]
     finished.run.__dict__["id"] = "2"
     finished.finished = True
     line: Any = Answering()

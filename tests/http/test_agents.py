@@ -18,11 +18,10 @@ from workbell import Cancel, Context, Snooze, Workbell
 from workbell.agent_program.handlers import Handlers
 from workbell.agent_program.program import Program
 from workbell.agent_program.server_connection import ServerConnection
-from workbell.client.client import Client
 from workbell.engine.recover import Recover
 from workbell.http import run_stream
 from workbell.http.routes import agents
-from workbell.http.schemas.agents import AgentShown, HandedRuns, KeptRuns, PairedShown, PairingShown, TakenShown
+from workbell.http.schemas.agents import AgentShown, HandedRuns, LeasesShown, PairedShown, PairingShown, TakenShown
 from workbell.http.schemas.base import ListPage
 from workbell.model.run import Run, Status
 from workbell.settings import Settings
@@ -69,7 +68,7 @@ async def opened() -> AsyncIterator[Scene]:
         yield Scene(bell, app)
     finally:
         await app.state.service.close()
-        Client.close(bell)
+        bell.runtime.close()
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:
@@ -94,7 +93,7 @@ async def test_the_whole_protocol() -> None:
         held = {"id": run["id"], "token": run["token"]}
         scene.bell.cancel(run["id"], "enough")
         body = {"session": "s", "holding": [held, held | {"token": 7}], "metrics": {"load": 1}}
-        kept = await scene.ask("POST", "/agents/self/heartbeat", 200, body, KeptRuns)
+        kept = await scene.ask("POST", "/agents/self/heartbeat", 200, body, LeasesShown)
         assert [(one["held"], one["cancel"]) for one in kept["runs"]] == [(True, "enough"), (False, None)]
         path = f"/agents/self/runs/{run['id']}"
         told = {"token": 1, "session": "s", "done": 1, "logs": [{"message": "hello"}]}
@@ -206,11 +205,11 @@ async def test_long_polls_share_one_look_and_only_the_right_one_is_woken() -> No
         body = {"wait": 30, "session": "s"}
         polls = [asyncio.create_task(scene.ask("POST", "/agents/self/poll", 200, body, token=text)) for text in texts]
         await until(lambda: len(waiting._waiting) == 30, "all to wait")
-        before, polled = waiting.looks, surveys(scene.bell.store)
+        before, polled = waiting.polls, surveys(scene.bell.store)
         run = await scene.bell.aenqueue("backup", {}, target="box-7")
         answer = await polls[7]
         assert [one["id"] for one in answer["runs"]] == [run.id]
-        assert waiting.looks - before < 10, "one look for all, not one for each"
+        assert waiting.polls - before < 10, "one poll for all, not one for each"
         assert sum(poll.done() for poll in polls) == 1
         assert len(polled) == 1, "only the one was woken, and polled"
         scene.service.stop()
@@ -388,7 +387,7 @@ async def test_its_end_is_asked_for_its_time_is_over_and_its_lease_is_lost() -> 
         await until(lambda: scene.bell.get(lost.id).status is Status.RUNNING, "it to start")
         until_then = scene.bell.get(lost.id).lease_until
         assert until_then is not None
-        Recover(scene.bell.store, scene.bell.booking, lambda _: scene.bell.store.wake(), 5).step(until_then)
+        Recover(scene.bell.store, scene.bell.runtime.booking, lambda _: scene.bell.store.wake(), 5).step(until_then)
         await asyncio.to_thread(program._heartbeat.beat)
         await until(lambda: scene.bell.get(lost.id).attempt == 2, "it to be taken again")
         scene.bell.cancel(lost.id)

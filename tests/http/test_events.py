@@ -9,7 +9,7 @@ import pytest
 
 from tests.http.conftest import Api
 from workbell.http.schemas.base import ListPage
-from workbell.http.schemas.events import EventCounts, EventPage, EventShown, Hearers, MatchedShown
+from workbell.http.schemas.events import EventCounts, EventPage, EventShown, EventSubscribers, MatchedShown
 from workbell.http.schemas.executions import ExecutionShown, Invocations
 from workbell.http.schemas.triggers import TriggerList, TriggerShown
 from workbell.testing import drain
@@ -21,7 +21,7 @@ TRIGGER = {"name": "mails", "event_pattern": "posts.*", "processor_name": "count
 NOBODY = "0198c2f3-5a6b-7c8d-9e0f-1a2b3c4d5e6f"
 
 
-async def test_telling_and_finding(api: Api) -> None:
+async def test_emitting_and_finding(api: Api) -> None:
     told = await api.maker.ask("POST", "/events", 201, NEW)
     EventShown.model_validate(told)
     assert {word: told[word] for word in NEW} == NEW
@@ -111,7 +111,7 @@ async def test_what_a_trigger_starts(api: Api) -> None:
     trigger = await api.operator.ask("POST", "/triggers", 201, TRIGGER)
     TriggerShown.model_validate(trigger)
     heard = await api.reader.ask("GET", "/events/match?type=posts.created")
-    Hearers.model_validate(heard)
+    EventSubscribers.model_validate(heard)
     assert [(one["kind"], one["name"], one["job"]) for one in heard["items"]] == [("trigger", "mails", "count")]
     assert heard["matches"] is None
     for pattern, answer in (("posts.*", True), ("*", True), ("posts", False), ("posts.created.**", False)):

@@ -115,21 +115,21 @@ async def test_what_is_over_is_read_once(api: Api, clock: ManualClock, monkeypat
     assert sum(await numbers()) == 15
 
 
-async def test_what_is_kept_has_an_end(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_cache_is_bounded(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever may read may ask for any job, queue and time."""
-    kept = api.app.state.service.tally_chart._kept
-    monkeypatch.setattr(tally_chart, "MOST_KEPT", 3)
+    cached = api.app.state.service.tally_chart._cached
+    monkeypatch.setattr(tally_chart, "MOST_CACHED", 3)
     for number in range(5):
         await api.reader.ask("GET", f"/tallies?job=job{number}")
-        assert len(kept) <= 3
+        assert len(cached) <= 3
     now = api.bell.store.clock.now()
     many = [tally(0, job=f"job{number}") for number in range(20)]
     api.bell.store.tallies.add([replace(one, minute=now - timedelta(minutes=9)) for one in many])
     assert len((await api.reader.ask("GET", "/tallies"))["jobs"]) == 20
-    assert sum(one.size for one in kept.values()) == 20
+    assert sum(one.size for one in cached.values()) == 20
     monkeypatch.setattr(tally_chart, "MOST_COUNTS", 19)
     assert len((await api.reader.ask("GET", "/tallies"))["jobs"]) == 20
-    assert not kept
+    assert not cached
 
 
 # The last runs
@@ -296,7 +296,7 @@ async def test_what_the_doctor_cannot_look_at_holds_up_nothing(api: Api, monkeyp
 
     monkeypatch.setattr(examining, "CHECKS", {"slow": hangs, "broken": breaks, "clock": checks.check_clock})
     monkeypatch.setattr(examining, "DEADLINE", 0.05)
-    late = "not looked at within"
+    late = "not checked within"
     try:
         told = [{"says": late}] * 3
         while any(late in one["says"] for one in told[1:]):  # on a busy machine also the quick ones may be late

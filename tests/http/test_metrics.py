@@ -13,8 +13,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.fresh_store import fresh_store
 from workbell import Retry, Workbell
-from workbell.client.client import Client
-from workbell.engine.tallies import write_at_once
 from workbell.http.exposition import Family, Sample, written
 from workbell.http.metrics import FRESH
 from workbell.http.request_counts import RequestCounts
@@ -70,7 +68,7 @@ class Scene:
             if failed
             else succeed(run, now, result=None, keep=keep, started_at=started)
         )
-        write_at_once(self.bell.store, [(run, change)])
+        self.bell.runtime.publisher.tallies.moved([(run, change)])
 
 
 @asynccontextmanager
@@ -80,7 +78,7 @@ async def opened(clock: ManualClock, **settings: Any) -> AsyncIterator[Scene]:
     transport = httpx2.ASGITransport(app=bell.asgi())
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
         yield Scene(bell, http)
-    Client.close(bell)
+    bell.runtime.close()
 
 
 @pytest.fixture

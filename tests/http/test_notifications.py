@@ -10,7 +10,6 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
-from workbell.client.client import Client
 from workbell.http.schemas.base import ListPage
 from workbell.http.schemas.notifications import NotificationShown
 from workbell.settings import Settings
@@ -59,10 +58,10 @@ async def scene() -> AsyncIterator[Scene]:
         httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost", trust_env=False) as http,
     ):
         yield Scene(bell, http)
-    Client.close(bell)
+    bell.runtime.close()
 
 
-async def test_telling_and_reading(scene: Scene) -> None:
+async def test_notifying_and_reading(scene: Scene) -> None:
     mine = await scene.operator.ask("POST", "", 201, {"user_id": 7, "data": {"text": "ready"}})
     NotificationShown.model_validate(mine)
     assert (mine["user_id"], mine["data"], mine["read"]) == (7, {"text": "ready"}, False)

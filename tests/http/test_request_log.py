@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from tests.http.conftest import Api, make_bell
-from workbell.client.client import Client
 from workbell.http.dashboard.assets import assets
 from workbell.http.service import COOKIE
 
@@ -28,7 +27,7 @@ async def api(tmp_path: Path, sqlite_url: str) -> AsyncIterator[Api]:
         httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as http,
     ):
         yield Api(bell, app, http)
-    Client.close(bell)
+    bell.runtime.close()
     bell.store.close()
 
 

@@ -56,6 +56,6 @@ def test_nothing_is_worked_on_where_the_api_is_refused() -> None:
     with socket.socket() as anywhere:
         anywhere.bind(("0.0.0.0", 0))
         with pytest.raises(SettingsError, match="http_auth"):
-            asyncio.run(bell.serve(Role(None, None), http=anywhere))
-    assert bell._engine is None
+            asyncio.run(bell.host.serve(Role(None, None), http=anywhere))
+    assert bell.host.running is None
     bell.close()

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from tests.http.conftest import Api
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.http.enqueueing import Order
 from workbell.http.problems import status_of
 from workbell.model.notification import Notification
 from workbell.model.request import Request
 from workbell.model.run import Run
+from workbell.notices.notifications import Notifier
+from workbell.runs.enqueuing import Enqueuing
 
 pytestmark = pytest.mark.anyio
 
@@ -24,13 +26,13 @@ TELL: dict[str, Any] = {"user_id": 7, "data": {"x": 1}}
 async def test_a_key_is_not_free_while_it_is_unknown_what_was_written(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = Client.notify
+    told = Notifier.notify
 
-    def torn(client: Client, user_id: int, data: Any) -> Notification:
+    def torn(client: Notifier, user_id: int, data: Any) -> Notification:
         told(client, user_id, data)
         raise StoreUnavailable("The connection broke at the commit.")
 
-    monkeypatch.setattr(Client, "notify", torn)
+    monkeypatch.setattr(Notifier, "notify", torn)
     await api.operator.ask("POST", "/notifications", 503, TELL, key="k")
     monkeypatch.undo()
     await api.operator.ask("POST", "/notifications", 409, TELL, key="k")
@@ -47,15 +49,17 @@ async def test_an_order_that_cannot_be_stored_does_not_touch_those_that_came_wit
 ) -> None:
     """The orders of all tenants share a transaction."""
     good, bad = api.a.request("send", {"to": "a"}), api.a.request("send", {"to": "bad"})
-    written = Client.enqueue_requests
+    written = Enqueuing.write
 
-    def refuse(client: Client, requests: list[Request]) -> list[Run]:
+    def refuse(client: Enqueuing, requests: list[Request]) -> list[Run]:
         if bad in requests:
             raise StoreError("It cannot be stored.")
         return written(client, requests)
 
-    monkeypatch.setattr(Client, "enqueue_requests", refuse)
-    monkeypatch.setattr(Client, "request", lambda _client, _job, payload, **_: bad if payload["to"] == "bad" else good)
+    monkeypatch.setattr(Enqueuing, "write", refuse)
+    monkeypatch.setattr(
+        LocalClient, "request", lambda _client, _job, payload, **_: bad if payload["to"] == "bad" else good
+    )
     enqueueing = api.app.state.service.enqueueing
     first, second = await gather(
         enqueueing.put(api.a, [Order("send", {"to": "a"}, {})]),

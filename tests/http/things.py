@@ -9,7 +9,7 @@ from typing import Any
 from tests.unit.makers import worker_of
 from workbell.agents.verbs import Agents
 from workbell.app import Workbell
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.handlers.files import Storage
 from workbell.settings import Settings
 from workbell.testing import drain
@@ -24,7 +24,7 @@ class Things:
     def __init__(self, bell: Workbell, tenant: str) -> None:
         client = bell.for_tenant(tenant)
         self.client = client
-        agents = Agents(client, Settings().lease_span)
+        agents = Agents(client.runtime, client.verified, Settings().lease_span)
         _, pairing = agents.pairing(f"box-{tenant}")
         agent, self.agent_token = agents.pair(pairing, host="h", version="1")
         trigger = client.triggers.add("counts", pattern="posts.*", processor="count")
@@ -116,7 +116,7 @@ BODIES: Mapping[tuple[str, str], Any] = {
 }
 
 
-def things_of(client: Client) -> str:
+def things_of(client: LocalClient) -> str:
     """All that a stranger must not have changed, as one text."""
     kinds = (client.runs(), client.events.list(), client.triggers.list(), client.webhooks.list(), client.pauses())
     kinds += (client.schedules.list(), client.tokens.list())  # type: ignore[assignment]

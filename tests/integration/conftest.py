@@ -16,7 +16,6 @@ import pytest
 from tests.support.command_line import Answer
 from workbell import Workbell
 from workbell.cli import main
-from workbell.client.client import Client
 from workbell.settings import Settings
 from workbell.stores.port import Store
 
@@ -80,4 +79,4 @@ def bell(sql_store: Store) -> Iterator[Workbell]:
     def send(to: str) -> None: ...
 
     yield made
-    Client.close(made)
+    made.runtime.close()

@@ -167,7 +167,7 @@ def test_a_text_instead_of_an_id_is_not_repeated(folder: Folder, bell: Workbell)
     assert text not in answer.error
 
 
-def test_only_to_look_makes_no_file(folder: Folder) -> None:
+def test_read_commands_create_no_file(folder: Folder) -> None:
     for command in (["tokens", "list"], ["tenants", "list"], ["audit"]):
         assert folder.call(*command).code == 0
     assert list(folder.path.iterdir()) == []
@@ -213,7 +213,7 @@ def test_what_cannot_be_set(arguments: list[str], code: int, words: str, folder:
 
 
 def test_what_was_done_is_noted(folder: Folder, bell: Workbell) -> None:
-    assert "Nothing was noted yet." in folder.call("audit").out
+    assert "There are no audit entries yet." in folder.call("audit").out
     token = folder.ask("tokens", "create", "ci")["id"]
     folder.ask("tokens", "revoke", token)
     every = folder.ask("tokens", "create", "--every-tenant")["id"]

@@ -73,7 +73,7 @@ def test_look(folder: Folder, bell: Workbell) -> None:
     assert "db-1 (disabled)" in disabled
     assert "old (lost)" in lost
     assert "backup, tidy" in lost
-    for part in ("web-1 ", "gpu", "there", "1.2", "it has not said"):
+    for part in ("web-1 ", "gpu", "there", "1.2", "not reported yet"):
         assert part in alive
     shown = folder.ask("agents", "show", "web-1")
     assert (shown["id"], shown["alive"], shown["queued"], shown["running"]) == (agent.id, True, 2, 0)
@@ -85,7 +85,7 @@ def test_look(folder: Folder, bell: Workbell) -> None:
 def test_change(folder: Folder, bell: Workbell) -> None:
     paired(bell)
     assert folder.call("agents", "label", "web-1", "ssd", "gpu").out == (
-        "web-1 takes what is aimed at label:gpu, label:ssd.\n"
+        "web-1 takes runs that target label:gpu, label:ssd.\n"
     )
     assert bell.agents.get("web-1").labels == ("gpu", "ssd")
     assert folder.call("agents", "label", "web-1").code == 2
@@ -95,7 +95,7 @@ def test_change(folder: Folder, bell: Workbell) -> None:
     assert not bell.agents.get("web-1").enabled
     assert folder.ask("agents", "enable", "web-1")["enabled"] is True
     assert folder.call("agents", "remove", "web-1", typed="n\n").code == 130
-    assert folder.call("agents", "remove", "web-1", "--yes").out == "web-1 is removed, and its token valid no more.\n"
+    assert folder.call("agents", "remove", "web-1", "--yes").out == "web-1 is removed, and its token is revoked.\n"
     assert_refused(folder.call("agents", "remove", "web-1", "--yes"), 4, "'web-1'")
     told = [(one["action"], one["subject"], one["detail"]) for one in reversed(folder.ask("audit"))]
     assert told == [

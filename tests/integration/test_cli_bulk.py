@@ -34,7 +34,7 @@ def test_listing_by_payload_and_time(folder: Folder, bell: Workbell) -> None:
     assert ids("--input", "copies=1", "--input", 'to="a3"') == [runs[3]]
     assert ids("--since", "2020-01-01T00:00:00Z", "--input", "copies=0") == [runs[2], runs[0]]
     assert ids("--until", "2020-01-01T00:00:00Z") == []
-    assert "No run is like that" in folder.call("runs", "list", "--target", "press").out
+    assert "No run matches the filter" in folder.call("runs", "list", "--target", "press").out
     assert "write one such as customer.id=42" in folder.call("runs", "list", "--input", "to").error
     assert_refused(folder.call("runs", "list", "--input", "a..b=1"), 1, "input: 'a..b' is no path")
 
@@ -65,7 +65,7 @@ def test_repeating_all_of_a_filter(folder: Folder, bell: Workbell) -> None:
     drain(bell)
     assert [run.retry_of for run in bell.runs(status="queued")] == [failed[1]]
     again = folder.call("runs", "retry", "--all", "--input", "to=a1")
-    assert again.out == "No run that was not retried before is like that: there is nothing to retry.\n"
+    assert again.out == "No run that was not retried before matches the filter: there is nothing to retry.\n"
     assert [run["id"] for run in folder.ask("runs", "list", "--not-retried", "--status", "failed")] == [
         failed[2],
         failed[0],

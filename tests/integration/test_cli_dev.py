@@ -172,7 +172,7 @@ def shown(*notices: Notice, encoding: str = "utf-8", trace: bool = False) -> str
     console = Console(file=file, width=300)
     console.options.encoding = encoding
     lines = RunLines(console, trace=trace)
-    lines.hear(notices)
+    lines.on_notices(notices)
     lines.close()
     return file.getvalue()
 

@@ -72,9 +72,9 @@ def test_what_dev_says_of_them() -> None:
         schedules = None
 
     said: list[str] = []
-    lines: Any = type("Lines", (), {"say": lambda self, look, text: said.append(text)})()
+    lines: Any = type("Lines", (), {"announce": lambda self, style, text: said.append(text)})()
     bell: Any = Bell()
     file = JobFile(path="jobs/a.py", name="a", module="jobs.a", function=print, on=("posts.*", "b"), digest="")
-    ReloadLines(bell, lines).hear(FolderChange([file], [file], [], [], []))
-    ReloadLines(bell, lines).hear(FolderChange([], [], [], [file], []))
+    ReloadLines(bell, lines).on_change(FolderChange([file], [file], [], [], []))
+    ReloadLines(bell, lines).on_change(FolderChange([], [], [], [file], []))
     assert said == ["loaded jobs/a.py: on posts.*, b", "jobs/a.py is gone; events start it no longer"]

@@ -55,10 +55,10 @@ def test_nothing_yet(folder: Folder) -> None:
 def test_emit(folder: Folder, bell: Workbell) -> None:
     said = folder.call("events", "emit", "posts.created", '{"id": 7}', "--subject", "7", "--key", "k1").out
     [event] = bell.events.list()
-    assert said == f"posts.created is stored as {event.id}; 3 triggers hear it (1 disabled).\n"
+    assert said == f"posts.created is stored as {event.id}; 3 triggers match it (1 disabled).\n"
     assert (event.data, event.subject, event.key, event.source) == ({"id": 7}, "7", "k1", "/shop")
     again = folder.call("events", "emit", "posts.created", '{"id": 8}', "--key", "k1").out
-    assert again == f"posts.created was told before, with the key k1: it is {event.id}.\n"
+    assert again == f"posts.created was emitted before, with the key k1: it is {event.id}.\n"
     told = folder.ask("events", "emit", "users.left", "--source", "/desk")
     assert (told["type"], told["source"], told["data"]) == ("users.left", "/desk", None)
     assert folder.call("events", "emit", "posts.list", "-", typed="[1, 2]").code == 0
@@ -70,7 +70,7 @@ def test_emit(folder: Folder, bell: Workbell) -> None:
     [
         (["posts created"], "", 1, "only letters"),
         (["a" * 257], "", 1, "257 characters"),
-        (["job.failed"], "", 1, "Workbell tells this one itself"),
+        (["job.failed"], "", 1, "Workbell emits this one itself"),
         (["posts.created", "{id: 7}"], "", 2, "write JSON such as"),
         (["posts.created", "-"], "", 2, "write JSON such as"),
         (["posts.created", "-"], f'"{"x" * 300_000}"', 1, "the limit is 262,144"),
@@ -99,7 +99,7 @@ def test_list(folder: Folder, bell: Workbell) -> None:
     page = folder.call("events", "list", "-n", "2")
     assert f"--before {made[1].id[-8:]}" in page.error
     assert [event["id"] for event in folder.ask("events", "list", "--before", made[1].id[-8:])] == [made[0].id]
-    assert folder.call("events", "list", "--type", "nobody.*").out == "No event is like that.\n"
+    assert folder.call("events", "list", "--type", "nobody.*").out == "No event matches the filter.\n"
     assert_refused(folder.call("events", "list", "--type", "po*"), 1, "one whole segment")
 
 
@@ -147,7 +147,7 @@ def test_match(folder: Folder, bell: Workbell) -> None:
         ("mails", ["posts.*"], True),
     ]
     said = folder.call("events", "match", "job.failed").out
-    assert said.startswith("Nothing hears job.failed.")
+    assert said.startswith("Nothing matches job.failed.")
     assert "not by * (of audits), but by job.* or job.failed" in said
     assert folder.ask("events", "match", "job.failed") == []
     assert_refused(folder.call("events", "match", "posts.*"), 1, "one type")
@@ -157,8 +157,8 @@ def test_match(folder: Folder, bell: Workbell) -> None:
     ("wanted", "patterns", "words"),
     [
         ("posts.created", [], "`workbell triggers add` makes one"),
-        ("posts.created.v2", ["posts.*"], "posts.* (of a) ends before it; posts.** would hear it"),
-        ("posts.created.v2", ["posts.created"], "posts.created.** would hear it"),
+        ("posts.created.v2", ["posts.*"], "posts.* (of a) ends before it; posts.** would match it"),
+        ("posts.created.v2", ["posts.created"], "posts.created.** would match it"),
         ("Posts.created", ["posts.*"], "Small and capital letters differ"),
         ("post.created", ["users.*", "posts.created"], "The nearest is posts.created (of b)"),
         ("worker.lost", ["*.lost"], "not by *.lost (of a), but by worker.* or worker.lost"),
@@ -184,7 +184,7 @@ def test_tail_until_it_is_interrupted(as_json: bool, folder: Folder, bell: Workb
     try:
         assert tail.stdout is not None
         assert tail.stderr is not None
-        assert tail.stderr.readline() == "Waiting for events that posts.* hears; Ctrl-C ends.\n"
+        assert tail.stderr.readline() == "Waiting for events that match posts.*; Ctrl-C ends.\n"
         bell.emit("users.left")
         event = bell.emit("posts.created", {"id": 7})
         line = tail.stdout.readline()

@@ -60,7 +60,7 @@ def worker(folder: Folder) -> Iterator[None]:
     thread = Thread(target=bell.run)
     thread.start()
     try:
-        until(lambda: bell._engine is not None, "the worker")
+        until(lambda: bell.host.running is not None, "the worker")
         yield
     finally:
         bell.shut_down()

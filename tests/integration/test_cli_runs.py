@@ -55,7 +55,7 @@ def worker(bell: Workbell) -> Iterator[None]:
     thread = threading.Thread(target=bell.run)
     thread.start()
     try:
-        until(lambda: bell._engine is not None, "the worker")
+        until(lambda: bell.host.running is not None, "the worker")
         yield
     finally:
         bell.shut_down()
@@ -106,7 +106,7 @@ def test_list(folder: Folder, bell: Workbell) -> None:
     ):
         assert [run["id"] for run in folder.ask("runs", "list", *wanted)] == [run.id for run in found], wanted
     assert folder.ask("runs", "list", "--tenant", "other") == []
-    assert folder.call("runs", "list", "--job", "nobody").out == "No run is like that.\n"
+    assert folder.call("runs", "list", "--job", "nobody").out == "No run matches the filter.\n"
     assert "--before" in folder.call("runs", "list", "-n", "2").error
     assert folder.call("runs", "list", "--status", "odd").code == 2
     assert all(
@@ -380,7 +380,7 @@ def test_a_worker_is_drained_and_resumed(folder: Folder, bell: Workbell) -> None
     assert "claims runs again" in folder.call("workers", "resume", "box-1/7").out
     assert folder.ask("workers", "list")[0]["drained_at"] is None
     said = folder.call("workers", "drain", "box-1/8/80/").out
-    assert "as soon as it has heard of it" in said
+    assert "within seconds" in said
     assert "`workbell workers resume bbbbbbbb` lets it go on" in said
     assert_refused(folder.call("workers", "drain", "box-1/"), 1, "is a part of 2 ids")
     assert_refused(folder.call("workers", "resume", "nobody"), 4, "There is no worker 'nobody'")

@@ -194,7 +194,7 @@ class TestSqlite:
         assert str(pid) in remedy
 
     def test_a_system_that_does_not_say_who(self, path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(locks, "can_tell", lambda: False)
+        monkeypatch.setattr(locks, "can_read_locks", lambda: False)
         monkeypatch.setattr(locks, "LONG", 0.2)
         assert findings(sqlite_url) == []
         with self.holding(path, HOLD_TURN, stopped=False):

@@ -24,7 +24,7 @@ def test_says_whether_a_scheduler_looks(sql_store_url: str) -> None:
         bell.store.schedules.write([ScheduleChange(schedule=late, expected=schedule.version)])
         level, text = finding(sql_store_url)
         assert level == "risk"
-        assert "due for 60 min, and no scheduler looks" in text or "due for 1 h" in text
+        assert "due for 60 min, and no scheduler takes it" in text or "due for 1 h" in text
 
 
 def test_names_a_broken_schedule(sql_store_url: str) -> None:

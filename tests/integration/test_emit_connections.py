@@ -28,7 +28,6 @@ from tests.integration.connection_ways import (
     plain_psycopg,
 )
 from workbell import Workbell, WrongConnection
-from workbell.client.client import Client
 from workbell.engine.match_events import MatchEvents
 from workbell.events.subscriptions import Subscriptions
 from workbell.model.event import Event
@@ -62,7 +61,7 @@ class Oops(Exception):
 def bell(sql_store: Store) -> Iterator[Workbell]:
     made = Workbell(store=sql_store, settings=Settings())
     yield made
-    Client.close(made)
+    made.runtime.close()
 
 
 def stored(bell: Workbell) -> list[Event]:

@@ -108,10 +108,10 @@ def test_without_a_listening_connection_a_renewal_is_first(store: PostgresStore)
     run = claimed(store)
 
     def ask(name: str, work: Callable[[], object]) -> threading.Thread:
-        waiting = len(store.calls.connections._turns._line)
+        waiting = len(store.calls.connections._turns._queue)
         thread = threading.Thread(target=lambda: (work(), order.append(name)))
         thread.start()
-        until(lambda: len(store.calls.connections._turns._line) > waiting, f"{name} to wait")
+        until(lambda: len(store.calls.connections._turns._queue) > waiting, f"{name} to wait")
         return thread
 
     store.limit_connections(2)
@@ -185,7 +185,7 @@ def test_idle_connections_are_given_back(
 ) -> None:
     with all_busy(store):
         assert sessions() == 2
-    monkeypatch.setattr(connections, "KEPT", 0.1)
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
     until(lambda: sessions() == 1, "one that is kept at hand")
 
 
@@ -203,7 +203,7 @@ def test_an_interrupt_anywhere_loses_no_connection(postgres_url: str, transactio
     database = Calls(postgres_url, size=2)
 
     def ask() -> object:
-        return database.run(lambda c: c.execute("SELECT 1").fetchone(), transaction=transaction, patience=5)
+        return database.run(lambda c: c.execute("SELECT 1").fetchone(), transaction=transaction, pool_wait=5)
 
     ask()
     for interrupt in every_point(calls_module, connections, deadlines, turns):

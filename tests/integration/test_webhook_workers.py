@@ -48,7 +48,7 @@ async def test_limits_of_an_endpoint_hold_over_all_workers(sql_store_url: str, h
         paced, _ = bell.webhooks.add(hooks.url("/paced"), patterns="posts.*", rate="4/s")
         begun: list[Run] = []  # as they were claimed, by either
         for worker in (bell, second):
-            worker.bus.subscribe(lambda told: begun.extend(one.run for one in told if one.move is Move.START))
+            worker.host.bus.subscribe(lambda told: begun.extend(one.run for one in told if one.move is Move.START))
         hooks.hold("/narrow")
         hooks.hold("/usual")
         for number in range(9):

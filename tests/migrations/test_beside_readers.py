@@ -76,7 +76,7 @@ def test_runs_are_booked_while_it_waits(store: PostgresStore, empty_postgres_url
 def test_it_gives_up_and_names_who_is_in_the_way(
     store: PostgresStore, empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(database_module, "PATIENCE", 1.0)
+    monkeypatch.setattr(database_module, "TABLE_LOCK_SECONDS", 1.0)
     with reader(empty_postgres_url) as connection:
         with pytest.raises(StoreUnavailable) as caught:
             store.migrate()
@@ -93,7 +93,7 @@ def test_no_index_is_built_before_the_tables_can_be_had(
     store: PostgresStore, empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of a long history takes minutes, in which no run can be booked."""
-    monkeypatch.setattr(database_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(database_module, "TABLE_LOCK_SECONDS", 0.0)
     begun = threading.Event()
     monkeypatch.setattr(migrate.PostgresSchema, "script", lambda *_: begun.set())
     with reader(empty_postgres_url), pytest.raises(StoreUnavailable, match="could not be changed"):

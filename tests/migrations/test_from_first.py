@@ -19,7 +19,7 @@ from workbell.stores.queries import migrations
 from workbell.stores.sql_store import SqlStore
 from workbell.testing.contracts.making import KEEP, add, after, claim, request
 from workbell.testing.contracts.parts.copying import everything, fill, fill_service
-from workbell.testing.contracts.parts.events import fact, told
+from workbell.testing.contracts.parts.events import emitted, fact
 from workbell.testing.contracts.parts.fanning import fanned
 from workbell.testing.contracts.parts.subscribing import trigger
 
@@ -159,7 +159,7 @@ def test_everything_is_kept_and_what_is_new_begins(old_url: str, new_url: str, v
     assert (attempt.number, attempt.error, attempt.result) == (1, "E", None if version < 4 else 1)
     assert all(not job.processor for job in store.jobs.list("default"))
     assert store.subscribers.version() == 0
-    (event,) = told(store, fact(key="new"))
+    (event,) = emitted(store, fact(key="new"))
     assert store.subscribers.write_trigger(trigger("new"), None)
     assert store.events.fan_out([fanned(event, store.subscribers.list_triggers()[0].id)], after(1)) == {event.id}
     assert [run.event for run in claim(store, at=5) if run.event == event.id] == [event.id]

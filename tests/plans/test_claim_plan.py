@@ -20,10 +20,10 @@ from workbell.model.run import Lane, Run
 from workbell.model.state import FINISHED
 from workbell.stores.database import Rows
 from workbell.stores.port import Pick
-from workbell.stores.postgres.dialect import bind
+from workbell.stores.postgres.dialect import bind_values
 from workbell.stores.postgres.store import PostgresStore
 from workbell.stores.runs.moving import ATTEMPT, MOVED
-from workbell.stores.runs.runs import HELD, SEEN
+from workbell.stores.runs.runs import LEASED, SEEN
 from workbell.testing.contracts.making import KEEP, START, after, held, request
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
@@ -103,7 +103,7 @@ def claim_values() -> dict[str, Any]:
 
 
 def arrays(names: Sequence[str], records: list[list[Any]]) -> dict[str, Any]:
-    return bind({"rows": Rows(names, records)})
+    return bind_values({"rows": Rows(names, records)})
 
 
 def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def values_of(name: str, runs: list[Run]) -> dict[str, Any]:
             return arrays(ATTEMPT, [[run.id, 1, "failed", now, now, "worker", "E", None] for run in runs])
         case "renew":
             leases = [held(run) for run in runs]
-            rows = arrays(HELD, [[lease.run_id, lease.token, "running"] for lease in leases])
+            rows = arrays(LEASED, [[lease.run_id, lease.token, "running"] for lease in leases])
             return rows | {"lease_until": until, "taken": EPOCH}
         case "take_over":
             seen = arrays(SEEN, [[run.id, run.token, run.lease_until, "running"] for run in runs])

@@ -19,7 +19,7 @@ from workbell.model.event import Event
 from workbell.model.ids import new_id
 from workbell.stores.database import Rows
 from workbell.stores.event_rows import EVENT, MATCH, event_values, match_row
-from workbell.stores.postgres.dialect import bind
+from workbell.stores.postgres.dialect import bind_values
 from workbell.stores.postgres.store import PostgresStore
 from workbell.stores.rows import NEW, new_values
 from workbell.testing.contracts.making import START, after, request
@@ -103,15 +103,15 @@ def values_of(name: str, filled: Filled) -> dict[str, Any]:
             return event_values(fact(key="new"))
         case "add_events":
             new = [list(event_values(fact(key=f"new{number}")).values()) for number in range(BATCH)]
-            return bind({"rows": Rows(EVENT, new)})
+            return bind_values({"rows": Rows(EVENT, new)})
         case "event_holder":
             return {"tenant": "t1", "source": "/shop", "key": "k77"}
         case "add_taken_runs":
             new = [request(event=event.id) for event in events]
-            return bind({"rows": Rows(NEW, [new_values(one) for one in new])})
+            return bind_values({"rows": Rows(NEW, [new_values(one) for one in new])})
         case "add_matches" | "add_taken_matches":
             found = [match_row(m) for event in events for m in fanned(event, subscribers[0]).matches]
-            return bind({"rows": Rows(MATCH, found)})
+            return bind_values({"rows": Rows(MATCH, found)})
         case "put_match":
             (found,) = fanned(events[0], subscribers[0]).matches
             return dict(zip(MATCH, match_row(found), strict=True)) | {"before": new_id()}

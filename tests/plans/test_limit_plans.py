@@ -19,7 +19,7 @@ from workbell.model.limit import Limits, limits_on
 from workbell.model.run import Lane
 from workbell.stores.database import Rows
 from workbell.stores.limits.statements import COUNTED, NOTED
-from workbell.stores.postgres.dialect import bind
+from workbell.stores.postgres.dialect import bind_values
 from workbell.stores.postgres.store import PostgresStore
 from workbell.testing.contracts.core.limiting import claim_within
 from workbell.testing.contracts.making import START, after, request
@@ -72,19 +72,19 @@ def values_of(name: str) -> dict[str, Any]:
         case "running_within":
             keyed = [(n, "key", "default", "work", f"k{n}", 9) for n in numbers]
             kinds = [(n, kind, "default", "another", None, 9) for n, kind in enumerate(("no key", "job", "scattered"))]
-            return bind({"rows": Rows(COUNTED, [*keyed, *kinds, (9, "tenant", "another", "", None, 9)])})
+            return bind_values({"rows": Rows(COUNTED, [*keyed, *kinds, (9, "tenant", "another", "", None, 9)])})
         case "queued_runs":
-            return bind({"rows": Rows(("lane", "rank"), [(n, 0) for n in numbers]), "most": 5, "now": START})
+            return bind_values({"rows": Rows(("lane", "rank"), [(n, 0) for n in numbers]), "most": 5, "now": START})
         case "started_now":
-            return bind({"rows": Rows(("id", "lane"), [(n, n) for n in numbers]), "worker": "w", "now": START})
+            return bind_values({"rows": Rows(("id", "lane"), [(n, n) for n in numbers]), "worker": "w", "now": START})
         case "as_many_started":
             rows = Rows(("id", "lane", "before"), [(n, n, 1) for n in numbers])
-            return bind({"rows": rows, "worker": "w", "now": START})
+            return bind_values({"rows": rows, "worker": "w", "now": START})
         case "note_starts":
             noted = [(n, n, -1, "default", "work", f"k{n}", "[[1,", "]]", 0) for n in numbers]
-            return bind({"rows": Rows(NOTED, noted), "worker": "w", "now": START})
+            return bind_values({"rows": Rows(NOTED, noted), "worker": "w", "now": START})
         case "hold_limits":
-            return bind({"rows": Rows(("id", "starts"), [(n, "[]") for n in numbers])})
+            return bind_values({"rows": Rows(("id", "starts"), [(n, "[]") for n in numbers])})
         case "survey":
             return {"after": -1, "limit": 500}
         case "keyed_lanes":

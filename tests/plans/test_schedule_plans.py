@@ -48,8 +48,8 @@ NAMES = [f"s{number}" for number in range(10, 1010, 100)]
 WANTED = {
     "due_schedules": "workbell_schedules_look",
     "due_schedules_beside": "workbell_schedules_look",
-    "next_look": "workbell_schedules_look",
-    "next_look_after": "workbell_schedules_look",
+    "next_check": "workbell_schedules_look",
+    "next_check_after": "workbell_schedules_look",
     "find_schedules": "workbell_schedules_tenant_name_key",
     "list_schedules": "workbell_schedules_tenant_name_key",
     "list_schedules_of": "workbell_schedules",
@@ -92,7 +92,7 @@ def values_of(name: str, known: list[Schedule]) -> dict[str, Any]:
         case "due_schedules_beside":
             passed = arrays(["id", "version"], [[each.id, each.version] for each in known[:100]])
             return {"now": after(-1), "limit": 500} | passed
-        case "next_look_after":
+        case "next_check_after":
             return {"after": after(-1)}
         case "find_schedules":
             return {"tenant": "t0", "names": NAMES}
@@ -158,7 +158,7 @@ def test_each_statement_goes_by_its_index(filled: tuple[PostgresStore, list[Sche
 def one_schedule_reads_its_own_rows(plans: dict[tuple[str, bool], Plan]) -> None:
     """Putting one beside ten thousand touches a few pages: the way down the indexes, and the row."""
     for (name, _), plan in plans.items():
-        if name in ("add_schedule", "define_schedule", "live_of_schedule", "ticks", "next_look"):
+        if name in ("add_schedule", "define_schedule", "live_of_schedule", "ticks", "next_check"):
             assert plan.pages < 60, (name, plan.pages, plan.text)
         if name == "find_schedules":
             assert plan.pages < 20 * len(NAMES), plan.text

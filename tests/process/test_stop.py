@@ -190,7 +190,7 @@ async def test_application_canceled_while_starting(sqlite_url: str, monkeypatch:
     """The engine works before the block has begun; it is stopped all the same."""
     with Workbell(settings=Settings(url=sqlite_url, poll=0.05, grace=0.05)) as bell:
         inside, go_on = threading.Event(), threading.Event()
-        start = bell._start
+        start = bell.host._start
 
         def slowly(*given: Any) -> Any:
             engine = start(*given)
@@ -198,7 +198,7 @@ async def test_application_canceled_while_starting(sqlite_url: str, monkeypatch:
             assert go_on.wait(30)
             return engine
 
-        monkeypatch.setattr(bell, "_start", slowly)
+        monkeypatch.setattr(bell.host, "_start", slowly)
 
         async def application() -> None:
             async with bell.running():
@@ -211,7 +211,7 @@ async def test_application_canceled_while_starting(sqlite_url: str, monkeypatch:
         go_on.set()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert bell._engine is None
+        assert bell.host.running is None
         assert not [thread for thread in threading.enumerate() if thread.name == "workbell-consume"]
 
 
@@ -261,11 +261,11 @@ async def test_many_waits_share_one_waiter(store_url: str, monkeypatch) -> None:
             return find(ids)
 
         waits = [asyncio.ensure_future(bell.await_(run.id, timeout=60)) for run in runs]
-        await settled(lambda: len(bell.waiter._waiting) == 100, "all waits to be known")
+        await settled(lambda: len(bell.runtime.waiter._waiting) == 100, "all waits to be known")
         monkeypatch.setattr(bell.store.runs, "find", counted)
         await settled(lambda: 100 in asked, "one question for all")
         assert sum(thread.name == "workbell-wait" for thread in set(threading.enumerate()) - before) == 1
         async with bell.running():
             ended = await asyncio.gather(*waits)
         assert [run.result for run in ended] == list(range(100))
-        assert bell.waiter._waiting == {}
+        assert bell.runtime.waiter._waiting == {}

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.support.cron_oracle import Rule as Walked
 from tests.support.cron_oracle import Scene, changes, local_time
-from tests.support.cron_oracle import ScheduleRule as Walked
 from tests.unit.timing.making import make_expression
 from workbell.errors import JobsError
 from workbell.model.schedule import Outside

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.makers import NOW, run_in
 from workbell.model.run import NewRun, Status
 from workbell.stores.postgres.arrays import array_text
-from workbell.stores.postgres.copy_text import copy_lines, escape
+from workbell.stores.postgres.copy_text import copy_rows, escape
 from workbell.stores.rows import NEW, new_values
 
 # No NUL and no surrogates: those are refused or cleaned before.
@@ -70,7 +70,7 @@ runs = st.builds(
 
 @given(st.lists(runs, min_size=1, max_size=6))
 def test_runs_survive_copy(new: list[NewRun]) -> None:
-    columns, data = copy_lines([new_values(request) for request in new])
+    columns, data = copy_rows([new_values(request) for request in new])
     lines = read_copy(data.decode())
     assert len(lines) == len(new)
     for request, line in zip(new, lines, strict=True):

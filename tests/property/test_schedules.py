@@ -28,10 +28,10 @@ from workbell.model.schedule import (
     Tick,
     TickOutcome,
 )
+from workbell.scheduling.control import begin
 from workbell.scheduling.decide import account_for_pending, decide
 from workbell.scheduling.request import request_for
 from workbell.scheduling.rule import ScheduleRule, rule_of
-from workbell.scheduling.steer import begin
 
 SOAK = bool(os.environ.get("WORKBELL_SOAK"))
 

@@ -26,7 +26,7 @@ from workbell.model import state
 from workbell.model.limit import NO_LIMITS, Limits, limits_on
 from workbell.model.run import PENDING, Lane, NewRun, Run, Status
 from workbell.model.state import Transition
-from workbell.stores.limits.limits import KEPT_FOR
+from workbell.stores.limits.limits import LIMIT_RETENTION
 from workbell.stores.memory.store import MemoryStore
 from workbell.stores.port import Filter, Pick, Store
 from workbell.stores.store_page import StorePage
@@ -155,7 +155,7 @@ class StoreMachine(RuleBasedStateMachine):
         limited = {head.lane_id: found for head in heads if (found := limits_on(limits, head.lane))}
         self.claims += self.both(lambda store: store.runs.claim(picks, limit, limits=limited, **lease))
         asked = [one for listed in limited.values() for one in listed]
-        oldest = to_micros(after(self.now) - KEPT_FOR)
+        oldest = to_micros(after(self.now) - LIMIT_RETENTION)
 
         def uses(store: Store) -> dict[int, tuple[int, list[tuple[int, int]]]]:
             found = store.limits.uses(asked).items()

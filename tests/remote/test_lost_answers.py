@@ -65,8 +65,8 @@ def client(scene: Scene, request: pytest.FixtureRequest) -> Iterator[Client]:
 
 def made(scene: Scene, client: Client) -> Any:
     """The Workbell's own view of the client's tenant."""
-    assert client.line.tenant is not None
-    return scene.bell.for_tenant(client.line.tenant)
+    assert client.transport.tenant is not None
+    return scene.bell.for_tenant(client.transport.tenant)
 
 
 def test_one_run_is_made(scene: Scene, client: Client) -> None:

@@ -62,9 +62,9 @@ def test_one_client_serves_many_event_loops(scene: Scene) -> None:
 def test_a_forked_child_has_connections_of_its_own(scene: Scene) -> None:
     with Client(scene.url, scene.token) as client:
         assert client.runs(tag="none") == []
-        ours = client.line.pool._sync
+        ours = client.transport.pool._sync
         child = os.fork()
         if child == 0:
-            os._exit(0 if client.line.pool._sync is None else 1)
+            os._exit(0 if client.transport.pool._sync is None else 1)
         assert os.waitpid(child, 0)[1] == 0
-        assert client.line.pool._sync is ours
+        assert client.transport.pool._sync is ours

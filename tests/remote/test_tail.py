@@ -34,7 +34,7 @@ class Store:
 
 
 def looked(tail: RemoteTail) -> list[str]:
-    return [event.id for event in tail.look()]
+    return [event.id for event in tail.poll()]
 
 
 def test_only_what_comes_later_is_new_and_comes_once() -> None:

@@ -16,17 +16,45 @@ from workbell.engine.consume import Consume, serves
 from workbell.engine.dispatch import Dispatch
 from workbell.engine.execute import call_async, call_plain
 from workbell.engine.finish import Finish
+from workbell.engine.held_runs import HeldRuns
+from workbell.engine.progress_and_logs import ProgressAndLogs
 from workbell.engine.recover import Recover
 from workbell.engine.renew import Renew
 from workbell.engine.work import Work
-from workbell.model.clock import ManualClock
+from workbell.model.clock import Clock, ManualClock
 from workbell.model.outcome import Outcome
 from workbell.model.state import Retention
 from workbell.runs.booking import Booking
+from workbell.runs.publisher import RunPublisher
 from workbell.stores.port import Store
 from workbell.stores.publisher import Pair
 
 LEASE = timedelta(seconds=30)
+
+
+class RecordedRuns(HeldRuns):
+    """Held runs that remember what was removed."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.all_booked: list[Work] = []
+        self.all_dropped: list[Work] = []
+
+    def note_booked(self, works: Sequence[Work]) -> None:
+        self.all_booked += works
+        super().note_booked(works)
+
+    def note_dropped(self, works: Sequence[Work]) -> None:
+        self.all_dropped += works
+        super().note_dropped(works)
+
+
+class WithoutStarts(RunPublisher):
+    """Tests of starts publish them themselves."""
+
+    def claimed(self, runs: Sequence[Run]) -> None: ...
+
+    def started(self, runs: Sequence[Run]) -> None: ...
 
 
 class Bench:
@@ -38,29 +66,30 @@ class Bench:
         self.bell = Workbell(store=self.store)
         self.keep = Retention()
         self.delivered: list[Work] = []
-        self.booked: list[Work] = []
-        self.dropped: list[Work] = []
         self.stopped: list[Work] = []
         self.announced = 0
-        self.telling = self.bell.telling
+        self.publisher = self.bell.runtime.publisher
         self.written: list[Pair] = []
-        self.booking = Booking(lambda: self.store, self.telling, self.keep, notify=self.written.extend)
-        self.finish = Finish(self.booking, self.clock, Random(1), self._on_booked, self._on_dropped)
+        publisher = WithoutStarts(lambda: self.store, self.publisher.events, self.bell.host.bus, sinks=[self])
+        self.booking = Booking(lambda: self.store, publisher, self.keep)
+        self.held = RecordedRuns(self.clock)
+        self.reports = ProgressAndLogs(self.store, self.clock)
+        self.finish = Finish(self.store, self.booking, self.held, self.reports, randomness=Random(1))
         self.consume = Consume(
             self.store,
             self.booking,
             FairClaims(self.store),
             self.bell.registry,
-            self.clock,
             Claimant(name, LEASE, serves(self.bell.registry, None)),
+            self.held,
+            self,
+            self.finish,
             concurrency=concurrency,
             poll=1,
-            deliver=self.delivered.extend,
-            unbooked=lambda: self.finish.size,
         )
         self.dispatch = Dispatch(self.store, self._announce, 1)
         self.recover = Recover(self.store, self.booking, self._announce, 5, lease=LEASE)
-        self.renew = Renew(self.store, LEASE, lambda: list(self.consume.held.values()), self.stopped.append)
+        self.renew = Renew(self.store, LEASE, self.held, self.stopped.append)
 
     def prune(self) -> bool:
         """Remove a batch of what is kept no longer; whether there may be more."""
@@ -69,13 +98,21 @@ class Bench:
     def _announce(self, _runs: Iterable[Run]) -> None:
         self.announced += 1
 
-    def _on_booked(self, works: Sequence[Work]) -> None:
-        self.booked += works
-        self.consume.note_booked(works)
+    @property
+    def booked(self) -> list[Work]:
+        return self.held.all_booked
 
-    def _on_dropped(self, works: Sequence[Work]) -> None:
-        self.dropped += works
-        self.consume.note_dropped(works)
+    @property
+    def dropped(self) -> list[Work]:
+        return self.held.all_dropped
+
+    def put(self, works: Sequence[Work]) -> None:
+        """As executors do."""
+        self.delivered += works
+
+    def moved(self, pairs: Sequence[Pair]) -> None:
+        """As a sink of the publisher does."""
+        self.written += pairs
 
     # One thing at a time
 
@@ -93,7 +130,7 @@ class Bench:
         return taken
 
     def context(self, work: Work) -> Context:
-        return Context(work.run, self.bell, self.store.runs.set_progress, lambda: work.stopping)
+        return Context(work.run, self.bell._services, self.store.runs.set_progress, lambda: work.stopping)
 
     def call(self, work: Work) -> Outcome:
         """Call the handler as a slot does."""

@@ -130,7 +130,7 @@ def schedule(recorder: Recorder, doom: Doom, whole: bool) -> None:
     if whole:
         bell.run(concurrency=2)
         return
-    duty = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _: None, POLL)
+    duty = MatchEvents(bell.store, bell.registry, bell.runtime.subscriptions, lambda _: None, POLL)
     while True:
         try:
             time.sleep(duty.step(bell.store.clock.now()))

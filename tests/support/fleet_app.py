@@ -19,21 +19,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbell import Context, Retry, Snooze
-from workbell.engine import engine
+from workbell.engine import housekeeping
 from workbell.model.retry import ONCE
 
 from .recorder import Recorder
 from .worker_app import NotedWorkbell, declare
 
-engine.TIDY = float(os.environ.get("TIDY", engine.TIDY))  # how often it asks for the time
+housekeeping.TIDY = float(os.environ.get("TIDY", housekeeping.TIDY))  # how often it asks for the time
 C = ctypes.PyDLL(None)  # whose functions are called without letting go of the interpreter
 recorder = Recorder(Path(os.environ["RECORDING"]))
 gates = Path(os.environ["GATES"])
 bell = NotedWorkbell()
 bell.recorder = recorder
 declare(bell, recorder, gates)
-bell.bus.subscribe(recorder.moved)
-bell.bus.on_message(lambda message: recorder.note("message", data=message.data))
+bell.host.bus.subscribe(recorder.moved)
+bell.host.bus.on_message(lambda message: recorder.note("message", data=message.data))
 
 
 @bell.job

@@ -184,8 +184,8 @@ async def hears_async(ctx: Context, event: Event) -> list[Any]:
 def main() -> None:
     die_with_parent()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(message)s")
-    bell.bus.subscribe(recorder.moved)
-    bell.bus.on_message(lambda message: recorder.note("message", text=repr(message)))
+    bell.host.bus.subscribe(recorder.moved)
+    bell.host.bus.on_message(lambda message: recorder.note("message", text=repr(message)))
     bell.run()
     recorder.note("ended")
     bell.close()

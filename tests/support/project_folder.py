@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from workbell.job_files import FileProblem, JobFile, JobFiles
+from workbell.job_files import FileProblem, FolderChange, JobFile, JobFiles
 
 HOURLY = 'schedule = "0 * * * *"\n'
 
@@ -33,6 +33,11 @@ class ProjectFolder:
 
     def open(self) -> JobFiles:
         return JobFiles(self.folder)
+
+
+def load_folder(project: Path, jobs: str = "jobs", timezone: str | None = None) -> FolderChange:
+    """Load every job file of a folder once; its modules stay in the process."""
+    return JobFiles(project, jobs, timezone).reload()
 
 
 def results(files: list[JobFile]) -> dict[str, Any]:

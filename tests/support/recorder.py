@@ -41,7 +41,7 @@ class Recorder:
         return {"token": run.token, "attempt": run.attempt}
 
     def moved(self, notices: Sequence[Notice]) -> None:
-        """A listener for `bell.bus`."""
+        """A listener for `bell.host.bus`."""
         for notice in notices:
             run = notice.run
             self.note("moved", move=notice.move.value, run=run.id, token=run.token, status=run.status.value)

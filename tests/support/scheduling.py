@@ -47,7 +47,7 @@ def look(bell: Workbell, now: datetime, scheduler: Materialise | None = None) ->
 
 
 def new_scheduler(bell: Workbell) -> Materialise:
-    return Materialise(bell.store, bell.registry, lambda _: None, 1.0, telling=bell.telling)
+    return Materialise(bell.store, bell.registry, lambda _: None, 1.0, bell.runtime.publisher)
 
 
 def ledger(bell: Workbell, name: str) -> list[Tick]:

@@ -19,12 +19,12 @@ def watch_statements(
     """
 
     def watched(sound: Callable[..., list[Row]], name_of: Callable[[Any], str]) -> Callable[..., list[Row]]:
-        def execute(connection: Any, spelled: Any) -> list[Row]:
-            found = sound(connection, spelled)
-            seen(name_of(spelled), found)
+        def execute(connection: Any, bound: Any) -> list[Row]:
+            found = sound(connection, bound)
+            seen(name_of(bound), found)
             return found
 
         return execute
 
-    patch(sqlite, "_execute", watched(sqlite._execute, lambda spelled: spelled.query))
-    patch(postgres, "_execute", watched(postgres._execute, lambda spelled: spelled.statement.query))
+    patch(sqlite, "_execute", watched(sqlite._execute, lambda bound: bound.query))
+    patch(postgres, "_execute", watched(postgres._execute, lambda bound: bound.statement.query))

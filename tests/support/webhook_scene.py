@@ -63,7 +63,7 @@ class Scene:
         """Send nothing from now on."""
         sender = Pretended()
         for make in (delivery_job, alert_job):
-            self.bell.registry.add_built_in(make(self.bell, sender.made))
+            self.bell.registry.add_built_in(make(self.bell.runtime, sender.made))
         return sender
 
 

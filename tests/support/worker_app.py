@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from workbell import Context, Retry, Workbell
-from workbell.engine import engine
+from workbell.engine import housekeeping
 from workbell.engine.engine import Engine
 
 from .recorder import Recorder
@@ -89,14 +89,20 @@ class NotedWorkbell(Workbell):
 
     recorder: Recorder
 
-    def _start(self, *arguments: Any) -> Engine:
-        started = super()._start(*arguments)
-        self.recorder.note("ready")
-        return started
+    def __init__(self) -> None:
+        super().__init__()
+        start, stop = self.host._start, self.host._stop
 
-    async def _stop(self, *arguments: Any) -> int:
-        self.recorder.note("stopping")
-        return await super()._stop(*arguments)
+        def noted_start(*arguments: Any) -> Engine:
+            started = start(*arguments)
+            self.recorder.note("ready")
+            return started
+
+        async def noted_stop(*arguments: Any) -> int:
+            self.recorder.note("stopping")
+            return await stop(*arguments)
+
+        self.host._start, self.host._stop = noted_start, noted_stop  # type: ignore[method-assign]
 
 
 def enqueue(bell: Workbell, recorder: Recorder, count: int) -> None:
@@ -116,14 +122,14 @@ def die_with_parent() -> None:
 
 def main(role: str, *arguments: str) -> None:
     die_with_parent()
-    engine.TIDY = float(os.environ.get("TIDY", engine.TIDY))  # how often it asks for the time
+    housekeeping.TIDY = float(os.environ.get("TIDY", housekeeping.TIDY))  # how often it asks for the time
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(message)s")
     recorder = Recorder(Path(os.environ["RECORDING"]))
     bell = NotedWorkbell()
     bell.recorder = recorder
     declare(bell, recorder, Path(os.environ["GATES"]))
     if role == "worker":
-        bell.bus.subscribe(recorder.moved)
+        bell.host.bus.subscribe(recorder.moved)
         bell.run()
         recorder.note("ended")
     else:

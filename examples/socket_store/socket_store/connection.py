@@ -1,4 +1,4 @@
-"""The connection to the server: one call at a time, each with a deadline, opened anew when it was lost."""
+"""Connection to the server: one call at a time, each with a deadline; reopened when it was lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database: what Workbell asks of an SQL engine, over a socket."""
+"""Database adapter: the SQL engine port of Workbell, over a socket."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ class SocketDatabase:
         return self._execute(batch, write=True, first=first)
 
     def _execute(self, batch: Batch, *, write: bool, first: bool = False) -> list[list[Row]]:
-        spelled = [SQLITE.spell(statement) for statement in batch]
-        request = {"name": self._name, "write": write, "batch": [[one.sql, one.values, one.exactly] for one in spelled]}
+        bound = [SQLITE.bind(statement) for statement in batch]
+        request = {"name": self._name, "write": write, "batch": [[one.sql, one.values, one.exactly] for one in bound]}
         told = self._connection.call(request, again=not write, first=first)
         if "conflict" in told:
             query = None if told["at"] is None else batch[told["at"]].query
             raise Conflict(f"{self._where}: {query or 'a statement'}: {told['conflict']}; repeat the call.", query)
         if "error" in told:
             raise StoreError(f"{self._where}: the server refused a batch: {told['error']}; see its folder and version.")
-        return [SQLITE.answer(one.query, *answer) for one, answer in zip(spelled, told["answers"], strict=True)]
+        return [SQLITE.answer(one.query, *answer) for one, answer in zip(bound, told["answers"], strict=True)]
 
     # Tables
 
@@ -68,7 +68,7 @@ class SocketDatabase:
             self._is_ready = True
 
     def tables(self) -> Tables | None:
-        return self._tables.look()
+        return self._tables.read()
 
     def migrate(self) -> list[str]:
         self._is_ready = False

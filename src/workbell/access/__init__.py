@@ -1,1 +1,1 @@
-"""Who may do what: tokens, tenants and the audit log, as verbs. What they are stands in `model/`."""
+"""Access control: the verbs about tokens, tenants and the audit log; their data classes are in `model/`."""

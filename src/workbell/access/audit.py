@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from workbell.access.asked import checked_tenant
 from workbell.access.detail import detail_text, shown_text
+from workbell.access.token_request import checked_tenant
 from workbell.errors import InvalidOption
 from workbell.model.access import EVERY_TENANT
 from workbell.model.audit import AuditEntry
 from workbell.model.ids import is_id, new_id
-
-if TYPE_CHECKING:
-    from workbell.client.client import Client
+from workbell.runs.runtime import Runtime, in_thread
 
 PAGE = 1000
 
@@ -21,8 +19,8 @@ PAGE = 1000
 class Audit:
     """What was done for a tenant, and by whom: `bell.audit`."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def add(
         self,
@@ -36,12 +34,12 @@ class Audit:
     ) -> AuditEntry:
         """Note an action: `bell.audit.add("runs.cancel", run.id, actor="ada")`.
 
-        Nothing that looks like a secret is kept, and what is too long is cut: an action is never left out for it.
+        What seems to be a secret is left out, and what is too long is cut: the action itself is always stored.
         """
-        store = self._client.store
+        store = self._runtime.store
         entry = AuditEntry(
             id=new_id(),
-            tenant=self._client.tenant if tenant is None else checked_tenant(tenant),
+            tenant=self._runtime.tenant if tenant is None else checked_tenant(tenant),
             at=store.clock.now(),
             actor=shown_text(actor),
             action=shown_text(action),
@@ -52,19 +50,7 @@ class Audit:
         store.audit.add([entry])
         return entry
 
-    async def aadd(
-        self,
-        action: str,
-        subject: str = "",
-        *,
-        actor: str,
-        detail: Any = None,
-        address: str | None = None,
-        tenant: str | None = None,
-    ) -> AuditEntry:
-        return await self._client.hop(
-            lambda: self.add(action, subject, actor=actor, detail=detail, address=address, tenant=tenant)
-        )
+    aadd = in_thread(add)
 
     def list(self, *, before: str | None = None, limit: int = 100, tenant: str | None = None) -> Sequence[AuditEntry]:
         """Entries, newest first: of this tenant, of the one that is named, or with `"*"` of all."""
@@ -72,10 +58,7 @@ class Audit:
             raise InvalidOption(f"limit: {limit!r} is not from 1 to {PAGE}.")
         if before is not None and not is_id(before):
             raise InvalidOption(f"before: {before!r} is not the id of an entry.")
-        whose = self._client.tenant if tenant is None else checked_tenant(tenant)
-        return self._client.store.audit.list(None if whose == EVERY_TENANT else whose, before=before, limit=limit)
+        whose = self._runtime.tenant if tenant is None else checked_tenant(tenant)
+        return self._runtime.store.audit.list(None if whose == EVERY_TENANT else whose, before=before, limit=limit)
 
-    async def alist(
-        self, *, before: str | None = None, limit: int = 100, tenant: str | None = None
-    ) -> Sequence[AuditEntry]:
-        return await self._client.hop(lambda: self.list(before=before, limit=limit, tenant=tenant))
+    alist = in_thread(list)  # noqa: A003

@@ -18,16 +18,16 @@ NEVER = EPOCH  # when a tenant was changed for which nothing was ever set
 
 
 def describe_token(token: Token, now: datetime) -> dict[str, Any]:
-    told = msgspec.structs.asdict(token)
-    del told["hash"]
-    return told | {"name": shown_name(token), "scopes": list(token.scopes), "valid": token.is_valid(now)}
+    shown = msgspec.structs.asdict(token)
+    del shown["hash"]
+    return shown | {"name": shown_name(token), "scopes": list(token.scopes), "valid": token.is_valid(now)}
 
 
 def describe_tenant(tenant: Tenant) -> dict[str, Any]:
-    told = msgspec.structs.asdict(tenant)
-    return told | {name: None for name in ("created_at", "updated_at") if told[name] == NEVER}
+    shown = msgspec.structs.asdict(tenant)
+    return shown | {name: None for name in ("created_at", "updated_at") if shown[name] == NEVER}
 
 
 def describe_entry(entry: AuditEntry) -> dict[str, Any]:
-    told = msgspec.structs.asdict(entry)
-    return told | {"detail": decode(told.pop("detail_text"))}
+    shown = msgspec.structs.asdict(entry)
+    return shown | {"detail": decode(shown.pop("detail_text"))}

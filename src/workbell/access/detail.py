@@ -1,4 +1,4 @@
-"""What an entry of the audit log may hold: no secrets, and not too much. It must always be possible to write one."""
+"""Detail of an audit log entry: without secrets, and cut to a limit, so that an entry can always be written."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def detail_text(detail: Any) -> str | None:
     try:
         return encode_result("detail", _without_secrets(detail), LIMIT)
     except InvalidPayload:
-        kept = sorted(shown_text(name)[:50] for name in detail)[:20] if isinstance(detail, dict) else []
-        return encode_result("detail", {"left_out": "it is longer than the audit log keeps", "names": kept})
+        names = sorted(shown_text(name)[:50] for name in detail)[:20] if isinstance(detail, dict) else []
+        return encode_result("detail", {"left_out": "it is too long for the audit log", "names": names})
 
 
 def _without_secrets(value: Any, depth: int = 0) -> Any:

@@ -1,7 +1,7 @@
-"""The text of a token: made once, shown once, and afterwards known here only by its SHA-256.
+"""The text of a token: made once, shown once, and stored only as its SHA-256.
 
 `wb_`, 32 random bytes as base64url, and a checksum of these. The prefix lets scanners for leaked secrets find one; the
-checksum lets a mistyped one be refused without a look into the store. It keeps nothing secret.
+checksum lets a mistyped one be refused without a read of the store; it adds no secrecy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from zlib import crc32
 from workbell.model.access import Token
 
 PREFIX = "wb_"
-BYTES = 32  # as many bits as the SHA-256 that is kept: to guess a token is as hard as to undo its hash
+BYTES = 32  # as many bits as the SHA-256 that is stored: to guess a token is as hard as to undo its hash
 BODY = 43  # characters that these are as base64url, without the padding
 CHECK = 6  # characters of the checksum: 62**6 is more than 2**32
 LENGTH = len(PREFIX) + BODY + CHECK
@@ -56,7 +56,7 @@ def is_token(text: object) -> bool:
 
 
 def hash_of(text: str) -> str:
-    """What is stored of a token. Its text is random, so it needs neither salt nor a slow hash."""
+    """SHA-256 of a token, which is stored. Its text is random, so it needs neither salt nor a slow hash."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 

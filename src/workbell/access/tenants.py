@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import msgspec
 
@@ -13,9 +13,7 @@ from workbell.model.access import EVERY_TENANT
 from workbell.model.job import name as usable_name
 from workbell.model.payload import clean_text
 from workbell.model.tenant import Tenant, check_tenant
-
-if TYPE_CHECKING:
-    from workbell.client.client import Client
+from workbell.runs.runtime import Runtime, in_thread
 
 DESCRIPTION = 1000  # characters
 
@@ -32,8 +30,8 @@ class TenantSettings(TypedDict, total=False):
 class Tenants:
     """All tenants of the store: `bell.tenants`."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def put(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:
         """Set what is named, the rest stays: `bell.tenants.put("acme", weight=3, concurrency=10, rate="100/m")`.
@@ -50,15 +48,14 @@ class Tenants:
             raise InvalidOption(f"tenant {name}: the description must be a text.")
         if "description" in settings:
             settings["description"] = clean_text(settings["description"], DESCRIPTION)
-        store = self._client.store
+        store = self._runtime.store
         now = store.clock.now()
         known_one = self._settings().get(name) or Tenant(name=name, created_at=now, updated_at=now)
         changed = check_tenant(msgspec.structs.replace(known_one, **settings, updated_at=now))
         store.tenants.put(changed)
         return changed
 
-    async def aput(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:
-        return await self._client.hop(lambda: self.put(name, **settings))
+    aput = in_thread(put)
 
     def get(self, name: str) -> Tenant:
         """A tenant that something was set for, or that has a run or a token."""
@@ -67,29 +64,26 @@ class Tenants:
             raise TenantNotFound(f"There is no tenant {name!r}; `workbell tenants list` shows those that are.")
         return found
 
-    async def aget(self, name: str) -> Tenant:
-        return await self._client.hop(self.get, name)
+    aget = in_thread(get)
 
     def list(self) -> Sequence[Tenant]:
         """All that are known, by name; one that nothing was set for has a weight of 1 and no limits."""
         settings = self._settings()
-        names = {*self._client.store.tenants.known(), *settings} - {EVERY_TENANT}
+        names = {*self._runtime.store.tenants.known(), *settings} - {EVERY_TENANT}
         return [settings.get(name) or Tenant(name=name, created_at=NEVER, updated_at=NEVER) for name in sorted(names)]
 
-    async def alist(self) -> Sequence[Tenant]:
-        return await self._client.hop(self.list)
+    alist = in_thread(list)  # noqa: A003
 
     def delete(self, name: str) -> None:
         """Forget what was set for a tenant: its weight is 1 again, and its limits are gone. Its runs stay."""
         _checked_name(name)
-        if not self._client.store.tenants.delete(name):
+        if not self._runtime.store.tenants.delete(name):
             raise TenantNotFound(f"Nothing was set for a tenant {name!r}; `workbell tenants list` shows all.")
 
-    async def adelete(self, name: str) -> None:
-        return await self._client.hop(self.delete, name)
+    adelete = in_thread(delete)
 
     def _settings(self) -> dict[str, Tenant]:
-        return {tenant.name: tenant for tenant in self._client.store.tenants.list()}
+        return {tenant.name: tenant for tenant in self._runtime.store.tenants.list()}
 
 
 def _checked_name(name: str) -> str:

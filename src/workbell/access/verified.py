@@ -1,4 +1,4 @@
-"""Tokens as a server checks them: for each request, so most answers are remembered for a second.
+"""Cache of token checks for servers: each request has a token, so answers of the store are cached for a second.
 
 A token that is revoked here is refused at once; one that is revoked elsewhere within that second.
 """
@@ -9,17 +9,15 @@ import logging
 import threading
 from collections import OrderedDict
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from workbell.access.secret_text import hash_of, is_token
 from workbell.errors import WorkbellError
 from workbell.model.access import REDEEMED, Token
-from workbell.process.fork_safety import in_every_child
+from workbell.process.fork_safety import remake_after_fork
+from workbell.runs.runtime import Runtime
 
-if TYPE_CHECKING:
-    from workbell.client.client import Client
-
-REMEMBERED = 1.0  # seconds
+CACHED_FOR = 1.0  # seconds
 MOST = 10_000  # answers of each sort
 NOTED = timedelta(minutes=1)  # the last use of a token is noted no more often
 
@@ -27,24 +25,24 @@ log = logging.getLogger("workbell.access")
 
 
 class TokenCheck(NamedTuple):
-    """What the store said of a token, and until when that is good enough, by the monotonic clock."""
+    """Cached answer of the store about a token, and until when it is valid, by the monotonic clock."""
 
     token: Token | None
     until: float
 
 
 class Verified:
-    """The answers that are remembered, by the hashes of the texts: `bell.verified`."""
+    """Cache of token checks, by the hashes of the texts: `bell.verified`."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self.start_afresh()
-        in_every_child(self)
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self.make_process_state()
+        remake_after_fork(self)
 
-    def start_afresh(self) -> None:
+    def make_process_state(self) -> None:
         """In the beginning, and in a forked child."""
         self._lock = threading.Lock()
-        # Apart, so that who guesses cannot push out those that are valid.
+        # Apart, so that guesses cannot evict valid tokens.
         self._valid: OrderedDict[str, TokenCheck] = OrderedDict()
         self._invalid: OrderedDict[str, TokenCheck] = OrderedDict()
         self._forgotten = 0  # how often something was forgotten
@@ -55,21 +53,21 @@ class Verified:
     def check(self, text: str) -> Token | None:
         """The token that a text is, if it is valid now."""
         key = hash_of(text)
-        found = self._remembered(key)
+        found = self._cached(key)
         if found is None and not is_token(text):
             return None
-        return self._of(self._ask(key) if found is None else found)
+        return self._of(self._read(key) if found is None else found)
 
     async def acheck(self, text: str) -> Token | None:
         """The same; a thread is asked only where the store must be."""
         key = hash_of(text)
-        found = self._remembered(key)
+        found = self._cached(key)
         if found is None and not is_token(text):
             return None
-        return self._of(await self._client.hop(self._look, key) if found is None else found)
+        return self._of(await self._runtime.hop(self._cached_or_read, key) if found is None else found)
 
     def forget(self, token_id: str) -> None:
-        """Ask the store again for this one. To be called after it was revoked."""
+        """Remove a token from the cache. To be called after it was revoked."""
         with self._lock:
             self._forgotten += 1
             for key in [key for key, answer in self._valid.items() if answer.token and answer.token.id == token_id]:
@@ -77,43 +75,43 @@ class Verified:
 
     def _of(self, answer: TokenCheck) -> Token | None:
         token = answer.token
-        if token is None or not token.is_valid(self._client.store.clock.now()):
+        if token is None or not token.is_valid(self._runtime.store.clock.now()):
             return None
         self._note(token)
         return token
 
-    def _look(self, key: str) -> TokenCheck:
-        """Of many who ask at once for the same token, those that had to wait for a thread find the answer there."""
-        return self._remembered(key) or self._ask(key)
+    def _cached_or_read(self, key: str) -> TokenCheck:
+        """Check the cache again, on the thread: of many checks of one token at once, the first has read the store."""
+        return self._cached(key) or self._read(key)
 
-    def _remembered(self, key: str) -> TokenCheck | None:
-        now = self._client.store.clock.monotonic()
+    def _cached(self, key: str) -> TokenCheck | None:
+        now = self._runtime.store.clock.monotonic()
         with self._lock:
             answer = self._valid.get(key) or self._invalid.get(key)
         return answer if answer is not None and now < answer.until else None
 
-    def _ask(self, key: str) -> TokenCheck:
-        store, before = self._client.store, self._forgotten
-        until = store.clock.monotonic() + REMEMBERED  # from before it is read: a revocation may come right after
+    def _read(self, key: str) -> TokenCheck:
+        store, before = self._runtime.store, self._forgotten
+        until = store.clock.monotonic() + CACHED_FOR  # from before it is read: a revocation may come right after
         found = store.tokens.find(key)
         valid = found is not None and found.kind not in REDEEMED and found.is_valid(store.clock.now())
         answer = TokenCheck(found if valid else None, until)
         with self._lock:
-            # What was read before something was forgotten may be the very thing.
+            # A token that was revoked during the read may be this one.
             if before == self._forgotten:
                 self._invalid.pop(key, None)
                 self._valid.pop(key, None)
-                kept = self._valid if valid else self._invalid
-                kept[key] = answer
-                if len(kept) > MOST:
-                    kept.popitem(last=False)
+                cache = self._valid if valid else self._invalid
+                cache[key] = answer
+                if len(cache) > MOST:
+                    cache.popitem(last=False)
         return answer
 
     # The last use
 
     def _note(self, token: Token) -> None:
-        """Have the use written, off the caller's path; those that come while one is being written go in one batch."""
-        clock = self._client.store.clock
+        """Write the last use of a token, on another thread; uses that come during a write go into one batch."""
+        clock = self._runtime.store.clock
         now = clock.monotonic()
         with self._lock:
             last = self._noted.get(token.id)
@@ -129,13 +127,13 @@ class Verified:
             if self._noting:
                 return
             self._noting = True
-        if not self._client.by_and_by(self._write_noted):
+        if not self._runtime.in_background(self._write_noted):
             self._noting = False
 
     def _write_noted(self) -> None:
         try:
             while ids := self._taken():
-                self._client.store.tokens.see(ids, self._client.store.clock.now())
+                self._runtime.store.tokens.see(ids, self._runtime.store.clock.now())
         except BaseException as error:
             self._noting = False
             if not isinstance(error, WorkbellError):

@@ -1,1 +1,1 @@
-"""The program `workbell agent`: works on another machine, over HTTP, for the runs that are aimed at it."""
+"""The program `workbell agent`: executes, on another machine and over HTTP, the runs that target it."""

@@ -1,4 +1,4 @@
-"""How long to wait before the line is tried again: a second, doubled each time, up to half a minute, never in step."""
+"""Backoff between requests to a server that cannot be reached: 1 s, doubled up to 30 s, with jitter."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ class Backoff:
         return seconds * (1 + JITTER * self._random.random())
 
     def reset(self) -> None:
-        """The line is good."""
+        """The server answered."""
         self._next = self._first
 
 
 class Outage:
-    """One kind of post that does not get through: how long to wait, and a line of the log when something changes."""
+    """Outage of one kind of request: how long to wait, and a log line when something changes."""
 
     def __init__(self, log: logging.Logger, what: str, backoff: Backoff) -> None:
         self._log = log
         self._what = what
         self._backoff = backoff
-        self._words: str | None = None
+        self._logged: str | None = None
 
     def failed(self, error: Exception) -> float:
-        """It failed; seconds until the next try. The same words again are not logged."""
-        if str(error) != self._words:
-            self._words = str(error)
+        """Note a failure; seconds until the next try. A repeated message is not logged."""
+        if str(error) != self._logged:
+            self._logged = str(error)
             self._log.warning("%s: %s It is tried again until the server answers.", self._what, error)
         return self._backoff.wait()
 
     def over(self) -> None:
-        """It got through."""
+        """Note a success."""
         self._backoff.reset()
-        if self._words is not None:
-            self._words = None
+        if self._logged is not None:
+            self._logged = None
             self._log.info("%s until now; the server answers again", self._what)

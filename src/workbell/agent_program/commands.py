@@ -23,9 +23,9 @@ from workbell.model.outcome import Failed, Outcome, Returned
 from workbell.model.payload import clean_text, encode
 from workbell.model.run import Run
 
-TAIL = 64 * 1024  # bytes of output that are kept, the last ones
-KILL_AFTER = 5.0  # seconds that a command has to end when it is asked to
-LAST_WORDS = 1.0
+TAIL = 64 * 1024  # bytes of output that are stored, the last ones
+KILL_AFTER = 5.0  # seconds between SIGTERM and SIGKILL
+OUTPUT_GRACE = 1.0  # seconds to read the rest of the output after the end
 ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}|[{}]")
 
@@ -92,7 +92,7 @@ def _piece(found: re.Match[str], given: Mapping[str, Any]) -> str:
 
 
 async def run_command(name: str, command: Command, run: Run, folder: Path, stop: asyncio.Event) -> Outcome | None:
-    """Run a command for a run; none, if it was stopped on request. What it printed last is its result."""
+    """Execute a command for a run; None if it was stopped on request. The tail of its output is the result."""
     try:
         arguments = fill(command, run.input)
         process = await asyncio.create_subprocess_exec(
@@ -118,12 +118,12 @@ async def run_command(name: str, command: Command, run: Run, folder: Path, stop:
         both: list[asyncio.Future[Any]] = [ending, stopping]
         await asyncio.wait(both, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         if ending.done():
-            await asyncio.wait([reading], timeout=LAST_WORDS)  # what it has started may keep its output open
+            await asyncio.wait([reading], timeout=OUTPUT_GRACE)  # a child of it may hold its output open
             return _ended(name, ending.result(), output.text())
         if stopping.done():
             return None
-        shown = {"output": output.text()}
-        return Failed(f"command {name} did not end within {limit:g} s.", "timeout", result=_fitting(shown))
+        partial = {"output": output.text()}
+        return Failed(f"command {name} did not end within {limit:g} s.", "timeout", result=_fitting(partial))
     finally:
         await _end(process)
         for task in (reading, ending, stopping):
@@ -141,7 +141,7 @@ def _ended(name: str, code: int, output: str) -> Outcome:
 
 
 def _fitting(result: dict[str, Any]) -> str:
-    """A result as JSON. Escapes can make it several times as long: then less of the output is kept."""
+    """A result as JSON. Escapes can make it several times as long: then less of the output is stored."""
     while True:
         try:
             return encode("the command's result", result)
@@ -151,7 +151,7 @@ def _fitting(result: dict[str, Any]) -> str:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """With everything that it has started: first asked, then killed."""
+    """End the process group: SIGTERM, then SIGKILL."""
     if process.returncode is not None:
         return
     _signal_group(process.pid, signal.SIGTERM)
@@ -173,16 +173,16 @@ def _environment(command: Command, run: Run) -> dict[str, str]:
 
 
 class OutputTail:
-    """The last of what a command prints."""
+    """Tail of a command's output."""
 
     def __init__(self) -> None:
-        self._kept = bytearray()
+        self._tail = bytearray()
 
     async def read(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
         while piece := await process.stdout.read(TAIL):
-            self._kept += piece
-            del self._kept[:-TAIL]
+            self._tail += piece
+            del self._tail[:-TAIL]
 
     def text(self) -> str:
-        return clean_text(self._kept.decode("utf-8", "replace"), TAIL)
+        return clean_text(self._tail.decode("utf-8", "replace"), TAIL)

@@ -1,4 +1,4 @@
-"""`agent.toml`: which server, who the agent is, and what it may do here. Only what stands in it is ever run."""
+"""Configuration file `agent.toml`: the server, the name and labels, and the commands and jobs that may run here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOKEN_FILE = "agent.token"  # noqa: S105  a name, and no secret
 
 
 class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything that can be set. Spans are in seconds; relative places are meant from the file's own folder."""
+    """Everything that can be set. Spans are in seconds; relative paths are relative to the file's folder."""
 
     url: str
     token_file: str = TOKEN_FILE
@@ -78,7 +78,7 @@ def checked(config: AgentConfig) -> AgentConfig:
 
 
 def check_url(url: str, *, insecure: bool) -> str:
-    """A server's URL. Without TLS the token could be read on the way: only to this machine, or if that is said."""
+    """A server's URL. Without TLS the token could be read on the way: only to this machine, or with `insecure`."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
         raise SettingsError(f"url = {url.split('@')[-1]!r} cannot be used; write https://host, without a password.")
@@ -111,7 +111,7 @@ def read_token(file: Path) -> str:
 
 
 def write_token(file: Path, text: str) -> None:
-    """In one step, and for nobody else to read."""
+    """Write the token file atomically, readable by the owner only."""
     new = file.with_name(f"{file.name}.new")
     new.unlink(missing_ok=True)
     handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

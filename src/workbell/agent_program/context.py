@@ -1,6 +1,6 @@
 """The context of a handler on an agent: its run, progress, a logger, files and a database of this machine.
 
-There is no store here: what would need one says so.
+An agent has no store: methods that need one raise NotOnAnAgent.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from workbell.agent_program.held_run import Hand
+from workbell.agent_program.held_run import HeldRun
 from workbell.errors import WorkbellError
 from workbell.handlers.app_database import AppDatabase, DatabaseUse
 from workbell.handlers.context import Context
@@ -19,21 +19,21 @@ from workbell.model.clock import SystemClock
 
 
 class NotOnAnAgent(WorkbellError):
-    """What was asked for needs the store, and an agent has none."""
+    """The method needs the store, and an agent has none."""
 
 
 class AgentContext(Context):
-    """What works without a store works as on a worker."""
+    """Context without a store; the rest works as on a worker."""
 
     __slots__ = ("_resources",)
 
-    def __init__(self, hand: Hand, resources: Resources) -> None:
-        self.run = hand.run
-        self._report = hand.progress
-        self._keep = hand.keep
-        self._is_canceled = lambda: hand.stopping
+    def __init__(self, held: HeldRun, resources: Resources) -> None:
+        self.run = held.run
+        self._report = held.progress
+        self._save_line = held.add_log_line
+        self._is_canceled = lambda: held.stopping
         self._resources = resources
-        self._logger = RunLogger(hand.run, hand.keep, lambda: datetime.now(UTC))
+        self._logger = RunLogger(held.run, held.add_log_line, lambda: datetime.now(UTC))
         self._use = None
         self._event = None
 

@@ -1,7 +1,7 @@
-"""Calling handlers on an agent: plain ones in threads, async ones on an event loop of their own.
+"""Executors for handlers on an agent: plain ones in threads, async ones on a separate event loop.
 
 So a handler that blocks its loop holds up neither polls nor results. Jobs that ask for a process of their own are not
-offered: a thread would not keep what they promise.
+offered: a thread would break their promises.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from workbell.agent_program.context import AgentContext
-from workbell.agent_program.held_run import Hand
+from workbell.agent_program.held_run import HeldRun
 from workbell.engine.execute import call_async, call_plain, timed_out
 from workbell.engine.work import Work
 from workbell.handlers.job_function import JobFunction
@@ -36,32 +36,32 @@ class Handlers:
 
     @property
     def busy(self) -> bool:
-        """Whether threads are still at it."""
+        """Whether handlers still run in threads."""
         return bool(self._plain)
 
     def find(self, job: str) -> JobFunction[Any, Any] | None:
         return self._registry.find(job) if job in self.names else None
 
-    def start(self, hand: Hand, job: JobFunction[Any, Any]) -> Future[Outcome]:
+    def start(self, held: HeldRun, job: JobFunction[Any, Any]) -> Future[Outcome]:
         """Call the handler of a run; the answer comes when it is really over."""
-        work = hand.work = Work(hand.run, job, valid_until=None)
-        work.started_at = hand.run.started_at
-        hand.mark()  # its end may have been asked for already
-        context = AgentContext(hand, self._registry.resources) if job.signature.wants_context else None
+        work = held.work = Work(held.run, job, valid_until=None)
+        work.started_at = held.run.started_at
+        held.mark()  # a cancel may have been requested already
+        context = AgentContext(held, self._registry.resources) if job.signature.wants_context else None
         if not job.is_async:
             plain = self._pool.submit(call_plain, work, context)
             self._plain.add(plain)
             plain.add_done_callback(self._plain.discard)
             return plain
         future: Future[Outcome] = Future()
-        self._loop.call_soon_threadsafe(self._begin, hand, work, context, future)
+        self._loop.call_soon_threadsafe(self._begin, held, work, context, future)
         return future
 
-    def _begin(self, hand: Hand, work: Work, context: AgentContext | None, future: Future[Outcome]) -> None:
-        task = self._tasks[hand.key] = self._loop.create_task(call_async(work, context))
+    def _begin(self, held: HeldRun, work: Work, context: AgentContext | None, future: Future[Outcome]) -> None:
+        task = self._tasks[held.key] = self._loop.create_task(call_async(work, context))
 
         def over(ended: asyncio.Task[Outcome]) -> None:
-            self._tasks.pop(hand.key, None)
+            self._tasks.pop(held.key, None)
             if ended.cancelled():
                 future.set_exception(RuntimeError("the agent stops"))
             elif (error := ended.exception()) is not None:
@@ -70,24 +70,24 @@ class Handlers:
                 future.set_result(ended.result())
 
         task.add_done_callback(over)
-        if hand.stopping:
+        if held.stopping:
             task.cancel()
 
-    def stop(self, hand: Hand) -> None:
+    def stop(self, held: HeldRun) -> None:
         """Cancel an async handler; a plain one sees it in its context."""
 
         def cancel() -> None:
-            task = self._tasks.get(hand.key)
+            task = self._tasks.get(held.key)
             if task is not None:
                 task.cancel()
 
         self._loop.call_soon_threadsafe(cancel)
 
-    def expire(self, hand: Hand) -> Outcome:
-        """A plain handler outlasted its time. A thread cannot be stopped; what it returns is not wanted any more."""
-        assert hand.work is not None
-        hand.work.timed_out = True
-        return timed_out(hand.work)
+    def expire(self, held: HeldRun) -> Outcome:
+        """A plain handler outlasted its time. A thread cannot be stopped; its result is dropped."""
+        assert held.work is not None
+        held.work.timed_out = True
+        return timed_out(held.work)
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Heartbeats, from a thread of their own: a handler that holds up the event loop must not cost its lease."""
+"""Heartbeats from a separate thread: a handler that blocks the event loop must not lose its lease."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from workbell.agent_program.held_run import Hand
-from workbell.agent_program.server_connection import ThreadLine
+from workbell.agent_program.held_run import HeldRun
+from workbell.agent_program.server_connection import ThreadConnection
 from workbell.errors import ServiceUnavailable, WorkbellError
 
 log = logging.getLogger("workbell.agent_program")
@@ -22,7 +22,7 @@ SOON = 1.0  # seconds after which a heartbeat that did not get through is tried 
 
 
 class HeartbeatLease(msgspec.Struct, frozen=True):
-    """A lease in the answer to a heartbeat: whether the agent still holds it, and whether a cancel was asked for."""
+    """A lease in the answer to a heartbeat: whether the agent still holds it, and whether a cancel was requested."""
 
     id: str
     token: int
@@ -31,23 +31,23 @@ class HeartbeatLease(msgspec.Struct, frozen=True):
 
 
 class AgentHeartbeat:
-    """Keeps the leases of what is in hand; `ask` passes on what the server, or the clock, says of a run."""
+    """Renews the leases of held runs; `ask` reports a cancel request or a lost lease."""
 
     def __init__(
         self,
-        line: ThreadLine,
+        connection: ThreadConnection,
         session: str,
         lease: float,
-        hands: Callable[[], Sequence[Hand]],
-        ask: Callable[[Hand, str | None], None],
+        held_runs: Callable[[], Sequence[HeldRun]],
+        ask: Callable[[HeldRun, str | None], None],
         back: Callable[[], None] = lambda: None,
     ) -> None:
-        self._line = line
+        self._connection = connection
         self._session = session
         self._lease = lease
-        self._hands = hands
-        self._ask = ask  # with a reason: its end is asked for; without: it is lost
-        self._back = back  # the line is good again
+        self._held_runs = held_runs
+        self._ask = ask  # with a reason: a cancel was requested; without: the lease is lost
+        self._back = back  # the server can be reached again
         self._trouble: str | None = None
         self._woken = threading.Event()
         self._ended = False
@@ -60,11 +60,11 @@ class AgentHeartbeat:
         self._ended = True
         self._woken.set()
         self._thread.join(2)
-        self._line.close()
+        self._connection.close()
 
     def expect(self, asked_at: float) -> None:
-        """Something came to hand that was asked for at a time. After a long poll that is long ago, and its lease would
-        seem to be over as soon as the line breaks: then there is a heartbeat now."""
+        """Note runs from a poll that began at `asked_at`. After a long poll their leases would seem expired once the
+        connection breaks: then send a heartbeat now."""
         if time.monotonic() - asked_at > self._lease / 3:
             self._woken.set()
 
@@ -79,35 +79,35 @@ class AgentHeartbeat:
 
     def beat(self) -> bool:
         """One heartbeat; whether it got through."""
-        hands = {hand.key: hand for hand in self._hands() if not hand.lost}
+        held_runs = {held.key: held for held in self._held_runs() if not held.lost}
         asked_at = time.monotonic()
         body = {
             "session": self._session,
             "lease": self._lease,
-            "holding": [{"id": run_id, "token": token} for run_id, token in hands],
-            "metrics": _metrics(len(hands)),
+            "holding": [{"id": run_id, "token": token} for run_id, token in held_runs],
+            "metrics": _metrics(len(held_runs)),
         }
         try:
-            kept = _kept(self._line.post("/agents/self/heartbeat", body))
+            leases = _read_leases(self._connection.post("/agents/self/heartbeat", body))
         except WorkbellError as error:
             self._note(str(error))
-            self._lose_old(hands.values())
+            self._lose_old(held_runs.values())
             return False
-        for one in kept:
-            hand = hands.get((one.id, one.token))
-            if hand is None or hand.settled:
+        for one in leases:
+            held = held_runs.get((one.id, one.token))
+            if held is None or held.settled:
                 continue
             if one.held:
-                hand.renewed_at = asked_at
-                if one.cancel is not None and hand.cancel_reason is None:
-                    self._ask(hand, one.cancel)
-            elif not hand.finished:
-                self._ask(hand, None)
+                held.renewed_at = asked_at
+                if one.cancel is not None and held.cancel_reason is None:
+                    self._ask(held, one.cancel)
+            elif not held.finished:
+                self._ask(held, None)
         self._note(None)
         return True
 
     def _note(self, trouble: str | None) -> None:
-        """Log what has changed, and pass on that the line is good again."""
+        """Log what has changed, and pass on that the server can be reached again."""
         if trouble is not None and trouble != self._trouble:
             log.warning("no heartbeat got through: %s", trouble)
         if trouble is None and self._trouble is not None:
@@ -115,17 +115,17 @@ class AgentHeartbeat:
             self._back()
         self._trouble = trouble
 
-    def _lose_old(self, hands: Any) -> None:
-        """Stop what has a lease that is over by our own clock: somebody else may have the run by now.
+    def _lose_old(self, held_runs: Any) -> None:
+        """Stop runs whose lease has expired by our own clock: somebody else may have them by now.
 
-        What is finished is told all the same: the server takes it if nobody else has the run.
+        The result of a finished run is sent all the same: the server takes it if nobody else has the run.
         """
-        for hand in hands:
-            if time.monotonic() - hand.renewed_at >= self._lease and not hand.finished:
-                self._ask(hand, None)
+        for held in held_runs:
+            if time.monotonic() - held.renewed_at >= self._lease and not held.finished:
+                self._ask(held, None)
 
 
-def _kept(answer: Any) -> list[HeartbeatLease]:
+def _read_leases(answer: Any) -> list[HeartbeatLease]:
     try:
         return msgspec.convert(answer["runs"], list[HeartbeatLease])
     except (msgspec.ValidationError, KeyError, TypeError) as error:
@@ -133,7 +133,7 @@ def _kept(answer: Any) -> list[HeartbeatLease]:
 
 
 def _metrics(running: int) -> dict[str, Any]:
-    told: dict[str, Any] = {"running": running}
+    metrics: dict[str, Any] = {"running": running}
     with contextlib.suppress(OSError, AttributeError):
-        told["load"] = round(os.getloadavg()[0], 2)
-    return told
+        metrics["load"] = round(os.getloadavg()[0], 2)
+    return metrics

@@ -1,4 +1,4 @@
-"""A run in the agent's hands: what was asked of it meanwhile, and what it has to tell."""
+"""A run that an agent holds: requests to stop it, and its unsent progress and log lines."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from workbell.model.run import Lane, Options, Run, Status
 from workbell.model.users import UserId, user_number, user_text
 from workbell.stores.port import Held
 
-LINES = 200  # of a log in one post
+LINES = 200  # log lines in one request
 
 
 class Handed(msgspec.Struct, frozen=True):
-    """What the server hands out."""
+    """A run as the server hands it out."""
 
     id: str
     token: int
@@ -43,7 +43,7 @@ class Handed(msgspec.Struct, frozen=True):
 
 
 def run_of(handed: Handed, worker: str, now: datetime) -> Run:
-    """The run as handlers know it."""
+    """The run as handlers get it."""
     options = Options(timeout=handed.timeout, user=user_text(handed.user_id))
     return Run(
         handed.id,
@@ -66,8 +66,8 @@ def run_of(handed: Handed, worker: str, now: datetime) -> Run:
     )
 
 
-class Hand:
-    """Mutable: asked by the program, told by the handler, from any thread."""
+class HeldRun:
+    """State of a held run. The program requests its stop, the handler reports; from any thread."""
 
     def __init__(self, run: Run, renewed_at: float) -> None:
         self.run = run
@@ -77,10 +77,10 @@ class Hand:
         self.cancel_reason: str | None = None
         self.lost = False
         self.release = False
-        self.finished = False  # what came of it is known here, and is told until the server says what becomes of it
+        self.finished = False  # its outcome is known here, and is sent until the server answers
         self.settled = False
-        self.told: Callable[[], None] = lambda: None
-        self.sending = asyncio.Lock()  # held while news are on their way: the result must not overtake them
+        self.on_report: Callable[[], None] = lambda: None
+        self.sending = asyncio.Lock()  # held while reports are being sent: the result must not overtake them
         self._lock = threading.Lock()
         self._progress: dict[str, Any] | None = None
         self._lines: list[dict[str, Any]] = []
@@ -94,35 +94,35 @@ class Hand:
         return self.lost or self.release or self.cancel_reason is not None
 
     def mark(self, *, cancel: str | None = None, lost: bool = False, release: bool = False) -> None:
-        """Note what is asked of it, also for the handler. On the event loop's own thread it is then made to stop."""
+        """Note a cancel, a lost lease or a release, also for the handler. The event loop's thread then stops it."""
         self.cancel_reason = self.cancel_reason or cancel
         self.lost, self.release = self.lost or lost, self.release or release
         if self.work is not None:
             self.work.cancel_reason, self.work.lost, self.work.release = self.cancel_reason, self.lost, self.release
 
-    # What it tells
+    # Reports
 
     def progress(self, _held: Held, text: str) -> bool:
         with self._lock:
             self._progress = msgspec.json.decode(text)
-        self.told()
+        self.on_report()
         return not self.lost
 
-    def keep(self, _token: int, line: LogLine) -> None:
-        told = {"message": line.message, "level": line.level, "line": line.line, "at": line.at.isoformat()}
+    def add_log_line(self, _token: int, line: LogLine) -> None:
+        entry = {"message": line.message, "level": line.level, "line": line.line, "at": line.at.isoformat()}
         with self._lock:
-            self._lines.append(told)
-        self.told()
+            self._lines.append(entry)
+        self.on_report()
 
-    def news(self) -> dict[str, Any] | None:
-        """What has not been sent yet; what could not be sent is put back with `put_back`."""
+    def unsent(self) -> dict[str, Any] | None:
+        """Take the unsent reports; `put_back` returns those that could not be sent."""
         with self._lock:
             progress, self._progress = self._progress, None
             lines, self._lines = self._lines[:LINES], self._lines[LINES:]
         return {**(progress or {}), "logs": lines} if progress or lines else None
 
-    def put_back(self, news: dict[str, Any]) -> None:
+    def put_back(self, unsent: dict[str, Any]) -> None:
         with self._lock:
-            self._lines = [*news["logs"], *self._lines]
-            if self._progress is None and "done" in news:
-                self._progress = {name: news[name] for name in ("done", "total", "message")}
+            self._lines = [*unsent["logs"], *self._lines]
+            if self._progress is None and "done" in unsent:
+                self._progress = {name: unsent[name] for name in ("done", "total", "message")}

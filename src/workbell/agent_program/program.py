@@ -1,7 +1,7 @@
-"""The agent's program: polls, works, tells; goes on when the line breaks, and stops without dropping anything.
+"""Main loop of the agent: polls, executes, reports; survives outages of the server, and stops without losing a run.
 
-Whatever it holds it names in every poll, and it holds a run until the server has taken what came of it. So a run whose
-handing out got lost comes again, and a result that was taken but not confirmed is told again.
+Every poll names the runs that it holds, and it holds a run until the server has taken its result. So a run whose
+hand-out got lost is handed out again, and a result that was taken but not confirmed is sent again.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from workbell.agent_program.backoff import FIRST, Backoff, Outage
 from workbell.agent_program.commands import Command, run_command
 from workbell.agent_program.handlers import Handlers
 from workbell.agent_program.heartbeat import AgentHeartbeat
-from workbell.agent_program.held_run import Hand, Handed, run_of
+from workbell.agent_program.held_run import Handed, HeldRun, run_of
 from workbell.agent_program.report import report_of
-from workbell.agent_program.server_connection import Refused, ServerConnection, ThreadLine
+from workbell.agent_program.server_connection import Refused, ServerConnection, ThreadConnection
 from workbell.errors import (
     AgentNotFound,
     Forbidden,
@@ -42,11 +42,11 @@ from workbell.model.payload import clean_text
 log = logging.getLogger("workbell.agent_program")
 
 WAIT = 25.0  # seconds of a long poll
-TELL = 0.5  # between two posts about the progress of runs
+REPORT_PACE = 0.5  # seconds between two reports of progress
 LAST = 5.0  # seconds for the last posts, when the agent stops
-STUBBORN = 1.0  # for a cancelled handler to give up
+STUBBORN = 1.0  # seconds for a cancelled handler to end
 
-NOT_OURS = (Unauthorized, Forbidden, AgentNotFound)  # the server says that this is no agent of its own
+NOT_OURS = (Unauthorized, Forbidden, AgentNotFound)  # the server does not know this agent
 
 
 class Program:
@@ -54,8 +54,8 @@ class Program:
 
     def __init__(
         self,
-        line: ServerConnection,
-        thread_line: ThreadLine,
+        connection: ServerConnection,
+        thread_connection: ThreadConnection,
         *,
         handlers: Handlers | None = None,
         commands: Mapping[str, Command] | None = None,
@@ -68,7 +68,7 @@ class Program:
         randomness: Random | None = None,
     ) -> None:
         self.session = secrets.token_hex(8)
-        self._line = line
+        self._connection = connection
         self._handlers = handlers
         self._commands = dict(commands or {})
         self._folder = folder or Path.cwd()
@@ -78,16 +78,21 @@ class Program:
         self._wait = wait
         self._first_wait = first_wait
         self._random = randomness or Random()
-        self._hands: dict[tuple[str, int], Hand] = {}
+        self._held_runs: dict[tuple[str, int], HeldRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
-        self._news = asyncio.Event()
+        self._reported = asyncio.Event()
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
         self._give_up_at: float | None = None  # when the last posts must be done
-        self._back = asyncio.Event()  # is replaced each time that the line is good again
+        self._back = asyncio.Event()  # replaced each time the server can be reached again
         self._heartbeat = AgentHeartbeat(
-            thread_line, self.session, lease, lambda: list(self._hands.values()), self._ask, self._hear_back
+            thread_connection,
+            self.session,
+            lease,
+            lambda: list(self._held_runs.values()),
+            self._ask,
+            self._on_reconnect,
         )
         self.jobs = sorted({*self._commands, *(handlers.names if handlers is not None else ())})
 
@@ -100,25 +105,25 @@ class Program:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Until it is stopped, or the server does not know the agent any more."""
+        """Run until stopped, or until the server no longer knows the agent."""
         self._loop = asyncio.get_running_loop()
         self._heartbeat.start()
-        telling = asyncio.create_task(self._tell_news())
+        reporting = asyncio.create_task(self._report_on_the_way())
         try:
             await self._poll_on()
         finally:
             await self._drain()
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+            reporting.cancel()
+            await asyncio.gather(reporting, return_exceptions=True)
             self._heartbeat.stop()
             if self._handlers is not None:
                 self._handlers.close()
-            await self._line.close()
+            await self._connection.close()
 
     async def _poll_on(self) -> None:
         outage = self._outage("no poll got through")
         while not self._stopping.is_set():
-            free = self._capacity - len(self._hands)
+            free = self._capacity - len(self._held_runs)
             if free <= 0:
                 self._changed.clear()
                 await self._unless_stopped(self._changed.wait())
@@ -144,9 +149,9 @@ class Program:
             "capacity": capacity,
             "session": self.session,
             "lease": self._lease,
-            "holding": [{"id": run_id, "token": token} for run_id, token in self._hands],
+            "holding": [{"id": run_id, "token": token} for run_id, token in self._held_runs],
         }
-        answer = await self._line.post("/agents/self/poll", body, wait=wait)
+        answer = await self._connection.post("/agents/self/poll", body, wait=wait)
         try:
             return msgspec.convert(answer["runs"], list[Handed])
         except (msgspec.ValidationError, KeyError, TypeError) as error:
@@ -156,14 +161,14 @@ class Program:
         return Outage(log, what, Backoff(self._random, self._first_wait))
 
     async def _pause(self, seconds: float) -> None:
-        """Wait before a next try, but no longer than until a heartbeat has found the line to be good again: what comes
-        of a run must be there before the server gives it to somebody else."""
+        """Wait before the next try, at most until a heartbeat gets through again: results must arrive before the server
+        gives the run to somebody else."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._back.wait()
 
-    def _hear_back(self) -> None:
-        """From the thread of the heartbeats: the line is good again."""
+    def _on_reconnect(self) -> None:
+        """From the heartbeat thread: the server can be reached again."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: the agent has stopped
             self._loop.call_soon_threadsafe(self._end_pauses)
 
@@ -172,7 +177,7 @@ class Program:
         self._back = asyncio.Event()
 
     async def _unless_stopped(self, work: Any) -> Any:
-        """What comes of it; none, if the agent is stopped first."""
+        """The result of the work; None if the agent is stopped first."""
         task, stopping = asyncio.ensure_future(work), asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait([task, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -186,171 +191,171 @@ class Program:
 
     def _begin(self, handed: Handed, asked_at: float) -> None:
         run = run_of(handed, f"session {self.session}", datetime.now(UTC))
-        if (run.id, run.token) in self._hands:
+        if (run.id, run.token) in self._held_runs:
             return  # the answer came late: it is being worked on
-        for hand in self._hands.values():
-            if hand.run.id == run.id:
-                self._ask_here(hand, None)  # under an older lease
-        hand = self._hands[run.id, run.token] = Hand(run, asked_at)
-        hand.told = self._hear
+        for held in self._held_runs.values():
+            if held.run.id == run.id:
+                self._ask_here(held, None)  # under an older lease
+        held = self._held_runs[run.id, run.token] = HeldRun(run, asked_at)
+        held.on_report = self._on_report
         if handed.cancel is not None:
-            hand.mark(cancel=handed.cancel)
-        task = asyncio.create_task(self._work(hand))
+            held.mark(cancel=handed.cancel)
+        task = asyncio.create_task(self._work(held))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _hear(self) -> None:
-        """From a handler's thread: there is news."""
-        self._loop.call_soon_threadsafe(self._news.set)
+    def _on_report(self) -> None:
+        """From a handler's thread: there is progress or a log line."""
+        self._loop.call_soon_threadsafe(self._reported.set)
 
-    async def _work(self, hand: Hand) -> None:
+    async def _work(self, held: HeldRun) -> None:
         rest: asyncio.Future[Outcome] | None = None
         try:
             try:
-                outcome, rest = await self._execute(hand)
+                outcome, rest = await self._execute(held)
             except Exception as error:  # noqa: BLE001  whatever it is, the run must be booked
                 outcome = Raised(error)
-            hand.finished = not hand.lost
-            await self._settle(hand, outcome)
+            held.finished = not held.lost
+            await self._settle(held, outcome)
             if rest is not None:
-                await asyncio.wait([rest])  # its thread is still busy, and takes a place
+                await asyncio.wait([rest])  # its thread is still busy, and takes a slot
         finally:
-            hand.settled = True
-            del self._hands[hand.key]
+            held.settled = True
+            del self._held_runs[held.key]
             self._changed.set()
 
-    async def _execute(self, hand: Hand) -> tuple[Outcome, asyncio.Future[Outcome] | None]:
-        job = hand.run.job
-        if hand.stopping:
-            return self._stopped(hand), None
+    async def _execute(self, held: HeldRun) -> tuple[Outcome, asyncio.Future[Outcome] | None]:
+        job = held.run.job
+        if held.stopping:
+            return self._stopped(held), None
         command = self._commands.get(job)
         if command is not None:
-            outcome = await run_command(job, command, hand.run, self._folder, hand.stop)
-            return outcome or self._stopped(hand), None
+            outcome = await run_command(job, command, held.run, self._folder, held.stop)
+            return outcome or self._stopped(held), None
         function = None if self._handlers is None else self._handlers.find(job)
         if function is None or self._handlers is None:
             return HANDED_BACK, None
-        ended = asyncio.wrap_future(self._handlers.start(hand, function))
-        limit = None if function.is_async or hand.work is None else hand.work.timeout
-        return await self._await_handler(hand, self._handlers, ended, limit, can_be_stopped=function.is_async)
+        ended = asyncio.wrap_future(self._handlers.start(held, function))
+        limit = None if function.is_async or held.work is None else held.work.timeout
+        return await self._await_handler(held, self._handlers, ended, limit, can_be_stopped=function.is_async)
 
     async def _await_handler(
         self,
-        hand: Hand,
+        held: HeldRun,
         handlers: Handlers,
         ended: asyncio.Future[Outcome],
         limit: float | None,
         *,
         can_be_stopped: bool,
     ) -> tuple[Outcome, asyncio.Future[Outcome] | None]:
-        """What came of it; and, where a thread cannot be stopped, what is still going on."""
+        """The outcome; and the future of a thread that still runs, as it cannot be stopped."""
         end = None if limit is None else self._loop.time() + limit
         while True:
-            asked = asyncio.ensure_future(hand.stop.wait())
-            both: list[asyncio.Future[Any]] = [ended, asked]
+            stop_asked = asyncio.ensure_future(held.stop.wait())
+            both: list[asyncio.Future[Any]] = [ended, stop_asked]
             left = None if end is None else max(end - self._loop.time(), 0)
             await asyncio.wait(both, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-            asked.cancel()
+            stop_asked.cancel()
             if ended.done():
                 return ended.result(), None
-            if not hand.stop.is_set():
-                return handlers.expire(hand), ended
-            hand.stop.clear()  # noted; there may be more to come
-            if hand.release or hand.lost:
+            if not held.stop.is_set():
+                return handlers.expire(held), ended
+            held.stop.clear()  # noted; there may be more to come
+            if held.release or held.lost:
                 if can_be_stopped:
                     await asyncio.wait([ended], timeout=STUBBORN)
                 return (ended.result(), None) if ended.done() else (HANDED_BACK, ended)
 
-    def _stopped(self, hand: Hand) -> Outcome:
-        if hand.cancel_reason is not None:
-            return EndedOutcome(hand.cancel_reason)
+    def _stopped(self, held: HeldRun) -> Outcome:
+        if held.cancel_reason is not None:
+            return EndedOutcome(held.cancel_reason)
         return HANDED_BACK
 
-    def _ask(self, hand: Hand, cancel: str | None) -> None:
+    def _ask(self, held: HeldRun, cancel: str | None) -> None:
         """From the thread of the heartbeats."""
-        hand.mark(cancel=cancel, lost=cancel is None)
+        held.mark(cancel=cancel, lost=cancel is None)
         with contextlib.suppress(RuntimeError):  # the loop is closed: the agent has stopped
-            self._loop.call_soon_threadsafe(self._make_stop, hand)
+            self._loop.call_soon_threadsafe(self._make_stop, held)
 
-    def _ask_here(self, hand: Hand, cancel: str | None, *, release: bool = False) -> None:
-        hand.mark(cancel=cancel, lost=cancel is None and not release, release=release)
-        self._make_stop(hand)
+    def _ask_here(self, held: HeldRun, cancel: str | None, *, release: bool = False) -> None:
+        held.mark(cancel=cancel, lost=cancel is None and not release, release=release)
+        self._make_stop(held)
 
-    def _make_stop(self, hand: Hand) -> None:
-        if hand.lost and not hand.settled:
-            log.warning("run %s: its lease was lost; it is stopped", hand.run.id, extra=run_facts(hand.run))
-        hand.stop.set()
+    def _make_stop(self, held: HeldRun) -> None:
+        if held.lost and not held.settled:
+            log.warning("run %s: its lease was lost; it is stopped", held.run.id, extra=run_facts(held.run))
+        held.stop.set()
         if self._handlers is not None:
-            self._handlers.stop(hand)
+            self._handlers.stop(held)
 
-    # Tell
+    # Report
 
-    async def _settle(self, hand: Hand, outcome: Outcome) -> None:
-        """Tell what came of a run until that is taken, or the run is not ours any more."""
-        body = {**report_of(outcome), "token": hand.run.token, "session": self.session}
-        outage = self._outage(f"run {hand.run.id}: its result was not taken")
-        while not hand.lost:
+    async def _settle(self, held: HeldRun, outcome: Outcome) -> None:
+        """Send the result of a run until the server takes it, or the lease is lost."""
+        body = {**report_of(outcome), "token": held.run.token, "session": self.session}
+        outage = self._outage(f"run {held.run.id}: its result was not taken")
+        while not held.lost:
             try:
-                await self._send_news(hand)
-                _check_taken(await self._line.post(f"/agents/self/runs/{hand.run.id}/result", body))
-                hand.settled = True
+                await self._send_reports(held)
+                _check_taken(await self._connection.post(f"/agents/self/runs/{held.run.id}/result", body))
+                held.settled = True
                 outage.over()
                 return
             except (LeaseLost, RunNotFound) as error:
-                log.warning("run %s: what came of it is dropped: %s", hand.run.id, error, extra=run_facts(hand.run))
+                log.warning("run %s: its result is dropped: %s", held.run.id, error, extra=run_facts(held.run))
                 return
             except NOT_OURS as error:
-                log.error("run %s: its result cannot be told: %s", hand.run.id, error)
+                log.error("run %s: its result cannot be sent: %s", held.run.id, error)
                 return
             except Refused as error:
                 if body["status"] == "failed" and body.get("reason") == "result":
-                    log.error("run %s: its result cannot be told: %s", hand.run.id, error)
+                    log.error("run %s: its result cannot be sent: %s", held.run.id, error)
                     return
-                words = clean_text(f"What came of it was refused by the server: {error}", 2000)
+                words = clean_text(f"The server refused its result: {error}", 2000)
                 failed = report_of(Failed(words, "result", final=True))
-                body = {**failed, "token": hand.run.token, "session": self.session}
+                body = {**failed, "token": held.run.token, "session": self.session}
             except WorkbellError as error:
                 pause = outage.failed(error)
                 if self._give_up_at is not None and time.monotonic() + pause > self._give_up_at:
                     return
                 await self._pause(pause)
 
-    async def _send_news(self, hand: Hand) -> None:
-        """What it tells on its way; a line that is refused is left out, the result is what counts."""
-        async with hand.sending:
-            while (news := hand.news()) is not None:
-                body = {**news, "token": hand.run.token, "session": self.session}
+    async def _send_reports(self, held: HeldRun) -> None:
+        """Send progress and log lines; refused ones are dropped, the result is what counts."""
+        async with held.sending:
+            while (unsent := held.unsent()) is not None:
+                body = {**unsent, "token": held.run.token, "session": self.session}
                 try:
-                    _check_taken(await self._line.post(f"/agents/self/runs/{hand.run.id}/progress", body))
+                    _check_taken(await self._connection.post(f"/agents/self/runs/{held.run.id}/progress", body))
                 except Refused as error:
-                    log.warning("run %s: its progress was refused: %s", hand.run.id, error)
+                    log.warning("run %s: its progress was refused: %s", held.run.id, error)
                 except WorkbellError:
-                    hand.put_back(news)
+                    held.put_back(unsent)
                     raise
 
-    async def _tell_news(self) -> None:
+    async def _report_on_the_way(self) -> None:
         outage = self._outage("no progress got through")
         while True:
-            await self._news.wait()
-            self._news.clear()
-            pause = TELL
-            for hand in list(self._hands.values()):
-                if hand.finished or hand.lost:
+            await self._reported.wait()
+            self._reported.clear()
+            pause = REPORT_PACE
+            for held in list(self._held_runs.values()):
+                if held.finished or held.lost:
                     continue
                 try:
-                    await self._send_news(hand)
+                    await self._send_reports(held)
                     outage.over()
                 except LeaseLost:
-                    self._ask_here(hand, None)
+                    self._ask_here(held, None)
                 except WorkbellError as error:
-                    pause = max(TELL, outage.failed(error))
-                    self._news.set()
+                    pause = max(REPORT_PACE, outage.failed(error))
+                    self._reported.set()
             await self._pause(pause)
 
     # Stop
 
     async def _drain(self) -> None:
-        """Let what is running end, for a while; hand the rest back; and what the last poll may have brought as well."""
+        """Let handlers end within the grace; hand the rest back, with what the last poll may have brought."""
         self._stopping.set()
         if self._tasks:
             hurry = asyncio.ensure_future(self._hurry.wait())
@@ -359,9 +364,9 @@ class Program:
             await asyncio.wait(both, timeout=self._grace, return_when=asyncio.FIRST_COMPLETED)
             hurry.cancel()
         self._give_up_at = time.monotonic() + LAST
-        for hand in list(self._hands.values()):
-            if not hand.settled:
-                self._ask_here(hand, None, release=True)
+        for held in list(self._held_runs.values()):
+            if not held.settled:
+                self._ask_here(held, None, release=True)
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=LAST)
         await self._hand_back_strays()
@@ -375,10 +380,10 @@ class Program:
                 body = {"status": "released", "session": self.session}
                 for one in await self._poll(100, [], 0):
                     path = f"/agents/self/runs/{one.id}/result"
-                    await self._line.post(path, {**body, "token": one.token})
+                    await self._connection.post(path, {**body, "token": one.token})
 
 
 def _check_taken(answer: Any) -> None:
-    """Raise unless the server itself says that it has what was posted."""
+    """Raise unless the server confirms the report."""
     if not isinstance(answer, dict) or not isinstance(answer.get("taken"), bool):
         raise ServiceUnavailable("The answer to a report cannot be read; is this a Workbell?")

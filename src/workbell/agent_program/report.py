@@ -1,10 +1,10 @@
-"""Outcomes in the words of the protocol. Pure."""
+"""Converts outcomes to reports of the agent protocol. Pure."""
 
 from __future__ import annotations
 
 from typing import Any, assert_never
 
-from workbell.model.outcome import Died, EndedOutcome, Failed, HandedBack, Later, Outcome, Raised, Returned, told
+from workbell.model.outcome import Died, EndedOutcome, Failed, HandedBack, Later, Outcome, Raised, Returned, failed_of
 from workbell.model.payload import decode
 
 
@@ -14,7 +14,7 @@ def report_of(outcome: Outcome) -> dict[str, Any]:
         case Returned(result):
             return {"status": "succeeded", "result": decode(result)}
         case Raised() | Failed():
-            failed = told(outcome) if isinstance(outcome, Raised) else outcome
+            failed = failed_of(outcome) if isinstance(outcome, Raised) else outcome
             return {
                 "status": "failed",
                 "error": failed.error,

@@ -1,7 +1,7 @@
-"""The line to the server: each post once, with a deadline; what it comes to is an answer or one of our errors.
+"""HTTP connection to the server: each request once, with a deadline; gives an answer or raises one of our errors.
 
 A refusal is believed only as a problem document of Workbell's own. Whatever else answers, with whatever status, is
-something that stands in between, and what was posted is to be posted again later.
+a proxy in between, and the request is to be sent again later.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ LARGEST = 64 * 1024 * 1024
 
 
 class Refused(WorkbellError):
-    """The server does not take what was sent: not as it is, and not later."""
+    """The server refuses the request for good: sending it again cannot help."""
 
 
 REFUSALS: dict[str, type[WorkbellError]] = {
     kind.__name__: kind
     for kind in (Unauthorized, Forbidden, AgentNotFound, AgentExists, RunNotFound, LeaseLost, TooMany)
 } | dict.fromkeys(("InvalidRequest", "InvalidOption", "InvalidPayload", "TooLarge"), Refused)
-"""By the name of the problem. What is not listed, also what a newer server may tell, is not final: later again."""
+"""Errors by the problem's name. Others, such as those of a newer server, are not final: try again later."""
 
 
 def tls(ca_file: str | None) -> ssl.SSLContext:
@@ -59,7 +59,7 @@ def timeout(wait: float = 0.0) -> httpx2.Timeout:
 
 
 def read(response: httpx2.Response) -> Any:
-    """The answer as plain values; raises what it is if it is none."""
+    """The answer as plain values; raises the error that it is otherwise."""
     url, status = response.request.url, response.status_code
     if 200 <= status < 300:
         try:
@@ -77,7 +77,7 @@ def read(response: httpx2.Response) -> Any:
 
 
 class ServerConnection:
-    """Posts from the agent's event loop."""
+    """Requests from the agent's event loop."""
 
     def __init__(self, client: httpx2.AsyncClient) -> None:
         self._client = client
@@ -93,8 +93,8 @@ class ServerConnection:
         await self._client.aclose()
 
 
-class ThreadLine:
-    """Posts from a thread of its own: heartbeats, which no handler must hold up."""
+class ThreadConnection:
+    """Requests from a separate thread: heartbeats, which no handler must delay."""
 
     def __init__(self, client: httpx2.Client) -> None:
         self._client = client

@@ -1,1 +1,1 @@
-"""Agents on other machines, the server's half: pairing, the verbs of `bell.agents`, and the work of one agent."""
+"""Server side of agents on other machines: pairing, the methods of `bell.agents`, and the agent protocol."""

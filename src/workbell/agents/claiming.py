@@ -1,4 +1,4 @@
-"""Claiming for an agent: from the lanes that are aimed at it, by priority, within the limits of their jobs."""
+"""Claims runs for an agent: from lanes with its target, by priority, within the limits of their jobs."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from datetime import datetime, timedelta
 from workbell.claims.lane_choice import choose_lanes
 from workbell.claims.limit_room import LimitRoom
 from workbell.claims.tenant_settings import TenantCache
-from workbell.client.client import Client
 from workbell.model.agent import Agent
 from workbell.model.limit import Limit, limits_on
 from workbell.model.retry import Retry
 from workbell.model.run import Lane, Run
+from workbell.runs.runtime import Runtime
 from workbell.stores.port import Head
 
-HEADS = 500  # lanes looked at for one poll
+HEADS = 500  # lanes read for one poll
 WIDER = 20  # times as many, if none of them has something to take
 
 
 class AgentJobs:
-    """What is known of jobs: as the store has it, else as this process knows it. Looked up once for a request."""
+    """Retry policy, timeout and limits of jobs, from the store, else from the registry. Read once a request."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._found: dict[str, tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]]]] = {}
 
     def retry(self, job: str) -> Retry | None:
@@ -39,21 +39,21 @@ class AgentJobs:
 
     def _of(self, job: str) -> tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]]]:
         if job not in self._found:
-            self._found[job] = self._look_up(job)
+            self._found[job] = self._read_job(job)
         return self._found[job]
 
-    def _look_up(self, job: str) -> tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]]]:
-        stored = self._client.store.jobs.find(self._client.tenant, job)
+    def _read_job(self, job: str) -> tuple[Retry | None, float | None, Callable[[Lane], Sequence[Limit]]]:
+        stored = self._runtime.store.jobs.find(self._runtime.tenant, job)
         if stored is not None:
             return stored.retry, stored.timeout, lambda lane: limits_on(stored.limits, lane)
-        known = self._client.registry.find(job)
+        known = self._runtime.registry.find(job)
         if known is not None:
             return known.retry, known.timeout, known.limits_of
         return None, None, lambda _lane: ()
 
 
 def claim_for(
-    client: Client,
+    runtime: Runtime,
     agent: Agent,
     worker: str,
     *,
@@ -63,26 +63,26 @@ def claim_for(
     turn: int,
     known: AgentJobs,
 ) -> list[Run]:
-    """Up to `most` runs that are aimed at an agent, each under a new lease; in the order to be worked on."""
-    look = HEADS
+    """Claim up to `most` runs that target an agent, each under a new lease, in the order of execution."""
+    limit = HEADS
     while True:
-        seen = client.store.runs.survey_tenant(client.tenant, look, agent.targets)
+        seen = runtime.store.runs.survey_tenant(runtime.tenant, limit, agent.targets)
         heads = [head for head in seen if jobs is None or head.lane.job in jobs]
-        claimed = _claim_from(client, heads, worker, most=most, lease=lease, turn=turn, known=known)
-        if claimed or len(seen) < look:
+        claimed = _claim_from(runtime, heads, worker, most=most, lease=lease, turn=turn, known=known)
+        if claimed or len(seen) < limit:
             return claimed
-        look *= WIDER  # nothing of these is for the agent to take: it may be behind them
+        limit *= WIDER  # nothing of these is for the agent to take: it may be behind them
 
 
 def _claim_from(
-    client: Client, heads: Sequence[Head], worker: str, *, most: int, lease: timedelta, turn: int, known: AgentJobs
+    runtime: Runtime, heads: Sequence[Head], worker: str, *, most: int, lease: timedelta, turn: int, known: AgentJobs
 ) -> list[Run]:
-    store = client.store
+    store = runtime.store
     limits: dict[int, Sequence[Limit]] = {}
     if heads:
         tenants = TenantCache(store)
         tenants.refresh(store.clock.now())
-        own = [tenants.limits[client.tenant]] if client.tenant in tenants.limits else []
+        own = [tenants.limits[runtime.tenant]] if runtime.tenant in tenants.limits else []
         limits = {head.lane_id: found for head in heads if (found := [*known.limits(head.lane), *own])}
     room = LimitRoom(store)
     claimed: list[Run] = []
@@ -106,10 +106,8 @@ def _room(room: LimitRoom, most: int) -> Callable[[Lane], int]:
 
 
 def _that_may_have_more(heads: Sequence[Head], quotas: dict[tuple[int, int], int], taken: Sequence[Run]) -> list[Head]:
-    """Without those that gave less than was asked of them: so every round takes a run, or drops a lane."""
+    """Drops lanes that gave less than their quota, so every round takes a run or drops a lane."""
     given = Counter((run.lane.id, run.rank) for run in taken)
     return [
-        head
-        for head in heads
-        if (place := (head.lane_id, head.rank)) not in quotas or given[place] >= max(quotas[place], 1)
+        head for head in heads if (key := (head.lane_id, head.rank)) not in quotas or given[key] >= max(quotas[key], 1)
     ]

@@ -1,11 +1,11 @@
-"""Agents and what they are handed, in the words of the API, ready for JSON."""
+"""JSON shapes of agents, handed-out runs and renewed leases in the API."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from workbell.agents.working import HandedOut, KeptLease
+from workbell.agents.working import HandedOut, RenewedLease
 from workbell.model.agent import Agent
 from workbell.model.payload import decode
 
@@ -28,7 +28,7 @@ def describe_agent(agent: Agent, now: datetime) -> dict[str, Any]:
 
 
 def describe_handed_out(handed: HandedOut) -> dict[str, Any]:
-    """A run as an agent gets it: what to do, and the token under which to tell of it."""
+    """A run as an agent gets it: its input, and the fencing token for its reports."""
     run = handed.run
     return {
         "id": run.id,
@@ -52,11 +52,11 @@ def describe_handed_out(handed: HandedOut) -> dict[str, Any]:
     }
 
 
-def describe_kept(kept: KeptLease) -> dict[str, Any]:
+def describe_lease(lease: RenewedLease) -> dict[str, Any]:
     return {
-        "id": kept.run_id,
-        "token": kept.token,
-        "held": kept.lease_until is not None,
-        "lease_until": kept.lease_until,
-        "cancel": kept.cancel,
+        "id": lease.run_id,
+        "token": lease.token,
+        "held": lease.lease_until is not None,
+        "lease_until": lease.lease_until,
+        "cancel": lease.cancel,
     }

@@ -1,7 +1,7 @@
-"""Where an agent stands with a run: it holds it, what came of its attempt is written, or it has lost it.
+"""State of an agent's lease on a run: held, settled (the outcome is written), or lost.
 
-An answer can get lost on the line after the write that it told of. So a report that comes again must be told from one
-that comes too late: the first finds its attempt ended by the same session, the second finds it lost, or another's.
+The answer to a report can get lost after the report was written. A repeated report must not be taken for a late one:
+the first finds its attempt ended by the same session, the second finds it lost, or another's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ UNSETTLED = (AttemptStatus.LOST, AttemptStatus.RUNNING)
 
 class Standing(Enum):
     HELD = "held"
-    SETTLED = "settled"  # what it told before is written
+    SETTLED = "settled"  # its earlier report is written
     LOST = "lost"
 
 
@@ -33,7 +33,7 @@ def standing(store: Store, run: Run, worker: str, token: int) -> Standing:
 
 def _attempt_under(store: Store, run: Run, token: int) -> Attempt | None:
     """The ended attempt that had this token. Every claim makes both numbers one higher, and an agent's attempt is
-    always on record, so that they keep their distance."""
+    always on record, so that their distance stays."""
     if not 0 < token <= run.token:
         return None
     number = run.attempt - (run.token - token)
@@ -43,7 +43,7 @@ def _attempt_under(store: Store, run: Run, token: int) -> Attempt | None:
         return earlier
     last = last_attempt(run)
     if last is None or last.number != number or (run.status is Status.FAILED and run.reason == CRASHED):
-        return None  # set aside: then it was lost as well
+        return None  # quarantined: then it was lost as well
     if run.status is Status.CANCELED and run.losses > sum(one.status is AttemptStatus.LOST for one in attempts):
         return None  # a cancel was asked for when it was lost
     return last

@@ -1,4 +1,4 @@
-"""What an agent tells on its way: progress and log lines, cleaned for the store."""
+"""Progress and log lines that an agent reports, cleaned for the store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST = 1000  # lines in one post
 
 
 class AgentLogLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of a log. Numbered by the agent, from 0, one that comes twice is kept once."""
+    """A log line. If the agent numbers its lines, from 0, one that arrives twice is stored once."""
 
     message: str
     level: str = "INFO"
@@ -30,15 +30,15 @@ class AgentLogLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def progress_text(done: float | None, total: float | None, message: str | None) -> str | None:
-    """Progress as it is kept; none, if nothing was said of it."""
+    """Progress as stored text; None if the report has none."""
     if done is None and message is None:
         return None
-    told = {
+    progress = {
         "done": 0 if done is None else _amount("done", done),
         "total": None if total is None else _amount("total", total),
         "message": None if message is None else clean_text(message, MESSAGE),
     }
-    return encode("progress", told)
+    return encode("progress", progress)
 
 
 def _amount(name: str, value: float) -> float:
@@ -48,22 +48,22 @@ def _amount(name: str, value: float) -> float:
 
 
 def log_lines(store: Store, run: Run, lines: Sequence[AgentLogLine], now: datetime) -> list[LogLine]:
-    """Lines as they are kept: an agent's clock counts only as far as it fits to the attempt."""
+    """Log lines to store; an agent's times are clamped to the span of the attempt."""
     if len(lines) > MOST:
         raise InvalidOption(f"logs: {len(lines):,} lines are too many for one post; send {MOST:,} at the most.")
     following = 0
     if any(line.line is None for line in lines):
         known = store.logs.list(run.id, after=(run.attempt, -1), limit=LINES + 1)
         following = max((line.line for line in known if line.attempt == run.attempt), default=-1) + 1
-    kept = []
+    stored = []
     for given in lines:
         number = following if given.line is None else given.line
         following = max(following, number + 1)
         if not 0 <= number < LINES:
             continue
         message, level = clean_text(given.message, LETTERS), clean_text(given.level.upper(), LEVEL_LETTERS)
-        kept.append(LogLine(run.id, run.attempt, number, _time(given.at, run, now), level, message))
-    return kept
+        stored.append(LogLine(run.id, run.attempt, number, _time(given.at, run, now), level, message))
+    return stored
 
 
 def _time(at: datetime | None, run: Run, now: datetime) -> datetime:

@@ -1,7 +1,7 @@
-"""Long polls: many agents wait with one shared look at what is queued for whom.
+"""Long polls: all waiting agents share one poll of the store.
 
-On a hint of the store, and otherwise every second, one question tells for which targets something is queued; only those
-who wait for one of them are woken, and poll. Everything here happens on the event loop of the server.
+On a hint of the store, and otherwise every second, one query lists the targets with queued runs; only agents that wait
+for one of them are woken, and claim. Everything here happens on the event loop of the server.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.agents")
 
-PACE = 1.0  # seconds between two looks without a hint
+PACE = 1.0  # seconds between two polls without a hint
 GAP = 0.05  # and between any two
 
 Listen = Callable[[Callable[[], None]], Callable[[], None]]
@@ -25,7 +25,7 @@ Hop = Callable[[Callable[[], set[tuple[str, str]]]], Awaitable[set[tuple[str, st
 
 
 class LongPolls:
-    """Those who wait, and what each waits for."""
+    """Waiting agents, and the targets of each."""
 
     def __init__(self, store: Store, hop: Hop, listen: Listen, stopping: asyncio.Event) -> None:
         self._store = store
@@ -34,21 +34,21 @@ class LongPolls:
         self._stopping = stopping
         self._waiting: dict[asyncio.Future[None], frozenset[tuple[str, str]]] = {}
         self._hint = asyncio.Event()
-        self._looking: asyncio.Task[None] | None = None
-        self.looks = 0
+        self._polling: asyncio.Task[None] | None = None
+        self.polls = 0
 
     async def wait(self, tenant: str, targets: Iterable[str], timeout: float, quiet: float = 0.0) -> bool:
-        """Until something is queued for one of these targets, the time is over, or the server stops; whether the first.
+        """Wait until a run is queued for one of these targets; False on timeout, or when the server stops.
 
-        `quiet` is for who was woken for nothing just now, because what is queued is not for it to take.
+        `quiet` delays an agent that was just woken for runs that it cannot take.
         """
         if quiet and await self._stops_within(min(quiet, timeout)):
             return False
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[future] = frozenset((tenant, target) for target in targets)
         self._hint.set()  # what was queued since the last poll had its hint before we listened
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
+        if self._polling is None or self._polling.done():
+            self._polling = asyncio.create_task(self._poll_store())
         stopping = asyncio.ensure_future(self._stopping.wait())
         both: list[asyncio.Future[Any]] = [future, stopping]
         try:
@@ -58,7 +58,7 @@ class LongPolls:
             stopping.cancel()
             self._waiting.pop(future, None)
             if not self._waiting:
-                self._hint.set()  # nobody is left: the look can end
+                self._hint.set()  # nobody is left: the poll loop can end
 
     async def _stops_within(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
@@ -66,8 +66,8 @@ class LongPolls:
                 await self._stopping.wait()
         return self._stopping.is_set()
 
-    async def _look(self) -> None:
-        deaf = self._listen(self._hint.set)
+    async def _poll_store(self) -> None:
+        unsubscribe = self._listen(self._hint.set)
         try:
             while self._waiting and not self._stopping.is_set():
                 with contextlib.suppress(TimeoutError):
@@ -76,14 +76,14 @@ class LongPolls:
                 self._hint.clear()
                 if not self._waiting:
                     return
-                await self._look_once()
+                await self._poll_once()
                 if await self._stops_within(GAP):
                     return
         finally:
-            deaf()
+            unsubscribe()
 
-    async def _look_once(self) -> None:
-        self.looks += 1
+    async def _poll_once(self) -> None:
+        self.polls += 1
         try:
             queued = await self._hop(self._store.reports.waiting_targets)
         except StoreError as error:

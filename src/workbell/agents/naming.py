@@ -1,4 +1,4 @@
-"""What agents, their labels and their sessions may be called, and the name under which an agent holds a lease."""
+"""Rules for names of agents, labels and sessions, and the worker name of an agent's leases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def agent_labels(values: object) -> tuple[str, ...]:
 
 
 def worker_name(agent_id: str, session: str | None) -> str:
-    """Who holds the leases of one process of an agent. Two processes with one token have sessions of their own."""
+    """Worker name of an agent's process. Two processes with one token have different sessions."""
     if session is None:
         return f"{prefix_of(agent_id)}-"
     if not isinstance(session, str) or len(session) > SESSION_LIMIT or not _SESSION.match(session):

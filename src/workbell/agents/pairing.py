@@ -1,4 +1,4 @@
-"""Pairing: a token that is good for once and a few minutes is exchanged for an agent and the token it works with.
+"""Pairing: a single-use token, valid for minutes, is exchanged for an agent and its own token.
 
 What the pairing fixes, a name or labels, the agent cannot choose for itself. A fresh pairing for a name that exists
 moves the agent to another machine: whatever the old one has is valid no more.
@@ -13,8 +13,8 @@ from typing import NamedTuple
 import msgspec
 
 from workbell.access.secret_text import NewToken, hash_of, is_token, new_text
+from workbell.access.verified import Verified
 from workbell.agents.naming import agent_labels, agent_name
-from workbell.client.client import Client
 from workbell.errors import AgentExists, InvalidOption, Unauthorized
 from workbell.model.access import Scope, Token, TokenKind
 from workbell.model.agent import Agent
@@ -22,6 +22,7 @@ from workbell.model.clock import span
 from workbell.model.ids import new_id
 from workbell.model.pairing import PairingTerms, terms_of
 from workbell.model.payload import clean_text
+from workbell.runs.runtime import Runtime
 from workbell.stores.port import Store
 
 EXPIRES = 900.0
@@ -40,7 +41,7 @@ class Paired(NamedTuple):
 
 
 def new_pairing(
-    client: Client,
+    runtime: Runtime,
     name: str | None,
     labels: Sequence[str],
     expires: float | timedelta,
@@ -51,24 +52,31 @@ def new_pairing(
     if not SHORTEST <= wait <= LONGEST:
         raise InvalidOption(f"expires: a pairing token is good for 1 minute to 7 days, not for {wait}.")
     terms = PairingTerms(None if name is None else agent_name(name), agent_labels(labels) or None)
-    now, text = client.store.clock.now(), new_text()
+    now, text = runtime.store.clock.now(), new_text()
     token = Token(
         id=new_id(),
         hash=hash_of(text),
         created_at=now,
-        tenant=client.tenant,
+        tenant=runtime.tenant,
         kind=TokenKind.PAIRING,
         name=msgspec.json.encode(terms).decode(),
         created_by=clean_text(created_by, 200),
         expires_at=now + wait,
     )
-    client.store.tokens.add(token)
+    runtime.store.tokens.add(token)
     return NewToken(token, text)
 
 
-def pair(client: Client, text: str, name: str | None, labels: Sequence[str] | None, host: str, version: str) -> Paired:
-    """Use a pairing token up. What is asked for is checked before, so that a mistake does not cost the token."""
-    store = client.store
+def pair(
+    store: Store,
+    verified: Verified,
+    text: str,
+    name: str | None,
+    labels: Sequence[str] | None,
+    host: str,
+    version: str,
+) -> Paired:
+    """Use up a pairing token. The request is checked first, so that a mistake does not cost the token."""
     now = store.clock.now()
     known = store.tokens.find(hash_of(text)) if is_token(text) else None
     if known is None or known.kind is not TokenKind.PAIRING or not known.is_valid(now):
@@ -97,7 +105,7 @@ def pair(client: Client, text: str, name: str | None, labels: Sequence[str] | No
     if not store.agents.put(agent):
         raise AgentExists(f"Another agent has just taken the name {wanted!r}; make a new pairing token for it.")
     if old is not None:
-        end_tokens(client, old, now)
+        end_tokens(store, verified, old, now)
     return Paired(agent, _own_token(store, agent, now))
 
 
@@ -118,12 +126,12 @@ def _own_token(store: Store, agent: Agent, now: datetime) -> str:
     return text
 
 
-def end_tokens(client: Client, agent: Agent, now: datetime) -> None:
+def end_tokens(store: Store, verified: Verified, agent: Agent, now: datetime) -> None:
     """Let all tokens of an agent be valid no more."""
-    held = [token.id for token in client.store.tokens.list(agent.tenant) if token.agent == agent.id]
-    client.store.tokens.revoke(held, now)
+    held = [token.id for token in store.tokens.list(agent.tenant) if token.agent == agent.id]
+    store.tokens.revoke(held, now)
     for token_id in held:
-        client.verified.forget(token_id)  # after the write: else it could be read, and kept, once more
+        verified.forget(token_id)  # after the write: else a stale one could be read and cached again
 
 
 def named(store: Store, tenant: str, name: str) -> Agent | None:
@@ -131,18 +139,18 @@ def named(store: Store, tenant: str, name: str) -> Agent | None:
     return next((agent for agent in store.agents.list(tenant) if agent.name == name), None)
 
 
-def _wanted_name(terms: PairingTerms, asked: str | None) -> str:
+def _wanted_name(terms: PairingTerms, requested: str | None) -> str:
     if terms.agent is None:
-        if asked is None:
+        if requested is None:
             raise InvalidOption("name: the pairing leaves the name open; say what the agent is called.")
-        return agent_name(asked)
-    if asked is not None and asked != terms.agent:
+        return agent_name(requested)
+    if requested is not None and requested != terms.agent:
         raise InvalidOption(f"name: this pairing is for the agent {terms.agent!r}; leave the name out.")
     return terms.agent
 
 
-def _wanted_labels(terms: PairingTerms, asked: Sequence[str] | None) -> tuple[str, ...] | None:
-    chosen = None if asked is None else agent_labels(asked)
+def _wanted_labels(terms: PairingTerms, requested: Sequence[str] | None) -> tuple[str, ...] | None:
+    chosen = None if requested is None else agent_labels(requested)
     if terms.labels is None:
         return chosen
     if chosen and chosen != terms.labels:

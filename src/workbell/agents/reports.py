@@ -1,6 +1,6 @@
-"""What an agent tells of a run, cleaned, and the outcome that it is. Pure.
+"""Converts an agent's report about a run to an outcome. Pure.
 
-A report must always be bookable: what cannot be stored of it is cut, left out, or said in words.
+A report must always be bookable: what cannot be stored is cut, left out, or replaced by an error message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KINDS = 50
 
 
 class Ending(StrEnum):
-    """The words for how an attempt of an agent ended."""
+    """Statuses of an agent's finished attempt."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -33,7 +33,7 @@ class Ending(StrEnum):
 
 
 class AttemptReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How an attempt ended, in the words of the agent."""
+    """How an attempt ended, as the agent reports it."""
 
     status: str
     result: Any = None
@@ -63,8 +63,8 @@ def outcome_of(report: AttemptReport, run: Run) -> Outcome:
                 _result_text(report.result),
             )
         case Ending.CANCELED:
-            asked = run.reason if run.cancel_requested else None
-            return EndedOutcome(_reason(report) or asked or "canceled by its agent")
+            requested = run.reason if run.cancel_requested else None
+            return EndedOutcome(_reason(report) or requested or "canceled by its agent")
         case Ending.SNOOZED:
             return Later(timedelta(seconds=_wait(report, LATER)), _reason(report))
         case Ending.RELEASED:
@@ -81,7 +81,7 @@ def _returned(report: AttemptReport) -> Outcome:
 
 
 def _result_text(result: Any) -> str | None:
-    """What a failure tells besides its words; the failure itself must be booked."""
+    """The result that comes with a failure, None if it cannot be stored: the failure itself must be booked."""
     if result is None:
         return None
     try:

@@ -1,6 +1,6 @@
 """The verbs about agents: `bell.agents.pairing`, pair, list, get, label, enable, disable, delete; async with an `a`.
 
-`working` is what an agent itself does, over HTTP; the routes hand it on.
+`working` is what an agent itself does, over HTTP; the routes pass it on.
 """
 
 from __future__ import annotations
@@ -12,21 +12,23 @@ from typing import Any
 import msgspec
 
 from workbell.access.secret_text import NewToken
+from workbell.access.verified import Verified
 from workbell.agents.naming import agent_labels
 from workbell.agents.pairing import EXPIRES, Paired, end_tokens, named, new_pairing, pair
 from workbell.agents.working import LEASE, Working
-from workbell.client.client import Client
 from workbell.errors import AgentNotFound, StoreError
 from workbell.model.agent import Agent
 from workbell.model.ids import is_id
+from workbell.runs.runtime import Runtime, in_thread
 
 
 class Agents:
     """The agents of a tenant: `bell.agents`."""
 
-    def __init__(self, client: Client, lease: timedelta = LEASE) -> None:
-        self._client = client
-        self.working = Working(client, lease)
+    def __init__(self, runtime: Runtime, verified: Verified, lease: timedelta = LEASE) -> None:
+        self._runtime = runtime
+        self._verified = verified
+        self.working = Working(runtime, lease)
 
     # Make
 
@@ -43,17 +45,9 @@ class Agents:
         It is good for once, and for a quarter of an hour. A name or labels given here cannot be chosen otherwise by the
         agent; a name that exists is taken over by it.
         """
-        return new_pairing(self._client, name, labels, expires, created_by)
+        return new_pairing(self._runtime, name, labels, expires, created_by)
 
-    async def apairing(
-        self,
-        name: str | None = None,
-        *,
-        labels: Sequence[str] = (),
-        expires: float | timedelta = EXPIRES,
-        created_by: str = "",
-    ) -> NewToken:
-        return await self._client.hop(lambda: self.pairing(name, labels=labels, expires=expires, created_by=created_by))
+    apairing = in_thread(pairing)
 
     def pair(
         self,
@@ -65,40 +59,27 @@ class Agents:
         version: str = "",
     ) -> Paired:
         """Exchange a pairing token for an agent and its own token; of whichever tenant the pairing is."""
-        return pair(self._client, text, name, labels, host, version)
+        return pair(self._runtime.store, self._verified, text, name, labels, host, version)
 
-    async def apair(
-        self,
-        text: str,
-        *,
-        name: str | None = None,
-        labels: Sequence[str] | None = None,
-        host: str = "",
-        version: str = "",
-    ) -> Paired:
-        return await self._client.hop(lambda: self.pair(text, name=name, labels=labels, host=host, version=version))
+    apair = in_thread(pair)
 
-    # Look
+    # Read
 
     def list(self) -> Sequence[Agent]:
         """All agents, by name."""
-        return self._client.store.agents.list(self._client.tenant)
+        return self._runtime.store.agents.list(self._runtime.tenant)
 
-    async def alist(self) -> Sequence[Agent]:
-        return await self._client.hop(self.list)
+    alist = in_thread(list)  # noqa: A003
 
     def get(self, name: str) -> Agent:
         """An agent by its name or its id."""
-        store, tenant = self._client.store, self._client.tenant
+        store, tenant = self._runtime.store, self._runtime.tenant
         found = store.agents.find(name) if is_id(name) else named(store, tenant, name)
         if found is None or found.tenant != tenant:
-            raise AgentNotFound(
-                f"There is no agent {name!r} of tenant {tenant}; pair one, or look at the list of them."
-            )
+            raise AgentNotFound(f"There is no agent {name!r} of tenant {tenant}; pair one, or list those there are.")
         return found
 
-    async def aget(self, name: str) -> Agent:
-        return await self._client.hop(self.get, name)
+    aget = in_thread(get)
 
     # Change
 
@@ -111,35 +92,31 @@ class Agents:
         """Give an agent these labels instead of those it has; from its next poll on it gets their runs."""
         return self._change(name, labels=agent_labels(labels))
 
-    async def alabel(self, name: str, labels: Sequence[str]) -> Agent:
-        return await self._client.hop(self.label, name, labels)
+    alabel = in_thread(label)
 
     def enable(self, name: str) -> Agent:
         """Let an agent have runs again."""
         return self._change(name, enabled=True)
 
-    async def aenable(self, name: str) -> Agent:
-        return await self._client.hop(self.enable, name)
+    aenable = in_thread(enable)
 
     def disable(self, name: str) -> Agent:
         """Let an agent have no more runs; those that it has, it may end."""
         return self._change(name, enabled=False)
 
-    async def adisable(self, name: str) -> Agent:
-        return await self._client.hop(self.disable, name)
+    adisable = in_thread(disable)
 
     def _change(self, name: str, **fields: Any) -> Agent:
         changed = msgspec.structs.replace(self.get(name), **fields)
-        if not self._client.store.agents.put(changed):
+        if not self._runtime.store.agents.put(changed):
             raise StoreError(f"agent {changed.name}: it could not be changed; try again.")
-        self._client.store.wake()
+        self._runtime.store.wake()
         return changed
 
     def delete(self, name: str) -> None:
         """Forget an agent; its tokens are valid no more. Runs that are aimed at it wait for another of its name."""
         agent = self.get(name)
-        end_tokens(self._client, agent, self._client.store.clock.now())
-        self._client.store.agents.delete(agent.id)
+        end_tokens(self._runtime.store, self._verified, agent, self._runtime.store.clock.now())
+        self._runtime.store.agents.delete(agent.id)
 
-    async def adelete(self, name: str) -> None:
-        await self._client.hop(self.delete, name)
+    adelete = in_thread(delete)

@@ -1,8 +1,8 @@
-"""What an agent does: poll for runs, keep their leases, tell how far they are, and what came of them.
+"""Agent protocol, server side: poll for runs, renew leases, report progress, report results.
 
 Leases and fencing as for workers: whatever is written about a run is guarded by its token. On top of that a run belongs
 to the session that claimed it, so that two processes with one identity do not take each other's work for their own.
-Every verb may come twice, late or not at all, and so may its answer.
+Every request may arrive twice, late or never, and so may its answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from workbell.agents.lease_standing import Standing, standing
 from workbell.agents.log_lines import AgentLogLine, log_lines, progress_text
 from workbell.agents.naming import prefix_of, worker_name
 from workbell.agents.reports import AttemptReport, outcome_of
-from workbell.client.client import Client
 from workbell.errors import AgentNotFound, InvalidOption, LeaseLost, RunNotFound, StoreError
 from workbell.model.agent import LONGEST_LEASE, Agent
 from workbell.model.clock import span
@@ -28,6 +27,7 @@ from workbell.model.ids import is_id
 from workbell.model.outcome import Outcome, decide
 from workbell.model.payload import clean_text, encode
 from workbell.model.run import Run
+from workbell.runs.runtime import Runtime
 from workbell.stores.port import Held
 
 log = logging.getLogger("workbell.agents")
@@ -38,20 +38,20 @@ CAPACITY = 100
 MOST_HELD = 1000
 MOST_JOBS = 1000
 METRICS = 8 * 1024
-SEEN = timedelta(seconds=5)  # no more often is it noted that an agent was heard of
+SEEN = timedelta(seconds=5)  # `seen_at` of an agent is written at most this often
 TRIES = 20
 
 
 class HandedOut(NamedTuple):
-    """A run in an agent's hands: how long it may take; and if its end was asked for already, with which reason."""
+    """A run handed to an agent, with its timeout; and the cancel reason, if a cancel was requested already."""
 
     run: Run
     timeout: float | None = None
     cancel: str | None = None
 
 
-class KeptLease(NamedTuple):
-    """A lease after a heartbeat: until when it is good, none if it is lost; and whether the run's end was asked for."""
+class RenewedLease(NamedTuple):
+    """A lease after a heartbeat: until when it is valid, None if it is lost; and the cancel reason, if requested."""
 
     run_id: str
     token: int
@@ -60,17 +60,17 @@ class KeptLease(NamedTuple):
 
 
 class Working:
-    """The verbs of one agent, called with what its token says it is."""
+    """Requests of one agent, which its token identifies."""
 
-    def __init__(self, client: Client, lease: timedelta = LEASE, randomness: Random | None = None) -> None:
-        self._client = client
+    def __init__(self, runtime: Runtime, lease: timedelta = LEASE, randomness: Random | None = None) -> None:
+        self._runtime = runtime
         self._lease = lease
         self._random = randomness or Random()
 
     def agent(self, agent_id: str | None) -> Agent:
-        """Who asks."""
-        found = self._client.store.agents.find(agent_id) if agent_id is not None and is_id(agent_id) else None
-        if found is None or found.tenant != self._client.tenant:
+        """The calling agent."""
+        found = self._runtime.store.agents.find(agent_id) if agent_id is not None and is_id(agent_id) else None
+        if found is None or found.tenant != self._runtime.tenant:
             raise AgentNotFound("This token belongs to no agent, or the agent was removed; pair it again.")
         return found
 
@@ -99,12 +99,12 @@ class Working:
         self._see(agent, jobs=None if jobs is None else tuple(sorted({clean_text(job, 200) for job in jobs})))
         if not agent.enabled:
             return []
-        known = AgentJobs(self._client)
+        known = AgentJobs(self._runtime)
         again = [] if session is None else self._again(worker, wait, holding, known)[:capacity]
         new: list[Run] = []
         if len(again) < capacity:
             new = claim_for(
-                self._client,
+                self._runtime,
                 agent,
                 worker,
                 jobs=jobs,
@@ -113,13 +113,13 @@ class Working:
                 turn=self._random.randrange(2**16),
                 known=known,
             )
-        self._tell_starts(new)
+        self._publish_starts(new)
         if len(new) == 1 and new[0].suspect and not again and not holding:
-            self._client.store.runs.mark_alone(Held(new[0].id, new[0].token))  # then its next loss is held against it
+            self._runtime.store.runs.mark_alone(Held(new[0].id, new[0].token))  # then its next loss is held against it
         return again + [HandedOut(run, known.timeout(run)) for run in new]
 
     def _again(self, worker: str, lease: timedelta, holding: Sequence[Held], known: AgentJobs) -> list[HandedOut]:
-        store = self._client.store
+        store = self._runtime.store
         named = {(held.run_id, held.token) for held in holding}
         stray = {run.id: run for run in store.runs.held_by(worker) if (run.id, run.token) not in named}
         if not stray:
@@ -136,20 +136,16 @@ class Working:
             for one in good
         ]
 
-    def _tell_starts(self, runs: Sequence[Run]) -> None:
+    def _publish_starts(self, runs: Sequence[Run]) -> None:
         if not runs:
             return
-        telling = self._client.telling
         try:
-            telling.look()
-            events = telling.starts(runs)
-            if events:
-                self._client.store.events.add(events)
-                self._client.nudge()
-        except StoreError as error:  # they are claimed: the agent must hear of them
-            log.warning("the start of %d runs could not be told: %s", len(runs), error)
+            self._runtime.publisher.poll()
+            self._runtime.publisher.started(runs)
+        except StoreError as error:  # they are claimed: the agent must get them
+            log.warning("the start of %d runs could not be published: %s", len(runs), error)
 
-    # Keep runs
+    # Renew leases
 
     def heartbeat(
         self,
@@ -159,25 +155,25 @@ class Working:
         holding: Sequence[Held] = (),
         lease: float | timedelta | None = None,
         metrics: dict[str, Any] | None = None,
-    ) -> list[KeptLease]:
-        """Keep the leases of these runs; for each, whether it is still the session's."""
+    ) -> list[RenewedLease]:
+        """Renew the leases of these runs; for each, whether the session still holds it."""
         worker, wait = worker_name(agent.id, session), self._span(lease)
         if len(holding) > MOST_HELD:
             raise InvalidOption(f"holding: {len(holding):,} are too many; name {MOST_HELD:,} at the most.")
         self._see(agent, metrics=None if metrics is None else encode("metrics", metrics, METRICS))
-        store = self._client.store
-        asked = [held for held in holding if is_id(held.run_id)]
-        found = store.runs.find([held.run_id for held in asked])
-        own = [held for held in asked if held.run_id in found and found[held.run_id].worker == worker]
+        store = self._runtime.store
+        requested = [held for held in holding if is_id(held.run_id)]
+        found = store.runs.find([held.run_id for held in requested])
+        own = [held for held in requested if held.run_id in found and found[held.run_id].worker == worker]
         now = store.clock.now()
         good = {
             (one.run_id, one.token): one
             for one in (store.runs.renew(own, now=now, lease_until=now + wait) if own else [])
         }
         return [
-            KeptLease(held.run_id, held.token, now + wait, good[place].cancel_reason)
-            if (place := (held.run_id, held.token)) in good
-            else KeptLease(held.run_id, held.token, None)
+            RenewedLease(held.run_id, held.token, now + wait, good[key].cancel_reason)
+            if (key := (held.run_id, held.token)) in good
+            else RenewedLease(held.run_id, held.token, None)
             for held in holding
         ]
 
@@ -193,10 +189,10 @@ class Working:
         message: str | None = None,
         lines: Sequence[AgentLogLine] = (),
     ) -> bool:
-        """Tell how far a run is, and what it logged; whether that was taken. What comes after the end is not."""
+        """Store progress and log lines of a run; whether they were taken. Reports after its end are not."""
         worker = worker_name(agent.id, session)
         text = progress_text(done, total, message)
-        store = self._client.store
+        store = self._runtime.store
         run = self._find(agent, run_id)
         held = standing(store, run, worker, token)
         if held is Standing.LOST:
@@ -205,16 +201,16 @@ class Working:
         if held is Standing.HELD and text is not None:
             taken = store.runs.set_progress(Held(run_id, token), text)
         if held is Standing.HELD and lines:
-            kept = log_lines(store, run, lines, store.clock.now())
-            taken = bool(store.logs.add([(token, line) for line in kept])) or taken
+            stored = log_lines(store, run, lines, store.clock.now())
+            taken = bool(store.logs.add([(token, line) for line in stored])) or taken
         return taken
 
     # End runs
 
     def result(self, agent: Agent, run_id: str, token: int, report: AttemptReport, session: str | None = None) -> bool:
-        """Take what came of a run; false, if that was taken before: then this is the same report once more."""
+        """Take the result of a run; False if it was taken before, so that this is a repeated report."""
         worker = worker_name(agent.id, session)
-        store = self._client.store
+        store = self._runtime.store
         for _ in range(TRIES):
             run = self._find(agent, run_id)
             held = standing(store, run, worker, token)
@@ -224,44 +220,42 @@ class Working:
                 raise _lost(run_id)
             if self._write(run, outcome_of(report, run)):
                 return True
-            # It moved between reading and writing: look again.
+            # It changed between reading and writing: read again.
         raise StoreError(f"run {run_id}: it keeps changing; report its result again.")
 
     def _write(self, run: Run, outcome: Outcome) -> bool:
-        client, now = self._client, self._client.store.clock.now()
+        runtime, now = self._runtime, self._runtime.store.clock.now()
         change = decide(
             run,
             outcome,
             now,
             started_at=run.started_at,
-            job_retry=AgentJobs(client).retry(run.job),
-            keep=client.keep,
+            job_retry=AgentJobs(runtime).retry(run.job),
+            keep=runtime.keep,
             randomness=self._random,
         )
-        client.telling.look()
-        if not client.booking.book([(run, change)]):
+        runtime.publisher.poll()
+        if not runtime.booking.book([(run, change)]):
             return False
-        # Somebody may wait for it, or for the place that it had.
-        client.waiter.nudge()
-        client.store.wake()
-        client.nudge()
+        runtime.store.wake()  # its limit may have let another run wait
+        runtime.wake()
         return True
 
-    # What all have in common
+    # Shared
 
     def _find(self, agent: Agent, run_id: str) -> Run:
-        """A run that is aimed at the agent, or that it holds: what it is aimed at may change meanwhile."""
-        run = self._client.store.runs.find([run_id]).get(run_id) if is_id(run_id) else None
+        """A run that targets the agent, or that it holds: its labels may have changed since."""
+        run = self._runtime.store.runs.find([run_id]).get(run_id) if is_id(run_id) else None
         own = run is not None and run.tenant == agent.tenant and run.target is not None
         if run is None or not own or not (run.target in agent.targets or _is_worker(run, agent)):
             raise RunNotFound(f"There is no run {run_id!r} for the agent {agent.name}; it may have been removed.")
         return run
 
     def _see(self, agent: Agent, *, jobs: tuple[str, ...] | None = None, metrics: str | None = None) -> None:
-        now = self._client.store.clock.now()
-        news = (jobs is not None and jobs != agent.jobs) or metrics is not None
-        if news or agent.seen_at is None or abs(now - agent.seen_at) >= SEEN:
-            self._client.store.agents.see(agent.id, now, jobs=jobs, metrics_text=metrics)
+        now = self._runtime.store.clock.now()
+        changed = (jobs is not None and jobs != agent.jobs) or metrics is not None
+        if changed or agent.seen_at is None or abs(now - agent.seen_at) >= SEEN:
+            self._runtime.store.agents.see(agent.id, now, jobs=jobs, metrics_text=metrics)
 
     def _span(self, lease: float | timedelta | None) -> timedelta:
         if lease is None:

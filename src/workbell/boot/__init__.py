@@ -1,1 +1,1 @@
-"""Boot: how another process of ours gets its Workbell: from the application that is loaded, or from its settings."""
+"""Boot: worker and handler processes make their Workbell from the loaded application or from its settings."""

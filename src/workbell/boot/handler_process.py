@@ -1,4 +1,4 @@
-"""The inside of a process for handlers: it makes the Workbell and finds the job again, as its worker has them."""
+"""Main function of a handler process (`isolate="process"`): makes the worker's Workbell again and finds the job."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from workbell.errors import JobsError
 from workbell.handlers.job_function import JobFunction
 from workbell.job_files import JobFiles
 from workbell.logs import set_up
+from workbell.runs.job_services import RuntimeServices
 from workbell.settings import Settings, safe_url
 
 FOR_HANDLER = 1  # connections: it executes one run at a time
@@ -38,7 +39,7 @@ def main(connection: Connection, given: Entry) -> None:
 
 
 class JobFinder:
-    """Takes a job from the Workbell that the recipe makes; where there is none, from the module that declares it."""
+    """Finds a job in the Workbell of the recipe; without a recipe, in the module that declares it."""
 
     def __init__(self, settings: Settings, project: str, recipe: Recipe | None) -> None:
         self._settings = settings
@@ -46,23 +47,23 @@ class JobFinder:
         # A job file needs no app: a Workbell with the same settings does as well.
         self._for_files = recipe or Recipe(msgspec.structs.replace(settings, app=None), project)
         self._bell: Workbell | None = None
-        self.post: Any = None  # where messages to people go
+        self.post: Any = None  # passes notifications to the worker
 
     def find(self, execute: Execute) -> JobFunction[Any, Any]:
         by_name = self._recipe is not None or execute.handler.endswith(FILE)
-        job = self._take(execute.run.job) if by_name else _import(execute.run.job, execute.handler)
-        bell = job.client
-        assert isinstance(bell, Workbell)
-        if bell.settings.url != self._settings.url:
+        job = self._find_by_name(execute.run.job) if by_name else _find_in_module(execute.run.job, execute.handler)
+        services = job.services
+        assert isinstance(services, RuntimeServices)
+        if services.resources.url != self._settings.url:
             raise JobsError(
-                f"its process has another store than the worker: {safe_url(bell.settings.url)} and not "
+                f"its process has another store than the worker: {safe_url(services.resources.url)} and not "
                 f"{safe_url(self._settings.url)}; the app must come to the same URL in every process."
             )
-        bell.post = self.post
-        bell.store.limit_connections(FOR_HANDLER)
+        services.runtime.hooks.post = self.post
+        services.store.limit_connections(FOR_HANDLER)
         return job
 
-    def _take(self, name: str) -> JobFunction[Any, Any]:
+    def _find_by_name(self, name: str) -> JobFunction[Any, Any]:
         if self._bell is None:
             self._bell = make(self._for_files)
         problems = [] if name in self._bell.registry else load_files(self._bell, self._for_files.folder)
@@ -74,7 +75,7 @@ class JobFinder:
 
 
 def load_files(bell: Workbell, folder: str) -> list[str]:
-    """The job files, without a word to the store; what is wrong with some of them."""
+    """Register the job files, and write nothing to the store; return their problems."""
     settings = bell.settings
     change = JobFiles(Path(folder), settings.jobs, settings.timezone, settings.webhook_allow).reload()
     files = [file for file in change.loaded if file.name not in bell.registry]
@@ -82,8 +83,8 @@ def load_files(bell: Workbell, folder: str) -> list[str]:
     return [str(problem) for problem in change.problems]
 
 
-def _import(name: str, handler: str) -> JobFunction[Any, Any]:
-    """The job behind `module:function`; the main program is loaded already, under another name."""
+def _find_in_module(name: str, handler: str) -> JobFunction[Any, Any]:
+    """The job of `module:function`; the main program is imported already, under another name."""
     module_name, _, path = handler.partition(":")
     found: Any = sys.modules["__main__"] if module_name == "__main__" else importlib.import_module(module_name)
     for part in path.split("."):

@@ -1,4 +1,4 @@
-"""Finding the application: `module:attribute`, imported from the project's folder; errors say where."""
+"""Import of the application, `module:attribute`, from the project's folder; errors name file and line."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ HOW = 'write app = "module:attribute" in workbell.toml, for example app = "shop:
 
 
 def load_app(app: str | None, folder: Path, *, named: bool = False) -> Workbell:
-    """The Workbell that the setting names. `named`: by `--app` or WORKBELL_APP, and not by a file; then the module may
-    belong to anybody."""
+    """The Workbell of the setting `app`. `named`: the setting came from `--app` or WORKBELL_APP, not from a file; then
+    the module's owner is trusted."""
     if app is None:
         raise SettingsError(f"No app is named: {HOW}, or give --app module:attribute.")
     module_name, separator, attribute = app.partition(":")
@@ -51,27 +51,27 @@ def _import(app: str, name: str, folder: Path, *, named: bool) -> object:
     try:
         return importlib.import_module(name)
     except WorkbellError as error:
-        raise type(error)(f"{_place(error, folder)}{error}") from error  # its own exit code, and where
+        raise type(error)(f"{_location(error, folder)}{error}") from error  # the class stays: it has its own exit code
     except (Exception, SystemExit) as error:
         if isinstance(error, SyntaxError):
             words = f"{_relative(error.filename or name, folder)}:{error.lineno}: {type(error).__name__}: {error.msg}"
         else:
-            words = f"{_place(error, folder)}{in_a_sentence(error)}"
+            words = f"{_location(error, folder)}{in_a_sentence(error)}"
         raise JobsError(f"{words} (while importing app = {app!r}).") from error
 
 
 def _vouch(name: str, folder: Path) -> None:
-    """Whoever names a module trusts its owner. Only the first part is looked up: for more, Python would execute it."""
+    """Trust the owner of a module that the user named. Only its first part is searched: more would execute it."""
     spec = importlib.util.find_spec(name.partition(".")[0])
     found = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
-    for place in [Path(place) for place in found if place is not None]:
-        if place.is_relative_to(folder) and place.exists():
-            vouch_for(place, folder)
+    for path in [Path(path) for path in found if path is not None]:
+        if path.is_relative_to(folder) and path.exists():
+            vouch_for(path, folder)
             return
 
 
-def _place(error: BaseException, folder: Path) -> str:
-    """`shop.py:12: `, the last line of the application's own that the error came through."""
+def _location(error: BaseException, folder: Path) -> str:
+    """`shop.py:12: `, the innermost frame of the traceback in the application's own code."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [
         frame
@@ -87,7 +87,7 @@ def _relative(file: str, folder: Path) -> str:
 
 
 def _offers(module: object) -> str:
-    """What could have been meant."""
+    """The Workbells of a module, for an error message."""
     names = [name for name, value in vars(module).items() if isinstance(value, Workbell)]
     if names:
         return f"it has a Workbell named {' and '.join(repr(name) for name in names)}"

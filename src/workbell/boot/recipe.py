@@ -1,4 +1,4 @@
-"""How to make the same Workbell again in another process: the settings in force, and what the command line said."""
+"""Recipe of a Workbell, to make the same one in another process: settings, folder and command-line options."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ log = logging.getLogger("workbell")
 
 
 class Recipe(msgspec.Struct, frozen=True):
-    """Plain data, so that it can be sent to another process."""
+    """Settings and options as plain data, to be sent to another process."""
 
     settings: Settings
     folder: str
-    url: str | None = None  # as the option said, if it did
-    names_app: bool = False  # the user did, by --app or WORKBELL_APP
+    url: str | None = None  # of the option --url
+    names_app: bool = False  # app comes from --app or WORKBELL_APP
 
 
 def make(recipe: Recipe) -> Workbell:
-    """The app's Workbell; a folder without an app needs none, its job files are enough."""
+    """Make the app's Workbell; one for the job files alone if there is no app."""
     bell = _make(recipe)
-    bell.recipe = recipe
+    bell.host.recipe = recipe
     return bell
 
 
@@ -37,7 +37,7 @@ def _make(recipe: Recipe) -> Workbell:
     if settings.app is None:
         return Workbell(settings=msgspec.structs.replace(settings, project=settings.project or folder.name))
     if recipe.url is not None:
-        os.environ["WORKBELL_URL"] = recipe.url  # the app makes its Workbell itself, and this is where it looks
+        os.environ["WORKBELL_URL"] = recipe.url  # the app's own Workbell() reads it
     bell = load_app(settings.app, folder, named=recipe.names_app)
     if recipe.url is not None and bell.settings.url != recipe.url:
         raise SettingsError(
@@ -48,13 +48,14 @@ def _make(recipe: Recipe) -> Workbell:
 
 
 def other_store(bell: Workbell) -> str | None:
-    """What to say if the app's code names another store than the settings do, which commands without code go by."""
-    if bell.recipe is None or bell.recipe.settings.app is None:
+    """Warning if the app's code names another store than the settings, which commands that load no code use."""
+    recipe = bell.host.recipe
+    if not isinstance(recipe, Recipe) or recipe.settings.app is None:
         return None
-    # As they are shown: a file that the code names is meant from here, and one of a workbell.toml has its whole path.
-    of_code, of_settings = safe_url(bell.settings.url), safe_url(bell.recipe.settings.url)
-    unsaid = (Settings().url, beside(Path(bell.recipe.folder) / FILE).url)
-    if of_code == of_settings or bell.recipe.settings.url in unsaid:
+    # Compared as shown: the path of a file is relative in code, and absolute from a workbell.toml.
+    of_code, of_settings = safe_url(bell.settings.url), safe_url(recipe.settings.url)
+    defaults = (Settings().url, beside(Path(recipe.folder) / FILE).url)
+    if of_code == of_settings or recipe.settings.url in defaults:
         return None
     return (
         f"the app names its store itself, {of_code}; the url of the settings, {of_settings}, is used only by commands "
@@ -63,14 +64,14 @@ def other_store(bell: Workbell) -> str | None:
     )
 
 
-def load_jobs(bell: Workbell, folder: str, *, schedules: bool = True, tells: bool = True) -> None:
-    """The job files and, where this process looks after them, the schedules of the code; `tells` of their problems."""
+def load_jobs(bell: Workbell, folder: str, *, schedules: bool = True, log_problems: bool = True) -> None:
+    """Load the job files, and declare schedules if `schedules`; one process of many logs the problems."""
     bell.store.check()
     differs = other_store(bell)
-    if tells and differs is not None:
+    if log_problems and differs is not None:
         log.warning("%s", differs)
-    bell.engine.keeps_schedules = schedules
-    bell.engine.tells_problems = tells
+    bell.engine.declares_schedules = schedules
+    bell.engine.logs_problems = log_problems
     if bell.settings.project is None and (Path(folder) / bell.settings.jobs).is_dir():
-        bell.engine.reload()  # where there is no workbell.toml, the folder of jobs says enough
+        bell.engine.reload()  # without workbell.toml, a job folder makes it a project
     bell.engine.start()

@@ -1,23 +1,23 @@
-"""The actions themselves, on a page of runs at a time. Each can be done again, and then does nothing."""
+"""Bulk actions (cancel, retry) on a page of runs at a time. All are idempotent."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from workbell.bulk.order import Action
+from workbell.bulk.bulk_request import Action
 from workbell.errors import StoreError, WorkbellError
 from workbell.model.job import CLEAN
 from workbell.model.request import Request, again
 from workbell.model.run import PENDING, Run, Status
+from workbell.runs.control import cancel, cancel_pending, retry_matched
+from workbell.runs.enqueuing import Enqueuing
+from workbell.runs.runtime import Runtime
 
-if TYPE_CHECKING:
-    from workbell.client.client import Client
-
-KEPT = timedelta(days=7)  # for how long it is known that a run was repeated by a bulk action
+KEY_RETENTION = timedelta(days=7)  # of the key by which a bulk action retries a run once
 
 
 class Acted(NamedTuple):
@@ -28,15 +28,15 @@ class Acted(NamedTuple):
     errors: list[tuple[str, str]]
 
 
-def act(client: Client, action: Action, runs: Sequence[Run], bulk: str) -> Acted:
+def act(runtime: Runtime, action: Action, runs: Sequence[Run], bulk: str) -> Acted:
     """Do it to all of these, on behalf of the bulk action with this id."""
     if action is Action.CANCEL:
-        return _cancel(client, runs, f"canceled by bulk action {bulk}")
-    return _retry(client, runs)
+        return _cancel(runtime, runs, f"canceled by bulk action {bulk}")
+    return _retry(runtime, runs)
 
 
-def _cancel(client: Client, runs: Sequence[Run], reason: str) -> Acted:
-    ended = client.cancel_pending([run for run in runs if run.status in PENDING], reason)
+def _cancel(runtime: Runtime, runs: Sequence[Run], reason: str) -> Acted:
+    ended = cancel_pending(runtime, [run for run in runs if run.status in PENDING], reason)
     done, skipped, errors = len(ended), 0, []
     for run in runs:
         if run.id in ended:
@@ -45,7 +45,7 @@ def _cancel(client: Client, runs: Sequence[Run], reason: str) -> Acted:
             skipped += 1
             continue
         try:
-            after = client.cancel(run.id, reason)
+            after = cancel(runtime, run.id, reason)
         except StoreError:
             raise  # then the whole run is tried again
         except WorkbellError as error:
@@ -58,20 +58,20 @@ def _cancel(client: Client, runs: Sequence[Run], reason: str) -> Acted:
     return Acted(done, skipped, errors)
 
 
-def not_retried(client: Client, runs: Sequence[Run], before: datetime) -> list[Run]:
+def not_retried(runtime: Runtime, runs: Sequence[Run], before: datetime) -> list[Run]:
     """Those of which no retry was made before then."""
-    retries = client.store.reports.retries([run.id for run in runs])
+    retries = runtime.store.reports.retries([run.id for run in runs])
     return [run for run in runs if run.id not in retries or retries[run.id].created_at >= before]
 
 
-def _retry(client: Client, runs: Sequence[Run]) -> Acted:
-    """Retry each run once, whoever else does so at the same time.
+def _retry(runtime: Runtime, runs: Sequence[Run]) -> Acted:
+    """Retry each run once, also if others do so at the same time.
 
-    A run that an event made has a place in the ledger, which it is repeated in once; another has a key for that, which
-    is the same for every bulk action. What somebody retried by hand since this one began is left out.
+    A run that an event made is replaced in the ledger once; another has a key for that, which is the same for every
+    bulk action. Runs that a user retried since this one began are left out.
     """
-    now = client.store.clock.now()
-    retries = client.store.reports.retries([run.id for run in runs])
+    now = runtime.store.clock.now()
+    retries = runtime.store.reports.retries([run.id for run in runs])
     done, skipped, errors, keyed = 0, 0, [], []
     for run in runs:
         key = f"bulk:{run.id}"
@@ -79,24 +79,24 @@ def _retry(client: Client, runs: Sequence[Run]) -> Acted:
         if run.job == CLEAN or (retry is not None and retry.key != key and not _made_by_event(run)):
             skipped += 1
             continue
-        new = again(run, now, client.maker, retry_of=run.id)
+        new = again(run, now, runtime.maker, retry_of=run.id)
         if not _made_by_event(run):
             named = msgspec.structs.replace(new.run, key_text=key)
-            keyed.append(Request(msgspec.structs.replace(new, run=named, key_span=KEPT)))
+            keyed.append(Request(msgspec.structs.replace(new, run=named, key_span=KEY_RETENTION)))
             continue
         try:
-            made = client.retry_matched(run, new)
+            made = retry_matched(runtime, run, new)
         except StoreError:
             raise
         except WorkbellError as error:
             errors.append((run.id, str(error)))
             continue
         if made is None:
-            skipped += 1  # it was repeated before, by this or by somebody
+            skipped += 1  # it was retried before
         else:
             done += 1
     if keyed:
-        client.enqueue_requests(keyed)  # those that an earlier attempt has made stand for these, by their keys
+        Enqueuing(runtime).write(keyed)  # those that an earlier attempt has made stand for these, by their keys
     return Acted(done + len(keyed), skipped, errors)
 
 

@@ -1,4 +1,4 @@
-"""How far a bulk action is: kept in the message of its progress, so that the next attempt goes on from there."""
+"""Tally of a bulk action, stored in the message of its progress, so that the next attempt continues from there."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from workbell.bulk.acts import Acted
 from workbell.model.clock import EPOCH
 from workbell.model.ids import first_id_at
 
-SHOWN = 20  # errors that are kept in words
+SHOWN = 20  # errors in the result
 OLDEST = first_id_at(EPOCH)  # beyond which there is nothing
 
 _MESSAGE = re.compile(r"([\d,]+) done, ([\d,]+) skipped, ([\d,]+) failed; (?:back to run ([0-9a-f-]{36})|at the end)\Z")
 
 
 class BulkTally(NamedTuple):
-    """Runs that were met, and what became of them; and the id up to which all was looked at."""
+    """Counts of runs by outcome, and the id down to which all runs were read."""
 
     before: str
     matched: int = 0
@@ -26,27 +26,27 @@ class BulkTally(NamedTuple):
     errors: tuple[dict[str, str], ...] = ()
 
     def plus(self, matched: int, acted: Acted, before: str) -> BulkTally:
-        told = [{"run": run_id, "error": error} for run_id, error in acted.errors]
+        errors = [{"run": run_id, "error": error} for run_id, error in acted.errors]
         return BulkTally(
             before,
             self.matched + matched,
             self.done + acted.done,
             self.skipped + acted.skipped,
-            self.failed + len(told),
-            (*self.errors, *told)[:SHOWN],
+            self.failed + len(errors),
+            (*self.errors, *errors)[:SHOWN],
         )
 
     @property
     def message(self) -> str:
-        place = "at the end" if self.before == OLDEST else f"back to run {self.before}"
-        return f"{self.done:,} done, {self.skipped:,} skipped, {self.failed:,} failed; {place}"
+        position = "at the end" if self.before == OLDEST else f"back to run {self.before}"
+        return f"{self.done:,} done, {self.skipped:,} skipped, {self.failed:,} failed; {position}"
 
     def result(self) -> dict[str, Any]:
         return {"matched": self.matched, "done": self.done, "skipped": self.skipped, "errors": list(self.errors)}
 
 
 def tally_from(progress: dict[str, Any] | None, start: str) -> BulkTally:
-    """Where an earlier attempt was; in the beginning, the bulk run itself: only older ones are acted on."""
+    """The tally of an earlier attempt; at first, the id of the bulk run itself: only older runs are acted on."""
     found = None if progress is None else _MESSAGE.match(progress.get("message") or "")
     if progress is None or found is None:
         return BulkTally(start)

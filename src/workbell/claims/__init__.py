@@ -1,1 +1,1 @@
-"""Which queued runs a claim takes: fairness between tenants, priority within one, and room under limits."""
+"""Claims: which queued runs a worker takes. A lane is what waits for one job in one queue of one tenant."""

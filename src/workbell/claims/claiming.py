@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from workbell.claims.selection import CLAIMS, FRESH, LaneSelection
+from workbell.claims.lane_survey import CLAIMS, SURVEY_VALID, LaneSelection
 from workbell.model.limit import Limit
 from workbell.model.run import Lane, Run
 from workbell.stores.port import Store
@@ -28,19 +28,19 @@ class Claimant(NamedTuple):
 class FairClaims:
     """Claims of one process; `LaneSelection` says which lanes a claim takes from."""
 
-    def __init__(self, store: Store, claims_per_survey: int = CLAIMS, fresh: float = FRESH) -> None:
+    def __init__(self, store: Store, claims_per_survey: int = CLAIMS, fresh: float = SURVEY_VALID) -> None:
         self._store = store
         self._lanes = LaneSelection(store, claims_per_survey, fresh)
 
     @property
     def free_at(self) -> datetime | None:
-        """When the earliest run may start that a rate held back at the last claim; none: no rate held one back."""
+        """When the earliest run may start that a rate delayed at the last claim; None: no rate delayed one."""
         return self._lanes.free_at
 
     def claim(self, claimant: Claimant, limit: int, now: datetime, slots: int | None = None) -> list[Run]:
         """Up to `limit` runs, each claimed in the store under a lease; in the order to be worked on.
 
-        Of limited jobs no more than `slots`, if that is said: what waits here would hold up others elsewhere.
+        Of limited jobs no more than `slots`, if given: a claimed run that waits here would block its limit for others.
         """
         limits_of = None if claimant.limits is no_limits else claimant.limits
         most = limit if slots is None else min(slots, limit)

@@ -30,7 +30,7 @@ class FairShares:
         self._had: dict[str, float] = {}
 
     def divide(self, limit: int, rooms: Mapping[str, int], turn: int) -> dict[str, int]:
-        """How many of `limit` runs each tenant may take, none more than it has room for; the first in line first.
+        """How many of `limit` runs each tenant may take, up to its room; the one that has had least comes first.
 
         `rooms` are the tenants that have work. Among equals the first goes round with `turn`.
         """
@@ -39,22 +39,22 @@ class FairShares:
         names = sorted(rooms)
         start = turn % len(names)
         level = self._join(names)
-        line = [
-            (had, (place - start) % len(names), tenant)
-            for place, (tenant, had) in enumerate(zip(names, level, strict=True))
+        heap = [
+            (had, (order - start) % len(names), tenant)
+            for order, (tenant, had) in enumerate(zip(names, level, strict=True))
             if rooms[tenant] > 0
         ]
-        heapq.heapify(line)
+        heapq.heapify(heap)
         given: dict[str, int] = {}
         for _ in range(limit):
-            if not line:
+            if not heap:
                 break
-            had, place, tenant = line[0]
+            had, order, tenant = heap[0]
             given[tenant] = given.get(tenant, 0) + 1
             if given[tenant] < rooms[tenant]:
-                heapq.heapreplace(line, (had + 1 / self.weights.get(tenant, 1), place, tenant))
+                heapq.heapreplace(heap, (had + 1 / self.weights.get(tenant, 1), order, tenant))
             else:
-                heapq.heappop(line)
+                heapq.heappop(heap)
         return given
 
     def _join(self, names: Sequence[str]) -> list[float]:
@@ -72,18 +72,18 @@ class FairShares:
 
 
 def interleave(taken: Sequence[Run], weights: Mapping[str, int]) -> list[Run]:
-    """Runs of several tenants in turn, by their weights; those of one tenant keep their order.
+    """Runs of several tenants in turn, by their weights; those of one tenant stay in order.
 
     In the order of their due times all of the older backlog would be worked on first, however long the claim.
     """
     seen: Counter[str] = Counter()
-    places = []
+    shares = []
     for run in taken:
         seen[run.tenant] += 1
-        places.append((seen[run.tenant] - 0.5) / weights.get(run.tenant, 1))
+        shares.append((seen[run.tenant] - 0.5) / weights.get(run.tenant, 1))
     if len(seen) < 2:
         return list(taken)
-    return [taken[index] for index in sorted(range(len(taken)), key=places.__getitem__)]
+    return [taken[index] for index in sorted(range(len(taken)), key=shares.__getitem__)]
 
 
 class TenantSample:

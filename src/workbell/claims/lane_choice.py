@@ -1,4 +1,4 @@
-"""Lane choice: which lanes a claim takes from, fair between tenants and strict by priority within one."""
+"""Lane choice: how many runs a claim takes from each lane; fair between tenants, strict by priority within one."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def choose_lanes(
         rooms = {tenant: min(sum(room(head.lane) for head in best), limit) for tenant, best in tenants.items()}
     given = (shares or FairShares()).divide(limit, rooms, turn)
     picks = []
-    # Those that the limit leaves nothing for come last with one each: what seemed to be waiting may be gone by now, and
-    # then the claim is theirs.
+    # Tenants without a share come last with a quota of one: the runs of the others may be gone by now, and then the
+    # claim takes theirs.
     for tenant, share in [*given.items(), *((tenant, 1) for tenant in tenants if tenant not in given)]:
         # No more lanes than the share has runs: else a tenant would get more for having many lanes. They go round
         # more slowly than the tenants, or with the turns of one tenant the same lane would always come first.
@@ -53,7 +53,7 @@ def choose_lanes(
 
 
 def _best(heads: list[Head]) -> list[Head]:
-    """Those of the best priority."""
+    """The heads of the best rank."""
     if len(heads) == 1:
         return heads
     best = min(head.rank for head in heads)
@@ -63,15 +63,15 @@ def _best(heads: list[Head]) -> list[Head]:
 def _share_out(share: int, most: Sequence[int]) -> list[int]:
     """Equal parts of a share, of which none is larger than it may be; the first ones get what is left over."""
     quotas = [0] * len(most)
-    open_places = list(range(len(most)))
+    unfilled = list(range(len(most)))
     left = share
-    while left > 0 and open_places:
-        each, rest = divmod(left, len(open_places))
-        for place, index in enumerate(open_places):
-            given = min(each + (place < rest), most[index] - quotas[index])
+    while left > 0 and unfilled:
+        each, rest = divmod(left, len(unfilled))
+        for nth, index in enumerate(unfilled):
+            given = min(each + (nth < rest), most[index] - quotas[index])
             quotas[index] += given
             left -= given
-        open_places = [index for index in open_places if quotas[index] < most[index]]
+        unfilled = [index for index in unfilled if quotas[index] < most[index]]
     return quotas
 
 

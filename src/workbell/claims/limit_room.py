@@ -14,7 +14,7 @@ from workbell.model.rate import Rate
 from workbell.model.run import Run
 from workbell.stores.port import Store
 
-MOST_HELD = 20_000  # limits that a rate holds back; beyond that, those whose time has come are forgotten
+MOST_DELAYED = 20_000  # limits whose rate is used up; beyond that, those that are free again are dropped
 
 
 class LimitRoom:
@@ -26,15 +26,15 @@ class LimitRoom:
         self._left: dict[int, int] = {}
         # Limits whose rate leaves nothing before a time. Others can only add to the starts: no need to read sooner.
         # By the rate too, which may be another one when the job's file has changed.
-        self._held: dict[tuple[int, Rate | None], datetime] = {}
+        self._free_at: dict[tuple[int, Rate | None], datetime] = {}
 
     def read(self, limits: Mapping[int, Sequence[Limit]], now: datetime) -> None:
         """Read what these lanes' limits leave."""
         self._limits = dict(limits)
         every = {limit.id: limit for listed in limits.values() for limit in listed}
-        if len(self._held) > MOST_HELD:
-            self._held = {key: at for key, at in self._held.items() if at > now}
-        asked = [limit for limit in every.values() if not self._is_held(limit, now)]
+        if len(self._free_at) > MOST_DELAYED:
+            self._free_at = {key: at for key, at in self._free_at.items() if at > now}
+        asked = [limit for limit in every.values() if not self._is_used_up(limit, now)]
         uses = self._store.limits.uses(asked)
         self._left = dict.fromkeys(every, 0)
         for limit in asked:
@@ -42,16 +42,16 @@ class LimitRoom:
             self._left[limit.id] = limit.room(use, now)
             free_at = limit.free_at(use, now)
             if free_at is not None:
-                self._held[limit.id, limit.rate] = free_at
+                self._free_at[limit.id, limit.rate] = free_at
 
-    def _is_held(self, limit: Limit, now: datetime) -> bool:
-        at = self._held.get((limit.id, limit.rate))
+    def _is_used_up(self, limit: Limit, now: datetime) -> bool:
+        at = self._free_at.get((limit.id, limit.rate))
         return at is not None and at > now
 
     def free_at(self, now: datetime) -> datetime | None:
-        """When the first of the lanes that a rate holds back may go on."""
+        """When the first limit whose rate is used up is free again."""
         every = {(limit.id, limit.rate) for listed in self._limits.values() for limit in listed}
-        return min((at for key in every if (at := self._held.get(key)) is not None and at > now), default=None)
+        return min((at for key in every if (at := self._free_at.get(key)) is not None and at > now), default=None)
 
     def of(self, lane_id: int, most: int) -> int:
         """How many runs of a lane may be taken."""

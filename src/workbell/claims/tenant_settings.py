@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from workbell.model.limit import Limit, limit_of_tenant
 from workbell.stores.port import Store
 
-FRESH = timedelta(seconds=1)
+CACHED_FOR = timedelta(seconds=1)
 
 
 class TenantCache:
@@ -22,7 +22,7 @@ class TenantCache:
 
     def refresh(self, now: datetime) -> None:
         """Read them, unless that was less than a second ago."""
-        if self._read_at is not None and abs(now - self._read_at) < FRESH:
+        if self._read_at is not None and abs(now - self._read_at) < CACHED_FOR:
             return
         self._read_at = now
         tenants = self._store.tenants.list()

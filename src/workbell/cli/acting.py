@@ -1,4 +1,4 @@
-"""Who works at the command line, and what they changed: for the audit log."""
+"""Audit entries of commands: the system user as actor, and what was changed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 import socket
 from typing import Any
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 
 
 def operator() -> str:
-    """`cli:ada@host`: the system's user, which is all that is known of who types."""
+    """`cli:ada@host`: the actor of a command: the system's user."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a user without a name, as in some containers
@@ -19,6 +19,6 @@ def operator() -> str:
     return f"cli:{user}@{socket.gethostname()}"
 
 
-def note(bell: Client, action: str, subject: str = "", *, tenant: str | None = None, detail: Any = None) -> None:
-    """Have an action stand in the audit log."""
+def note(bell: LocalClient, action: str, subject: str = "", *, tenant: str | None = None, detail: Any = None) -> None:
+    """Write an action to the audit log."""
     bell.audit.add(action, subject, actor=operator(), detail=detail, tenant=tenant)

@@ -1,4 +1,4 @@
-"""`workbell agent`: work on this machine for a server elsewhere; `workbell agent pair` makes the two known."""
+"""`workbell agent`: run jobs of a remote server on this machine; `workbell agent pair` registers it there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ config_option = click.option(
 
 @click.group(
     invoke_without_command=True,
-    help="Work here for a server on another machine, over HTTP: take the runs that are aimed at this agent.",
+    help="Work here for a server on another machine, over HTTP: take the runs that target this agent.",
 )
 @config_option
 @click.pass_context
@@ -42,12 +42,12 @@ def agent(context: click.Context, file: str) -> None:
 
     settings = load()
     set_up(settings.log_level, settings.log_format)
-    place = read_config(Path(file))
-    run_agent(place, _registry(place.config.app, place.config.jobs, place.folder))
+    agent_folder = read_config(Path(file))
+    run_agent(agent_folder, _registry(agent_folder.config.app, agent_folder.config.jobs, agent_folder.folder))
 
 
 def _need_packages() -> None:
-    """Before anything else: who misses a package need not first write a configuration."""
+    """Check for the extra first, before a configuration is needed."""
     if find_spec("httpx2") is None:
         raise MissingPackage("`workbell agent` needs httpx2: pip install 'workbell[agent]'.")
 
@@ -75,8 +75,8 @@ def _registry(app: str | None, jobs: str | None, folder: Path) -> Registry | Non
 @config_option
 @click.option("--url", help="The server: https://host; otherwise that of the configuration.")
 @click.option("--token", help="The pairing token; otherwise it is read from standard input.")
-@click.option("--name", help="What this agent is called, if the pairing does not say.")
-@click.option("--label", "labels", multiple=True, help="A label, if the pairing does not say; may be repeated.")
+@click.option("--name", help="The agent's name, if the pairing does not set it.")
+@click.option("--label", "labels", multiple=True, help="A label, if the pairing does not set labels; may be repeated.")
 @click.option("--insecure", is_flag=True, help="Let the token go over plain HTTP to another machine.")
 @json_option
 @click.pass_obj
@@ -98,20 +98,20 @@ def pair(
     known = read_config(path) if path.exists() else None
     if known is None and url is None:
         raise SettingsError(f"--url: there is no {path} that names the server; say which, as https://host.")
-    asked: dict[str, Any] = {"url": url, "name": name, "labels": labels or None, "insecure": insecure or None}
-    given = {word: value for word, value in asked.items() if value is not None}
+    requested: dict[str, Any] = {"url": url, "name": name, "labels": labels or None, "insecure": insecure or None}
+    given = {word: value for word, value in requested.items() if value is not None}
     config = checked(AgentConfig(**given) if known is None else msgspec.structs.replace(known.config, **given))
-    place = AgentFolder(config, path.resolve().parent)
+    agent_folder = AgentFolder(config, path.resolve().parent)
     text = (token or _asked_for()).strip()
-    called, own = start.pair(config, place, text)
-    write_token(place.token_file, own)
+    called, own = start.pair(config, agent_folder, text)
+    write_token(agent_folder.token_file, own)
     if known is None:
         path.write_text(_first_config(config, called), "utf-8")
     if as_json:
-        print_json({"name": called, "config": str(path), "token_file": str(place.token_file)})
+        print_json({"name": called, "config": str(path), "token_file": str(agent_folder.token_file)})
     else:
-        kept = os.path.relpath(place.token_file)
-        click.echo(f"Paired as {called}. The token is in {kept}; say in {path} what may be run here.")
+        token_file = os.path.relpath(agent_folder.token_file)
+        click.echo(f"Paired as {called}. The token is in {token_file}; say in {path} what may be run here.")
 
 
 def _asked_for() -> str:

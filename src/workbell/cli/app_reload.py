@@ -28,10 +28,10 @@ from workbell.cli.run_lines import RunLines
 from workbell.errors import WorkbellError
 from workbell.job_files import FileWatch, FolderChange
 from workbell.job_files.locations import ProjectFolders
-from workbell.job_files.modules import is_by_us
+from workbell.job_files.modules import is_for_jobs
 
 MARK = "_WORKBELL_RELOADED"  # in the environment of a process that has executed itself again
-TELLING = 5.0  # seconds for the line that says so to be written
+ANNOUNCE = 5.0  # seconds for the announcement to be printed
 STARTING = 0.05  # seconds between two tries to stop an engine that is only starting
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -47,17 +47,17 @@ class AppReload:
     """Made before the app is loaded; `before` says whether this is a first start."""
 
     def __init__(self, project: Project) -> None:
-        told = os.environ.pop(MARK, None)
+        state = os.environ.pop(MARK, None)
         self._environment, self._folder = dict(os.environ), Path.cwd()
-        self.before = None if told is None else msgspec.json.decode(told, type=Reloaded)
+        self.before = None if state is None else msgspec.json.decode(state, type=Reloaded)
         self._project = project
-        self._place = ProjectFolders(project.folder, project.settings.jobs)
+        self._folders = ProjectFolders(project.folder, project.settings.jobs)
         self._files = [] if self.before is None else self.before.files
         self._door = None if self.before is None or self.before.door is None else socket.socket(fileno=self.before.door)
         self._known: dict[Path, bytes] = {}
         self._broken: dict[Path, bytes] = {}
         self._over = threading.Event()
-        self._told = threading.Event()  # that it is reloaded
+        self._announced = threading.Event()  # the reload was announced
         self.wanted = False
         if self.before is not None:
             _listen_again()
@@ -65,62 +65,62 @@ class AppReload:
     # The socket
 
     def door(self) -> socket.socket | None:
-        """The socket that the code before has left."""
+        """The socket that the process before the reload has left."""
         return None if self._door is None else self._door.dup()
 
-    def keep(self, door: socket.socket | None) -> None:
-        """Have a socket stay open, whatever becomes of this one."""
+    def leave_open(self, door: socket.socket | None) -> None:
+        """Hold a duplicate of the socket open across the reload."""
         if self._door is None and door is not None:
             self._door = door.dup()
 
     # Changed files
 
     def begin(self, bell: Workbell, lines: RunLines) -> None:
-        """Look after the modules that are loaded now."""
+        """Watch the modules that are loaded now."""
         self._bell, self._lines = bell, lines
         self._known = self._loaded()
         if self.before is not None:
             jobs = ", ".join(job.name for job in bell.registry) or "none"
-            lines.say(RELOADED, f"reloaded {', '.join(self.before.files)}; jobs: {jobs}")
+            lines.announce(RELOADED, f"reloaded {', '.join(self.before.files)}; jobs: {jobs}")
 
-    def hear(self, _change: FolderChange) -> None:
-        """A listener of the engine, which is told whenever a Python file of the project was saved."""
+    def on_change(self, _change: FolderChange) -> None:
+        """Listener of the engine, called when a Python file of the project was saved."""
         now = self._loaded()
         changed = {file: data for file, data in now.items() if self._known.setdefault(file, data) != data}
         broken = {file: text for file, data in changed.items() if (text := self._trouble(file, data)) is not None}
         for file, text in broken.items():
             if self._broken.get(file) != now[file]:
-                self._lines.say(BROKEN, f"{text} The code from before goes on.")
+                self._lines.announce(BROKEN, f"{text} The code from before goes on.")
         self._broken = {file: now[file] for file in broken}
         if changed and not broken and not self.wanted:
             self.wanted = True
-            self._files = sorted(self._place.shown(file) for file in changed)
+            self._files = sorted(self._folders.shown(file) for file in changed)
             grace = self._bell.settings.grace
             words = (
                 f"{', '.join(self._files)} changed; reloading once what is running has ended, in {grace:g} s at most"
             )
             for file in changed:
                 _forget_compiled(file)
-            # Before the line is shown: whoever then presses Ctrl-C must not be taken for the first who stops it.
+            # Before the line is printed: a Ctrl-C after it must count as the second stop.
             while not self._bell.stop_soon() and not self._over.wait(STARTING):
                 pass
-            self._lines.say(RELOADED, words)
-            self._told.set()
+            self._lines.announce(RELOADED, words)
+            self._announced.set()
 
     def end(self) -> None:
         """The engine has ended, or could not start."""
         self._over.set()
         if self.wanted:
-            self._told.wait(TELLING)
+            self._announced.wait(ANNOUNCE)
 
     def _loaded(self) -> dict[Path, bytes]:
         """The app's own modules and what is in their files; job files are reloaded one by one, by the engine."""
         found = {}
         for name, module in list(sys.modules.items()):
             file = module.__dict__.get("__file__") if isinstance(module, ModuleType) else None
-            if not isinstance(file, str) or not file.endswith(".py") or not self._place.is_own(file):
+            if not isinstance(file, str) or not file.endswith(".py") or not self._folders.is_own(file):
                 continue
-            if not self._place.names_module(name) and not is_by_us(module):
+            if not self._folders.names_module(name) and not is_for_jobs(module):
                 with suppress(OSError):  # it is being saved, or gone: then what is loaded goes on
                     found[Path(file)] = Path(file).read_bytes()
         return found
@@ -131,7 +131,7 @@ class AppReload:
         except (SyntaxError, ValueError) as error:
             line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
             reason = error.msg if isinstance(error, SyntaxError) else str(error)
-            return f"{self._place.shown(file)}{line}: it cannot be read as Python: {reason}; correct it."
+            return f"{self._folders.shown(file)}{line}: it cannot be read as Python: {reason}; correct it."
         return None
 
     # Again
@@ -146,7 +146,7 @@ class AppReload:
             leave_out=[Path(self._project.settings.storage)],
         )
         watch.start()
-        lines.say(BROKEN, f"{error} Nothing runs until you save it again.")
+        lines.announce(BROKEN, f"{error} Nothing runs until you save it again.")
         saved.wait()
         watch.close()
         lines.close()
@@ -158,12 +158,12 @@ class AppReload:
         door = None if self._door is None else self._door.fileno()
         if door is not None:
             os.set_inheritable(door, True)
-        told = msgspec.json.encode(Reloaded(self._files, door)).decode()
+        state = msgspec.json.encode(Reloaded(self._files, door)).decode()
         atexit._run_exitfuncs()  # as at any other end of a program
         sys.stdout.flush()
         sys.stderr.flush()
         os.chdir(self._folder)
-        environment = self._environment | {MARK: told}
+        environment = self._environment | {MARK: state}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)  # noqa: S606  our own command
 
 

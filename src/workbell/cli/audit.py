@@ -1,4 +1,4 @@
-"""`workbell audit`: what was done, by whom, and when."""
+"""`workbell audit`: audit log entries: actor, action, object and time."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def audit(
     limit: int, before: str | None, every_tenant: bool, url: str | None, tenant: str | None, as_json: bool
 ) -> None:
     own, of_all = whose(tenant, every_tenant)
-    with opened_store(open_project(url=url, tenant=own), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=own), create=False) as bell:
         found = bell.audit.list(before=before, limit=limit, tenant=EVERY_TENANT if of_all else None)
         now = bell.store.clock.now()
     if as_json:
         print_json([describe_entry(entry) for entry in found])
     elif not found and before:
-        click.echo("Nothing was noted before that.")
+        click.echo("There are no older audit entries.")
     elif not found:
-        say_empty(bell.settings.url, "Nothing was noted yet.")
+        say_empty(bell.settings.url, "There are no audit entries yet.")
     else:
         _show(found, now, of_all)
         if len(found) == limit:
@@ -70,6 +70,6 @@ def _show(found: Sequence[AuditEntry], now: datetime, of_all: bool) -> None:
 def _rest(entry: AuditEntry) -> str:
     """Where it came from, and the detail in one line."""
     detail = msgspec.json.decode(entry.detail_text) if entry.detail_text else {}
-    said = detail.items() if isinstance(detail, dict) else [("detail", detail)]
-    words = [f"{name}={value}" for name, value in said if value not in (None, "", [])]
+    facts = detail.items() if isinstance(detail, dict) else [("detail", detail)]
+    words = [f"{name}={value}" for name, value in facts if value not in (None, "", [])]
     return one_line(" ".join([*([entry.address] if entry.address else []), *words]))

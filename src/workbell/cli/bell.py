@@ -1,4 +1,4 @@
-"""The Workbell that a command works with: that of the app, or one made from the settings alone."""
+"""Opens the Workbell of a command: that of the app, or one made from the settings alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def recipe_of(project: Project, url: str | None = None) -> Recipe:
 
 
 @contextmanager
-def opened_here(project: Project, url: str | None, *, to_look: bool) -> Iterator[Here]:
+def opened_here(project: Project, url: str | None, *, create: bool) -> Iterator[Here]:
     """This folder's jobs with their store, for commands about jobs."""
     with load_bell(project, url) as bell:
         differs = other_store(bell)
@@ -49,19 +49,19 @@ def opened_here(project: Project, url: str | None, *, to_look: bool) -> Iterator
         files = {file.name: file for file in change.loaded if file.name not in bell.registry}
         bell.registry.replace([bell.engine.job_of(file) for file in files.values()], ())
         try:
-            with _creating_nothing(bell) if to_look else nullcontext(), _in_words_of_commands():
+            with nullcontext() if create else _creating_nothing(bell), _in_words_of_commands():
                 yield Here(bell, files, [*change.problems, *clashes])
         finally:
             found.close()
 
 
 @contextmanager
-def opened_store(project: Project, *, to_look: bool) -> Iterator[Workbell]:
+def opened_store(project: Project, *, create: bool) -> Iterator[Workbell]:
     """The store alone, for commands about schedules: whatever is wrong with the code does not matter to them."""
     settings = msgspec.structs.replace(project.settings, url=store_url(project))
     with (
         Workbell(settings=settings) as bell,
-        _creating_nothing(bell) if to_look else nullcontext(),
+        nullcontext() if create else _creating_nothing(bell),
         _in_words_of_commands(),
     ):
         yield bell

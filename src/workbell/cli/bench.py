@@ -55,7 +55,7 @@ def bench(
                     rounds=rounds,
                     raw=raw,
                     latency=latency,
-                    tell=lambda what, total: progress.update(task, description=what, total=total),
+                    show_step=lambda what, total: progress.update(task, description=what, total=total),
                     advance=lambda: progress.advance(task),
                 )
         finally:

@@ -17,7 +17,7 @@ from workbell.handlers.app_database import check_database
 from workbell.job_files import FileProblem, JobFiles
 from workbell.settings import FILE, Settings, beside, find_file, load
 
-WITH_PLACE = re.compile(r"(?P<path>.+?\.py):(?P<line>\d+): (?P<message>.*)", re.DOTALL)
+WITH_POSITION = re.compile(r"(?P<path>.+?\.py):(?P<line>\d+): (?P<message>.*)", re.DOTALL)
 
 
 class Checked(NamedTuple):
@@ -30,8 +30,8 @@ class Checked(NamedTuple):
 @json_option
 @click.pass_context
 def check(context: click.Context, app: str | None, as_json: bool) -> None:
-    checked = look_through(app)
-    problems = sorted(set(checked.problems), key=lambda problem: problem.place)
+    checked = check_all(app)
+    problems = sorted(set(checked.problems), key=lambda problem: problem.sort_key)
     if as_json:
         print_json({"files": checked.files, "problems": [problem._asdict() for problem in problems]})
     else:
@@ -42,7 +42,7 @@ def check(context: click.Context, app: str | None, as_json: bool) -> None:
         context.exit(1)
 
 
-def look_through(app: str | None) -> Checked:
+def check_all(app: str | None) -> Checked:
     problems: list[FileProblem] = []
     project = _settings(app, problems)
     bell = _app(project, problems)
@@ -62,7 +62,7 @@ def look_through(app: str | None) -> Checked:
 
 
 def _settings(app: str | None, problems: list[FileProblem]) -> Project:
-    """A workbell.toml that cannot be used is one problem more: the job files are looked at all the same."""
+    """A workbell.toml that cannot be used is one problem more: the job files are checked all the same."""
     file = find_file()
     try:
         return open_project(app=app)
@@ -97,7 +97,7 @@ def _app(project: Project, problems: list[FileProblem]) -> Workbell | None:
     try:
         return load_app(project.settings.app, project.folder, named=project.names_app)
     except WorkbellError as error:
-        found = WITH_PLACE.fullmatch(str(error))
+        found = WITH_POSITION.fullmatch(str(error))
         if found is None:
             problems.append(FileProblem(FILE, None, str(error)))
         else:

@@ -1,4 +1,4 @@
-"""Rows of columns that are never broken; what may be long comes last, cut at the end of the line or on one below."""
+"""Table rows with fixed columns; the last column may be long, and is cut or wrapped below."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class TableRow(NamedTuple):
 def print_rows(
     console: Console, names: Sequence[str], last: str, rows: Sequence[TableRow], *, right: Sequence[str] = ()
 ) -> None:
-    """Under a line with the names of the columns, one row for each; into a pipe, whole."""
-    widths = [max(len(name), *(row.cells[place].cell_len for row in rows)) for place, name in enumerate(names)]
+    """Print a header and the rows; into a pipe, uncut."""
+    widths = [max(len(name), *(row.cells[index].cell_len for row in rows)) for index, name in enumerate(names)]
     room = console.width - sum(widths) - len(GAP) * len(widths)
     beside = not console.is_terminal or room >= ROOM
     header = [Text(name, "dim") for name in names]

@@ -1,4 +1,4 @@
-"""`workbell copy --to URL`: all of one store into another, checked by counting. Repeating it is harmless."""
+"""`workbell copy --to URL`: copies one store into another and compares the counts. Idempotent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from workbell.cli.output import make_console, make_progress, make_table, print_json
 from workbell.cli.project import json_option, missing_file, open_project, opened, store_options, store_url
 from workbell.cli.transfer import CopyTally, census, transfer
-from workbell.doctor.tables import look
+from workbell.doctor.tables import tables_of
 from workbell.errors import StoreError
 from workbell.model.run import Status
 from workbell.settings import safe_url
@@ -51,7 +51,7 @@ def copy(url: str | None, target_url: str, force: bool, as_json: bool) -> None:
 
 
 def _check(source: Store, target: Store, source_url: str, target_url: str, force: bool) -> None:
-    before = look(source)
+    before = tables_of(source)
     if before is None:
         raise StoreError(f"{safe_url(source_url)} has no tables of Workbell; there is nothing to copy.")
     source.check()
@@ -68,7 +68,7 @@ def _check(source: Store, target: Store, source_url: str, target_url: str, force
             "or give --force, which may have these runs worked on twice."
         )
     # Only now is the target touched: a refusal must not leave an empty file behind.
-    there = None if missing_file(target_url) else look(target)
+    there = None if missing_file(target_url) else tables_of(target)
     if there is not None and there.store_id == before.store_id:
         raise StoreError(f"{safe_url(source_url)} and {safe_url(target_url)} are one and the same store.")
     target.check()  # makes the tables if there are none

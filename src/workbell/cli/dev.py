@@ -21,10 +21,10 @@ from workbell.boot.recipe import load_jobs
 from workbell.cli.app_reload import MARK, AppReload, hold_signals
 from workbell.cli.bell import load_bell
 from workbell.cli.header import show_header
-from workbell.cli.init import make_project, tell
+from workbell.cli.init import make_project, report
 from workbell.cli.output import make_console, span
 from workbell.cli.project import Project, app_option, open_project, url_option
-from workbell.cli.reload_lines import ReloadLines, ToldElsewhere
+from workbell.cli.reload_lines import AlreadyPrinted, ReloadLines
 from workbell.cli.run_lines import RunLines
 from workbell.cli.serving import address, http_options, listen
 from workbell.engine.role import Role
@@ -52,8 +52,8 @@ def dev(
     if is_empty(project):
         offer_init()
         project = open_project(for_people=True, **flags)
-    told = ToldElsewhere()
-    logging.getLogger("workbell.jobs").addFilter(told)
+    printed = AlreadyPrinted()
+    logging.getLogger("workbell.jobs").addFilter(printed)
     first = MARK not in os.environ
     try:
         reload = AppReload(project)
@@ -63,7 +63,7 @@ def dev(
             raise
         return  # while it was loading again
     finally:
-        logging.getLogger("workbell.jobs").removeFilter(told)
+        logging.getLogger("workbell.jobs").removeFilter(printed)
     if again:
         reload.execute()
 
@@ -78,21 +78,21 @@ def _run(project: Project, url: str | None, concurrency: int | None, start: str 
         if start is not None and reload.before is None:
             _start(bell, start)
         door = reload.door() or listen(project.settings)
-        reload.keep(door)
+        reload.leave_open(door)
         if reload.before is None:
             show_header(console, bell, project, None if door is None else _door(bell, door))
         began = time.monotonic()
-        unsubscribe = bell.bus.subscribe(lines.hear)
-        bell.engine.on_change(ReloadLines(bell, lines).hear)
+        unsubscribe = bell.host.bus.subscribe(lines.on_notices)
+        bell.engine.on_change(ReloadLines(bell, lines).on_change)
         reload.begin(bell, lines)
-        bell.engine.on_change(reload.hear)
+        bell.engine.on_change(reload.on_change)
         try:
             with watching(bell):
                 try:
-                    asyncio.run(bell.serve(Role(None, concurrency, logs_runs=False), http=door))
+                    asyncio.run(bell.host.serve(Role(None, concurrency, logs_runs=False), http=door))
                 finally:
                     reload.end()
-                if reload.wanted and not bell.interrupted:
+                if reload.wanted and not bell.host.interrupted:
                     hold_signals()
                     return True
         finally:
@@ -133,13 +133,13 @@ def is_empty(project: Project) -> bool:
 
 
 def offer_init() -> None:
-    """Make a project here, if somebody is there to ask; else say how."""
+    """Offer to create a project on a terminal; else say how."""
     nothing = "There is nothing to run in this folder: no workbell.toml, no jobs/ and no --app"
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise SettingsError(f"{nothing}; `workbell init` makes a project here.")
     if not click.confirm(f"{nothing}. Make a project here, with a first job?", default=True):
         raise SettingsError(f"{nothing}.")
-    tell(Path(), make_project(Path()))
+    report(Path(), make_project(Path()))
     click.echo()
 
 

@@ -1,4 +1,4 @@
-"""`workbell doctor`: what is fine about the store, what to note and what is at risk. Changes nothing."""
+"""`workbell doctor`: health checks of the store: fine, to note, at risk. Read-only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbell.doctor.project import project_findings
 from workbell.settings import safe_url
 
 
-@click.command(help="Look at the store and say what is fine, what to note and what is at risk.")
+@click.command(help="Check the health of the store: what is fine, what to note, what is at risk.")
 @store_options
 @json_option
 @click.pass_context

@@ -1,4 +1,4 @@
-"""What `workbell doctor` finds out about the store of a URL."""
+"""Report of `workbell doctor` about the store of a URL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from workbell.cli.project import missing_file, opened
-from workbell.doctor.checks import look_through
+from workbell.doctor.checks import run_checks
 from workbell.doctor.finding import Finding
 from workbell.errors import StoreError
 
@@ -14,7 +14,7 @@ from workbell.errors import StoreError
 class DoctorReport(NamedTuple):
     findings: list[Finding]
     numbers: dict[str, Any]
-    error: StoreError | None = None  # what kept us from looking further
+    error: StoreError | None = None  # why the checks ended early
 
     @property
     def healthy(self) -> bool:
@@ -22,7 +22,7 @@ class DoctorReport(NamedTuple):
 
 
 def examine(url: str, known: Sequence[Finding] = ()) -> DoctorReport:
-    """Everything that can be said about the store of this URL, after what is known already."""
+    """Run all checks on the store of this URL; `known` findings come first."""
     findings = [*known]
     numbers: dict[str, Any] = {}
     try:
@@ -31,7 +31,7 @@ def examine(url: str, known: Sequence[Finding] = ()) -> DoctorReport:
             absence = Finding("note", "store", f"{absent} is not there yet; it is made on the first use.")
             return DoctorReport([*known, absence], {})
         with opened(url) as store:
-            for finding in look_through(store, numbers):
+            for finding in run_checks(store, numbers):
                 findings.append(finding)
     except StoreError as error:
         findings.append(Finding("risk", "store", str(error)))

@@ -1,4 +1,4 @@
-"""What `workbell dev` shows first: what was loaded, what is wrong with it, and what comes next."""
+"""Header of `workbell dev`: loaded jobs, problems, and the next ticks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _show_problems(console: Console, bell: Workbell) -> None:
 
 
 def _show_next(console: Console, bell: Workbell) -> None:
-    """The schedules whose turn comes first. All of the tenant's: this process fires them all."""
+    """The next schedules, of the whole tenant: this process fires them all."""
     schedules = all_schedules(bell)
     coming = sorted((s for s in schedules if s.next_run_at is not None), key=lambda s: (s.next_run_at, s.name))
     if not schedules:
@@ -63,9 +63,9 @@ def _show_next(console: Console, bell: Workbell) -> None:
     shown = coming[:MOST_SHOWN]
     width = max((len(one_line(schedule.name, 30)) for schedule in shown), default=0)
     lines = []
-    for place, schedule in enumerate(shown):
+    for index, schedule in enumerate(shown):
         assert schedule.next_run_at is not None
-        start = Text().append("  next  " if place == 0 else "        ", "dim")
+        start = Text().append("  next  " if index == 0 else "        ", "dim")
         start.append(f"{one_line(schedule.name, 30):{width}}  ")
         lines.append((start, Text(f"{due_in(schedule.next_run_at, now)}: {in_words(schedule)}")))
     rest, off = len(coming) - len(shown), len(schedules) - len(coming)

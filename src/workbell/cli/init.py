@@ -1,4 +1,4 @@
-"""`workbell init`: a new project, or what is missing of one. Nothing that is there is touched."""
+"""`workbell init`: creates a project, or its missing files. Existing files are left alone."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class ProjectFiles(NamedTuple):
     """Files of the project: those that were written, and those that were there."""
 
     written: list[str]
-    kept: list[str]
+    existing: list[str]
 
 
-@click.command(help="Make a project: a workbell.toml and a first job.")
+@click.command(help="Create a project: a workbell.toml and a first job.")
 @click.argument("folder", type=click.Path(path_type=Path), default=".")
 @json_option
 def init(folder: Path, as_json: bool) -> None:
     made = make_project(folder)
     if as_json:
-        print_json({"folder": str(folder), "written": made.written, "kept": made.kept})
+        print_json({"folder": str(folder), "written": made.written, "kept": made.existing})
         return
-    tell(folder, made)
+    report(folder, made)
     click.echo("Now run it:\n")
     if folder.resolve() != Path.cwd():
         click.echo(f"  cd {folder}")
@@ -44,11 +44,11 @@ def make_project(folder: Path) -> ProjectFiles:
         for name, text in FILES.items():
             file = folder / name
             if has_jobs and name.startswith("jobs/"):
-                made.kept.append("jobs/")
+                made.existing.append("jobs/")
             elif _write_new(file, text):
                 made.written.append(name)
             else:
-                made.kept.append(name)
+                made.existing.append(name)
     except OSError as error:
         raise WorkbellError(
             f"{error.filename or folder}: no project can be made there: {error.strerror}; choose another folder."
@@ -66,9 +66,9 @@ def _write_new(file: Path, text: str) -> bool:
     return True
 
 
-def tell(folder: Path, made: ProjectFiles) -> None:
-    """Say what was done."""
+def report(folder: Path, made: ProjectFiles) -> None:
+    """Print which files were written."""
     if made.written:
         click.echo(f"Written in {folder if folder != Path() else 'this folder'}: {', '.join(made.written)}.")
-    if made.kept:
-        click.echo(f"There already, and left as it is: {', '.join(made.kept)}.")
+    if made.existing:
+        click.echo(f"There already, and left as it is: {', '.join(made.existing)}.")

@@ -1,4 +1,4 @@
-"""Groups of commands that import a command only when it is called; their help needs none of them."""
+"""Lazy command groups: a command is imported when it is called, not for the help."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import click
 
 
 class Lazy(NamedTuple):
-    """Where a command is, as `module:function`, and what the help of its group says of it."""
+    """Import path of a command, as `module:function`, and its short help."""
 
-    place: str
+    path: str
     text: str
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by place and text."""
+    """A group that knows the import paths and short help of its commands."""
 
     def __init__(self, *args: Any, lazy: Mapping[str, Lazy], **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -30,7 +30,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.lazy:
             return None
-        module, _, function = self.lazy[cmd_name].place.partition(":")
+        module, _, function = self.lazy[cmd_name].path.partition(":")
         command = getattr(importlib.import_module(module), function)
         assert isinstance(command, click.Command)
         return command

@@ -1,4 +1,4 @@
-"""The command `workbell`: which commands there are, and how an error becomes one line and an exit code."""
+"""Entry point of the command `workbell`: its commands, and errors as one line and an exit code."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from workbell.version import __version__
 # Name: what `workbell --help` says of it. The file (or the package) and the function of a command have its name.
 # The texts stand here so that asking for help imports no command.
 COMMANDS = {
-    "init": "Make a project: a workbell.toml and a first job.",
+    "init": "Create a project: a workbell.toml and a first job.",
     "dev": "Run this folder's jobs here, with a line for every run; changed code is reloaded.",
     "start": "Run this folder's jobs as a service: the API, a scheduler and workers, supervised.",
     "server": "Serve the API and schedule, without workers: beside `workbell worker`, here or elsewhere.",
     "worker": "Run worker processes beside a `workbell start`, here or on another machine.",
-    "agent": "Work here for a server on another machine, over HTTP: take the runs that are aimed at this agent.",
+    "agent": "Work here for a server on another machine, over HTTP: take the runs that target this agent.",
     "agents": "Pair, see, label, switch off and remove the agents on other machines.",
     "check": "List every problem of every job file, and of the app.",
     "jobs": "See the jobs, how their runs ended, and run one now.",
     "runs": "See, watch, cancel and repeat runs, read their logs, and ask why one does not run.",
     "queues": "See the queues, and pause and resume them.",
-    "schedules": "See, add, change, preview, run, pause and remove schedules, and ask what became of their ticks.",
-    "events": "Emit events, see them as they come and what they matched, and try which triggers hear a type.",
+    "schedules": "List, add, change, preview, run, pause and remove schedules, and show the outcomes of their ticks.",
+    "events": "Emit events, see them as they come and what they matched, and test which triggers match a type.",
     "triggers": "See, add, change and remove triggers: which events start which jobs.",
     "webhooks": "See, add, test, change and remove webhook endpoints, and what was sent to them.",
     "workers": "See the workers of every machine and what they do, and drain them.",
-    "tokens": "Make, see and revoke the tokens that the HTTP API asks for.",
+    "tokens": "Create, list and revoke access tokens of the HTTP API.",
     "tenants": "See the tenants, and set their weights and limits.",
     "audit": "List what operators did, newest first.",
-    "doctor": "Look at the store and say what is fine, what to note and what is at risk.",
+    "doctor": "Check the health of the store: what is fine, what to note, what is at risk.",
     "migrate": "Bring the tables of the store up to date, or print the SQL that would.",
     "copy": "Copy jobs, schedules, events, endpoints, runs and history into another store.",
     "bench": "Measure how fast runs are enqueued, processed and started.",
@@ -57,7 +57,7 @@ def workbell() -> None:
 
 
 def main() -> None:
-    """Run a command; the only place that turns errors into exit codes."""
+    """Run a command; the only code that turns errors into exit codes."""
     sys.exit(_run())
 
 

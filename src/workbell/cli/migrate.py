@@ -1,4 +1,4 @@
-"""`workbell migrate`: bring the tables up to date, or print the SQL for those who run it themselves."""
+"""`workbell migrate`: updates the schema of the store, or prints its SQL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, opened, store_options, store_url
 from workbell.cli.schema import engine_of
-from workbell.doctor.tables import look
+from workbell.doctor.tables import tables_of
 from workbell.settings import safe_url
 from workbell.stores.migrate import NEWEST, dump
 
@@ -32,7 +32,7 @@ def migrate(url: str | None, as_json: bool, dump_sql: bool, engine: str | None) 
     with opened(chosen) as store:
         done = store.migrate()
         store.check()  # tables of a newer version are left alone above, and refused here
-        tables = look(store)
+        tables = tables_of(store)
     version = tables.version if tables is not None else NEWEST
     if as_json:
         print_json({"store": safe_url(chosen), "schema_version": version, "applied": done})

@@ -1,4 +1,4 @@
-"""How results are shown: tables for people, JSON for programs. No text from a run can steer a terminal."""
+"""Output of commands: tables for people, JSON for programs. Control characters of runs never reach the terminal."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make_table(*columns: str, right: Sequence[str] = (), whole: Sequence[str] = 
 
 
 def print_facts(console: Console, facts: Sequence[tuple[str, str | Text]]) -> None:
-    """Names and what there is to say of each, one below the other; what is long goes on below itself."""
+    """Print names and values, one pair a line; long values wrap below themselves."""
     from rich.text import Text
 
     width = max(len(name) for name, _ in facts) + 1

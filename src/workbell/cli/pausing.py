@@ -1,4 +1,4 @@
-"""What is said when something was paused or resumed."""
+"""Messages about pauses and resumes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def paused(pause: Pause) -> str:
 
 
 def resumed(what: str, ended: int, left: Sequence[Pause]) -> str:
-    said = f"{what} goes on." if ended else f"{what} was not paused."
+    text = f"{what} goes on." if ended else f"{what} was not paused."
     if left:
-        said += f" Still paused: {', '.join(str(pause) for pause in left)}."
-    return said
+        text += f" Still paused: {', '.join(str(pause) for pause in left)}."
+    return text

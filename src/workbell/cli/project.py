@@ -1,4 +1,4 @@
-"""What a command works on: the settings in force here, and the store that they name."""
+"""Project of a command: the settings in force, and the store that they name."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def limit_option(most: int, default: int = 20) -> Callable[[Command], Command]:
 def store_options(command: Command) -> Command:
     """`--url` and `--app`, for commands that work on the store alone: an app may be what names it."""
 
-    def keep(context: click.Context, _option: click.Parameter, app: str | None) -> None:
+    def remember_app(context: click.Context, _option: click.Parameter, app: str | None) -> None:
         context.meta[NAMED_APP] = app
 
     option = click.option(
         "--app",
         metavar="MODULE:NAME",
         expose_value=False,
-        callback=keep,
+        callback=remember_app,
         help="The Workbell whose store it is; otherwise `app` of workbell.toml.",
     )
     return option(url_option(command))
@@ -128,7 +128,7 @@ def store_file(url: str) -> Path | None:
 
 
 def missing_file(url: str) -> Path | None:
-    """The file of a store that is one, if it is not there: read commands must not create it."""
+    """The missing file of a file-based store: read commands must not create it."""
     path = store_file(url)
     if path is None:
         return None

@@ -1,4 +1,4 @@
-"""What `workbell dev` tells about job files while it runs: loaded, reloaded, broken, mended, gone."""
+"""Output lines of `workbell dev` about job files: loaded, reloaded, broken, fixed, gone."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ GONE = MoveStyle("⊘", "o", "yellow", "gone")
 
 
 class ReloadLines:
-    """A listener of the engine; what it finds at the beginning has been told already."""
+    """Listener of the engine; problems at the start have been printed already."""
 
     def __init__(self, bell: Workbell, lines: RunLines) -> None:
         self._bell = bell
         self._lines = lines
         self._known = set(bell.engine.problems)
 
-    def hear(self, change: FolderChange) -> None:
+    def on_change(self, change: FolderChange) -> None:
         problems = self._bell.engine.problems
         broken = {problem.path for problem in problems}
         for file in change.added:
             if file.path not in broken:
-                self._lines.say(RELOADED, f"loaded {file.path}: {self._when(file)}")
+                self._lines.announce(RELOADED, f"loaded {file.path}: {self._when(file)}")
         for file in change.changed:
             if file.path not in broken:
-                self._lines.say(RELOADED, f"reloaded {file.path}: {self._when(file)}")
+                self._lines.announce(RELOADED, f"reloaded {file.path}: {self._when(file)}")
         for file in change.removed:
             what = "its schedule is switched off" if file.schedule is not None else "events start it no longer"
-            self._lines.say(GONE, f"{file.path} is gone; {what}")
+            self._lines.announce(GONE, f"{file.path} is gone; {what}")
         loaded = {file.path for file in change.loaded}
         for problem in problems:
             if problem not in self._known:
                 rest = "The last good version goes on." if problem.path in loaded else "Until then it is left out."
-                self._lines.say(BROKEN, f"{problem} {rest}")
-        told = {file.path for files in (change.added, change.changed, change.removed) for file in files}
-        for path in sorted({problem.path for problem in self._known} - broken - told):
-            self._lines.say(RELOADED, f"{path} is in order again" if path in loaded else f"{path} is gone")
+                self._lines.announce(BROKEN, f"{problem} {rest}")
+        handled = {file.path for files in (change.added, change.changed, change.removed) for file in files}
+        for path in sorted({problem.path for problem in self._known} - broken - handled):
+            self._lines.announce(RELOADED, f"{path} is in order again" if path in loaded else f"{path} is gone")
         self._known = set(problems)
 
     def _when(self, file: JobFile) -> str:
@@ -54,8 +54,8 @@ class ReloadLines:
         return [in_words(schedule) if schedule.active else f"{in_words(schedule)}; {schedule.reason}"]
 
 
-class ToldElsewhere(logging.Filter):
-    """Problems of job files are lines of the terminal; the same in the log would be said twice."""
+class AlreadyPrinted(logging.Filter):
+    """Log filter: problems of job files are printed already, so they are not logged too."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not (isinstance(record.args, tuple) and record.args and isinstance(record.args[0], FileProblem))

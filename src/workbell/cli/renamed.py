@@ -1,4 +1,4 @@
-"""Renamed options: the old word is still accepted for one release, and is not shown in help or the reference."""
+"""Renamed options: the old name is accepted for one more release, and hidden from help and reference."""
 
 from __future__ import annotations
 

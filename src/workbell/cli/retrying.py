@@ -1,4 +1,4 @@
-"""Options about retries, in the words of `Retry`, for the commands about schedules, triggers and webhooks."""
+"""Retry options of the commands about schedules, triggers and webhooks, named as the fields of `Retry`."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def retry_options(before: Mapping[str, Old]) -> Callable[[Command], Command]:
 
 def take_retry(given: dict[str, Any]) -> dict[str, Any]:
     """Options about retries in the words of `Retry`, in seconds; removed from those that were given."""
-    said = {name.removeprefix("retry_"): given.pop(name) for name in OPTIONS}
+    chosen = {name.removeprefix("retry_"): given.pop(name) for name in OPTIONS}
     return {
         word: value.total_seconds() if isinstance(value, timedelta) else value
-        for word, value in said.items()
+        for word, value in chosen.items()
         if value is not None
     }

@@ -1,9 +1,9 @@
-"""The lines that `workbell dev` prints: one when a run ends or is put off. Printed by a thread of their own.
+"""Output lines of `workbell dev`: one when a run ends or is delayed. A separate thread prints them.
 
-What else there is to tell, such as a reload, goes through the same thread, so that it stands before what it led to.
+Announcements, such as of a reload, go through the same thread, so that they are printed before their effects.
 
-Notices arrive on the thread that writes results; a slow terminal must not hold that up. So they are put in a
-line here, and where more arrive than can be read anyway, the surplus is summed up in one line.
+Notices arrive on the thread that writes results; a slow terminal must not delay it. So they are queued here, and
+where more arrive than anybody can read, the surplus is summed up in one line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 from workbell.cli.output import can_draw, one_line, print_lines, printable, span
-from workbell.model.error_text import own_lines, own_place
+from workbell.model.error_text import own_frame, own_lines
 from workbell.model.run import Run
 from workbell.model.state import Move
 from workbell.notices.bus import Notice
@@ -38,15 +38,15 @@ class MoveStyle(NamedTuple):
     word: str
 
 
-class Said(NamedTuple):
-    """Something that is told as it is."""
+class Announcement(NamedTuple):
+    """A line that is not about a run."""
 
-    look: MoveStyle
+    style: MoveStyle
     text: str
     at: datetime
 
 
-LOOKS = {
+STYLES = {
     Move.START: MoveStyle("▸", ">", "dim", "started"),
     Move.SUCCEED: MoveStyle("✓", "+", "green", "succeeded"),
     Move.RETRY: MoveStyle("↻", "~", "yellow", "retry"),
@@ -59,7 +59,7 @@ LOOKS = {
 
 
 class RunLines:
-    """A listener of the bus that prints."""
+    """Listener of the bus that prints."""
 
     def __init__(self, console: Console, *, trace: bool = False) -> None:
         self._console = console
@@ -69,43 +69,43 @@ class RunLines:
         self._seen: Counter[Move] = Counter()
         self._left_out: Counter[Move] = Counter()
         self._started: dict[str, datetime] = {}
-        self._line: SimpleQueue[Notice | Said | None] = SimpleQueue()
+        self._queue: SimpleQueue[Notice | Announcement | None] = SimpleQueue()
         self._width = 12
         self._thread = threading.Thread(target=self._print_all, name="workbell-lines", daemon=True)
         self._thread.start()
 
-    def hear(self, notices: Sequence[Notice]) -> None:
+    def on_notices(self, notices: Sequence[Notice]) -> None:
         for notice in notices:
-            if notice.move not in LOOKS:
+            if notice.move not in STYLES:
                 continue
             if notice.move is Move.START and not self._trace:
                 self._started[notice.run.id] = notice.run.started_at or notice.run.updated_at
                 continue
             self._seen[notice.move] += 1
-            if self._line.qsize() < MOST_WAITING:
-                self._line.put(notice)
+            if self._queue.qsize() < MOST_WAITING:
+                self._queue.put(notice)
             else:
                 self._left_out[notice.move] += 1
 
-    def say(self, look: MoveStyle, text: str) -> None:
+    def announce(self, style: MoveStyle, text: str) -> None:
         """Print a line that is not about a run."""
-        self._line.put(Said(look, text, datetime.now().astimezone()))
+        self._queue.put(Announcement(style, text, datetime.now().astimezone()))
 
     def close(self) -> None:
         """Print what is left. Once is enough; more do nothing."""
-        self._line.put(None)
+        self._queue.put(None)
         self._thread.join()
 
     def summary(self) -> str:
         """`12 succeeded, 1 failed`."""
-        listed = [f"{count:,} {LOOKS[move].word}" for move, count in self._seen.items() if move is not Move.START]
+        listed = [f"{count:,} {STYLES[move].word}" for move, count in self._seen.items() if move is not Move.START]
         return ", ".join(listed) or "nothing was run"
 
     def _print_all(self) -> None:
-        while (notice := self._line.get()) is not None:
-            if isinstance(notice, Said):
+        while (notice := self._queue.get()) is not None:
+            if isinstance(notice, Announcement):
                 self._print(
-                    self._begin(notice.at, notice.look), Text(printable(notice.text), notice.look.style), whole=True
+                    self._begin(notice.at, notice.style), Text(printable(notice.text), notice.style.style), whole=True
                 )
                 continue
             # Of a success the end may be cut off; why something did not work is worth a second line.
@@ -114,14 +114,14 @@ class RunLines:
             self._print(self._describe(notice), what, whole=whole)
             if notice.move is Move.FAIL:
                 self._print_frames(notice.run)
-            if self._left_out and self._line.empty():
+            if self._left_out and self._queue.empty():
                 self._print_left_out()
         self._print_left_out()
 
     def _where(self, notice: Notice) -> str:
-        """Of an attempt that is followed by another, the place alone; the last one is shown with all its frames."""
-        place = own_place(notice.run.error or "", self._folder) if notice.move is Move.RETRY else ""
-        return f" ({printable(place)})" if place else ""
+        """The position of a retried error; the last error is shown with all its frames."""
+        frame = own_frame(notice.run.error or "", self._folder) if notice.move is Move.RETRY else ""
+        return f" ({printable(frame)})" if frame else ""
 
     def _print_frames(self, run: Run) -> None:
         """Where in the project's own code it failed for good, and because of what."""
@@ -144,22 +144,22 @@ class RunLines:
     def _print_left_out(self) -> None:
         left, self._left_out = self._left_out, Counter()
         if left:
-            parts = ", ".join(f"{count:,} {LOOKS[move].word}" for move, count in left.items())
+            parts = ", ".join(f"{count:,} {STYLES[move].word}" for move, count in left.items())
             self._print(Text(f"{'':9}… and {parts}", style="dim"), Text())
 
     def _describe(self, notice: Notice) -> Text:
-        run, look = notice.run, LOOKS[notice.move]
+        run, style = notice.run, STYLES[notice.move]
         self._width = max(self._width, min(len(run.job), 30))
-        line = self._begin(run.updated_at, look)
+        line = self._begin(run.updated_at, style)
         line.append(f"{run.job:{self._width}} ")
         line.append(f"{run.id[-8:]} ", style="dim")
-        line.append(f"{look.word:9}", style=look.style)
+        line.append(f"{style.word:9}", style=style.style)
         line.append(f" {self._took(notice):>7} #{run.attempt} ", style="dim")
         return line
 
-    def _begin(self, at: datetime, look: MoveStyle) -> Text:
+    def _begin(self, at: datetime, style: MoveStyle) -> Text:
         line = Text().append(f"{at.astimezone():%H:%M:%S} ", style="dim")
-        line.append(f"{look.symbol if self._symbols else look.plain} ", style=look.style)
+        line.append(f"{style.symbol if self._symbols else style.plain} ", style=style.style)
         return line
 
     def _took(self, notice: Notice) -> str:
@@ -174,7 +174,7 @@ class RunLines:
 
 
 def what_came(move: Move, run: Run) -> str:
-    """What came of it: the result, the error, or when it goes on and why."""
+    """Text for the result, the error, or when and why the run goes on."""
     error = one_line(run.error or "")
     if move in (Move.RETRY, Move.SNOOZE):
         when = run.scheduled_for.astimezone()

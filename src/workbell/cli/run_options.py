@@ -19,9 +19,11 @@ OPTIONS = (
     click.option("--target", metavar="AGENT", help="Which agent is to run it."),
     click.option("--tag", metavar="TEXT", help="A word to find the runs by."),
     click.option("--replace-tag/--no-replace-tag", default=None, help="Cancel waiting runs of the same tag."),
-    click.option("--user-id", type=USER, metavar="USER", help="Whom the runs belong to."),
-    click.option("--persistent/--no-persistent", default=None, help="Whether runs outlive the process that made them."),
-    click.option("--auto-reschedule", type=SPAN, metavar="SPAN", help="A failed run is made anew after this long."),
+    click.option("--user-id", type=USER, metavar="USER", help="The user of the runs."),
+    click.option(
+        "--persistent/--no-persistent", default=None, help="Whether runs survive the process that enqueued them."
+    ),
+    click.option("--auto-reschedule", type=SPAN, metavar="SPAN", help="Enqueue a failed run again after this long."),
     click.option("--remove-delay", type=SPAN, metavar="SPAN", help="How long a run is kept after its end."),
     click.option("--expires", type=SPAN, metavar="SPAN", help="Cancel a run that has not started by then."),
 )

@@ -15,7 +15,7 @@ def scheme_of(url: str) -> str:
 
 
 def engine_of(url: str) -> str:
-    """The engine whose SQL a URL needs. Our own are told by the scheme: PostgreSQL's driver need not be installed."""
+    """The engine whose SQL a URL needs. Ours are known by the scheme: PostgreSQL's driver need not be installed."""
     ours = OURS.get(scheme_of(url))
     if ours is not None:
         return ours

@@ -1,4 +1,4 @@
-"""What the commands that serve the HTTP API have in common: where it is served."""
+"""Options of commands that serve the HTTP API: where it listens."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def http_options(command: Command) -> Command:
 
 
 def listen(settings: Settings) -> socket.socket | None:
-    """A socket for the API; none, if it is not wanted, or what it needs is not installed."""
+    """Listening socket of the API; None if it is switched off, or its extra is not installed."""
     if not settings.http:
         return None
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:

@@ -1,4 +1,4 @@
-"""What `workbell start` and `workbell worker` have in common: a supervisor over this folder's jobs."""
+"""Supervisor options that `workbell start` and `workbell worker` share."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def work_options(command: Command) -> Command:
     options = [
         click.option("--concurrency", type=click.IntRange(1, 10_000), help="How many handlers may run in each worker."),
         click.option("--queues", metavar="A,B", help="Work on these queues only."),
-        click.option("--grace", type=SPAN, metavar="SPAN", help="How long handlers have to end when we are stopped."),
+        click.option(
+            "--grace", type=SPAN, metavar="SPAN", help="How long handlers have to end when the service stops."
+        ),
         click.option("--max-runs", type=click.IntRange(1), help="Replace a worker after this many runs."),
         click.option("--max-memory", type=SIZE, metavar="SIZE", help="Replace a worker above this: 512MB, 2GB."),
         watch_option,

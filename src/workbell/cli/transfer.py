@@ -1,4 +1,4 @@
-"""Copying a store page by page, so that doing it again neither doubles nor revives anything."""
+"""Copies a store page by page; repeating it neither duplicates nor revives anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = [
 
 
 class CopyTally(NamedTuple):
-    """How much of each kind was read, what the new store knew better, and what is there before and after."""
+    """Counts of a copy, by kind: rows read, rows that were newer in the target, and rows before and after."""
 
     read: Counter[str]
     outdated: Counter[str]
@@ -84,7 +84,7 @@ def _still_wanted(batch: StorePage, target: Store, outdated: Counter[str]) -> St
     if batch.keys:
         holders = target.runs.find(run for _, _, run, _ in batch.keys)
         live = {run.id for run in holders.values() if not run.status.final}
-        kept = [key for key in batch.keys if key[3] is not None or key[2] in live]
-        outdated["keys"] += len(batch.keys) - len(kept)
-        batch = batch._replace(keys=kept)
+        live_keys = [key for key in batch.keys if key[3] is not None or key[2] in live]
+        outdated["keys"] += len(batch.keys) - len(live_keys)
+        batch = batch._replace(keys=live_keys)
     return batch

@@ -1,4 +1,4 @@
-"""Kinds of values that options take: an instant, a span, a window, JSON. What is wrong with one is said by click."""
+"""Parameter types of options: instant, span, window, JSON. Click reports invalid values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Span(Kind):
 
 
 class TimesOfDay(Kind):
-    """`02:00-06:00`; what is wrong with the times themselves is said where they are used."""
+    """`02:00-06:00`; invalid times are reported where they are used."""
 
     name = "window"
 

@@ -1,4 +1,4 @@
-"""Schedules, retry policies and times in words for people."""
+"""Formats schedules, retry policies and times for people."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ def retry_in_words(retry: Retry) -> str:
 
 def limits_in_words(limits: Limits) -> list[tuple[str, str]]:
     """What a job is limited by: names of limits, and what there is to say of each."""
-    said = []
+    facts = []
     if limits.concurrency is not None:
         each = f" for each {limits.concurrency_key}" if limits.concurrency_key else ""
-        said.append(("concurrency", f"{limits.concurrency:,} at once{each}"))
+        facts.append(("concurrency", f"{limits.concurrency:,} at once{each}"))
     if limits.rate is not None:
         each = f" for each {limits.rate_key}" if limits.rate_key else ""
-        said.append(("rate", f"{limits.rate}{each}"))
-    return said
+        facts.append(("rate", f"{limits.rate}{each}"))
+    return facts

@@ -1,4 +1,4 @@
-"""`workbell worker`: more workers for a store that a `workbell start` looks after, here or on another machine."""
+"""`workbell worker`: more worker processes for the store of a `workbell start`, here or on another machine."""
 
 from __future__ import annotations
 

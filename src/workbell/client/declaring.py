@@ -1,4 +1,4 @@
-"""How code declares what there is to do: `@bell.job`, `@bell.on` and `@bell.processor`."""
+"""Decorators that declare jobs: `@bell.job`, `@bell.on` and `@bell.processor`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, get_type_hints, overload
 
-from workbell.client.client import Client
 from workbell.errors import InvalidOption, JobsError
 from workbell.handlers.context import Context
-from workbell.handlers.event_handler import add_pattern, hear_events
+from workbell.handlers.event_handler import accept_events, add_pattern
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.process_isolation import isolation_of
+from workbell.handlers.registry import Registry
+from workbell.handlers.services import JobServices
 from workbell.model.job import QUEUE
 from workbell.model.limit import Limits
 from workbell.model.request import EnqueueOptions
@@ -20,7 +21,7 @@ from workbell.model.run_settings import SETTINGS, RunSettings
 from workbell.model.suggestions import list_options
 from workbell.scheduling.declare import NAMES as SCHEDULE_NAMES
 from workbell.scheduling.declare import TICK_NAMES, TickSettings
-from workbell.scheduling.schedules import Declaration
+from workbell.scheduling.schedules import Declaration, Schedules
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,16 +32,16 @@ class JobSettings(TickSettings, RunSettings, total=False):
 
 
 class HandlerOptions(RunSettings, total=False):
-    """What can be said about a job that events start; the words of `job`."""
+    """Options of a job that events start; the words of `job`."""
 
     queue: str | None
     retry: Retry | int | Mapping[str, Any] | None
     timeout: float | None
     description: str | None
     concurrency: int | None
-    """No more of its runs at once, over all machines."""
+    """Most of its runs at once, over all machines."""
     rate: str | None
-    """No more starts than that: `100/m`."""
+    """Most starts in a time: `100/m`."""
     isolate: str | None
     memory_limit: int | str | None
     cpu_limit: float | None
@@ -48,8 +49,13 @@ class HandlerOptions(RunSettings, total=False):
     ping_url: str | None
 
 
-class Declaring(Client):
-    """The part of a Workbell that makes functions into jobs."""
+class Declarations:
+    """Makes functions into jobs of a registry: `@bell.job`, `@bell.on` and `@bell.processor`."""
+
+    def __init__(self, services: JobServices, registry: Registry, schedules: Schedules) -> None:
+        self._services = services
+        self._registry = registry
+        self._schedules = schedules
 
     @overload
     def job(self, function: Callable[Concatenate[Context, P], R], /) -> JobFunction[P, R]: ...
@@ -108,7 +114,7 @@ class Declaring(Client):
         `@bell.job(cron="0 3 * * *", timezone="Europe/Paris", overlap="allow")`.
 
         `priority`, `tag`, `replace_tag`, `user_id`, `target`, `persistent`, `auto_reschedule`, `remove_delay` and
-        `expires` are for all its runs, whoever makes them, unless a trigger, a schedule or the run says otherwise.
+        `expires` are for all its runs, however they are made, unless a trigger, a schedule or the run says otherwise.
 
         `concurrency=5` lets no more than five of its runs run at once, over all machines, and `rate="100/m"` no more
         than a hundred start in any minute; with `concurrency_key="customer"` or `rate_key="customer"` that is counted
@@ -116,8 +122,8 @@ class Declaring(Client):
         when its time is over or its end is asked for, and may be given a `memory_limit="512MB"` and a `cpu_limit` in
         seconds.
 
-        When a run fails for good, that is told at `alert_url`, as JSON that Slack and Mattermost take. At `ping_url`
-        every end of a run is told, in the manner of healthchecks.io. These URLs are kept secret.
+        When a run fails for good, `alert_url` is called, with JSON for Slack and Mattermost. At every end of a run
+        `ping_url` is called, in the format of healthchecks.io. These URLs are never shown in full.
         """
 
         def declare(target: Callable[..., Any]) -> JobFunction[Any, Any]:
@@ -138,7 +144,7 @@ class Declaring(Client):
                 ping_url=ping_url,
             )
             self._check_ticks(job)
-            self.registry.add(job)
+            self._registry.add(job)
             return job
 
         return declare if function is None else declare(function)
@@ -164,7 +170,7 @@ class Declaring(Client):
                     f"job {target.name}: it is a job already; give its options where it is made one, below "
                     "@bell.on(pattern)."
                 )
-            hear_events(target)
+            accept_events(target)
             add_pattern(target, pattern)
             self._check_ticks(target)  # which bring no event
             return target
@@ -176,8 +182,8 @@ class Declaring(Client):
     ) -> Callable[[Callable[..., R]], JobFunction[..., R]]:
         """Make a function a job that triggers can name: `@bell.processor("thumbnails", description="…")`.
 
-        It takes `event` and `execution`, and `ctx` if it likes, and returns a dict, which is kept, or nothing. Which
-        events start it is said by triggers: see `bell.triggers`.
+        It takes `event` and `execution`, and `ctx` if it likes, and returns a dict, which is stored, or nothing.
+        Triggers choose the events that start it: see `bell.triggers`.
         """
         if not isinstance(name, str):
             raise InvalidOption('processor: give it a name, as in @bell.processor("thumbnails").')
@@ -188,17 +194,17 @@ class Declaring(Client):
         self, target: Callable[..., Any], options: dict[str, Any], pattern: str | None = None
     ) -> JobFunction[..., Any]:
         job = self._make(target, **options)
-        hear_events(job, dict_only=pattern is None)
+        accept_events(job, dict_only=pattern is None)
         if pattern is not None:
             add_pattern(job, pattern)
-        self.registry.add(job)
+        self._registry.add(job)
         return job
 
     def _check_ticks(self, job: JobFunction[Any, Any]) -> None:
         if job.ticks is None:
             return
         try:
-            self.schedules.check(Declaration(job.name, job, job.ticks))
+            self._schedules.check(Declaration(job.name, job, job.ticks))
         except (JobsError, InvalidOption) as error:  # what was written is a job
             raise type(error)(re.sub("^schedule ", "job ", str(error))) from error
 
@@ -213,7 +219,7 @@ class Declaring(Client):
             apart = isolation_of(*isolation)
         except InvalidOption as error:
             raise InvalidOption(f"job {_name_of(target, job)}: {error}") from None
-        return JobFunction(self, target, job=job, isolation=apart, **options)
+        return JobFunction(self._services, target, job=job, isolation=apart, **options)
 
 
 def _settled(options: HandlerOptions, name: str | None) -> dict[str, Any]:
@@ -235,7 +241,7 @@ def _settled(options: HandlerOptions, name: str | None) -> dict[str, Any]:
 
 
 def _parted(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is said about all runs, and the rest."""
+    """Split options into those of all runs and the rest."""
     of_runs = {word: value for word, value in given.items() if word in SETTINGS}
     return of_runs, {word: value for word, value in given.items() if word not in SETTINGS}
 

@@ -1,1 +1,1 @@
-"""The doctor: what is fine about a store, what to note and what is at risk. Only looks, and changes nothing."""
+"""Health checks of `workbell doctor`: what is fine about a store, what to note, what is at risk. Read-only."""

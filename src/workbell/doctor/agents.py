@@ -1,4 +1,4 @@
-"""What the doctor finds out about agents: who is heard of, and which runs none of them takes."""
+"""Agent checks of the doctor: which agents report, and which queued runs no agent takes."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ def agent_findings(store: Store, lanes: Sequence[Counts], numbers: dict[str, Any
 
 
 def _unserved(store: Store, agents: Sequence[Agent], lanes: Sequence[Counts]) -> Iterator[Finding]:
-    """Queued runs that are aimed at nobody who would take them; lanes that differ by a key alone are one line."""
+    """Queued runs whose target no agent serves; lanes that differ only by key share one finding."""
     now = store.clock.now()
     queued: Counter[tuple[str, str, str]] = Counter()
     for counts in lanes:
         if counts.queued and not counts.paused and counts.lane.target is not None:
             queued[counts.lane.tenant, counts.lane.target, counts.lane.job] += counts.queued
-    told = []
+    unserved = []
     for (tenant, target, job), count in queued.most_common():
         meant = [agent for agent in agents if agent.tenant == tenant and target in agent.targets]
         reason = out_of_reach(meant, target, job, now)
         if reason is not None:
             name = f"target {target}, job {job}" + (f", tenant {tenant}" if tenant != "default" else "")
-            told.append(f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and no agent takes them. {reason}")
-    yield from each_unserved(told)
+            unserved.append(
+                f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and no agent takes them. {reason}"
+            )
+    yield from each_unserved(unserved)

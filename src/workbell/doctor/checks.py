@@ -1,4 +1,4 @@
-"""What the doctor looks at, check by check. Each reads by itself, so that one that takes long holds up no other."""
+"""Store checks of the doctor. Each reads for itself, so that a slow one delays no other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbell.doctor.finding import Finding, with_remedy
 from workbell.doctor.locks import check_locks
 from workbell.doctor.modes import check_modes
 from workbell.doctor.spans import span
-from workbell.doctor.tables import look
+from workbell.doctor.tables import tables_of
 from workbell.doctor.workers import unserved_findings, worker_findings
 from workbell.model.job import TENANT
 from workbell.model.schedule import Schedule
@@ -22,14 +22,14 @@ from workbell.stores.sql_store import SqlStore
 
 CLOCK_NOTE = timedelta(seconds=1)
 OVERDUE = timedelta(seconds=30)
-BROKEN = 20  # schedules that are told one by one
+BROKEN = 20  # schedules that are listed one by one
 
 Numbers = dict[str, Any]  # what was counted on the way, for other programs
 Check = Callable[[Store, Numbers], Iterator[Finding]]
 
 
-def look_through(store: Store, numbers: Numbers) -> Iterator[Finding]:
-    """One check after the other; a store without tables has nothing more to look at."""
+def run_checks(store: Store, numbers: Numbers) -> Iterator[Finding]:
+    """Run the checks in order; a store without tables ends them."""
     for check in CHECKS.values():
         yield from check(store, numbers)
         if check is check_schema and "schema_version" not in numbers:
@@ -44,7 +44,7 @@ def check_store(store: Store, _numbers: Numbers) -> Iterator[Finding]:
 def check_schema(store: Store, numbers: Numbers) -> Iterator[Finding]:
     if not isinstance(store, SqlStore):
         return
-    tables = look(store)
+    tables = tables_of(store)
     if tables is None:
         yield Finding("note", "schema", "there are no tables yet; they are made on the first use.")
         return
@@ -111,7 +111,7 @@ def check_workers(store: Store, numbers: Numbers) -> Iterator[Finding]:
 
 
 def check_leases(store: Store, _numbers: Numbers) -> Iterator[Finding]:
-    """Whether somebody looks after the runs that are due, and after those whose worker was lost."""
+    """Whether a scheduler serves due runs, and runs whose worker was lost."""
     now = store.clock.now()
     due = store.runs.next_due()
     if due is not None and now - due > OVERDUE:
@@ -123,16 +123,14 @@ def check_leases(store: Store, _numbers: Numbers) -> Iterator[Finding]:
 
 
 def check_schedules(store: Store, _numbers: Numbers) -> Iterator[Finding]:
-    """Whether somebody looks after the schedules, and which of them are broken."""
-    now, look_at = store.clock.now(), store.schedules.next_look()
+    """Whether a scheduler serves the schedules, and which of them are broken."""
+    now, due_at = store.clock.now(), store.schedules.next_check()
     broken = store.reports.broken(BROKEN + 1)
-    if look_at is not None and now - look_at > OVERDUE:
-        late = (
-            f"a schedule has been due for {span(now - look_at)}, and no scheduler looks; start one (`workbell start`)."
-        )
+    if due_at is not None and now - due_at > OVERDUE:
+        late = f"a schedule has been due for {span(now - due_at)}, and no scheduler takes it; run `workbell start`."
         yield with_remedy("risk", "schedules", late)
     elif not broken:
-        upcoming = "none is waiting" if look_at is None else f"the next look is {_when(look_at - now)}"
+        upcoming = "none is waiting" if due_at is None else f"the next is due {_when(due_at - now)}"
         yield Finding("ok", "schedules", upcoming)
 
     for schedule in broken[:BROKEN]:
@@ -144,9 +142,9 @@ def check_schedules(store: Store, _numbers: Numbers) -> Iterator[Finding]:
 def _broken(schedule: Schedule) -> Finding:
     whose = f" of tenant {schedule.tenant}" if schedule.tenant != TENANT else ""
     why = " ".join((schedule.last_error or "no error was recorded").split())[:300].rstrip(".")
-    says = f"{schedule.name}{whose} is broken and makes no runs: {why}"
+    text = f"{schedule.name}{whose} is broken and makes no runs: {why}"
     remedy = f"put it again with what is right, or pause it (`workbell schedules show {schedule.name}`)."
-    return Finding("risk", "schedules", says, remedy)
+    return Finding("risk", "schedules", text, remedy)
 
 
 def _when(left: timedelta) -> str:

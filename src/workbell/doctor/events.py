@@ -1,4 +1,4 @@
-"""What the doctor finds out about events and webhooks: what waits, who is disabled or failing, what lacks."""
+"""Event and webhook checks of the doctor: waiting events, disabled or failing endpoints, missing extras."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _waiting(store: Store, now: datetime) -> Iterator[Finding]:
     if waiting and now - waiting[0].created_at > OVERDUE:
         late = span(now - waiting[0].created_at)
         yield with_remedy(
-            "risk", "events", f"one has waited for {late}, and no scheduler looks; start one (`workbell start`)."
+            "risk", "events", f"one has waited for {late}, and no scheduler takes it; start one (`workbell start`)."
         )
 
 

@@ -1,11 +1,11 @@
-"""A finding: one thing that was looked at, how it is, and what to do about it."""
+"""A finding of the doctor: what was checked, its state, and the remedy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-MOST = 20  # of one kind are told one by one
+MOST = 20  # findings of one kind that are listed one by one
 
 
 class Finding(NamedTuple):
@@ -16,7 +16,7 @@ class Finding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All of it in one sentence."""
+        """Finding and remedy in one sentence."""
         return self.says if self.remedy is None else f"{self.says}; {self.remedy}"
 
 
@@ -26,9 +26,9 @@ def with_remedy(level: str, what: str, text: str) -> Finding:
     return Finding(level, what, says, remedy) if says else Finding(level, what, remedy)
 
 
-def each_unserved(told: Sequence[str]) -> Iterator[Finding]:
-    """Runs that nobody takes, the first of them one by one."""
-    for text in told[:MOST]:
+def each_unserved(unserved: Sequence[str]) -> Iterator[Finding]:
+    """Findings about queued runs that no worker takes, the first of them one by one."""
+    for text in unserved[:MOST]:
         yield with_remedy("risk", "unserved", text)
-    if len(told) > MOST:
-        yield Finding("risk", "unserved", f"and {len(told) - MOST:,} more.")
+    if len(unserved) > MOST:
+        yield Finding("risk", "unserved", f"and {len(unserved) - MOST:,} more.")

@@ -16,13 +16,13 @@ from workbell.stores.port import Store
 from workbell.stores.postgres import sessions
 from workbell.stores.postgres.sessions import Blocker, SessionAbout
 from workbell.stores.sql_store import SqlStore
-from workbell.stores.sqlite.lock_holders import LockHolder, can_tell, lock_holders, side_file
+from workbell.stores.sqlite.lock_holders import LockHolder, can_read_locks, lock_holders, side_file
 from workbell.stores.sqlite.locks import FileLock
 from workbell.stores.sqlite.store import SqliteStore
 
-MOST = 20  # of one kind are told one by one
+MOST = 20  # findings of one kind that are listed one by one
 LONG = 1.0  # seconds that a running process may have SQLite's write lock
-PACE = 0.05  # seconds between two looks at who has it
+PACE = 0.05  # seconds between two reads of the lock holders
 
 
 def check_locks(store: Store, _numbers: dict[str, Any]) -> Iterator[Finding]:
@@ -39,11 +39,11 @@ def _postgres(store: SqlStore) -> Iterator[Finding]:
     blocking = sessions.blockers(store.database)
     for blocker in blocking[:MOST]:
         yield _blocked(blocker)
-    told = {blocker.session.pid for blocker in blocking if blocker.session is not None}
-    idle = [session for session in sessions.idle_transactions(store.database) if session.pid not in told]
+    reported = {blocker.session.pid for blocker in blocking if blocker.session is not None}
+    idle = [session for session in sessions.idle_transactions(store.database) if session.pid not in reported]
     for session in idle[:MOST]:
-        says = f"session {session} {_doing(session)} and has rows of Workbell's tables locked"
-        yield Finding("note", "open transaction", f"{says}; {_statement(session)}", _end(session))
+        text = f"session {session} {_doing(session)} and has rows of Workbell's tables locked"
+        yield Finding("note", "open transaction", f"{text}; {_statement(session)}", _end(session))
 
 
 def _blocked(blocker: Blocker) -> Finding:
@@ -55,8 +55,8 @@ def _blocked(blocker: Blocker) -> Finding:
         remedy = "see pg_prepared_xacts, then COMMIT PREPARED or ROLLBACK PREPARED."
         return Finding("risk", "blocked", f"a prepared transaction {held_up}", remedy)
     session = blocker.session
-    says = f"session {session} {_doing(session)} and {held_up}; {_statement(session)}"
-    return Finding("risk", "blocked", says, _end(session))
+    text = f"session {session} {_doing(session)} and {held_up}; {_statement(session)}"
+    return Finding("risk", "blocked", text, _end(session))
 
 
 def _doing(session: SessionAbout) -> str:
@@ -83,21 +83,21 @@ def _span(seconds: float) -> str:
 
 
 def _sqlite(path: Path) -> Iterator[Finding]:
-    if not can_tell():
+    if not can_read_locks():
         yield from _somebody(path)
         return
     for pid in _stuck(path):
         state = process_state(pid)
         if state in STOPPED:
-            says = f"{_process(pid)} has the write lock of {path.name} and is stopped (state {state}): nobody can write"
-            yield Finding("risk", "write lock", says, f"let it go on (kill -CONT {pid}) or end it (kill -KILL {pid}).")
+            text = f"{_process(pid)} has the write lock of {path.name} and is stopped (state {state}): nobody can write"
+            yield Finding("risk", "write lock", text, f"let it go on (kill -CONT {pid}) or end it (kill -KILL {pid}).")
         else:
-            says = f"{_process(pid)} has had the write lock of {path.name} for over {LONG:g} s: nobody else can write"
-            yield Finding("risk", "write lock", says, f"end its transaction, or the process (kill -TERM {pid}).")
+            text = f"{_process(pid)} has had the write lock of {path.name} for over {LONG:g} s: nobody else can write"
+            yield Finding("risk", "write lock", text, f"end its transaction, or the process (kill -TERM {pid}).")
 
 
 def _stuck(path: Path) -> list[int]:
-    """Processes that keep the lock: stopped ones, and those that were seen with it at every look for a while, in which
+    """Processes that hold the lock for long: stopped ones, and those that had it at every read for a while, in which
     nothing was committed."""
     log, end = path.with_name(path.name + "-wal"), time.monotonic() + LONG
     before, holders = _mark(log), set(lock_holders(path))
@@ -133,13 +133,13 @@ def _process(pid: int) -> str:
 
 
 def _somebody(path: Path) -> Iterator[Finding]:
-    """Where the system does not say who has a lock: whether it is to be had."""
+    """Where the system does not name lock holders: whether the lock can be taken."""
     lock = FileLock(side_file(path), like=path)
     try:
         lock.acquire(LONG)
     except StoreUnavailable:
-        says = f"somebody has had the write lock of {path.name} for over {LONG:g} s, and this system does not say who"
-        yield Finding("risk", "write lock", says, f"`lsof {side_file(path)}` names the process.")
+        text = f"somebody has had the write lock of {path.name} for over {LONG:g} s, and this system does not say who"
+        yield Finding("risk", "write lock", text, f"`lsof {side_file(path)}` names the process.")
     else:
         lock.release()
     finally:

@@ -1,4 +1,4 @@
-"""File modes, as the doctor sees them: who else on this machine can read or write the store and the stored files."""
+"""File-mode checks of the doctor: which other users of this machine can read or write the store and stored files."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def mode_findings(path: Path, shown: str) -> Iterator[Finding]:
     mode = stat.S_IMODE(path.stat().st_mode)
     kind = "folder" if path.is_dir() else "file"
     if mode & stat.S_IWOTH:
-        says = f"everybody on this machine can write to the {kind} {path} (mode {mode:04o})"
-        yield Finding("risk", "modes", says, f"`chmod o= {shown}`.")
+        text = f"everybody on this machine can write to the {kind} {path} (mode {mode:04o})"
+        yield Finding("risk", "modes", text, f"`chmod o= {shown}`.")
     elif mode & (stat.S_IXOTH if path.is_dir() else stat.S_IROTH):
-        says = f"everybody on this machine can read the {kind} {path} (mode {mode:04o}), with what is secret in it"
-        yield Finding("note", "modes", says, f"`chmod o= {shown}`.")
+        text = f"everybody on this machine can read the {kind} {path} (mode {mode:04o}), with what is secret in it"
+        yield Finding("note", "modes", text, f"`chmod o= {shown}`.")
 
 
 def _others_get_to(path: Path) -> bool:

@@ -1,5 +1,4 @@
-"""What the doctor finds out about a project's folder: job files that others could have written, stored files that they
-can read."""
+"""Project checks of the doctor: job files that other users can write, stored files that they can read."""
 
 from __future__ import annotations
 
@@ -17,17 +16,17 @@ from workbell.trust.files import check
 
 
 def project_findings(folder: Path, settings: Settings) -> Iterator[Finding]:
-    told = []
+    untrusted = []
     for found in find_files(ProjectFolders(folder, settings.jobs))[0]:
         try:
             check(found.file)
         except Untrusted as error:
-            told.append(f"{found.path}: {error.reason}")
+            untrusted.append(f"{found.path}: {error.reason}")
         except FileNotFoundError:  # gone since it was listed
             continue
-    for text in told[:MOST]:
+    for text in untrusted[:MOST]:
         yield with_remedy("risk", "trust", text)
-    if len(told) > MOST:
-        yield Finding("risk", "trust", f"and {len(told) - MOST:,} more.")
+    if len(untrusted) > MOST:
+        yield Finding("risk", "trust", f"and {len(untrusted) - MOST:,} more.")
     storage = folder / settings.storage
     yield from mode_findings(storage, quote(str(storage)))

@@ -1,4 +1,4 @@
-"""Spans of time for people."""
+"""Format time spans for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store's tables are, looked at without creating any."""
+"""Tables and schema version of a store, read without creating any."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from workbell.stores.port import Store
 from workbell.stores.sql_store import SqlStore
 
 
-def look(store: Store) -> Tables | None:
+def tables_of(store: Store) -> Tables | None:
     """The tables of a store, or None where there are none yet."""
     return store.database.tables() if isinstance(store, SqlStore) else None

@@ -1,4 +1,4 @@
-"""What the doctor finds out about workers: who lives, who was lost with what, which runs nobody takes."""
+"""Worker checks of the doctor: alive workers, lost workers with their runs, and queued runs that no worker takes."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ def _lost(store: Store, lost: Sequence[Worker], now: datetime) -> Iterator[Findi
 
 
 def unserved_findings(store: Store, workers: Sequence[Worker], lanes: Sequence[Counts]) -> Iterator[Finding]:
-    """Queued runs that no living worker takes; lanes that differ by a key alone are one line."""
+    """Queued runs that no living worker takes; lanes that differ only by key share one finding."""
     now = store.clock.now()
     queued: Counter[tuple[str, str, str]] = Counter()
     for counts in lanes:
         if counts.queued and not counts.paused and counts.lane.target is None:
             queued[counts.lane.tenant, counts.lane.queue, counts.lane.job] += counts.queued
-    told = []
+    unserved = []
     for (tenant, queue, job), count in queued.most_common():
         reason = shortfall(capability(workers, queue, job, now), queue, job)
         if reason is not None:
             name = f"queue {queue}, job {job}" + (f", tenant {tenant}" if tenant != "default" else "")
-            told.append(f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and nobody takes them. {reason}")
-    yield from each_unserved(told)
+            unserved.append(f"{name}: {count:,} queued run{'s' if count > 1 else ''}, and nobody takes them. {reason}")
+    yield from each_unserved(unserved)

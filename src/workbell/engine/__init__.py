@@ -1,1 +1,1 @@
-"""The way of a run, one file a verb: dispatch, consume, execute, finish, recover, clean; and the loops around them."""
+"""The engine: one file for each step of a run (dispatch, consume, execute, finish, recover), and their threads."""

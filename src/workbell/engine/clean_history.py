@@ -1,8 +1,8 @@
-"""Clean: what is kept no longer is removed by the system job `clean-history`, whose runs say how much (B7).
+"""Retention: the system job `clean-history` deletes finished runs and other rows that are past their time.
 
 A scheduler does the work itself, so it needs no worker, and no pause of a queue or a job holds it up. The key of a run
-names the run before: of any number of schedulers one makes the next, each by its own pace. It is under a lease as any
-run, and if its process dies, another scheduler takes it up.
+names the run before: of any number of schedulers one makes the next, each at its own pace. It has a lease as any run,
+and if its process dies, another scheduler takes it over.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ log = logging.getLogger("workbell.engine")
 
 BATCH = 1000
 PAUSE = 0.05  # seconds between two batches: others want to write as well
-SETTLE = 60.0  # seconds from a start to the first look: a process that lives for a moment has better things to do
+FIRST_CHECK = 60.0  # seconds from a start to the first check: a short-lived process does not clean
 WORKERS = timedelta(days=1)  # for which a lost worker is still shown
-KEPT = 168  # of its own runs: a week of hourly ones
-LONGEST = timedelta(days=30)  # that one of them is kept
+MOST_RUNS = 168  # of its own that stay in the history: a week of hourly ones
+LONGEST_RETENTION = timedelta(days=30)  # of one of its own runs
 QUEUE = "system"
 KEY_FOR = timedelta(hours=1)  # longer than another scheduler may need from reading the run before to making the next
 
@@ -45,20 +45,20 @@ class CleanHistory:
         self._worker = worker
         self._every = timedelta(seconds=every)
         self._lease = lease
-        self._look_at: datetime | None = None
-        self._run: Run | None = None  # that is under way here
+        self._next_check_at: datetime | None = None
+        self._run: Run | None = None  # in progress here
         self._renewed_at: datetime | None = None
         self._removed: Counter[str] = Counter()
 
     def step(self, now: datetime) -> float:
-        """Begin, or go on with, what is due; the answer is how long until the next step."""
-        if self._look_at is None:
-            self._look_at = now + min(self._every, timedelta(seconds=SETTLE))
+        """Start or continue a cleaning that is due; return the seconds until the next step."""
+        if self._next_check_at is None:
+            self._next_check_at = now + min(self._every, timedelta(seconds=FIRST_CHECK))
         if self._run is None:
-            if self._look_at <= now:
+            if self._next_check_at <= now:
                 self._take(now)
             if self._run is None:
-                return max((self._look_at - now).total_seconds(), 0.0)
+                return max((self._next_check_at - now).total_seconds(), 0.0)
         if not self._renew(self._run, now):
             return 0
         try:
@@ -68,25 +68,25 @@ class CleanHistory:
             raise
         except StoreError as error:
             log.error("history cannot be cleaned: %s", error)
-            failed = state.fail(self._run, now, error=clean_text(str(error)), reason="error", keep=self._kept)
+            failed = state.fail(self._run, now, error=clean_text(str(error)), reason="error", keep=self._retention)
             self._end(failed)
             return 0
         result = msgspec.json.encode(dict(self._removed)).decode()
-        self._end(state.succeed(self._run, now, result=result, keep=self._kept))
+        self._end(state.succeed(self._run, now, result=result, keep=self._retention))
         return 0
 
     @property
-    def _kept(self) -> timedelta:
-        """However often it runs, as many of its runs are kept: they must not fill the history that they clean."""
-        return min(KEPT * self._every, LONGEST)
+    def _retention(self) -> timedelta:
+        """Retention of its own runs: about `MOST_RUNS`, however often it runs, so that they do not fill the history."""
+        return min(MOST_RUNS * self._every, LONGEST_RETENTION)
 
     def _take(self, now: datetime) -> None:
-        """Make the run if its time has come, and have it, unless another scheduler has."""
-        self._look_at = now + min(self._every, timedelta(seconds=SETTLE))
+        """Create the run if it is due, and claim it, unless another scheduler has."""
+        self._next_check_at = now + min(self._every, timedelta(seconds=FIRST_CHECK))
         found = self._newest()
         if found is None or found.status.final:
             if found is not None and now < found.created_at + self._every:
-                self._look_at = found.created_at + self._every
+                self._next_check_at = found.created_at + self._every
                 return
             self._store.jobs.put([clean_job(self._lane.tenant, now)])
             self._store.runs.add([self._request(now, found)])
@@ -103,7 +103,7 @@ class CleanHistory:
 
     def _request(self, now: datetime, before: Run | None) -> NewRun:
         key = "clean" if before is None else f"clean after {before.id}"
-        options = Options(remove_delay=self._kept.total_seconds())
+        options = Options(remove_delay=self._retention.total_seconds())
         run = Run(
             new_id(),
             self._lane,
@@ -118,7 +118,7 @@ class CleanHistory:
         return NewRun(run, key_span=KEY_FOR)
 
     def _renew(self, run: Run, now: datetime) -> bool:
-        """Keep the lease; without it, whoever has it goes on."""
+        """Renew the lease; return False if it is lost (another scheduler continues) or the run was canceled."""
         if self._renewed_at is None or now - self._renewed_at < self._lease / 3:
             return True
         renewed = self._store.runs.renew([Held(run.id, run.token)], now=now, lease_until=now + self._lease)
@@ -126,13 +126,13 @@ class CleanHistory:
             self._run = None
             return False
         if renewed[0].cancel_reason is not None:
-            self._end(state.cancel(run, now, reason=renewed[0].cancel_reason, keep=self._kept))
+            self._end(state.cancel(run, now, reason=renewed[0].cancel_reason, keep=self._retention))
             return False
         self._renewed_at = now
         return True
 
     def hand_back(self, now: datetime) -> None:
-        """At a stop: the run that is under way here waits for another scheduler, as if nobody had begun it."""
+        """Hand the run in progress back at a stop: another scheduler claims it."""
         if self._run is not None:
             self._booking.book([(self._run, state.release(self._run, now))])
             self._run = None
@@ -140,12 +140,12 @@ class CleanHistory:
     def _end(self, change: state.Transition) -> None:
         assert self._run is not None
         self._booking.book([(self._run, change)])
-        self._look_at = self._run.created_at + self._every
+        self._next_check_at = self._run.created_at + self._every
         self._run = None
 
 
 def remove(store: Store, now: datetime, removed: Counter[str]) -> bool:
-    """Remove a batch of what is over, and note how much of each kind; whether there may be more."""
+    """Remove a batch of what is past its retention, and count it by kind; return whether there may be more."""
     if store.prune(now, BATCH, removed) >= BATCH:
         return True
     lost = [worker.id for worker in store.workers.list() if now - worker.seen_at > WORKERS]
@@ -156,14 +156,14 @@ def remove(store: Store, now: datetime, removed: Counter[str]) -> bool:
 
 
 def clean_job(tenant: str, now: datetime) -> Job:
-    """Its definition, for people to see."""
+    """Definition of the job `clean-history`, for lists of jobs."""
     return Job(
         id=new_id(),
         name=CLEAN,
         handler=f"workbell:{CLEAN}",
         tenant=tenant,
         queue=QUEUE,
-        description="Removes runs, events and notifications that are kept no longer.",
+        description="Removes runs, events and notifications that are past their retention.",
         created_at=now,
         updated_at=now,
     )

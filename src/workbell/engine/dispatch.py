@@ -20,38 +20,39 @@ class Dispatch:
     def __init__(self, store: Store, announce: Callable[[Iterable[Run]], None], poll: float) -> None:
         self._store = store
         self._announce = announce
-        self._look = Pacing(poll)
+        self._pacing = Pacing(poll)
         self._pause = SHORTEST
-        self.hint = self._look.hint  # a run may have been scheduled that is due before the next look
+        self.waker = self._pacing.waker
+        self.hint = self._pacing.hint  # a run may have been scheduled that is due before the next read
 
     def step(self, now: datetime) -> float:
-        """Queue what is due; the answer is how long until the next run is due, or the poll interval."""
-        left = self._look.left(now)
+        """Queue due runs; return the seconds until the next one is due, at most the poll interval."""
+        left = self._pacing.left(now)
         if left is not None:
             return left
-        due = self._store.runs.next_due()  # a look first: writing would take the write lock for nothing
+        due = self._store.runs.next_due()  # a read first: writing would take the write lock for nothing
         if due is not None and due <= now:
             moved = self._store.runs.dispatch(now, BATCH)
             log.debug("%d runs are due and queued", len(moved))
             if moved:
                 self._pause = SHORTEST
                 self._announce(self._found(moved))
-                self._look.again()
+                self._pacing.again()
                 return 0
             # Another transaction has them locked: it is queueing them, or it replaces them and may still roll back.
             due = self._after(now)
         else:
             self._pause = SHORTEST
-        at = now + self._look.poll if due is None else min(due, now + self._look.poll)
-        self._look.again(at)
+        at = now + self._pacing.poll if due is None else min(due, now + self._pacing.poll)
+        self._pacing.again(at)
         return max((at - now).total_seconds(), 0.001)
 
     def _found(self, ids: Sequence[str]) -> Iterator[Run]:
-        """Read only if somebody asks for them."""
+        """Runs that were queued, read only if the announcer needs them."""
         yield from self._store.runs.find(ids).values()
 
     def _after(self, now: datetime) -> datetime:
-        """When to look again, if nothing of what is due could be moved: after a pause, or when the next one is due."""
+        """When to read again, if nothing of what is due could be moved: after a pause, or when the next one is due."""
         pause = now + timedelta(seconds=self._pause)
         self._pause = min(self._pause * 2, LONGEST)
         due = self._store.runs.next_due(now)

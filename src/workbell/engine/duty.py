@@ -1,10 +1,14 @@
-"""The only place in the engine that sleeps: a thread around a step, which says how long to wait until the next."""
+"""Duties and their threads: a duty is a step that says how long to wait until the next. The only sleep in the engine.
+
+A thread has one duty, or several that may wait for each other.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from workbell.errors import StoreUnavailable
@@ -14,52 +18,119 @@ log = logging.getLogger("workbell.engine")
 
 Step = Callable[[datetime], float | None]
 
+SHORTEST, LONGEST = 0.1, 3.0  # seconds until a step that failed is tried again: twice as long each time
+JOIN_WAIT = 20.0  # seconds for the steps under way to end, at a stop
+
+
+class Waker:
+    """Wakes one duty before its time. It is made before the duty, for the parts that wake that duty.
+
+    Wakers of duties that share a thread share its event.
+    """
+
+    def __init__(self, event: threading.Event | None = None) -> None:
+        self.event = event or threading.Event()
+        self.woken = False  # put back by the duty, before the step that this is for
+
+    def wake(self) -> None:
+        self.woken = True
+        self.event.set()
+
 
 class Duty:
-    """Calls `step(now)` again and again. None means: only when woken.
+    """A step that is called again and again. None means: only when woken.
 
     An error never ends a duty: it is logged, and the step is tried again, at first soon and then every few seconds.
     """
 
-    def __init__(self, name: str, step: Step, clock: Clock) -> None:
+    def __init__(self, name: str, step: Step, clock: Clock, waker: Waker | None = None) -> None:
         self.name = name
+        self.waker = waker or Waker()
         self._step = step
         self._clock = clock
-        self._wake = threading.Event()
-        self._stop = False
-        self._thread = threading.Thread(target=self._run, name=f"workbell-{name}", daemon=True)
+        self._pause = 0.0
+        self._ended = False
+        self._stepping = threading.RLock()  # a step may itself ask for the stop
+        self._next: float | None = 0.0  # a moment of monotonic time; none: only when woken
 
-    def start(self) -> None:
-        self._thread.start()
+    def left(self) -> float | None:
+        """Seconds until the next step; none, if it must be woken for that."""
+        if self._ended:
+            return None
+        if self.waker.woken:
+            self.waker.woken = False
+            return 0.0
+        return None if self._next is None else max(self._next - time.monotonic(), 0.0)
 
-    def wake(self) -> None:
-        self._wake.set()
-
-    def _run(self) -> None:
-        pause = 0.0
-        while not self._stop:
-            self._wake.clear()
+    def take_step(self) -> None:
+        with self._stepping:
+            if self._ended:
+                return
             try:
                 delay = self._step(self._clock.now())
-                if pause:
+                if self._pause:
                     log.info("%s goes on", self.name)
-                pause = 0.0
+                self._pause = 0.0
             except Exception as error:
-                if not pause:
+                if not self._pause:
                     if isinstance(error, StoreUnavailable):
                         log.warning("%s waits: %s", self.name, error)
                     else:
                         log.exception("%s failed, and is tried again", self.name)
-                pause = delay = min(max(pause * 2, 0.1), 3.0)
-            if delay is None or delay > 0:
-                self._wake.wait(delay)
+                self._pause = delay = min(max(self._pause * 2, SHORTEST), LONGEST)
+            self._next = None if delay is None else time.monotonic() + delay
 
     def end(self) -> None:
         """Start no other step."""
-        self._stop = True
-        self._wake.set()
+        self._ended = True
+        self.waker.event.set()
 
-    def stop(self, timeout: float = 20) -> None:
+    def stop(self, timeout: float = JOIN_WAIT) -> None:
+        """Let the step under way end, and start no other."""
+        self.end()
+        if self._stepping.acquire(timeout=timeout):
+            self._stepping.release()
+
+
+class DutyThread:
+    """A thread that takes the steps of its duties, each when it is due. Those that are due take turns."""
+
+    def __init__(self, duties: Sequence[Duty], name: str | None = None, event: threading.Event | None = None) -> None:
+        """`event` is the one that the wakers of the duties share; one duty has its own."""
+        self.duties = duties
+        self._event = event or duties[0].waker.event
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name=f"workbell-{name or duties[0].name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def _run(self) -> None:
+        turn = 0
+        while not self._ended:
+            self._event.clear()
+            wait: float | None = None
+            for number in range(len(self.duties)):
+                duty = self.duties[(turn + number) % len(self.duties)]
+                left = duty.left()
+                if left == 0:
+                    duty.take_step()
+                    turn = (turn + number + 1) % len(self.duties)
+                    wait = 0
+                    break
+                if left is not None:
+                    wait = left if wait is None else min(wait, left)
+            if wait is None or wait > 0:
+                self._event.wait(wait)
+
+    def end(self) -> None:
+        """Start no other step."""
+        self._ended = True
+        for duty in self.duties:
+            duty.end()
+        self._event.set()
+
+    def stop(self, timeout: float = JOIN_WAIT) -> None:
         """Let the step under way end, and start no other."""
         self.end()
         if self._thread.is_alive() and self._thread is not threading.current_thread():

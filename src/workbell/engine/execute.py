@@ -1,4 +1,4 @@
-"""Calling a handler and reading what came of it. Nothing a handler does gets past here but an outcome."""
+"""Call of a handler, and its outcome: whatever a handler returns or raises becomes an outcome here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workbell.engine.work import Work
-from workbell.handlers.context import Context, end_database, is_still_held, keep_database, uses_database
+from workbell.handlers.context import Context, commit_database, end_database, is_still_held, uses_database
 from workbell.handlers.current_run import current_run
 from workbell.logs.facts import run_facts
 from workbell.model.error_text import describe_error
@@ -26,11 +26,11 @@ class HandlerTimeout(Exception):
 
 
 class ProcessorTimeUsedUp(Exception):
-    """The handler has computed for as long as it may."""
+    """The handler has used up its CPU time."""
 
 
 def arguments(work: Work) -> dict[str, Any] | Raised:
-    """The payload in the handler's own types; checked again here, because the code may have changed since."""
+    """Input in the types of the handler; checked again, because the code may have changed since the enqueue."""
     try:
         return work.job.signature.decode(work.run.input_text)
     except Exception as error:  # noqa: BLE001  types of the application's own can raise anything
@@ -46,7 +46,7 @@ def call_plain(work: Work, context: Context | None) -> Outcome:
     here = current_run.set(work.run)
     try:
         value = function(context, **given) if work.job.signature.wants_context else function(**given)
-        return _kept(work, context, read_return(value))
+        return _committed(work, context, read_return(value))
     except BaseException as error:  # noqa: BLE001  sys.exit() in a handler ends the handler, not the worker
         return stopped(work) or Raised(error)
     finally:
@@ -65,10 +65,10 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
     try:
         called = function(context, **given) if work.job.signature.wants_context else function(**given)
         if limit is None:
-            return _kept(work, context, read_return(await called))
+            return _committed(work, context, read_return(await called))
         async with asyncio.timeout(limit) as scope:
             value = await called
-        return _kept(work, context, read_return(value))
+        return _committed(work, context, read_return(value))
     except TimeoutError as error:
         if limit is not None and scope.expired():
             return timed_out(work)
@@ -83,16 +83,16 @@ async def call_async(work: Work, context: Context | None) -> Outcome:
         end_database(context)
 
 
-def _kept(work: Work, context: Context | None, outcome: Outcome) -> Outcome:
+def _committed(work: Work, context: Context | None, outcome: Outcome) -> Outcome:
     """The outcome of a handler that returned, with what it wrote to the application's database committed.
 
-    If the run is not ours any more, nothing is committed: whoever has it now does the work again.
+    If the lease is lost, nothing is committed: the worker that has the run now executes it again.
     """
     if context is None or not uses_database(context) or isinstance(outcome, Raised):
         return outcome
     if work.settled or work.lost or work.timed_out or not is_still_held(context, work.valid_until):
         return stopped(work) or HANDED_BACK
-    keep_database(context)
+    commit_database(context)
     return outcome
 
 

@@ -1,14 +1,16 @@
-"""The hands of a worker: a run goes where its handler belongs, to the event loop, a thread or a process of its own."""
+"""Executors of a worker: a run goes where its handler belongs, to the event loop, a thread or a process of its own."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
 
+from workbell.engine.duty import Waker
 from workbell.engine.execute import Done
 from workbell.engine.handler_processes.entry import Entry
 from workbell.engine.handler_processes.slots import IsolatedSlots, Post
 from workbell.engine.journal import Journal
+from workbell.engine.loop_watch import LoopWatch
 from workbell.engine.slots import AsyncSlots, MakeContext, ThreadSlots
 from workbell.engine.work import Work
 from workbell.handlers.registry import Registry
@@ -29,36 +31,41 @@ class Executors:
         entry: Callable[[], Entry],
         post: Post,
         done: Done,
-        board: Journal | None,
+        journal: Journal | None,
+        loop_watch: LoopWatch,
+        timeouts: Waker,
     ) -> None:
         self._loop = loop
-        self._async = AsyncSlots(loop, size, clock, context, done, board)
-        self._threads = ThreadSlots(size, clock, context, done, board)
-        self._isolated = IsolatedSlots(size, clock, registry, entry, post, done, board)
+        self._loop_watch = loop_watch
+        self._timeouts = timeouts
+        self._async = AsyncSlots(loop, size, clock, context, done, journal)
+        self._threads = ThreadSlots(size, clock, context, done, journal)
+        self._isolated = IsolatedSlots(size, clock, registry, entry, post, done, journal)
 
-    def put(self, works: Sequence[Work]) -> bool:
-        """Whether there are some among them whose time somebody else must watch: on the loop each does so itself."""
+    def put(self, works: Sequence[Work]) -> None:
+        """Put works into the slots of their kind. Timeouts on the loop are the loop's, others a duty's."""
+        self._loop_watch.note_delivered()
         on_loop = [work for work in works if work.on_loop]
         if on_loop:
             self._async.put(on_loop)
         if len(on_loop) == len(works):
-            return False
+            return
         plain = [work for work in works if not work.on_loop and not work.isolated]
         if plain:
             self._threads.put(plain)
         if len(on_loop) + len(plain) < len(works):
             self._isolated.put([work for work in works if work.isolated])
-        return True
+        self._timeouts.wake()
 
     def stop_work(self, work: Work) -> None:
-        """Have a handler stopped, where one can be: a thread is only told, by its context."""
+        """Stop the handler of a work; a thread cannot be stopped, its handler can only read `ctx.canceled`."""
         if work.isolated:
             self._isolated.stop_work(work)
         elif work.on_loop:
             self._async.stop_work(work)
 
     def expire(self, work: Work) -> None:
-        """Its time is over."""
+        """Timeout of a work."""
         (self._isolated if work.isolated else self._threads).expire(work)
 
     def let_go(self, work: Work) -> None:
@@ -69,7 +76,7 @@ class Executors:
             self._threads.abandon(work)
 
     def take_back(self, wanted: Callable[[Work], bool] = lambda _work: True) -> list[Work]:
-        """What has not begun, of all kinds, where it is wanted."""
+        """Take works that have not begun out of the slots of all kinds, where wanted."""
         taken = []
         for slots in (self._async, self._threads, self._isolated):
             waiting = slots.take_back()

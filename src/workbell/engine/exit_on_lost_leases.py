@@ -1,17 +1,26 @@
-"""Give up: a worker that cannot renew its leases ends its process before they do, and its handlers with it.
+"""Exit on lost leases: a worker that cannot renew its leases exits before they expire, so that no run executes twice.
 
 A thread cannot be stopped, so a handler would go on while another worker has its run. Only where a supervisor starts
-the process anew; an embedded engine tells its handlers and relies on the fence.
+the process anew; an embedded engine sets `ctx.canceled` and relies on the fencing token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Protocol
 
 from workbell.model.clock import Clock
 
-SHARE = 0.8  # of a lease may pass without a renewal
+LEASE_SHARE = 0.8  # of a lease may pass without a renewal
+
+
+class Renewals(Protocol):
+    """The renewal of leases, as far as it can be watched."""
+
+    renewals: int
+
+    def is_due(self) -> bool: ...
 
 
 class ExitOnLostLeases:
@@ -19,27 +28,25 @@ class ExitOnLostLeases:
         self,
         clock: Clock,
         lease: float,
-        renewals: Callable[[], int],
-        waiting: Callable[[], bool],
+        renew: Renewals,
         give_up: Callable[[str], None],
     ) -> None:
         self._clock = clock
-        self._limit = lease * SHARE
+        self._limit = lease * LEASE_SHARE
         self._pace = min(lease / 20, 0.5)
-        self._renewals = renewals
-        self._waiting = waiting  # whether leases are held that should have been renewed
+        self._renew = renew
         self._give_up = give_up
         self._seen = -1
         self._silent = 0.0
         self._last = clock.monotonic()
 
     def step(self, _now: datetime) -> float:
-        moment, renewals = self._clock.monotonic(), self._renewals()
+        moment, renewals = self._clock.monotonic(), self._renew.renewals
         # Time in which this very thread did not run is not counted: then the process was stopped, or a handler held
         # the interpreter, and the renewal had no chance either. It has one now.
         passed = min(moment - self._last, 2 * self._pace)
         self._last = moment
-        if renewals != self._seen or not self._waiting():
+        if renewals != self._seen or not self._renew.is_due():
             self._silent = 0.0
         else:
             self._silent += passed

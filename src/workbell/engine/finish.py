@@ -4,43 +4,55 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from random import Random
 
+from workbell.engine.duty import Waker
+from workbell.engine.held_runs import HeldRuns
+from workbell.engine.progress_and_logs import ProgressAndLogs
 from workbell.engine.work import Work
 from workbell.logs.facts import run_facts
-from workbell.model.clock import Clock
 from workbell.model.outcome import Outcome, decide
 from workbell.model.state import Transition
 from workbell.runs.booking import Booking
-from workbell.stores.port import Held
+from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.engine")
 
 BATCH = 1000
 
 Decided = tuple[Work, Transition]
-TakenOff = Callable[[Sequence[Work]], None]
 
 
 class Finish:
-    """Gathers what handlers came to while the last batch is being written."""
+    """Gathers outcomes of handlers while the last batch is being written."""
 
-    def __init__(self, booking: Booking, clock: Clock, randomness: Random, booked: TakenOff, dropped: TakenOff) -> None:
+    def __init__(
+        self,
+        store: Store,
+        booking: Booking,
+        held: HeldRuns,
+        reports: ProgressAndLogs,
+        waker: Waker | None = None,
+        randomness: Random | None = None,
+    ) -> None:
+        self._store = store
+        self._clock = store.clock
         self._booking = booking
-        self._clock = clock
-        self._random = randomness
-        self._booked = booked
-        self._dropped = dropped
+        self._held = held
+        self._reports = reports
+        self._random = randomness or Random()
         self._waiting: list[Decided] = []
         self._lock = threading.Lock()
         self.superseded = 0
-        self.wake: Callable[[], None] = lambda: None
-        self.before: Callable[[Iterable[Held]], None] = lambda _: None  # told which outcomes are about to be written
+        self.waker = waker or Waker()
 
     def put(self, work: Work, outcome: Outcome) -> None:
-        """From any thread; the first outcome of a work counts."""
+        """Add an outcome, from any thread; the first of a work counts. Outcomes of lost leases are dropped."""
+        if work.lost:
+            self._held.note_dropped([work])
+            return
         transition = decide(
             work.run,
             outcome,
@@ -57,7 +69,7 @@ class Finish:
             self._waiting.append((work, transition))
             first = len(self._waiting) == 1
         if first:  # else a wake-up is on its way already
-            self.wake()
+            self.waker.wake()
 
     @property
     def size(self) -> int:
@@ -68,30 +80,34 @@ class Finish:
             batch = _one_for_each_run(self._waiting[:BATCH])
         if not batch:
             return None
-        self.before(work.held for work, _ in batch)
+        self._reports.settle(work.held for work, _ in batch)
         written = self._booking.book([(work.run, transition) for work, transition in batch])
         with self._lock:
             del self._waiting[: len(batch)]
         works = [work for work, _ in batch]
         if len(written) < len(batch):
             done = {run.id for run, _ in written}
-            refused = [work for work in works if work.run.id not in done]
+            self._drop([work for work in works if work.run.id not in done])
             works = [work for work in works if work.run.id in done]
-            self.superseded += len(refused)
-            for work in refused:
-                text = "run %s: its lease was lost, and what came of it is dropped"
-                log.warning(text, work.run.id, extra=run_facts(work.run))
-            self._dropped(refused)
-        self._booked(works)
+        self._held.note_booked(works)
+        if any(work.job.limits.concurrency for work in works):
+            self._store.wake()  # another worker may be waiting for a run of a limited job to end
         return 0
+
+    def _drop(self, refused: Sequence[Work]) -> None:
+        self.superseded += len(refused)
+        for work in refused:
+            text = "run %s: its lease was lost, and what came of it is dropped"
+            log.warning(text, work.run.id, extra=run_facts(work.run))
+        self._held.note_dropped(refused)
 
 
 def _one_for_each_run(waiting: list[Decided]) -> list[Decided]:
-    """As many as there are before a run comes a second time: the store answers by run, and that one is under a later
-    lease of ours, so it must be told apart from the one that was lost."""
+    """The batch up to the second outcome of one run: the store answers by run id, and the second is under a later lease
+    of ours, so the two go into separate writes."""
     seen: set[str] = set()
-    for place, (_, transition) in enumerate(waiting):
+    for index, (_, transition) in enumerate(waiting):
         if transition.run_id in seen:
-            return waiting[:place]
+            return waiting[:index]
         seen.add(transition.run_id)
     return waiting

@@ -1,50 +1,60 @@
-"""Hold back: what was claimed but has not begun goes back to the queue if it must not, or should not, begin here.
+"""Hand-back of claimed runs that have not begun: to the queue, when their job or queue is paused or the worker drained.
 
-Runs of what was paused since, so that a pause really pauses; all of them, if the worker was drained. And runs that have
-waited here for long, because long ones came before them: another worker may have a slot for them, and those of a
-limited job take a place that it could use.
+Those are runs of lanes that were paused since the claim; all runs, if the worker was drained; and runs that waited here
+for long behind long ones: another worker may have a slot for them, and those of a limited job count against its limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
+from typing import Protocol
 
+from workbell.engine.execute import Done
+from workbell.engine.held_runs import HeldRuns
 from workbell.engine.work import Work
+from workbell.model.outcome import HANDED_BACK
 from workbell.model.run import Lane
 from workbell.stores.port import Store
 
-PATIENCE = 1.0  # seconds, with a run that waits here; ahead is claimed what takes a tenth of that
+LONGEST_WAIT = 1.0  # seconds that a claimed run waits here; AHEAD_SECONDS in consume.py is a tenth of that
+
+
+class Waiting(Protocol):
+    """Executors, as far as works wait there."""
+
+    def take_back(self, wanted: Callable[[Work], bool]) -> list[Work]: ...
 
 
 class HandBack:
     def __init__(
         self,
         store: Store,
-        works: Callable[[], Iterable[Work]],
-        hand_back: Callable[[Callable[[Work], bool]], None],
+        held: HeldRuns,
+        waiting: Waiting,
+        done: Done,
         poll: float,
-        drained: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store = store
-        self._works = works
-        self._hand_back = hand_back
-        self._drained = drained
+        self._held = held
+        self._waiting = waiting
+        self._done = done
         self._pace = poll / 2  # a survey before a pause may be as old: together, no more than a poll
 
     def step(self, _now: datetime) -> float:
-        waiting = [work for work in self._works() if work.started_at is None and not work.settled]
+        waiting = [work for work in self._held.busy() if work.started_at is None]
         if waiting:
-            is_held = self._held()
-            if any(is_held(work) for work in waiting):
-                self._hand_back(is_held)
+            is_wanted_back = self._rule()
+            if any(is_wanted_back(work) for work in waiting):
+                for work in self._waiting.take_back(is_wanted_back):
+                    self._done(work, HANDED_BACK)
         return self._pace
 
-    def _held(self) -> Callable[[Work], bool]:
-        if self._drained():
+    def _rule(self) -> Callable[[Work], bool]:
+        if self._held.is_drained():
             return lambda _work: True
         is_paused, moment = paused(self._store), self._store.clock.monotonic()
-        return lambda work: is_paused(work.run.lane) or moment - work.claimed > PATIENCE
+        return lambda work: is_paused(work.run.lane) or moment - work.claimed > LONGEST_WAIT
 
 
 def paused(store: Store) -> Callable[[Lane], bool]:

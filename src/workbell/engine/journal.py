@@ -1,7 +1,7 @@
-"""What a worker has begun, in memory that outlives it: its supervisor reads there who was at work as it died.
+"""Journal of starts in shared memory, which outlives a worker: the supervisor reads which runs it was executing.
 
-An entry is written before a handler is called, marked when it has returned, and wiped when what came of it is in the
-store: in between, the handler was called and nobody else knows. There is no lock: each run has a place of its own. The
+An entry is written before a handler is called, marked when it has returned, and wiped when its outcome is in the
+store: in between, only the journal knows of the call. There is no lock: each run has an entry of its own. The
 flag is the last byte to be written, so that an entry torn by a death reads as a handler that had not begun.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ENTRY = struct.Struct("<16sIddB")
 _FLAG = _ENTRY.size - 1
 _EXECUTING, _RETURNED = 1, 2
-_UNBOOKED = 5000  # places for those that have returned: more are not in a worker's hands, see consume.py
+_UNBOOKED = 5000  # entries for handlers that have returned: a worker never holds more, see MOST_UNBOOKED in consume.py
 
 
 class Note(NamedTuple):
@@ -31,13 +31,13 @@ class Note(NamedTuple):
     returned: bool = False  # the handler is done, or in a process of its own: it can harm the worker no more
 
 
-def board_size(concurrency: int) -> int:
+def journal_size(concurrency: int) -> int:
     """Bytes for as many async, plain and isolated handlers, and for what waits to be booked."""
     return _ENTRY.size * (3 * concurrency + _UNBOOKED)
 
 
 class Journal:
-    """A writable array of bytes, divided into places."""
+    """A writable array of bytes, divided into entries."""
 
     def __init__(self, memory: Any) -> None:
         self._memory = memory
@@ -45,35 +45,35 @@ class Journal:
 
     def begin(self, work: Work) -> None:
         try:
-            place = self._free.pop()
-        except IndexError:  # more than there are places for
+            offset = self._free.pop()
+        except IndexError:  # more runs than entries
             return
-        work.place = place
+        work.journal_offset = offset
         now, timeout = time.monotonic(), work.timeout
         deadline = 0.0 if timeout is None else now + timeout
         run = bytes.fromhex(work.run.id.replace("-", ""))
-        _ENTRY.pack_into(self._memory, place, run, work.run.token, now, deadline, _EXECUTING)
+        _ENTRY.pack_into(self._memory, offset, run, work.run.token, now, deadline, _EXECUTING)
 
     def end(self, work: Work) -> None:
         """Its handler has returned."""
-        if work.place is not None:
-            self._memory[work.place + _FLAG] = _RETURNED
+        if work.journal_offset is not None:
+            self._memory[work.journal_offset + _FLAG] = _RETURNED
 
     def wipe(self, work: Work) -> None:
-        """What came of it is in the store, or nobody's any more."""
-        place, work.place = work.place, None
-        if place is not None:
-            self._memory[place + _FLAG] = 0
-            self._free.append(place)
+        """Its outcome is in the store, or its lease is lost."""
+        offset, work.journal_offset = work.journal_offset, None
+        if offset is not None:
+            self._memory[offset + _FLAG] = 0
+            self._free.append(offset)
 
 
-def notes_on(board: Any) -> list[Note]:
-    """What has begun and is not booked, or was so at the end."""
-    memory = bytes(board)
-    flags = memory[_FLAG :: _ENTRY.size]
+def read_notes(memory: Any) -> list[Note]:
+    """Runs that have begun and are not booked, or were so when the worker died."""
+    entries = bytes(memory)
+    flags = entries[_FLAG :: _ENTRY.size]
     found = []
-    for place in [place for place, flag in enumerate(flags) if flag] if any(flags) else []:
-        run, token, started, deadline, flag = _ENTRY.unpack_from(memory, place * _ENTRY.size)
+    for index in [index for index, flag in enumerate(flags) if flag] if any(flags) else []:
+        run, token, started, deadline, flag = _ENTRY.unpack_from(entries, index * _ENTRY.size)
         text = run.hex()
         run_id = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
         found.append(Note(run_id, token, started, deadline or None, flag == _RETURNED))

@@ -1,7 +1,7 @@
 """Back-off for rows that another process has locked: a duty skips them for a pause, and goes on with all others.
 
-Whoever holds them mostly commits in a moment. But it may be stuck in its transaction (stopped, paused, cut off from
-the network): then trying again at once would only cost, and a batch of nothing but its rows would hide those behind.
+Their holder mostly commits in a moment. But it may be stuck in its transaction (stopped, paused, cut off from the
+network): then trying again at once would only cost, and a batch of nothing but its rows would hide those behind.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
-SHORTEST = timedelta(seconds=0.05)  # the first pause, where nothing else is said; each one after it is twice as long
+SHORTEST = timedelta(seconds=0.05)  # the default first pause; each one after it is twice as long
 LONGEST = timedelta(seconds=1)  # a lock may end at any moment
 
 
@@ -31,7 +31,7 @@ class PassedOver(Generic[Key]):
         self._pauses: dict[Key, RowPause] = {}
 
     def add(self, keys: Iterable[Key], now: datetime, *, longest: bool = False) -> None:
-        """These could not be had; `longest`: and trying again soon is of no use."""
+        """Add rows that were locked; `longest`: with the longest pause at once."""
         for key in keys:
             before = self._pauses.get(key)
             length = self._shortest if before is None else min(before.length * 2, LONGEST)
@@ -42,8 +42,8 @@ class PassedOver(Generic[Key]):
         """The keys of rows to skip at this time."""
         if not self._pauses:
             return []
-        # Pauses that are over are kept for a while, to be doubled. Further away than the longest can only mean that the
-        # clock was put back.
+        # Pauses that are over are remembered for a while, to be doubled. Further away than the longest can only mean
+        # that the clock was put back.
         self._pauses = {key: pause for key, pause in self._pauses.items() if abs(pause.until - now) <= LONGEST}
         return [key for key, pause in self._pauses.items() if pause.until > now]
 

@@ -1,7 +1,7 @@
-"""Match: events that were stored are fanned out: each makes one run for every trigger and endpoint it matches.
+"""Fan-out of stored events: each makes one run for every trigger and endpoint that it matches.
 
-Any number of schedulers do this at once. What follows from an event is decided here and written in one guarded
-transaction, so that a crash at any moment leaves an event either waiting or done with.
+Any number of schedulers do this at once. The runs of an event are decided here and written in one guarded transaction,
+so that a crash at any moment leaves an event either waiting or fanned out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = logging.getLogger("workbell.events")
 
 BATCH = 500
 MOST_RUNS = 2000  # in one transaction, more than one event's: others want to write as well
-GAP = 0.02  # seconds from a hint to a look: an event should not wait long, and not every hint is about one
+GAP = 0.02  # seconds from a hint to a read: an event should not wait long, and not every hint is about one
 
 
 class MatchEvents:
@@ -45,26 +45,27 @@ class MatchEvents:
         self._subscriptions = subscriptions
         self._announce = announce
         self._maker = maker
-        self._look = Pacing(poll, GAP)
-        self.hint = self._look.hint  # an event may have been emitted
-        self._told: set[str] = set()  # events that were refused, and of which that was said
-        self._passed: PassedOver[str] = PassedOver(timedelta(seconds=GAP))  # events that were not to be had
+        self._pacing = Pacing(poll, GAP)
+        self.waker = self._pacing.waker
+        self.hint = self._pacing.hint  # an event may have been emitted
+        self._refused: set[str] = set()  # events whose fan-out the store refused; each is logged once as an error
+        self._passed: PassedOver[str] = PassedOver(timedelta(seconds=GAP))  # events that another scheduler had locked
 
     def step(self, now: datetime) -> float:
-        """Fan out what waits; the answer is how long until the next look."""
-        left = self._look.left(now)
+        """Fan out waiting events; return the seconds until the next read."""
+        left = self._pacing.left(now)
         if left is not None:
             return left
         if self.fan_out_waiting(now):
-            self._look.again()
+            self._pacing.again()
             return 0
-        at, held_until = now + self._look.poll, self._passed.until(now)
+        at, held_until = now + self._pacing.poll, self._passed.until(now)
         at = at if held_until is None else min(at, held_until)
-        self._look.again(at)
+        self._pacing.again(at)
         return (at - now).total_seconds()
 
     def fan_out_waiting(self, now: datetime) -> bool:
-        """A batch of what waits; whether any of it was ours to fan out, or more may lie beyond it."""
+        """Fan out a batch; return whether we wrote any of it, or more may follow."""
         passed = set(self._passed.at(now))
         found = self._store.events.waiting(BATCH + len(passed))
         waiting = [event for event in found if event.id not in passed][:BATCH]
@@ -89,10 +90,10 @@ class MatchEvents:
             self._warn(written)
             if any(one.runs for one in written):
                 self._announce(new.run for one in written for new in one.runs)
-        # Another scheduler has the rest in hand, and may be stuck with it; or the store refused it, and would again.
+        # Another scheduler is writing the rest, and may be stuck; or the store refused it, and would again.
         left = [event.id for event in waiting if event.id not in taken]
-        self._passed.add([event_id for event_id in left if event_id not in self._told], now)
-        self._passed.add([event_id for event_id in left if event_id in self._told], now, longest=True)
+        self._passed.add([event_id for event_id in left if event_id not in self._refused], now)
+        self._passed.add([event_id for event_id in left if event_id in self._refused], now, longest=True)
         return bool(taken) or len(waiting) == BATCH
 
     def _write(self, part: Sequence[FannedOut], now: datetime) -> set[str]:
@@ -101,7 +102,7 @@ class MatchEvents:
         except StoreUnavailable:
             raise
         except StoreError:
-            level = logging.DEBUG if {one.event_id for one in part} <= self._told else logging.WARNING
+            level = logging.DEBUG if {one.event_id for one in part} <= self._refused else logging.WARNING
             log.log(level, "what follows from %d events was refused; it is written one by one", len(part))
         taken: set[str] = set()
         for one in part:
@@ -110,9 +111,9 @@ class MatchEvents:
             except StoreUnavailable:
                 raise
             except StoreError as error:
-                if one.event_id not in self._told:
+                if one.event_id not in self._refused:
                     log.error("event %s: what follows from it cannot be written: %s", one.event_id, error)
-                self._told.add(one.event_id)
+                self._refused.add(one.event_id)
         return taken
 
     def _destination_of(self, subscriber: Subscriber) -> Destination:

@@ -1,9 +1,9 @@
 """Materialise: due ticks of schedules become runs, each with its row in the ledger, in one guarded write.
 
-Any number of schedulers do this at once: whoever writes first has the tick, the others' writes find another version
-of the schedule and leave nothing behind.
+Any number of schedulers do this at once: the first write has the tick, the others find another version of
+the schedule and leave nothing behind.
 
-What is due in a moment is read and decided upon before its time, so that at the tick itself only the write is left:
+What is due in a moment is read and decided before its time, so that at the tick itself only the write is left:
 of a thousand ticks at one instant the last is then written in half the time.
 """
 
@@ -20,13 +20,13 @@ from workbell.engine.locked_rows import PassedOver
 from workbell.engine.pacing import Pacing
 from workbell.engine.terms import find_terms, this_process
 from workbell.errors import JobsError, StoreError, StoreUnavailable
-from workbell.events.publishing import EventPublishing
 from workbell.handlers.registry import Registry
 from workbell.model.job import RunTerms
 from workbell.model.payload import clean_text
 from workbell.model.run import NewRun, Run
 from workbell.model.run_defaults import Maker
 from workbell.model.schedule import DueSchedule, Overlap, Schedule, ScheduleChange
+from workbell.runs.publisher import RunPublisher
 from workbell.scheduling.decide import decide
 from workbell.scheduling.failing import decide_broken, decide_failed
 from workbell.scheduling.request import request_for
@@ -38,7 +38,7 @@ log = logging.getLogger("workbell.scheduler")
 BATCH = 500
 AHEAD = timedelta(seconds=0.3)  # how long before a tick it is prepared
 MOST_AHEAD = 2000
-GAP = 0.25  # seconds from a hint to a look: hardly one of them is about a schedule
+GAP = 0.25  # seconds from a hint to a read: hardly one of them is about a schedule
 
 
 class PreparedTicks(NamedTuple):
@@ -56,28 +56,27 @@ class Materialise:
         registry: Registry,
         announce: Callable[[Iterable[Run]], None],
         poll: float,
-        tell: Callable[[Sequence[ScheduleChange]], None] = lambda _written: None,
-        telling: EventPublishing | None = None,
+        publisher: RunPublisher | None = None,
         maker: Callable[[], Maker] = this_process,
     ) -> None:
         self._store = store
-        self._tell = tell
-        self._telling = telling or EventPublishing()
+        self._publisher = publisher or RunPublisher(lambda: store)
         self._registry = registry
         self._maker = maker
         self._announce = announce
-        self._look = Pacing(poll, GAP)
-        self.hint = self._look.hint  # a schedule may have been put, or a run have ended that a tick is waiting for
+        self._pacing = Pacing(poll, GAP)
+        self.waker = self._pacing.waker
+        self.hint = self._pacing.hint  # a schedule may have been put, or a run have ended that a tick is waiting for
         self._prepared: PreparedTicks | None = None
         self._passed: PassedOver[tuple[str, int]] = PassedOver()  # ids and versions that others have locked
 
     def step(self, now: datetime) -> float:
-        """Fire what is due; the answer is how long until something is, or the poll interval."""
-        left = self._look.left(now)
+        """Fire due ticks; return the seconds until the next is due, at most the poll interval."""
+        left = self._pacing.left(now)
         if left is not None:
             return left
         if self._fire_prepared(now) or self.fire_due(now):
-            self._look.again()
+            self._pacing.again()
             return 0
         return self._wait(now)
 
@@ -92,7 +91,7 @@ class Materialise:
         return bool(self._write(prepared.due, prepared.changes, now))
 
     def fire_due(self, now: datetime) -> bool:
-        """A batch of what is due; whether any of it was ours to fire, or more may lie beyond it."""
+        """Fire a batch of due ticks; return whether we fired any of it, or more may follow."""
         due = self._due(now, BATCH, now)
         written = self._write(due, self._decide_all(due, now), now)
         left = [one.schedule for one in due if one.schedule.id not in written]
@@ -100,20 +99,20 @@ class Materialise:
         return bool(written) or len(due) == BATCH
 
     def _wait(self, now: datetime) -> float:
-        """Nothing is due now, or not to be had. Shortly before something is, prepare it."""
-        at, held_until = now + self._look.poll, self._passed.until(now)
+        """Nothing is due, or others have it locked. Shortly before the next tick, prepare it."""
+        at, held_until = now + self._pacing.poll, self._passed.until(now)
         if held_until is None:
-            look_at = self._store.schedules.next_look()
-        else:  # the next look of a schedule that is passed over must not hide those of the others
-            look_at = self._store.schedules.next_look(now)
+            next_at = self._store.schedules.next_check()
+        else:  # the next check of a schedule that is passed over must not hide those of the others
+            next_at = self._store.schedules.next_check(now)
             at = min(at, held_until)
-        if look_at is not None and look_at - now > AHEAD:
-            at = min(at, look_at - AHEAD)
-        elif look_at is not None:
-            if self._prepared is None or self._prepared.at != look_at:  # a hint may have brought us here again
-                self._prepare(look_at, now)
-            at = min(at, look_at)
-        self._look.again(at)
+        if next_at is not None and next_at - now > AHEAD:
+            at = min(at, next_at - AHEAD)
+        elif next_at is not None:
+            if self._prepared is None or self._prepared.at != next_at:  # a hint may have brought us here again
+                self._prepare(next_at, now)
+            at = min(at, next_at)
+        self._pacing.again(at)
         return 0  # asked again, with the time that it is then, for how long to sleep
 
     def _prepare(self, at: datetime, now: datetime) -> None:
@@ -139,7 +138,7 @@ class Materialise:
                 known[job] = find_terms(self._registry, self._store, *job)
             return request_for(schedule, at, made, maker, known[job])
 
-        return [self._telling.of_schedule(self._decide(found, now, make_run)) for found in due]
+        return [self._publisher.before_tick(self._decide(found, now, make_run)) for found in due]
 
     def _decide(
         self, found: DueSchedule, now: datetime, make_run: Callable[[Schedule, datetime, datetime], NewRun]
@@ -162,7 +161,7 @@ class Materialise:
             return set()
         try:
             written = self._store.schedules.write(changes)
-            self._tell([change for change in changes if change.schedule.id in written])
+            self._publisher.ticked([change for change in changes if change.schedule.id in written])
         except StoreUnavailable:
             raise
         except StoreError:
@@ -181,7 +180,7 @@ class Materialise:
         for found, change in zip(due, changes, strict=True):
             try:
                 if self._store.schedules.write([change]):
-                    self._tell([change])
+                    self._publisher.ticked([change])
                     written.add(change.schedule.id)
             except StoreUnavailable:
                 raise
@@ -189,7 +188,7 @@ class Materialise:
                 schedule = found.schedule
                 log.error("schedule %s of tenant %s: no run could be made: %s", schedule.name, schedule.tenant, error)
                 failed = decide_failed(change, schedule, now, clean_text(str(error), 1000))
-                left = self._write_failed(self._telling.of_schedule(failed)) or left
+                left = self._write_failed(self._publisher.before_tick(failed)) or left
                 written.add(schedule.id)
         if left is not None:
             raise left  # nothing could be noted: wait a little before it is tried again
@@ -200,7 +199,7 @@ class Materialise:
         for change in (failed, msgspec.structs.replace(failed, ticks=(), emits=())):
             try:
                 if self._store.schedules.write([change]):
-                    self._tell([change])
+                    self._publisher.ticked([change])
                 return None
             except StoreUnavailable:
                 raise

@@ -1,4 +1,4 @@
-"""Ear: permits of a queue wake the worker. They are taken only while a hand is free: another worker may have one."""
+"""Receiver of a queue's permits, which wake the claims. Takes one only while a slot is free: others get the rest."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class PermitListener:
     def __init__(
         self,
         queue: Queue,
-        heard: Callable[[], None],
+        on_permit: Callable[[], None],
         *,
         serves: Sequence[str] | None = None,
         room: Callable[[], int] = lambda: 1,
     ) -> None:
         """`room` is how many permits can be used; while it is 0, the duty waits until it is woken."""
         self._queue = queue
-        self._heard = heard
+        self._on_permit = on_permit
         self._serves = serves
         self._room = room
 
@@ -36,7 +36,7 @@ class PermitListener:
         if self._room() <= 0:  # meanwhile it has found enough by itself
             self._queue.give_back(receipts, 0)
             return None
-        # Before the claim: what is claimed has a lease, and what is not is found by whoever polls next.
+        # Before the claim: what is claimed has a lease, and what is not is found by the next poll of any worker.
         self._queue.ack(receipts)
-        self._heard()
+        self._on_permit()
         return 0

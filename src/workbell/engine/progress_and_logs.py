@@ -1,8 +1,8 @@
-"""Reports: what handlers tell while they work, their progress and log lines, gathered here and written in batches.
+"""Progress and log lines of handlers, gathered here and written in batches.
 
-A handler never waits for a line to be written. Progress is written at most a few times a second for each run; of what
-comes in between, the newest. Everything is written before the outcome of its run is, so that whoever waits for the end
-of a run finds all of it.
+A handler never waits for a log line to be written. Progress is written at most a few times a second for each run; of
+what comes in between, the newest. All of it is written before the outcome of its run, for callers that wait for its
+end.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 
+from workbell.engine.duty import Waker
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.model.clock import Clock
 from workbell.model.log_line import LogLine
@@ -21,15 +22,15 @@ from workbell.stores.port import Held, Store
 
 log = logging.getLogger("workbell.engine")
 
-PACE = 0.25  # seconds between two writes of a run's progress, and between two batches of lines
+PACE = 0.25  # seconds between two writes of a run's progress, and between two batches of log lines
 BATCH = 1000
-MOST_WAITING = 20_000  # lines in memory, should the store not take them
-BEFORE_AN_END = 4  # batches of lines that an outcome waits for at the most; others follow it
-REMEMBERED = 60.0  # seconds for which it is known that a run is another's; by then its handler was asked to stop
+MOST_WAITING = 20_000  # log lines in memory, should the store not take them
+BEFORE_AN_END = 4  # batches of log lines that an outcome waits for at the most; others follow it
+REMEMBERED = 60.0  # seconds that a lost lease is remembered; by then its handler was asked to stop
 
 
 class _Progress:
-    """What one run told last."""
+    """Newest progress of one run."""
 
     __slots__ = ("due", "is_lost", "text", "writing")
 
@@ -43,21 +44,21 @@ class _Progress:
 class ProgressAndLogs:
     """Gathers from any thread; `step` writes."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, waker: Waker | None = None) -> None:
         self._store = store
         self._clock = clock
+        self.waker = waker or Waker()
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._lines: list[tuple[int, LogLine]] = []
         self._progress: dict[Held, _Progress] = {}
         self._resting = True
         self.left_out = 0
-        self.wake: Callable[[], None] = lambda: None
 
     # From handlers
 
-    def keep(self, token: int, line: LogLine) -> None:
-        """A line that was written under this lease."""
+    def save_line(self, token: int, line: LogLine) -> None:
+        """Add a log line, written under the lease with this token."""
         with self._lock:
             if len(self._lines) < MOST_WAITING:
                 self._lines.append((token, line))
@@ -66,96 +67,98 @@ class ProgressAndLogs:
         self._stir()
 
     def progress(self, held: Held, text: str) -> bool:
-        """Whether the run is still ours, as far as is known: on an event loop nothing is written here and now."""
+        """Report progress; return whether the lease holds, as far as known. On an event loop it is written later."""
         with self._lock:
-            told = self._progress.setdefault(held, _Progress())
-            if told.is_lost:
+            progress = self._progress.setdefault(held, _Progress())
+            if progress.is_lost:
                 return False
-            told.text = text
-            is_due = told.due <= self._clock.monotonic()
+            progress.text = text
+            is_due = progress.due <= self._clock.monotonic()
         if is_due and not _on_event_loop():
             with contextlib.suppress(StoreUnavailable):  # then the duty tries again
-                self._write_progress(held, told)
+                self._write_progress(held, progress)
         self._stir()
-        return not told.is_lost
+        return not progress.is_lost
 
     def _stir(self) -> None:
-        """Have the duty look, unless it does so by itself soon."""
+        """Wake the duty, unless its next step is due soon anyway."""
         if self._resting:
             self._resting = False
-            self.wake()
+            self.waker.wake()
 
     # Writing
 
     def step(self, _now: datetime) -> float | None:
         with self._lock:
             moment = self._clock.monotonic()
-            for held in [held for held, told in self._progress.items() if told.text is None and told.due <= moment]:
+            for held in [
+                held for held, progress in self._progress.items() if progress.text is None and progress.due <= moment
+            ]:
                 del self._progress[held]
-            due = [(held, told) for held, told in self._progress.items() if told.text is not None]
+            due = [(held, progress) for held, progress in self._progress.items() if progress.text is not None]
             if not self._progress and not self._lines:
                 self._resting = True
                 return None
-        for held, told in due:
-            if told.due <= moment:
-                self._write_progress(held, told)
+        for held, progress in due:
+            if progress.due <= moment:
+                self._write_progress(held, progress)
         while self._write_lines() == BATCH:
             pass
         return PACE
 
     def settle(self, helds: Iterable[Held]) -> None:
-        """The outcomes of these are about to be written: what they told comes first. Never fails."""
+        """Write the reports of runs whose outcomes are about to be written. Never fails."""
         if not self._lines and not self._progress:
             return
         leases = set(helds)
         with self._lock:
-            told = [(held, self._progress.pop(held)) for held in leases if held in self._progress]
+            unwritten = [(held, self._progress.pop(held)) for held in leases if held in self._progress]
             ids = {held.run_id for held in leases}
             lines = any(line.run in ids for _, line in self._lines)
         try:
-            for held, progress in told:
+            for held, progress in unwritten:
                 self._write_progress(held, progress)
             for _ in range(BEFORE_AN_END if lines else 0):
                 if self._write_lines() < BATCH:
                     break
         except StoreUnavailable:
             with self._lock:  # their outcomes cannot be written either, and come here again
-                self._progress |= told
+                self._progress |= unwritten
         except Exception:
-            log.exception("what %d runs told last could not be written", len(leases))
+            log.exception("what %d runs reported last could not be written", len(leases))
 
     def flush(self) -> None:
         """Write what is left, if the store can be reached."""
         with self._lock:
-            told = list(self._progress.items())
+            unwritten = list(self._progress.items())
         try:
-            for held, progress in told:
+            for held, progress in unwritten:
                 self._write_progress(held, progress)
             while self._write_lines() == BATCH:
                 pass
         except StoreUnavailable:
             log.warning("%d log lines of runs could not be written: the store cannot be reached", len(self._lines))
 
-    def _write_progress(self, held: Held, told: _Progress) -> None:
-        with told.writing:
+    def _write_progress(self, held: Held, progress: _Progress) -> None:
+        with progress.writing:
             with self._lock:
-                text, told.text = told.text, None
-                told.due = self._clock.monotonic() + PACE
+                text, progress.text = progress.text, None
+                progress.due = self._clock.monotonic() + PACE
             if text is None:
                 return
             try:
                 if not self._store.runs.set_progress(held, text):
-                    told.is_lost = True
-                    told.due += REMEMBERED
+                    progress.is_lost = True
+                    progress.due += REMEMBERED
             except StoreUnavailable:
                 with self._lock:
-                    told.text = told.text or text
+                    progress.text = progress.text or text
                 raise
             except StoreError:
                 log.exception("run %s: its progress cannot be stored", held.run_id)
 
     def _write_lines(self) -> int:
-        """One batch; how many lines it had."""
+        """Write one batch; return how many log lines it had."""
         with self._writing:
             with self._lock:
                 batch = self._lines[:BATCH]

@@ -1,21 +1,20 @@
-"""Recover: runs whose lease ended go back to the queue; waiting runs that expired end as canceled.
+"""Recover: runs whose lease has ended (`lease_watch`) go back to the queue; waiting runs that expired are canceled.
 
-Which leases have ended is told by the lease watch. They are marked before anything is decided about their runs, so that
-no renewal crosses the decision. What somebody has locked is left for the next sweep, and holds up nothing else.
+The lease watch decides which leases have ended. They are marked before anything is decided about their runs, so that no
+renewal crosses the decision. Locked rows are left for the next sweep, and holds up nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from workbell.engine.lease_watch import LeaseWatch
 from workbell.model import state
 from workbell.model.run import Run, Status
 from workbell.model.state import Transition
-from workbell.runs.booking import Booking, nobody
+from workbell.runs.booking import Booking
 from workbell.stores.port import Store
-from workbell.stores.publisher import Pair
 
 BATCH = 500
 
@@ -27,14 +26,12 @@ class Recover:
         booking: Booking,
         announce: Callable[[Iterable[Run]], None],
         sweep: float,
-        lost: Callable[[Sequence[Pair]], None] = nobody,
         lease: timedelta | None = None,
     ) -> None:
         """Without `lease`, leases end by the wall clock alone: for the test kit, where nobody sets the clock."""
         self._store = store
         self._booking = booking
         self._announce = announce
-        self._lost = lost
         self._sweep = sweep
         self._watch = None if lease is None else LeaseWatch(lease)
 
@@ -44,7 +41,6 @@ class Recover:
         written = self._booking.book([(run, self._decide(run, now)) for run in lapsed], lost=True)
         if written:
             self._announce(change.after(run) for run, change in written)
-            self._lost(written)
         return 0 if len(lapsed) >= BATCH and written else self._pause()
 
     def _take_over(self, now: datetime) -> list[Run]:
@@ -64,7 +60,7 @@ class Recover:
         return self._sweep if next_at is None else min(self._sweep, next_at - moment)
 
     def _decide(self, run: Run, now: datetime) -> Transition:
-        keep = state.kept(run, self._booking.keep).other
+        keep = state.retention_of(run, self._booking.keep).other
         if run.status is Status.RUNNING:
             return state.lose(run, now, keep=keep)
         return state.cancel(run, now, reason="expired", keep=keep)

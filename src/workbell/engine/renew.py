@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
+from workbell.engine.held_runs import HeldRuns
 from workbell.engine.work import Work
 from workbell.errors import StoreUnavailable
 from workbell.logs.facts import run_facts
@@ -13,13 +14,13 @@ from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.engine")
 
-PACE = 1.0  # how soon a long run learns that its end was asked for
-PARTS = 5  # of a lease, after each of which it is renewed, if that is sooner
+PACE = 1.0  # seconds: how soon a long run gets a request to cancel
+RENEWALS_PER_LEASE = 5  # a lease shorter than 5 s is renewed more often than by the pace
 
 
 def pace_of(lease: timedelta) -> float:
     """Seconds between two renewals."""
-    return min(PACE, lease.total_seconds() / PARTS)
+    return min(PACE, lease.total_seconds() / RENEWALS_PER_LEASE)
 
 
 class Renew:
@@ -27,21 +28,21 @@ class Renew:
         self,
         store: Store,
         lease: timedelta,
-        works: Callable[[], Iterable[Work]],
+        held: HeldRuns,
         stop_work: Callable[[Work], None],
         *,
         alone: bool = True,
     ) -> None:
         self._store = store
         self._lease = lease
-        self._works = works
+        self._held = held
         self._stop_work = stop_work
-        self._alone = alone  # nobody else keeps our leases: those that are over by our own clock are lost
+        self._alone = alone  # nobody else renews our leases: those that are over by our own clock are lost
         self._pace = pace_of(lease)
         self.renewals = 0
 
     def step(self, now: datetime) -> float:
-        """Runs shorter than the pace are never asked about: they end before it matters."""
+        """Renew leases. Runs shorter than the pace are never renewed: they end before it matters."""
         moment = self._store.clock.monotonic()
         works = {work.run.id: work for work in self._due()}
         if not works:
@@ -73,14 +74,14 @@ class Renew:
 
     def _due(self) -> Iterable[Work]:
         young = self._store.clock.monotonic() - self._pace
-        return (work for work in self._works() if work.claimed <= young and not work.lost)
+        return (work for work in self._held.works() if work.claimed <= young and not work.lost)
 
     def is_due(self) -> bool:
         """Whether there are leases to renew."""
         return any(True for _ in self._due())
 
     def _lose(self, work: Work) -> None:
-        """Somebody else may have the run by now. The handler is told; what it still returns is dropped."""
+        """Mark a lease as lost: another worker may have the run. `ctx.canceled` is set; its outcome is dropped."""
         if not work.settled:
             work.lost = True
             text = "run %s: its lease was lost; its handler is asked to stop"

@@ -1,4 +1,4 @@
-"""What an engine is there for: all of it in one process, or a part beside others."""
+"""Role of an engine: scheduler and worker in one process, or one of them beside other processes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from workbell.engine.journal import Journal
 
 
 class Role(NamedTuple):
-    """Without anything said: schedules and work, on every queue, with nobody watching over the process."""
+    """Default role: scheduler and worker, for every queue, without a supervisor."""
 
     queues: Sequence[str] | None = None
     concurrency: int | None = None
     schedules: bool = True
     works: bool = True
-    board: Journal | None = None  # where a supervisor sees what is being executed
-    announce: Callable[[str], None] | None = None  # told the worker's id before anything is claimed
-    logs_runs: bool = True  # a line for each run, through the logger `workbell.runs`
+    journal: Journal | None = None  # of starts, which a supervisor reads
+    announce: Callable[[str], None] | None = None  # called with the worker's id before anything is claimed
+    logs_runs: bool = True  # a log line for each move of a run, through the logger `workbell.runs`
     give_up: Callable[[str], None] | None = None  # ends the process, when the store cannot be reached any more
 
 

@@ -1,4 +1,4 @@
-"""Where handlers are called: slots on the event loop for async ones, threads for plain ones.
+"""Slots for handlers: tasks on the event loop for async ones, threads for plain ones.
 
 A slot is a task that awaits one handler after another. A task for each run would cost a third of the throughput of
 short handlers; but a slot whose handler changed context variables, or was cancelled, is replaced, so that nothing
@@ -22,7 +22,7 @@ from workbell.handlers.context import Context
 from workbell.model.clock import Clock
 from workbell.model.outcome import HANDED_BACK, Raised
 
-BREATH = 50  # runs after which a slot lets the event loop do something else
+RUNS_PER_YIELD = 50  # runs after which a slot yields to the event loop
 
 MakeContext = Callable[[Work], Context | None]
 
@@ -37,14 +37,14 @@ class AsyncSlots:
         clock: Clock,
         context: MakeContext,
         done: Done,
-        board: Journal | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self._loop = loop
         self._size = size
         self._clock = clock
         self._context = context
         self._done = done
-        self._board = board
+        self._journal = journal
         self._waiting: deque[Work] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._slots: set[asyncio.Task[None]] = set()
@@ -56,7 +56,7 @@ class AsyncSlots:
         self._loop.call_soon_threadsafe(self._stir)
 
     def _stir(self) -> None:
-        """Have one more slot look at the line; it stirs the next one while there is something left."""
+        """Wake or start one slot; it wakes the next one while works are waiting."""
         if not self._waiting:
             return
         while self._idle:
@@ -78,7 +78,7 @@ class AsyncSlots:
     async def _slot(self) -> None:
         task = asyncio.current_task()
         before = contextvars.copy_context()
-        since_breath = 0
+        since_yield = 0
         while True:
             if not self._waiting:
                 idle = self._loop.create_future()
@@ -91,35 +91,35 @@ class AsyncSlots:
             if work.settled:
                 continue
             if work.lost:
-                book_safely(self._done, work, HANDED_BACK)  # off our hands, unwritten
+                book_safely(self._done, work, HANDED_BACK)  # the lease is lost: nothing is written
                 continue
             work.task = task
             work.begin(self._clock)
-            if self._board is not None:
-                self._board.begin(work)
+            if self._journal is not None:
+                self._journal.begin(work)
             try:
                 outcome = await call_async(work, self._context(work))
             except Exception as error:  # noqa: BLE001  before or after the handler: the run must be booked
                 outcome = Raised(error, INTERNAL)
-            if self._board is not None:
-                self._board.end(work)
+            if self._journal is not None:
+                self._journal.end(work)
             work.task = None
             book_safely(self._done, work, outcome)
             if contextvars.copy_context() != before or (task is not None and task.cancelling()):
                 return  # replaced by a fresh one, see _gone
-            since_breath += 1
-            if since_breath >= BREATH:
-                since_breath = 0
+            since_yield += 1
+            if since_yield >= RUNS_PER_YIELD:
+                since_yield = 0
                 await asyncio.sleep(0)
 
     def stop_work(self, work: Work) -> None:
-        """Cancel the handler of a work, from any thread; what it means stands in the work."""
+        """Cancel the handler of a work, from any thread; the reason is in the work."""
         task = work.task
         if task is not None:
             self._loop.call_soon_threadsafe(lambda: task.cancel() if work.task is task else None)
 
     def take_back(self) -> list[Work]:
-        """What has not begun."""
+        """Take out the works that have not begun."""
         taken: list[Work] = []
         with contextlib.suppress(IndexError):  # the last one may be taken by a slot at this moment
             while True:
@@ -136,25 +136,27 @@ class ThreadSlots:
     """Executes plain handlers in threads, at most `size` at once.
 
     A thread cannot be stopped. When its time is over, the run is booked as timed out and the thread is left to
-    itself; another takes its place, and what it returns later is dropped.
+    itself; another one replaces it, and what it returns later is dropped.
     """
 
-    def __init__(self, size: int, clock: Clock, context: MakeContext, done: Done, board: Journal | None = None) -> None:
+    def __init__(
+        self, size: int, clock: Clock, context: MakeContext, done: Done, journal: Journal | None = None
+    ) -> None:
         self._size = size
         self._clock = clock
         self._context = context
         self._done = done
-        self._board = board
-        self._line: SimpleQueue[Work | None] = SimpleQueue()
+        self._journal = journal
+        self._queue: SimpleQueue[Work | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
         self._busy = 0
 
     def put(self, works: Sequence[Work]) -> None:
         for work in works:
-            self._line.put(work)
+            self._queue.put(work)
         with self._lock:
-            missing = min(self._size, self._busy + self._line.qsize()) - self._threads
+            missing = min(self._size, self._busy + self._queue.qsize()) - self._threads
             for _ in range(missing):
                 self._start()
 
@@ -164,19 +166,19 @@ class ThreadSlots:
 
     def _run(self) -> None:
         while True:
-            work = self._line.get()
+            work = self._queue.get()
             if work is None:
                 return
             if work.settled:
                 continue
             if work.lost:
-                book_safely(self._done, work, HANDED_BACK)  # off our hands, unwritten
+                book_safely(self._done, work, HANDED_BACK)  # the lease is lost: nothing is written
                 continue
             with self._lock:
                 self._busy += 1
                 work.begin(self._clock)
-                if self._board is not None:
-                    self._board.begin(work)
+                if self._journal is not None:
+                    self._journal.begin(work)
             try:
                 outcome = contextvars.Context().run(call_plain, work, self._context(work))
             except BaseException as error:  # noqa: BLE001  before or after the handler: the run must be booked
@@ -186,18 +188,18 @@ class ThreadSlots:
                     return
                 work.returned = True
                 self._busy -= 1
-                if self._board is not None:
-                    self._board.end(work)
+                if self._journal is not None:
+                    self._journal.end(work)
             book_safely(self._done, work, outcome)
 
     def expire(self, work: Work) -> None:
-        """The time of a work is over: book it, and replace its thread."""
+        """Timeout of a work: book it, and replace its thread."""
         with self._lock:
             if work.settled or work.returned or work.timed_out or work.started_at is None:
                 return
             work.timed_out = True
-            if self._board is not None:
-                self._board.end(work)
+            if self._journal is not None:
+                self._journal.end(work)
             self._busy -= 1
             self._threads -= 1
             self._start()
@@ -213,11 +215,11 @@ class ThreadSlots:
         taken: list[Work] = []
         with contextlib.suppress(Empty):  # the last one may be taken by a thread at this moment
             while True:
-                work = self._line.get_nowait()
+                work = self._queue.get_nowait()
                 if work is not None:
                     taken.append(work)
         return taken
 
     def close(self) -> None:
         for _ in range(self._threads):
-            self._line.put(None)
+            self._queue.put(None)

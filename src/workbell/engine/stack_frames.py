@@ -1,4 +1,4 @@
-"""Where a thread is in the application's code, as seen from another thread."""
+"""Stack frames of another thread: which line of the application's code it executes."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Frame(NamedTuple):
 
 
 def innermost(frame: FrameType | None) -> Frame | None:
-    """The innermost place of the application within what the event loop is calling; none, if it calls nothing.
+    """The innermost frame of the application within what the event loop is calling; none, if it calls nothing.
 
-    Where only installed packages are on the stack, theirs; the standard library and our own code are nobody's place.
+    If only installed packages are on the stack, theirs; frames of the standard library and of our code are skipped.
     """
     installed = None
     while frame is not None:
         code = frame.f_code
         if code.co_filename.startswith(_ASYNCIO) and code.co_qualname.removeprefix("BaseEventLoop.") in _OF_THE_LOOP:
-            break  # further out is whoever started the loop
+            break  # further out is the code that started the loop
         if _is_installed(code.co_filename):
-            installed = installed or _place(frame)
+            installed = installed or _frame_of(frame)
         elif not code.co_filename.startswith((*_STANDARD, _OURS, "<")):
-            return _place(frame)
+            return _frame_of(frame)
         frame = frame.f_back
     return installed
 
@@ -47,5 +47,5 @@ def _is_installed(file: str) -> bool:
     return any(f"/{folder}/" in file.replace("\\", "/") for folder in _INSTALLED) and not file.startswith(_OURS)
 
 
-def _place(frame: FrameType) -> Frame:
+def _frame_of(frame: FrameType) -> Frame:
     return Frame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)

@@ -1,4 +1,4 @@
-"""What a job says about its new runs, as this process knows it, or as others have told the store."""
+"""Job defaults for new runs (`RunTerms`): from the code that is loaded here, else from the store."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def find_terms(registry: Registry, store: Store, tenant: str, job: str) -> RunTe
 
 
 def this_process() -> Maker:
-    """The maker of runs here, where no settings are at hand."""
+    """Maker of runs without settings: this process."""
     return Maker(process_name())

@@ -1,10 +1,11 @@
-"""Expire: handlers in threads and processes that outlast their timeout. (Others have theirs on the event loop.)"""
+"""Timeouts of handlers in threads and processes. (Async ones have theirs on the event loop.)"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 
+from workbell.engine.held_runs import HeldRuns
 from workbell.engine.work import Work
 from workbell.model.clock import Clock
 
@@ -12,14 +13,14 @@ PACE = 0.25
 
 
 class Timeouts:
-    def __init__(self, clock: Clock, works: Callable[[], Iterable[Work]], expire: Callable[[Work], None]) -> None:
+    def __init__(self, clock: Clock, held: HeldRuns, expire: Callable[[Work], None]) -> None:
         self._clock = clock
-        self._works = works
+        self._held = held
         self._expire = expire
 
     def step(self, _now: datetime) -> float | None:
         moment = self._clock.monotonic()
-        limited = [work for work in self._works() if not work.on_loop and work.timeout is not None]
+        limited = [work for work in self._held.works() if not work.on_loop and work.timeout is not None]
         for work in limited:
             timeout, begun = work.timeout, work.begun
             if timeout is not None and begun is not None and moment - begun >= timeout:

@@ -1,4 +1,4 @@
-"""Unserved: queued runs that no living worker can take are told of once a minute; they wait, and nothing is spent."""
+"""Unserved runs: a warning once a minute about queued runs that no living worker can execute; they wait."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.scheduler")
 
-FIRST = 5.0  # seconds after the start: workers that are started together make themselves known meanwhile
-PAUSE = 60.0
-LINES = 10
+FIRST_CHECK = 5.0  # seconds after the start: workers that are started together make themselves known meanwhile
+PAUSE = 60.0  # seconds between two warnings
+MOST_WARNINGS = 10  # one for each queue and job
 PAGE = 500
 
 
 class UnservedRuns:
-    """Looks at the heads of the lanes, which is cheap; runs are counted only if there is something to tell."""
+    """Surveys the heads of the lanes, which is cheap; runs are counted only if there is something to warn of."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -28,7 +28,7 @@ class UnservedRuns:
     def step(self, now: datetime) -> float:
         if not self._begun:
             self._begun = True
-            return FIRST
+            return FIRST_CHECK
         workers = self._store.workers.list()
         missing = {}
         for queue, job in set(self._waiting()):
@@ -36,7 +36,7 @@ class UnservedRuns:
             if reason is not None:
                 missing[queue, job] = reason
         if missing:
-            self._tell(missing)
+            self._warn(missing)
         return PAUSE
 
     def _waiting(self) -> Iterator[tuple[str, str]]:
@@ -51,16 +51,16 @@ class UnservedRuns:
                 return
             after = heads[-1].lane_id
 
-    def _tell(self, missing: dict[tuple[str, str], str]) -> None:
+    def _warn(self, missing: dict[tuple[str, str], str]) -> None:
         queued: Counter[tuple[str, str]] = Counter()
         for counts in self._store.reports.counts():
             lane = counts.lane
             if lane.target is None and not counts.paused and (lane.queue, lane.job) in missing:
                 queued[lane.queue, lane.job] += counts.queued
-        told = [(place, count) for place, count in queued.most_common() if count]
-        for (queue, job), count in told[:LINES]:
+        unserved = [(key, count) for key, count in queued.most_common() if count]
+        for (queue, job), count in unserved[:MOST_WARNINGS]:
             facts = {"queue": queue, "job": job, "queued": count}
             runs = "1 run waits" if count == 1 else f"{count:,} runs wait"
             log.warning("%s of job %r in queue %r: %s", runs, job, queue, missing[queue, job], extra=facts)
-        if len(told) > LINES:
-            log.warning("and so do runs of %d more jobs; `workbell doctor` names them", len(told) - LINES)
+        if len(unserved) > MOST_WARNINGS:
+            log.warning("and so do runs of %d more jobs; `workbell doctor` names them", len(unserved) - MOST_WARNINGS)

@@ -1,4 +1,4 @@
-"""A run in this worker's hands: its lease as we know it, and what was asked of it meanwhile."""
+"""Work: a run that this worker holds, with its lease as last known, and requests to stop it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Work:
         "claimed",
         "isolated",
         "job",
+        "journal_offset",
         "lost",
         "on_loop",
-        "place",
         "release",
         "returned",
         "run",
@@ -54,7 +54,7 @@ class Work:
         self.valid_until = (
             valid_until  # the end of its lease as last renewed, of monotonic time; none: it is not ours to ask
         )
-        self.place: int | None = None  # on the board
+        self.journal_offset: int | None = None  # of its entry in the journal
         self.returned = False  # the handler's thread is done with it
         self.settled = False  # an outcome was taken; whatever comes later is too late
         self.cancel_reason: str | None = None

@@ -1,18 +1,20 @@
-"""Register: this worker in the store's list of workers, seen every few seconds and gone when it stops.
+"""Registration of this worker in the store's list of workers: a heartbeat every few seconds, removed at a stop.
 
-There it also learns that an operator drains it, or lets it go on: with every time of being seen, and soon after a hint.
-Once nothing more can begin here it says so, for until then nobody knows whether it has heard.
+The row also says whether an operator drains the worker or lets it go on: read with every heartbeat, and soon after a
+hint. Once nothing more can begin here, the worker notes that it has obeyed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
+from workbell.engine.duty import Waker
+from workbell.engine.held_runs import HeldRuns
 from workbell.engine.pacing import Pacing
 from workbell.errors import StoreError
 from workbell.handlers.registry import Registry
@@ -22,19 +24,28 @@ from workbell.version import __version__
 
 log = logging.getLogger("workbell.engine")
 
-LOOK = 1.0  # seconds after which others know of jobs that were loaded or dropped
-GAP = 0.25  # seconds from a hint to a look: hardly one of them is about this worker
-SETTLE = 0.05  # seconds between looks into our own hands, while they are emptied of what has not begun
+JOBS_PACE = 1.0  # seconds until loaded or dropped jobs are written
+GAP = 0.25  # seconds from a hint to a read: hardly one of them is about this worker
+DRAIN_PACE = 0.05  # seconds between checks of what is held, until nothing of it can begin
 
 
 class WorkerRegistration:
-    """Puts the whole row each time: should it have been removed, because we were not heard of for long, it is back."""
+    """Heartbeat of a worker: writes the whole row each time, so that one removed after missed heartbeats is back."""
 
     def __init__(
-        self, store: Store, registry: Registry, worker: str, queues: Sequence[str] | None, concurrency: int
+        self,
+        store: Store,
+        registry: Registry,
+        held: HeldRuns,
+        worker: str,
+        queues: Sequence[str] | None,
+        concurrency: int,
+        waker: Waker | None = None,
     ) -> None:
         self._store = store
         self._registry = registry
+        self._held = held
+        self.waker = waker or Waker()
         host, pid, incarnation = worker.split("/", 2)
         now = store.clock.now()
         self._worker = Worker(
@@ -52,11 +63,8 @@ class WorkerRegistration:
         self._put: Worker | None = None  # as it is known to the store
         self._next = 0.0
         self._stopping = False
-        self._look = Pacing(BEAT, GAP)
-        self.hint = self._look.hint  # somebody may have drained it
-        self.wake: Callable[[], None] = lambda: None
-        self.turned: Callable[[], None] = lambda: None  # told when it was drained, and when it may go on
-        self.quiet: Callable[[], bool] = lambda: True  # whether nothing can begin, now that it is drained
+        self._pacing = Pacing(BEAT, GAP, self.waker)
+        self.hint = self._pacing.hint  # an operator may have drained it
 
     def step(self, now: datetime) -> float:
         jobs = tuple(self._registry.served)
@@ -69,46 +77,42 @@ class WorkerRegistration:
             self._worker = self._put = worker
             self._next = self._store.clock.monotonic() + BEAT
             self._obey(drained_at, now)
-        elif self._look.left(now) is None:
+        elif self._pacing.left(now) is None:
             found = self._store.workers.find(worker.id)
             self._obey(self._worker.drained_at if found is None else found.drained_at, now)
         if not self._has_answered(now):
-            return min(SETTLE, self._look.left(now) or 0)
-        return min(LOOK, self._look.left(now) or 0)
-
-    def is_drained(self) -> bool:
-        """Whether nothing more is to begin here."""
-        return self._worker.drained_at is not None
+            return min(DRAIN_PACE, self._pacing.left(now) or 0)
+        return min(JOBS_PACE, self._pacing.left(now) or 0)
 
     def _obey(self, drained_at: datetime | None, now: datetime) -> None:
-        self._look.again(now + self._look.poll)
+        self._pacing.again(now + self._pacing.poll)
         was = self._worker
-        if was.drained_at != drained_at:  # also one that was resumed and drained between two looks answers again
+        if was.drained_at != drained_at:  # also one that was resumed and drained between two reads answers again
             self._worker = msgspec.structs.replace(was, drained_at=drained_at, drain_seen_at=None)
         if (was.drained_at is None) != (drained_at is None):
             text = "goes on: it claims runs again" if drained_at is None else "is drained: it ends what it has begun"
             log.info("worker %s %s", was.id, text, extra={"worker_id": was.id})
-            self.turned()
+            self._held.drain(drained_at is not None)
 
     def _has_answered(self, now: datetime) -> bool:
-        """Say that a drain is obeyed, if there is one and nothing can begin any more; whether all is said."""
+        """Confirm a drain once nothing can begin any more; return whether there is nothing left to confirm."""
         drained_at = self._worker.drained_at
         if drained_at is None or self._worker.drain_seen_at is not None:
             return True
-        if not self.quiet():
+        if not self._held.is_quiet():
             return False
         if self._store.workers.note_drained(self._worker.id, drained_at, now):
             self._worker = msgspec.structs.replace(self._worker, drain_seen_at=now)
-        return True  # if it was refused, somebody changed it: heard of at the next look
+        return True  # refused: the row was changed meanwhile, and is read at the next poll
 
     def _is_news(self, worker: Worker) -> bool:
         known = self._put
         return known is None or (known.jobs, known.stopping) != (worker.jobs, worker.stopping)
 
-    def say_stopping(self) -> None:
-        """It takes no more runs, and ends what it has."""
+    def note_stopping(self) -> None:
+        """Show others that it takes no more runs, and ends what it has."""
         self._stopping = True
-        self.wake()
+        self.waker.wake()
 
     def remove(self) -> None:
         """At a clean stop. Where that fails, the list shows it as lost, and it is removed in the end."""

@@ -1,1 +1,1 @@
-"""Events: who hears of them, what follows from them, and the verbs to emit and look at them."""
+"""Events: their subscribers, their fan-out, and the verbs to emit and read them."""

@@ -1,8 +1,8 @@
-"""Whether the end of a run is told at a URL, and the run of `webhook-alert` that does it.
+"""Alerts and pings: whether the end of a run goes to a URL, and the run of `webhook-alert` that sends it.
 
-That run is made by the write that ends the other: one for each end, whoever writes it, and none for an end that was
-not written. It names the run and carries no URL, which is looked up when it is sent. A job without URLs costs a look at
-its function; one that is not known here, a look into the store now and then.
+That run is part of the write that ends the other: one for each written end. It names the run and carries no URL, which
+is read when it is sent. A job without URLs costs a read of its function; one that is not known here, a read of the
+store every 10 seconds.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from workbell.model.state import Transition
 from workbell.stores.port import Store
 from workbell.stores.publisher import Pair
 
-FRESH = 10.0  # seconds that what the store says of a job is good for
+CACHED_FOR = 10.0  # seconds that a stored job is cached
 MOST_KNOWN = 1000  # jobs: a run for an agent may name any
 
-TELLS = {Status.SUCCEEDED: (AlertKind.PING,), Status.FAILED: (AlertKind.ALERT, AlertKind.PING)}
+KINDS_OF_STATUS = {Status.SUCCEEDED: (AlertKind.PING,), Status.FAILED: (AlertKind.ALERT, AlertKind.PING)}
 
 
 def with_alerts(run: Run, change: Transition, watched: Watched) -> Transition:
-    """A transition with the runs that tell of it. Of what Workbell does itself nothing is told: an alert never
-    alerts."""
+    """A transition with the runs that send its alerts. Jobs of Workbell itself have none: an alert never alerts."""
     wanted = {AlertKind.ALERT: watched.alerts, AlertKind.PING: watched.pings}
-    kinds = [kind for kind in TELLS.get(change.status, ()) if wanted[kind]]
+    kinds = [kind for kind in KINDS_OF_STATUS.get(change.status, ()) if wanted[kind]]
     if not kinds or run.job in BUILT_IN:
         return change
     return msgspec.structs.replace(change, then=(*change.then, *(_request(run, kind, change) for kind in kinds)))
@@ -39,14 +38,14 @@ def with_alerts(run: Run, change: Transition, watched: Watched) -> Transition:
 
 def _request(run: Run, kind: AlertKind, change: Transition) -> NewRun:
     now = change.updated_at
-    # A URL that never answers holds up only its own.
+    # A lane for each job or schedule: a URL that never answers delays only its own alerts.
     lane = Lane(run.tenant, DELIVERY_QUEUE, ALERT, None, f"{kind}:{run.schedule or run.job}")
     text = msgspec.json.encode({"run": run.id, "kind": kind}).decode()
     return NewRun(Run(new_id(), lane, Status.QUEUED, 0, now, now, now, input_text=text))
 
 
 class Alerting:
-    """Knows which jobs have URLs: from their functions, or from the store. Of a schedule its runs know it."""
+    """Finds which jobs have URLs: by their functions, or in the store. Those of a schedule are in its runs."""
 
     def __init__(self, store: Callable[[], Store], registry: Registry | None = None, tenant: str = TENANT) -> None:
         self._store = store
@@ -55,13 +54,13 @@ class Alerting:
         self._known: dict[tuple[str, str], tuple[float, Watched]] = {}
 
     def of(self, run: Run, change: Transition) -> Transition:
-        if change.status not in TELLS:
+        if change.status not in KINDS_OF_STATUS:
             return change
         watched = self._watched(run)
         return change if watched == UNWATCHED else with_alerts(run, change, watched)
 
     def may_alert(self, pairs: Sequence[Pair]) -> bool:
-        """Whether any of these may have to be told at a URL. Every run goes through here, so it is asked by job."""
+        """Whether any of these may need an alert or ping. Every run goes through here, so it is checked by job."""
         if any(run.schedule is not None for run, _ in pairs) or self._registry is None:
             return True
         found = [self._registry.find(name) for name in {run.lane.job for run, _ in pairs}]
@@ -78,14 +77,14 @@ class Alerting:
     def _stored(self, run: Run) -> Watched:
         if run.job in BUILT_IN:
             return UNWATCHED
-        store, place = self._store(), (run.tenant, run.job)
+        store, key = self._store(), (run.tenant, run.job)
         moment = store.clock.monotonic()
-        at, watched = self._known.get(place, (-FRESH, UNWATCHED))
-        if moment - at >= FRESH:
+        at, watched = self._known.get(key, (-CACHED_FOR, UNWATCHED))
+        if moment - at >= CACHED_FOR:
             watched = watched_by(stored_job(store, run.tenant, run.job, self._tenant))
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
-            self._known[place] = (moment, watched)
+            self._known[key] = (moment, watched)
         return watched
 
 
@@ -94,5 +93,5 @@ def watched_by(job: Job | None) -> Watched:
 
 
 def stored_job(store: Store, tenant: str, name: str, home: str) -> Job | None:
-    """A job as it is stored: for the tenant itself, else for the one that the program which has it belongs to."""
+    """A stored job: of the tenant itself, else of the tenant that the program which declares it belongs to."""
     return store.jobs.find(tenant, name) or (store.jobs.find(home, name) if home != tenant else None)

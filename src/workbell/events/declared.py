@@ -1,8 +1,8 @@
-"""Triggers that code declares: put into the store, and taken out again when nobody declares them any more.
+"""Declared triggers: triggers of code, written to the store, and removed when no process declares them any more.
 
 Several processes, also of several versions of the code, may share a store. So none of them removes what another one
-may still want: each notes, again and again, which triggers it declares, and what nobody has declared for ten minutes
-goes. Until then, and while no process runs at all, the triggers stay, and events find them.
+may still want: each notes, again and again, which triggers it declares, and one that none has declared for ten minutes
+is removed. Until then, and while no process runs at all, the triggers stay, and events match them.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.events")
 
-KEPT = timedelta(minutes=10)  # how long a trigger stays that nobody declares
-FRESH = timedelta(minutes=2)  # whoever declared it within that time is alive: it does so every minute
+UNDECLARED_RETENTION = timedelta(minutes=10)  # of a trigger that no process declares
+ALIVE_WITHIN = timedelta(minutes=2)  # a process that declared it within that time is alive: it does so every minute
 TRIES = 20
-BY_HAND = "api"  # the source of a trigger that no code declares
+API_SOURCE = "api"  # the source of a trigger that no code declares
 
 replace = msgspec.structs.replace
 
@@ -50,8 +50,8 @@ class DeclaredTriggers:
         self.store = store
         self._tenant = tenant
         self.code, self.files = f"code:{project}", f"file:{project}"
-        self._told: set[Wanted] = set()
-        self._since = self._last = EPOCH  # we have declared ours again and again from then until then
+        self._logged: set[Wanted] = set()
+        self._since = self._last = EPOCH  # this process has declared its triggers without a gap from then until then
 
     def put(self, wanted: Sequence[Wanted], *, again: bool = False) -> None:
         """Have these triggers in the store, and note that they are wanted. Whether one is enabled stays as it is.
@@ -67,30 +67,30 @@ class DeclaredTriggers:
             )
             if changing is None:
                 self.store.subscribers.declare_triggers(plan.ids, now)
-                self._since, self._last = now if now - self._last > FRESH else self._since, now
-                self._tell(plan.refused)
+                self._since, self._last = now if now - self._last > ALIVE_WITHIN else self._since, now
+                self._log_refused(plan.refused)
                 return
-        raise StoreError(f"trigger {changing}: it kept changing while it was being put; try again.")
+        raise StoreError(f"trigger {changing}: it changed again and again while it was being put; try again.")
 
     def hold(self, jobs: Collection[str]) -> None:
-        """Note that triggers of these job files may still be wanted: the files are broken, and nobody can say."""
+        """Note that triggers of these job files may still be wanted: the files are broken, so that is unknown."""
         if jobs:
-            held = [one.id for one in self._listed() if one.source == self.files and one.job in jobs]
-            self.store.subscribers.declare_triggers(held, self.store.clock.now())
+            declared_ids = [one.id for one in self._listed() if one.source == self.files and one.job in jobs]
+            self.store.subscribers.declare_triggers(declared_ids, self.store.clock.now())
 
     def drop(self, pairs: Collection[tuple[str, str]]) -> None:
-        """Remove triggers of job files at once, by job and pattern: somebody has just taken them out of the file."""
+        """Remove triggers of job files at once, by job and pattern: they were just taken out of the file."""
         if pairs:
             gone = [one for one in self._listed() if one.source == self.files and (one.job, one.pattern) in pairs]
             self._delete(gone, "its job file no longer asks for it")
 
     def retire(self) -> None:
-        """Remove triggers of the project that nobody has declared for long; put those that are wanted before.
+        """Remove triggers of the project that no process has declared for long; `put` those that are wanted before.
 
-        Only while we were there ourselves: after a time when nobody was, or none could reach the store, whoever is back
-        first must not remove what the others still want, with what an operator has said of it.
+        Only if this process ran all the while: after an outage of all of them, the first one that is back must not
+        remove what the others still want, with what an operator has set on it.
         """
-        before = self.store.clock.now() - KEPT
+        before = self.store.clock.now() - UNDECLARED_RETENTION
         if self._since > before:
             return
         ours = [one for one in self._listed() if one.source in (self.code, self.files)]
@@ -105,10 +105,10 @@ class DeclaredTriggers:
             if self.store.subscribers.delete_trigger(trigger.id):
                 log.info("trigger %s for %s is removed: %s", trigger.name, trigger.pattern, reason)
 
-    def _tell(self, refused: Sequence[Wanted]) -> None:
+    def _log_refused(self, refused: Sequence[Wanted]) -> None:
         for one in refused:
-            if one not in self._told:
-                self._told.add(one)
+            if one not in self._logged:
+                self._logged.add(one)
                 log.error(
                     "job %s: no trigger for %s could be made, because the names %s and %s are taken by others; rename "
                     "one of those, or the job",
@@ -120,9 +120,9 @@ class DeclaredTriggers:
 
 
 class TriggerPlan:
-    """What has to be written so that all that is wanted is there. Pure.
+    """Plan of the writes that bring the store to the wanted triggers. Pure.
 
-    Of one job and pattern there is one trigger, whoever declares it, so that an event starts one run: code that is
+    For one job and pattern there is one trigger, whatever declares it, so that an event starts one run: code that is
     started in two ways, and is two projects by its names, still means the same. The trigger of the job's own name
     takes over another pattern when its own is no longer wanted; further patterns have triggers of longer names.
     """
@@ -143,34 +143,34 @@ class TriggerPlan:
         self._sources, self._tenant, self._now, self._again = sources, tenant, now, again
         self._named = {trigger.name: trigger for trigger in known}
         # Of several the oldest: all processes settle on the same one, and the others are retired.
-        declared = sorted((one for one in known if one.source != BY_HAND), key=lambda one: one.id, reverse=True)
-        self._placed = {(one.job, one.pattern): one for one in declared}
+        declared = sorted((one for one in known if one.source != API_SOURCE), key=lambda one: one.id, reverse=True)
+        self._by_pair = {(one.job, one.pattern): one for one in declared}
         self._wanted = {(one.job, one.pattern) for one in wanted}
         for one in wanted:
-            self._place(one)
+            self._plan(one)
 
-    def _place(self, wanted: Wanted) -> None:
-        old = self._placed.get((wanted.job, wanted.pattern)) or self._of_that_name(wanted)
+    def _plan(self, wanted: Wanted) -> None:
+        old = self._by_pair.get((wanted.job, wanted.pattern)) or self._of_that_name(wanted)
         if old is None:
             self._add(wanted)
             return
         if self._again and old.pattern != wanted.pattern and self._is_fresh(old):
-            return  # who started last counts: else two versions would take it from each other, minute by minute
+            return  # the process that started last wins: else two versions would overwrite each other every minute
         self.ids.append(old.id)
         if not self._is_free(old):
-            return  # another project declares the same, and keeps it as it likes
+            return  # another project declares the same trigger, and owns it
         new = replace(
             old, pattern=wanted.pattern, description=wanted.description, retry=wanted.retry, source=wanted.source
         )
         if new != old:
             self.changes.append((replace(new, updated_at=self._now, declared_at=self._now), old.version))
             self._named[new.name] = new
-            self._placed[new.job, new.pattern] = new
+            self._by_pair[new.job, new.pattern] = new
 
     def _of_that_name(self, wanted: Wanted) -> Trigger | None:
         """The trigger with the name of the job, if nobody wants the pattern that it has now."""
         named = self._named.get(wanted.job)
-        if named is None or named.source == BY_HAND or named.job != wanted.job or not self._is_free(named):
+        if named is None or named.source == API_SOURCE or named.job != wanted.job or not self._is_free(named):
             return None
         return None if (named.job, named.pattern) in self._wanted else named
 
@@ -179,7 +179,7 @@ class TriggerPlan:
         return trigger.source in self._sources or not self._is_fresh(trigger)
 
     def _is_fresh(self, trigger: Trigger) -> bool:
-        return (trigger.declared_at or trigger.updated_at) >= self._now - FRESH
+        return (trigger.declared_at or trigger.updated_at) >= self._now - ALIVE_WITHIN
 
     def _add(self, wanted: Wanted) -> None:
         name = next((name for name in (wanted.job, name_of(wanted)) if name not in self._named), None)

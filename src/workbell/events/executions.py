@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TypeVar
 
 from workbell.errors import InvalidOption, RunNotFound
 from workbell.events.triggers import Triggers
 from workbell.events.verbs import Events
 from workbell.model.execution import STATUSES, Execution, ExecutionStatus, Invocation, execution_of, invocation_of
 from workbell.model.ids import is_id
-from workbell.model.run import Attempt, Run, Status
-from workbell.stores.port import Filter, Store
-
-T = TypeVar("T")
+from workbell.model.run import Run, Status
+from workbell.runs.runtime import Runtime, in_thread
+from workbell.runs.verbs import Runs
+from workbell.stores.port import Filter
 
 PAGE = 1000
 
 
-class Executing(ABC):
-    """The part of a client that shows executions."""
+class Executions:
+    """The executions of a tenant: `bell.executions`."""
 
-    store: Store
-    tenant: str
-    triggers: Triggers
-    events: Events
+    def __init__(self, runtime: Runtime, runs: Runs, triggers: Triggers, events: Events) -> None:
+        self._runtime = runtime
+        self._runs = runs
+        self._triggers = triggers
+        self._events = events
 
-    @abstractmethod
-    def get(self, run_id: str) -> Run: ...
-
-    @abstractmethod
-    def attempts(self, run_id: str) -> list[Attempt]: ...
-
-    @abstractmethod
-    def hop(self, call: Callable[[], T]) -> Awaitable[T]: ...
-
-    def executions(
+    def __call__(
         self,
         *,
         trigger: str | None = None,
@@ -57,7 +47,7 @@ class Executing(ABC):
         wanted = _statuses(status)
         if event is not None:
             found = self._of_event(
-                self.events.get(event).id, None if trigger is None else self._trigger_id(trigger), before
+                self._events.get(event).id, None if trigger is None else self._trigger_id(trigger), before
             )
         elif trigger is not None:
             found = self._of_trigger(self._trigger_id(trigger), before)
@@ -65,49 +55,36 @@ class Executing(ABC):
             found = self._of_all(wanted, before)
         return [execution_of(run) for run in islice((run for run in found if run.status in wanted), limit)]
 
-    async def aexecutions(
-        self,
-        *,
-        trigger: str | None = None,
-        event: str | None = None,
-        status: str | None = None,
-        before: str | None = None,
-        limit: int = 100,
-    ) -> list[Execution]:
-        return await self.hop(
-            lambda: self.executions(trigger=trigger, event=event, status=status, before=before, limit=limit)
-        )
+    acall = in_thread(__call__)
 
-    def execution(self, execution_id: str) -> Execution:
+    def get(self, execution_id: str) -> Execution:
         """An execution by its id, which is that of its run."""
-        run = self.get(execution_id)
+        run = self._runs.get(execution_id)
         if run.event is None:
             raise RunNotFound(
                 f"run {execution_id} of {run.job} is no execution: no event made it; bell.get(id) has it."
             )
         return execution_of(run)
 
-    async def aexecution(self, execution_id: str) -> Execution:
-        return await self.hop(lambda: self.execution(execution_id))
+    aget = in_thread(get)
 
     def invocations(self, execution_id: str) -> list[Invocation]:
         """Every attempt of an execution, oldest first."""
-        self.execution(execution_id)
-        reason = self.get(execution_id).reason
-        return [invocation_of(attempt, reason) for attempt in self.attempts(execution_id)]
+        self.get(execution_id)
+        reason = self._runs.get(execution_id).reason
+        return [invocation_of(attempt, reason) for attempt in self._runs.attempts(execution_id)]
 
-    async def ainvocations(self, execution_id: str) -> list[Invocation]:
-        return await self.hop(lambda: self.invocations(execution_id))
+    ainvocations = in_thread(invocations)
 
     def _trigger_id(self, trigger: str) -> str:
         """An id is taken as it is: what a removed trigger started can still be asked for."""
-        return trigger if is_id(trigger) else self.triggers.get(trigger).id
+        return trigger if is_id(trigger) else self._triggers.get(trigger).id
 
     def _of_event(self, event: str, trigger: str | None, before: str | None) -> Iterator[Run]:
         found: list[Run] = []
         after: str | None = None
         while True:
-            page = self.store.events.matches(event, after=after, limit=PAGE)
+            page = self._runtime.store.events.matches(event, after=after, limit=PAGE)
             ids = [match.run for match in page if match.run is not None and trigger in (None, match.subscriber)]
             found += self._own(ids)
             if len(page) < PAGE:
@@ -117,11 +94,11 @@ class Executing(ABC):
 
     def _of_trigger(self, trigger: str, before: str | None) -> Iterator[Run]:
         """In the order of their events, which is that of the ledger."""
-        last = None if before is None else self.get(before).event
+        last = None if before is None else self._runs.get(before).event
         if last is not None:  # what the page before has left of its last event
             yield from self._of_event(last, trigger, before)
         while True:
-            page = self.store.events.matches_of_subscriber(trigger, before=last, limit=PAGE)
+            page = self._runtime.store.events.matches_of_subscriber(trigger, before=last, limit=PAGE)
             yield from self._own([match.run for match in page if match.run is not None])
             if len(page) < PAGE:
                 return
@@ -129,8 +106,13 @@ class Executing(ABC):
 
     def _of_all(self, wanted: frozenset[Status], before: str | None) -> Iterator[Run]:
         while True:
-            page = self.store.runs.list(
-                Filter(self.tenant, [] if len(wanted) == len(STATUSES) else sorted(wanted), before=before, limit=PAGE)
+            page = self._runtime.store.runs.list(
+                Filter(
+                    self._runtime.tenant,
+                    [] if len(wanted) == len(STATUSES) else sorted(wanted),
+                    before=before,
+                    limit=PAGE,
+                )
             )
             yield from (run for run in page if run.event is not None)
             if len(page) < PAGE:
@@ -138,16 +120,16 @@ class Executing(ABC):
             before = page[-1].id
 
     def _own(self, ids: list[str]) -> list[Run]:
-        """Those that are still kept, in this order; nobody sees what belongs to another tenant."""
-        found = self.store.runs.find(ids)
-        own = [found[run_id] for run_id in ids if run_id in found and found[run_id].tenant == self.tenant]
+        """Runs that still exist, in this order, of this tenant only."""
+        found = self._runtime.store.runs.find(ids)
+        own = [found[run_id] for run_id in ids if run_id in found and found[run_id].tenant == self._runtime.tenant]
         return [one for run in own for one in (*self._followers(run), run)]
 
     def _followers(self, run: Run) -> Sequence[Run]:
         """The runs that followed one by `auto_reschedule`, newest first: the ledger names the first of a chain."""
         if run.options.auto_reschedule is None:
             return ()
-        of_event = self.store.runs.list(Filter(self.tenant, event=run.event, limit=PAGE))
+        of_event = self._runtime.store.runs.list(Filter(self._runtime.tenant, event=run.event, limit=PAGE))
         trigger = run.options.trigger
         return [one for one in of_event if one.rescheduled_from is not None and one.options.trigger == trigger]
 
@@ -164,4 +146,4 @@ def _statuses(word: str | None) -> frozenset[Status]:
         meant = ExecutionStatus(word)
     except ValueError:
         raise InvalidOption(f"status: {word!r:.40} is none of {', '.join(ExecutionStatus)}.") from None
-    return frozenset(status for status, told in STATUSES.items() if told is meant)
+    return frozenset(status for status, meaning in STATUSES.items() if meaning is meant)

@@ -1,4 +1,4 @@
-"""What follows from an event: a run for each trigger and endpoint that it matches, or why there is none. Pure."""
+"""Fan-out of an event: a run for each trigger and endpoint that it matches, or why there is none. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TO_ALL = RunTerms(DELIVERY_QUEUE)  # of a trigger's runs that make deliveries: n
 
 
 class Destination(NamedTuple):
-    """Where the runs of a subscriber go, and what is said about them."""
+    """Lane and terms of the runs of a subscriber."""
 
     lane: Lane
     said: RunDefaults
@@ -37,7 +37,7 @@ DestinationOf = Callable[[Subscriber], Destination]
 def fan_out(
     event: Event, subscribers: Sequence[Subscriber], now: datetime, destination_of: DestinationOf, maker: Maker
 ) -> FannedOut:
-    """All that follows from one event; each subscriber is in the ledger, whatever came of it."""
+    """The fan-out of one event; each matching subscriber is in the ledger, with its outcome."""
     matches, runs = [], []
     for subscriber in subscribers:
         if event.depth >= DEPTH_LIMIT:
@@ -82,12 +82,12 @@ def delivery_destination(endpoint: Endpoint) -> Destination:
 
 
 def ping_destination(endpoint: Endpoint) -> Destination:
-    """Once: whoever waits for the answer wants to hear of the first failure."""
+    """Retry policy of a ping: one attempt, as the caller waits for its outcome."""
     return Destination(ping_lane(endpoint), RunDefaults(retry=ONCE))
 
 
 def delivery_lane(endpoint: Endpoint) -> Lane:
-    """Every endpoint has a lane of its own: what waits for one does not hold up another."""
+    """Every endpoint has a lane of its own: deliveries to one do not wait for another."""
     return Lane(endpoint.tenant, DELIVERY_QUEUE, DELIVERY, None, endpoint.id)
 
 

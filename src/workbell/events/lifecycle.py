@@ -1,9 +1,9 @@
 """Workbell's own events about runs, ticks and workers, ready to be stored. Pure.
 
-Each has a key made of what it is about, so that a write that is repeated tells it once. Events about a run lie one
-deeper than those behind the run, so that depth ends every chain. Of runs that such an event made none is told.
+Each has a key made of its subject, so that a repeated write stores it once. Events about a run are one deeper than
+those behind the run, so that depth ends every chain. Runs that such an event made have no events of their own.
 
-Not told of: ticks that pass while somebody has paused or changed their schedule.
+Ticks that pass while their schedule is paused or being changed make no event.
 """
 
 from __future__ import annotations
@@ -32,78 +32,78 @@ from workbell.notices.listeners import (
     type_of,
 )
 
-# Jobs whose runs tell nothing: each delivery would be followed by one that tells of it, and who hears of the ends of
-# jobs means those of the application.
+# Jobs whose runs make no events: each delivery would cause another delivery, and subscribers to the ends of jobs mean
+# jobs of the application.
 QUIET = frozenset({DELIVERY, ALERT, CLEAN})
-ERROR_LIMIT = 2000  # characters; all of it is kept with the run
+ERROR_LIMIT = 2000  # characters; the run itself has all of it
 
 
 def type_of_change(run: Run, change: Transition) -> str | None:
-    """The type of the event that a transition is, if it is one."""
+    """Type of the event about a transition, if there is one."""
     return None if _is_quiet(run) else type_of(change.move, final=change.status.final)
 
 
 def _is_quiet(run: Run) -> bool:
-    """Of what hears of Workbell's own events nothing is told: each of several that hear `job.completed` would hear of
-    all the others' runs, and of theirs again."""
+    """Whether a run makes no events. Runs of subscribers to Workbell's own events make none: each of several that
+    subscribe to `job.completed` would get the others' runs, and these its own, without end."""
     return run.job in QUIET or (run.options_text is not None and run.options.quiet)
 
 
 def event_of_change(run: Run, change: Transition, describe: Describe = nothing_known) -> Event | None:
-    """What a transition tells when it is written: that a job has completed or failed for good, or was canceled."""
+    """Event of a transition: a job has completed or failed for good, or was canceled."""
     if type_of_change(run, change) is None:
         return None
-    told = about_run(change.move, change.after(run), describe)
-    return None if told is None else _about(run, told, run.token)
+    about = about_run(change.move, change.after(run), describe)
+    return None if about is None else _about(run, about, run.token)
 
 
 def event_of_chain(run: Run, change: Transition, describe: Describe = nothing_known) -> Event | None:
-    """That a transition ends the chain of runs that `auto_reschedule` made."""
-    told = None if _is_quiet(run) else about_chain(change.move, change.after(run), describe)
-    return None if told is None else _about(run, told, run.token)
+    """Event of a transition that ends the chain of runs made by `auto_reschedule`."""
+    about = None if _is_quiet(run) else about_chain(change.move, change.after(run), describe)
+    return None if about is None else _about(run, about, run.token)
 
 
 def event_of_start(run: Run, describe: Describe = nothing_known) -> Event | None:
-    """That a worker has taken a run, as it is under its lease. Claimed again before its handler was called, it is the
-    same attempt, and the same event."""
+    """Event of a start: a worker has claimed a run. Claimed again before its handler was called, it is the same
+    attempt, and the same event."""
     if _is_quiet(run):
         return None
-    told = about_run(Move.START, run, describe)
-    return None if told is None else _about(run, told, run.attempt)
+    about = about_run(Move.START, run, describe)
+    return None if about is None else _about(run, about, run.attempt)
 
 
 def event_of_tick(schedule: Schedule, tick: Tick) -> Event:
-    """That a tick made no run; a span of ticks is one event, with their count."""
-    told = about_tick(schedule, tick)
-    key = f"{told.type}:{schedule.id}:{tick.due.isoformat()}"
-    return _event(told, schedule.tenant, subject=schedule.name, key=key)
+    """Event of a tick that made no run; a span of ticks is one event, with their count."""
+    about = about_tick(schedule, tick)
+    key = f"{about.type}:{schedule.id}:{tick.due.isoformat()}"
+    return _event(about, schedule.tenant, subject=schedule.name, key=key)
 
 
 def event_of_loss(tenant: str, worker: str, runs: Sequence[Run], now: datetime) -> Event:
-    """That a worker is gone: one event for each tenant, with its runs that it held; the first that is told counts."""
-    told = about_worker(worker, runs, now)
+    """Event of a lost worker: one for each tenant, with its runs that the worker held; the first one stored counts."""
+    about = about_worker(worker, runs, now)
     depth = max((depth_behind(run) for run in runs), default=-1) + 1
-    return _event(told, tenant, subject=worker, key=f"{told.type}:{worker}", depth=depth)
+    return _event(about, tenant, subject=worker, key=f"{about.type}:{worker}", depth=depth)
 
 
-def _about(run: Run, told: LifecycleEvent, number: int) -> Event:
-    key = f"{told.type}:{run.id}:{number}"
-    return _event(told, run.tenant, subject=run.id, key=key, depth=depth_behind(run) + 1, cause=run.id)
+def _about(run: Run, about: LifecycleEvent, number: int) -> Event:
+    key = f"{about.type}:{run.id}:{number}"
+    return _event(about, run.tenant, subject=run.id, key=key, depth=depth_behind(run) + 1, cause=run.id)
 
 
 def _event(
-    told: LifecycleEvent, tenant: str, *, subject: str, key: str, depth: int = 0, cause: str | None = None
+    about: LifecycleEvent, tenant: str, *, subject: str, key: str, depth: int = 0, cause: str | None = None
 ) -> Event:
-    if told.error is not None:
-        told = msgspec.structs.replace(told, error=clean_text(told.error, ERROR_LIMIT))
-    data = {name: value for name, value in told.as_dict().items() if name not in ("type", "time")}
+    if about.error is not None:
+        about = msgspec.structs.replace(about, error=clean_text(about.error, ERROR_LIMIT))
+    data = {name: value for name, value in about.as_dict().items() if name not in ("type", "time")}
     return Event(
         new_id(),
         tenant,
-        told.type,
+        about.type,
         SYSTEM_SOURCE,
-        told.time,
-        told.time,
+        about.time,
+        about.time,
         subject=subject,
         data_text=msgspec.json.encode(data).decode(),
         key=key,

@@ -1,8 +1,8 @@
-"""Which of Workbell's own events somebody subscribes to, and the events added to what is about to be written.
+"""Stored events of Workbell's own: those that have subscribers, added to what is about to be written.
 
-Only those are stored. Whoever writes asks `anything` once for a batch, so that where nobody subscribes they cost
-nothing. What is known is as old as the last `look`, which an engine takes every poll: a new trigger or endpoint hears
-of what happens from about a poll later on. A trigger that is disabled subscribes too: what it missed is on record.
+The others are not stored. `anything` is read once for a batch, so that without subscribers they cost nothing. What is
+known of subscribers is as old as the last `poll`, by an engine every poll interval: a new trigger or endpoint gets
+events from about then on. A disabled trigger subscribes too: what it missed is on record.
 """
 
 from __future__ import annotations
@@ -34,18 +34,23 @@ replace = msgspec.structs.replace
 
 
 class EventPublishing:
-    """Without subscriptions to look at, nothing is told; without alerting, nobody is alerted."""
+    """Without subscriptions no events are added; without alerting, no alerts."""
 
-    def __init__(self, subscriptions: Subscriptions | None = None, alerting: Alerting | None = None) -> None:
-        self.describe: Describe = nothing_known
+    def __init__(
+        self,
+        subscriptions: Subscriptions | None = None,
+        alerting: Alerting | None = None,
+        describe: Describe = nothing_known,
+    ) -> None:
+        self.describe = describe
         self.anything = False  # whether anybody subscribes to any of them
         self._subscriptions = subscriptions
         self._alerting = alerting
         self._seen: SubscriberSnapshot | None = None
-        self._heard: frozenset[tuple[str, str]] = frozenset()  # tenants and types
+        self._subscribed: frozenset[tuple[str, str]] = frozenset()  # tenants and types
 
-    def look(self) -> None:
-        """See who subscribes now."""
+    def poll(self) -> None:
+        """Read the current subscribers."""
         if self._subscriptions is None:
             return
         snapshot = self._subscriptions.current()
@@ -53,12 +58,12 @@ class EventPublishing:
             tenants = {trigger.tenant for trigger in snapshot.triggers.values()}
             tenants |= {endpoint.tenant for endpoint in snapshot.endpoints.values()}
             pairs = [(tenant, kind) for tenant in tenants for kind in SYSTEM_TYPES]
-            self._heard = frozenset(pair for pair in pairs if snapshot.who_hears(*pair, system=True))
+            self._subscribed = frozenset(pair for pair in pairs if snapshot.subscribers_to(*pair, system=True))
             self._seen = snapshot
-        self.anything = bool(self._heard)
+        self.anything = bool(self._subscribed)
 
     def of(self, run: Run, change: Transition) -> Transition:
-        """A transition with what it tells: at the URLs of its job or schedule, and as an event, if that is heard."""
+        """A transition with its alerts (to the URLs of its job or schedule), and its events that have subscribers."""
         if self._alerting is not None:
             change = self._alerting.of(run, change)
         if not self.anything:
@@ -66,52 +71,52 @@ class EventPublishing:
         kind = type_of_change(run, change)
         if kind is None:
             return change
-        event = event_of_change(run, change, self.describe) if (run.tenant, kind) in self._heard else None
-        chain = event_of_chain(run, change, self.describe) if (run.tenant, CHAIN_ENDED) in self._heard else None
-        told = tuple(one for one in (event, chain) if one is not None)
-        return replace(change, emits=(*change.emits, *told)) if told else change
+        event = event_of_change(run, change, self.describe) if (run.tenant, kind) in self._subscribed else None
+        chain = event_of_chain(run, change, self.describe) if (run.tenant, CHAIN_ENDED) in self._subscribed else None
+        events = tuple(one for one in (event, chain) if one is not None)
+        return replace(change, emits=(*change.emits, *events)) if events else change
 
     def of_all(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
-        """The same for many; where nothing is to be told, they are not looked at one by one."""
+        """The same for many; where nothing is to be published, they are not checked one by one."""
         if not self.anything and (self._alerting is None or not self._alerting.may_alert(pairs)):
             return pairs
         return [(run, self.of(run, change)) for run, change in pairs]
 
     def of_lost(self, pairs: Sequence[Pair], now: datetime) -> Sequence[Pair]:
-        """The same for runs that are taken from lost workers; whichever of them really moves tells of the worker."""
-        told = self.of_all(pairs)
+        """The same for runs of lost workers; each that is written also publishes the loss of its worker."""
+        published = self.of_all(pairs)
         if not self.anything:
-            return told
+            return published
         losses = {
             (tenant, worker): event_of_loss(tenant, worker, runs, now)
             for (tenant, worker), runs in by_worker(pairs).items()
-            if (tenant, WORKER_LOST) in self._heard
+            if (tenant, WORKER_LOST) in self._subscribed
         }
         if not losses:
-            return told
+            return published
         return [
             (run, replace(change, emits=(*change.emits, loss)))
             if (loss := losses.get((run.tenant, run.worker or ""))) is not None
             else (run, change)
-            for run, change in told
+            for run, change in published
         ]
 
     def missing(self, workers: Iterable[str], now: datetime) -> list[Event]:
-        """What is to be told of workers that are gone and hold nothing any more: to whoever was not told yet."""
-        hearing = [tenant for tenant, kind in self._heard if kind == WORKER_LOST]
-        return [event_of_loss(tenant, worker, (), now) for worker in workers for tenant in hearing]
+        """Events of workers that are gone and hold nothing any more, for every tenant that subscribes to losses."""
+        tenants = [tenant for tenant, kind in self._subscribed if kind == WORKER_LOST]
+        return [event_of_loss(tenant, worker, (), now) for worker in workers for tenant in tenants]
 
     def starts(self, runs: Iterable[Run]) -> list[Event]:
-        """What is to be told of runs that were claimed just now."""
+        """Events of runs that were claimed just now."""
         if not self.anything:
             return []
-        heard = [run for run in runs if (run.tenant, JOB_STARTED) in self._heard]
-        return [event for run in heard if (event := event_of_start(run, self.describe)) is not None]
+        wanted = [run for run in runs if (run.tenant, JOB_STARTED) in self._subscribed]
+        return [event for run in wanted if (event := event_of_start(run, self.describe)) is not None]
 
     def of_schedule(self, change: ScheduleChange) -> ScheduleChange:
-        """A change of a schedule with what its skipped ticks tell, if that is heard."""
+        """A change of a schedule with the events of its skipped ticks, if somebody subscribes to them."""
         schedule = change.schedule
-        if not self.anything or (schedule.tenant, SCHEDULE_SKIPPED) not in self._heard:
+        if not self.anything or (schedule.tenant, SCHEDULE_SKIPPED) not in self._subscribed:
             return change
         skipped = [tick for tick in change.ticks if tick.outcome is TickOutcome.SKIPPED]
         return replace(change, emits=tuple(event_of_tick(schedule, tick) for tick in skipped)) if skipped else change

@@ -1,7 +1,7 @@
-"""Who hears of which events: all triggers and endpoints of the store, kept in mind and compiled.
+"""Subscriptions: all triggers and endpoints of the store, cached and compiled.
 
-The store says with one number whether they have changed. That is asked for each batch of events, after the batch was
-read: so an event never misses a trigger that was there before it.
+A version number in the store changes with them. It is read for each batch of events, after the batch was read: so an
+event never misses a trigger that existed before it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
 from workbell.model.patterns import PatternIndex, check_pattern
 from workbell.model.trigger import Trigger
-from workbell.process.fork_safety import in_every_child
+from workbell.process.fork_safety import remake_after_fork
 from workbell.stores.port import Store
 
 log = logging.getLogger("workbell.events")
@@ -24,7 +24,7 @@ Subscriber = Trigger | Endpoint
 
 
 class SubscriberSnapshot:
-    """Triggers and endpoints as they were at one moment, by tenant."""
+    """Snapshot of triggers and endpoints, by tenant."""
 
     def __init__(self, version: int, triggers: Iterable[Trigger], endpoints: Iterable[Endpoint]) -> None:
         self.version = version
@@ -39,10 +39,10 @@ class SubscriberSnapshot:
         self._indexes = {tenant: PatternIndex(pairs) for tenant, pairs in listed.items()}
 
     def match(self, event: Event) -> list[Subscriber]:
-        """Who hears of an event, also if it is disabled."""
-        return self.who_hears(event.tenant, event.type, system=event.system)
+        """The subscribers of an event, also disabled ones."""
+        return self.subscribers_to(event.tenant, event.type, system=event.system)
 
-    def who_hears(self, tenant: str, type: str, *, system: bool = False) -> list[Subscriber]:  # noqa: A002
+    def subscribers_to(self, tenant: str, type: str, *, system: bool = False) -> list[Subscriber]:  # noqa: A002
         index = self._indexes.get(tenant)
         if index is None:
             return []
@@ -51,26 +51,26 @@ class SubscriberSnapshot:
 
 
 def _usable(subscriber: str, patterns: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Patterns are checked when they are written; one that is broken in the store must not hold up the others."""
+    """Patterns are checked when they are written; one that is broken in the store must not stop the others."""
     for pattern in patterns:
         try:
             yield check_pattern(pattern), subscriber
         except InvalidEvent as error:
-            log.error("%s hears nothing: %s", subscriber, error)
+            log.error("%s receives no events: %s", subscriber, error)
 
 
 class Subscriptions:
-    """The newest snapshot; made anew when the store's number is another one."""
+    """The newest snapshot; made again when the store's version number has changed."""
 
     def __init__(self, which: Callable[[], Store]) -> None:
-        """`which` is asked each time: a test, or a command that only looks, may have given its owner another store."""
+        """`which` is called each time: a test, or a read command, may have given its owner another store."""
         self._which = which
-        self.start_afresh()
-        in_every_child(self)
+        self.make_process_state()
+        remake_after_fork(self)
         self._read_from: Store | None = None
-        self._looked_at = 0.0
+        self._checked_at = 0.0
 
-    def start_afresh(self) -> None:
+    def make_process_state(self) -> None:
         """In the beginning, and in a forked child: a thread may have been about to make a snapshot, or to match."""
         self._lock = threading.Lock()
         self._snapshot: SubscriberSnapshot | None = None
@@ -80,16 +80,16 @@ class Subscriptions:
         return self._which()
 
     def recent(self, seconds: float) -> SubscriberSnapshot:
-        """As it was at most so long ago: for what must not ask the store each time."""
+        """A snapshot that is at most so old: for callers that must not read from the store each time."""
         snapshot, store = self._snapshot, self.store
-        if snapshot is None or store is not self._read_from or store.clock.monotonic() - self._looked_at > seconds:
+        if snapshot is None or store is not self._read_from or store.clock.monotonic() - self._checked_at > seconds:
             return self.current()
         return snapshot
 
     def current(self) -> SubscriberSnapshot:
-        """As of now: the store is asked whether anything has changed."""
+        """The snapshot of now: the store's version number is read."""
         store = self.store
-        looked_at = store.clock.monotonic()
+        checked_at = store.clock.monotonic()
         version = store.subscribers.version()
         with self._lock:
             if self._snapshot is None or self._snapshot.version != version or self._read_from is not store:
@@ -97,5 +97,5 @@ class Subscriptions:
                     version, store.subscribers.list_triggers(), store.subscribers.list_endpoints()
                 )
                 self._read_from = store
-            self._looked_at = looked_at
+            self._checked_at = checked_at
             return self._snapshot

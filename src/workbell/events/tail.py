@@ -1,7 +1,7 @@
-"""New events as they come: looked for at every hint of the store, and now and then without one.
+"""Event tail: new events as they come, read at every hint of the store, and by polling.
 
-Ids carry the time they were made at, and an event may be committed after one that is younger. So no place in the list
-is the end of what was seen: the last minute is looked through again and again, and what was shown of it kept in mind.
+Ids carry the time they were made at, and an event may be committed after one that is younger. So no id marks
+the end of what was seen: the last minute is read again and again, and the ids that were shown are remembered.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from workbell.model.patterns import PatternIndex, is_literal
 from workbell.stores.port import Store
 
 WINDOW = 60.0  # seconds: how late an event may be committed after its id was made
-POLL = 1.0  # seconds without a hint after which we look anyway
-GAP = 0.05  # seconds between two looks, however many hints there are
-THOROUGH = 2.0  # seconds between looks through the whole window: where much happens, that is a lot to read
+POLL = 1.0  # seconds without a hint after which we read anyway
+GAP = 0.05  # seconds between two reads, however many hints there are
+THOROUGH = 2.0  # seconds between reads of the whole window, which may be large
 PAGE = 200
 
 
@@ -31,20 +31,20 @@ class EventTail:
             self._wanted = PatternIndex([(pattern, True)])
         self._seen: set[str] = set()
         self._thorough_at = 0.0
-        self._look()  # what is there already is not new
+        self._read_new()  # existing events are not new
 
     def events(self) -> Generator[Event, None, None]:
         watch = self._store.watch()
         try:
             while True:
-                yield from self._look()
+                yield from self._read_new()
                 watch.wait(POLL)
                 time.sleep(GAP)
         finally:
             watch.close()
 
-    def _look(self) -> list[Event]:
-        """What was not seen before, oldest first."""
+    def _read_new(self) -> list[Event]:
+        """Events that were not seen before, oldest first."""
         floor, now = _floor(), time.monotonic()
         thorough = now >= self._thorough_at
         if thorough:

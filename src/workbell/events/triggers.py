@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Unpack, cast, get_type_hints
+from typing import Any, Unpack, cast, get_type_hints
 
 import msgspec
 
@@ -19,7 +19,7 @@ from workbell.errors import (
     TriggerNotFound,
     UnknownProcessor,
 )
-from workbell.events.declared import BY_HAND
+from workbell.events.declared import API_SOURCE
 from workbell.handlers.job_function import JobFunction
 from workbell.model.ids import new_id
 from workbell.model.job import DELIVERY
@@ -30,9 +30,7 @@ from workbell.model.retry import Retry
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.run_settings import RunSettings, check_tag, read_settings
 from workbell.model.trigger import OPTION_FIELDS, RetryConfig, Trigger, retry_from
-
-if TYPE_CHECKING:
-    from workbell.client.client import Client
+from workbell.runs.runtime import Runtime, in_thread
 
 TRIES = 20
 SHOWN = 10  # names that a message lists
@@ -42,7 +40,7 @@ Processor = str | JobFunction[Any, Any]
 
 
 class TriggerSettings(RunSettings, total=False):
-    """What can be said about the runs of a trigger, besides their retries."""
+    """Settings of a trigger's runs, besides their retries."""
 
     queue: str | None
     timeout: float | timedelta | None
@@ -66,8 +64,8 @@ class TriggerChanges(TriggerSettings, total=False):
 class Triggers:
     """The triggers of a tenant: `bell.triggers`."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def add(
         self,
@@ -88,7 +86,7 @@ class Triggers:
         `max_attempts`, `initial_delay_ms`, `backoff_multiplier`, `max_delay_ms`. The settings are for every run that it
         makes, such as `tag=`, `user_id=` or `priority=`, before the job's.
         """
-        store = self._client.store
+        store = self._runtime.store
         given = TriggerChanges(
             name=name, pattern=pattern, processor=processor, description=description, enabled=enabled
         )
@@ -101,42 +99,19 @@ class Triggers:
         fields["options"] = self._options(NO_DEFAULTS, given, fields["job"])
         now = store.clock.now()
         made = Trigger(
-            id=new_id(), tenant=self._client.tenant, created_at=now, updated_at=now, source=BY_HAND, **fields
+            id=new_id(), tenant=self._runtime.tenant, created_at=now, updated_at=now, source=API_SOURCE, **fields
         )
         if not store.subscribers.write_trigger(made, None):
             raise _exists(name)
         return made
 
-    async def aadd(
-        self,
-        name: str,
-        *,
-        pattern: str,
-        processor: Processor,
-        description: str = "",
-        enabled: bool = True,
-        retry: Retry | RetryConfig | None = None,
-        retry_config: RetryConfig | None = None,
-        **settings: Unpack[TriggerSettings],
-    ) -> Trigger:
-        return await self._client.hop(
-            lambda: self.add(
-                name,
-                pattern=pattern,
-                processor=processor,
-                description=description,
-                enabled=enabled,
-                retry=retry,
-                retry_config=retry_config,
-                **settings,
-            )
-        )
+    aadd = in_thread(add)
 
-    # Look
+    # Read
 
     def get(self, name_or_id: str) -> Trigger:
         """A trigger by its name or its id."""
-        known = self._client.store.subscribers.list_triggers(self._client.tenant)
+        known = self._runtime.store.subscribers.list_triggers(self._runtime.tenant)
         found = [trigger for trigger in known if trigger.id == name_or_id]
         found += [trigger for trigger in known if trigger.name == name_or_id]
         if not found:
@@ -144,30 +119,28 @@ class Triggers:
             raise TriggerNotFound(f"There is no trigger {name_or_id!r:.60}; {there}.")
         return found[0]
 
-    async def aget(self, name_or_id: str) -> Trigger:
-        return await self._client.hop(self.get, name_or_id)
+    aget = in_thread(get)
 
     def list(self) -> list[Trigger]:
         """All triggers, by name; also those that code declares."""
-        return self._client.store.subscribers.list_triggers(self._client.tenant)
+        return self._runtime.store.subscribers.list_triggers(self._runtime.tenant)
 
-    async def alist(self) -> Sequence[Trigger]:
-        return await self._client.hop(self.list)
+    alist = in_thread(list)  # noqa: A003
 
     # Steer
 
     def update(self, name_or_id: str, *, expected: int | None = None, **changes: Unpack[TriggerChanges]) -> Trigger:
         """Change what is named, and leave the rest: `bell.triggers.update("mails", pattern="posts.**")`.
 
-        Events are matched by what a trigger is at the moment of their fan-out; runs that exist keep their settings.
+        Events are matched by what a trigger is at the moment of their fan-out; existing runs are not changed.
         With `expected`, only if it still has that `version`: nobody overwrites what somebody else has changed.
         """
-        store = self._client.store
+        store = self._runtime.store
         for _ in range(TRIES):
             old = self.get(name_or_id)
             if expected not in (None, old.version):
                 raise _changed(old)
-            if old.source != BY_HAND and set(changes) - {"enabled"}:
+            if old.source != API_SOURCE and set(changes) - {"enabled"}:
                 where = old.source.partition(":")[2]
                 raise InvalidOption(
                     f"trigger {old.name}: it is declared in the code of {where}, and would soon be as before; "
@@ -184,27 +157,22 @@ class Triggers:
             new = msgspec.structs.replace(new, updated_at=store.clock.now(), version=old.version + 1)
             if store.subscribers.write_trigger(new, old.version):
                 return new
-            name_or_id = old.id  # somebody was faster: look again, also if it has another name now
-        raise StoreError(f"trigger {name_or_id}: it kept changing while it was being changed; try again.")
+            name_or_id = old.id  # changed meanwhile: read it again, also if it has another name now
+        raise StoreError(f"trigger {name_or_id}: others changed it again and again meanwhile; try again.")
 
-    async def aupdate(
-        self, name_or_id: str, *, expected: int | None = None, **changes: Unpack[TriggerChanges]
-    ) -> Trigger:
-        return await self._client.hop(lambda: self.update(name_or_id, expected=expected, **changes))
+    aupdate = in_thread(update)
 
     def enable(self, name_or_id: str) -> Trigger:
         """Let it start runs again, from the events that are fanned out from now on."""
         return self.update(name_or_id, enabled=True)
 
-    async def aenable(self, name_or_id: str) -> Trigger:
-        return await self._client.hop(self.enable, name_or_id)
+    aenable = in_thread(enable)
 
     def disable(self, name_or_id: str) -> Trigger:
         """Start no more runs; what matches meanwhile is noted as matched while disabled."""
         return self.update(name_or_id, enabled=False)
 
-    async def adisable(self, name_or_id: str) -> Trigger:
-        return await self._client.hop(self.disable, name_or_id)
+    adisable = in_thread(disable)
 
     def delete(self, name_or_id: str, *, expected: int | None = None) -> None:
         """Remove a trigger; its runs stay. One that code declares comes back, within a minute while that code runs.
@@ -212,11 +180,10 @@ class Triggers:
         With `expected`, only if it still has that `version`.
         """
         known = self.get(name_or_id)
-        if not self._client.store.subscribers.delete_trigger(known.id, expected) and expected is not None:
+        if not self._runtime.store.subscribers.delete_trigger(known.id, expected) and expected is not None:
             raise _changed(known)
 
-    async def adelete(self, name_or_id: str, *, expected: int | None = None) -> None:
-        await self._client.hop(lambda: self.delete(name_or_id, expected=expected))
+    adelete = in_thread(delete)
 
     # Check
 
@@ -247,23 +214,23 @@ class Triggers:
         return fields
 
     def _options(self, old: RunDefaults, given: TriggerChanges, job: str) -> RunDefaults:
-        """What is said about the runs, with the changes that were given; None takes a word back."""
+        """Settings of the runs with the given changes; None removes a setting."""
         words = [word for word in OPTION_FIELDS if word in given]
         said = read_settings({word: given.get(word) for word in words})
         new = msgspec.structs.replace(old, **(dict.fromkeys(words) | said))
-        client = self._client
-        known = client.registry.find(job) or client.store.jobs.find(client.tenant, job)
+        runtime = self._runtime
+        known = runtime.registry.find(job) or runtime.store.jobs.find(runtime.tenant, job)
         check_tag(new, NO_DEFAULTS if known is None else known.terms.defaults)
         return new
 
     def _processor(self, given: Processor) -> str:
-        """The name of a job that takes an event: one of this process, or one that another has told the store of."""
+        """Name of a job that takes an event: one of this process, or one that another process has stored."""
         name = given.name if isinstance(given, JobFunction) else checked_name("processor", given, InvalidOption)
         if name == DELIVERY:  # of every process, also of one that cannot send: its runs wait for one that can
             return name
-        client = self._client
-        known = client.registry.find(name)
-        stored = client.store.jobs.find(client.tenant, name) if known is None else None
+        runtime = self._runtime
+        known = runtime.registry.find(name)
+        stored = runtime.store.jobs.find(runtime.tenant, name) if known is None else None
         if takes_event(known) or takes_event(stored):
             return name
         if known is not None or stored is not None:
@@ -279,9 +246,9 @@ class Triggers:
 
     def processors(self) -> Sequence[str]:
         """The application's jobs that a trigger can start: those of this process, and those that the store knows."""
-        client = self._client
-        here = {job.name for job in client.registry if takes_event(job)}
-        return sorted(here | {job.name for job in client.store.jobs.list(client.tenant) if job.processor})
+        runtime = self._runtime
+        here = {job.name for job in runtime.registry if takes_event(job)}
+        return sorted(here | {job.name for job in runtime.store.jobs.list(runtime.tenant) if job.processor})
 
 
 def takes_event(job: object) -> bool:
@@ -303,4 +270,4 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _changed(trigger: Trigger) -> PreconditionFailed:
-    return PreconditionFailed(f"trigger {trigger.name}: somebody else has changed it meanwhile; look again.")
+    return PreconditionFailed(f"trigger {trigger.name}: somebody else has changed it meanwhile; read it again.")

@@ -1,59 +1,55 @@
-"""The verbs for looking at events: get, list, matches, match and tail. Sync, and async with an `a`."""
+"""The verbs that read events: get, list, matches, match and tail. Sync, and async with an `a`."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING
 
 from workbell.errors import EventNotFound, InvalidOption
 from workbell.events.subscriptions import Subscriber
 from workbell.events.tail import EventTail
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event, Match
-from workbell.model.event_hearers import Hearer, Matched
+from workbell.model.event_subscribers import EventSubscriber, Matched
 from workbell.model.ids import is_id
 from workbell.model.patterns import PatternIndex, check_pattern, check_type, is_literal, matches
 from workbell.model.system_events import SYSTEM_TYPES
-
-if TYPE_CHECKING:
-    from workbell.client.client import Client
+from workbell.runs.runtime import Runtime, in_thread
 
 PAGE = 1000
-MOST_LOOKED_THROUGH = 10_000  # events, for those that match a pattern: no store has an index for it
+MOST_SEARCHED = 10_000  # events read for those that match a pattern: no store has an index for it
 
 
 class Events:
     """The events of a tenant: `bell.events`."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def get(self, event_id: str) -> Event:
         """An event by its id."""
         found = None
         if is_id(event_id):
-            found = self._client.store.events.find([event_id]).get(event_id)
-        if found is None or found.tenant != self._client.tenant:
+            found = self._runtime.store.events.find([event_id]).get(event_id)
+        if found is None or found.tenant != self._runtime.tenant:
             raise EventNotFound(
-                f"There is no event {event_id!r:.60} of tenant {self._client.tenant}; it may have been removed."
+                f"There is no event {event_id!r:.60} of tenant {self._runtime.tenant}; it may have been removed."
             )
         return found
 
-    async def aget(self, event_id: str) -> Event:
-        return await self._client.hop(self.get, event_id)
+    aget = in_thread(get)
 
     def list(self, *, type: str | None = None, before: str | None = None, limit: int = 100) -> list[Event]:  # noqa: A002
         """Events, newest first; `before` is the id of the last one of the page before.
 
-        `type` is a type or a pattern. A pattern selects what a trigger with it would hear of, among the 10,000
-        events before `before`.
+        `type` is a type or a pattern. A pattern selects what a trigger with it would match, among the 10,000 events
+        before `before`.
         """
         _check_page(before, limit)
-        store, tenant = self._client.store, self._client.tenant
+        store, tenant = self._runtime.store, self._runtime.tenant
         if type is None or is_literal(check_pattern(type)):
             return store.events.list(tenant, type=type, before=before, limit=limit)
         wanted, found = PatternIndex([(type, True)]), list[Event]()
-        for _ in range(0, MOST_LOOKED_THROUGH, PAGE):
+        for _ in range(0, MOST_SEARCHED, PAGE):
             page = store.events.list(tenant, type=None, before=before, limit=PAGE)
             found += [event for event in page if wanted.match(event.type, system=event.system)]
             if len(found) >= limit or len(page) < PAGE:
@@ -61,24 +57,17 @@ class Events:
             before = page[-1].id
         return found[:limit]
 
-    async def alist(
-        self,
-        *,
-        type: str | None = None,  # noqa: A002
-        before: str | None = None,
-        limit: int = 100,
-    ) -> Sequence[Event]:
-        return await self._client.hop(lambda: self.list(type=type, before=before, limit=limit))
+    alist = in_thread(list)  # noqa: A003
 
     def matches(self, event_id: str, *, after: str | None = None, limit: int = PAGE) -> Sequence[Matched]:
-        """What an event matched, and what came of it; `after` is the `subscriber` of the last one of a page.
+        """Matches of an event, with their outcomes; `after` is the `subscriber` of the last one of a page.
 
         Nothing, as long as the event was not fanned out: its `fanned_out_at` says whether it was.
         """
         _check_page(after, limit)
         event = self.get(event_id)
-        found = self._client.store.events.matches(event.id, after=after, limit=limit)
-        known = self._client.subscriptions.current() if found else None
+        found = self._runtime.store.events.matches(event.id, after=after, limit=limit)
+        known = self._runtime.subscriptions.current() if found else None
         if known is None:
             return []
         return [
@@ -86,21 +75,21 @@ class Events:
             for match in found
         ]
 
-    async def amatches(self, event_id: str, *, after: str | None = None, limit: int = PAGE) -> Sequence[Matched]:
-        return await self._client.hop(lambda: self.matches(event_id, after=after, limit=limit))
+    amatches = in_thread(matches)
 
-    def match(self, type: str, *, system: bool | None = None) -> Sequence[Hearer]:  # noqa: A002
+    def match(self, type: str, *, system: bool | None = None) -> Sequence[EventSubscriber]:  # noqa: A002
         """Which triggers and endpoints an event of this type would reach, enabled or not; nothing is emitted.
 
-        `system` says that it is one of Workbell's own; left out, the type tells.
+        `system` says that it is one of Workbell's own; the default follows from the type.
         """
         own = check_type(type) in SYSTEM_TYPES
         system = own if system is None else system
-        known = self._client.subscriptions.current()
-        return [_hearer(one, type, system) for one in known.who_hears(self._client.tenant, type, system=system)]
+        known = self._runtime.subscriptions.current()
+        return [
+            _subscriber(one, type, system) for one in known.subscribers_to(self._runtime.tenant, type, system=system)
+        ]
 
-    async def amatch(self, type: str, *, system: bool | None = None) -> Sequence[Hearer]:  # noqa: A002
-        return await self._client.hop(lambda: self.match(type, system=system))
+    amatch = in_thread(match)
 
     def tail(self, *, type: str | None = None) -> Generator[Event, None, None]:  # noqa: A002
         """The events that come from now on, as they come, for as long as you ask for the next one.
@@ -110,14 +99,14 @@ class Events:
         """
         if type is not None:
             check_pattern(type)
-        return EventTail(self._client.store, self._client.tenant, type).events()
+        return EventTail(self._runtime.store, self._runtime.tenant, type).events()
 
 
-def _check_page(place: str | None, limit: int) -> None:
+def _check_page(page_id: str | None, limit: int) -> None:
     if not 1 <= limit <= PAGE:
         raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
-    if place is not None and not is_id(place):
-        raise InvalidOption(f"{place!r:.60} is no id: give that of the last one of the page before.")
+    if page_id is not None and not is_id(page_id):
+        raise InvalidOption(f"{page_id!r:.60} is no id: give that of the last one of the page before.")
 
 
 def _kind(one: Subscriber) -> tuple[str, str]:
@@ -129,9 +118,11 @@ def _matched(match: Match, one: Subscriber | None) -> Matched:
     return Matched(match.event, kind, match.subscriber, name, match.outcome, match.run, match.reason, match.created_at)
 
 
-def _hearer(one: Subscriber, type: str, system: bool) -> Hearer:  # noqa: A002
+def _subscriber(one: Subscriber, type: str, system: bool) -> EventSubscriber:  # noqa: A002
     kind, name = _kind(one)
     every = one.patterns if isinstance(one, Endpoint) else (one.pattern,)
-    heard = tuple(pattern for pattern in every if matches(pattern, type, system=system))
+    patterns = tuple(pattern for pattern in every if matches(pattern, type, system=system))
     reason = one.reason if isinstance(one, Endpoint) else None
-    return Hearer(kind, one.id, name, heard, one.enabled, reason, None if isinstance(one, Endpoint) else one.job)
+    return EventSubscriber(
+        kind, one.id, name, patterns, one.enabled, reason, None if isinstance(one, Endpoint) else one.job
+    )

@@ -1,1 +1,1 @@
-"""What is run: functions registered as jobs, the context they get, and what they may return."""
+"""Handlers: functions registered as jobs, the context they get, and what they may return."""

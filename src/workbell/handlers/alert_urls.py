@@ -1,4 +1,4 @@
-"""The URLs of alerts and pings: checked when they are written, and kept out of every message."""
+"""URLs of alerts and pings: checked when they are set, and never shown in full."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from contextlib import suppress
 from workbell.errors import EndpointRefused, InvalidOption
 from workbell.model.alert import shown_url
 
-SOMEONE = "00000000-0000-7000-8000-000000000000"  # as long as the id of a run
+ANY_RUN = "00000000-0000-7000-8000-000000000000"  # as long as the id of a run
 
 
 def checked_url(word: str, url: object, allow: Sequence[str]) -> str | None:
-    """A URL that may be sent to, as far as that can be said without asking for its address; none stays none."""
+    """A URL that passes all checks that need no name resolution; None stays None."""
     if url is None:
         return None
     if not isinstance(url, str):
         raise InvalidOption(f"{word}: expected a text such as https://…, got {type(url).__name__}.")
     if url == shown_url(url):
         raise InvalidOption(f"{word}: {url:.80} is how a URL is shown, and not the whole of it; give it in full.")
-    from workbell.outgoing.allow import AllowList  # only where there is one
+    from workbell.outgoing.allow import AllowList  # imported only if there is a URL
     from workbell.outgoing.permit import check_url
 
     try:
         # With all that a ping adds to it: it must not be too long only then.
         check_url(url, AllowList.parse(allow))
-        check_url(pinged_url(url, SOMEONE, failed=True), AllowList.parse(allow))
+        check_url(pinged_url(url, ANY_RUN, failed=True), AllowList.parse(allow))
     except EndpointRefused as error:
         raise EndpointRefused(f"{word}: {without_url(str(error), url)}") from None
     return url
 
 
 def pinged_url(url: str, run_id: str, *, failed: bool) -> str:
-    """Where the end of a run is pinged, in the manner of healthchecks.io."""
+    """URL of the ping for a finished run, in the format of healthchecks.io."""
     address, _, query = url.partition("?")
     if failed:
         address = f"{address.rstrip('/')}/fail"
@@ -40,7 +40,7 @@ def pinged_url(url: str, run_id: str, *, failed: bool) -> str:
 
 
 def without_url(words: str, url: str) -> str:
-    """A message that `outgoing` has about a URL, with no more of that than its host."""
+    """An error message of `outgoing` with the URL shortened to its host."""
     from workbell.outgoing.target import read_target, shown
 
     beginnings = [shown(url)]

@@ -1,7 +1,6 @@
-"""The application's own database, as handlers get it by `ctx.db`: opened when first used, and ended with the call.
+"""The application's own database, `ctx.db`: connected at the first use, committed or rolled back with the call.
 
-It is never the store's: none of our transactions is open while a handler runs, and none of a handler's must hold up
-ours. On SQLite, where a transaction locks the whole file, the store's file is therefore refused.
+It is never the store's SQLite file: a transaction locks the whole file, so a handler's would block ours.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class AppDatabase:
         self._store_file = store_file
 
     def open(self) -> Any:
-        """A new DB-API connection, in the ways of its driver: a transaction begins by itself, and must be committed."""
+        """A new DB-API connection with the driver's defaults: a transaction begins implicitly and must be committed."""
         path = _file_in(self._url)
         return self._connect() if path is None else self._open_file(path)
 
@@ -44,7 +43,7 @@ class AppDatabase:
                 f"database = {self._url!r}: there is no folder {path.parent}; make it, or name another."
             )
         try:
-            # Ended by whoever called the handler, which for an async one can be another thread than the user.
+            # An async handler's connection is closed on another thread than it was used on.
             connection = sqlite3.connect(path, timeout=DEADLINE, check_same_thread=False)
         except sqlite3.Error as error:
             raise DatabaseUnavailable(f"ctx.db: {path} cannot be opened: {error}; can it be written to?") from error
@@ -56,7 +55,7 @@ class AppDatabase:
         except ImportError as error:
             raise SettingsError("PostgreSQL needs its driver: pip install 'workbell[postgres]'.") from error
         try:
-            # Prepared statements would live on a server connection that a pooler may have given to somebody else.
+            # No prepared statements: a pooler may hand their server connection to another client.
             return psycopg.connect(self._url, connect_timeout=DEADLINE, prepare_threshold=None)
         except psycopg.ProgrammingError as error:
             reason = without_quotes(" ".join(str(error).split()))
@@ -71,7 +70,7 @@ class AppDatabase:
 
 
 class DatabaseUse:
-    """The database during one call of a handler: at most one connection, and an end."""
+    """Connection of one call of a handler: opened at most once, committed or rolled back at the end."""
 
     def __init__(self, open_connection: Callable[[], Any]) -> None:
         self._open = open_connection
@@ -90,15 +89,15 @@ class DatabaseUse:
             return self._connection
 
     def commit(self) -> None:
-        """Keep what the handler wrote, and let go of the connection; an error here is an error of the handler."""
-        self._end(keep=True)
+        """Commit and close; an error here is an error of the handler."""
+        self._end(commit=True)
 
     def roll_back(self) -> None:
-        """Undo what the handler wrote, unless it has ended already. Whatever is wrong here, nothing was kept."""
+        """Roll back and close. Errors are ignored: nothing was committed."""
         with contextlib.suppress(Exception):
-            self._end(keep=False)
+            self._end(commit=False)
 
-    def _end(self, keep: bool) -> None:
+    def _end(self, commit: bool) -> None:
         with self._lock:
             self._ended = True
             connection, self._connection = self._connection, None
@@ -106,7 +105,7 @@ class DatabaseUse:
             return
         try:
             if not _is_closed(connection):  # `with ctx.db:` closes a psycopg connection, and has committed it
-                (connection.commit if keep else connection.rollback)()
+                (connection.commit if commit else connection.rollback)()
         finally:
             with contextlib.suppress(Exception):
                 connection.close()  # rolls back what was not committed
@@ -120,9 +119,9 @@ def _not_apart(url: str) -> SettingsError:
 
 
 def check_database(url: str, store_file: Path | None) -> None:
-    """Raise if the setting `database` cannot be read or is the store's file, before any run can meet it.
+    """Raise if the setting `database` cannot be read or is the store's file, before a run uses it.
 
-    One of the default's name may not be meant at all: then only a handler that asks for it is refused.
+    A store file with the default's name is accepted: only a handler that uses `ctx.db` is refused then.
     """
     path = _file_in(url)
     if path is not None and store_file is not None and path.name != DEFAULT_NAME and _is_same(path, store_file):
@@ -130,7 +129,7 @@ def check_database(url: str, store_file: Path | None) -> None:
 
 
 def _file_in(url: str) -> Path | None:
-    """The file that a URL names; none, if it is PostgreSQL's."""
+    """The file of a SQLite URL; None for PostgreSQL."""
     scheme, separator, rest = url.partition("://")
     if separator and scheme in ("postgresql", "postgres"):
         return None
@@ -143,18 +142,18 @@ def _file_in(url: str) -> Path | None:
 
 
 def _shown(url: str) -> str:
-    """A URL without what may be secret: the user before the host, and the parameters at its end."""
+    """A URL without secrets: without user, password and parameters."""
     return repr(url.split("@")[-1].partition("?")[0][:60])
 
 
 def file_of(store: object) -> Path | None:
-    """The file of a store that is one."""
+    """The file of a SQLite store; None for others."""
     path = getattr(getattr(store, "file", None), "path", None)
     return path if isinstance(path, Path) else None
 
 
 def _is_same(path: Path, other: Path) -> bool:
-    """By what they lead to: through links, by any name, and also if there is nothing yet."""
+    """Whether two paths lead to the same file, also if it does not exist yet."""
     if path.exists() and other.exists():
         return os.path.samefile(path, other)  # noqa: PTH121
     return path.resolve() == other.resolve()
@@ -164,7 +163,7 @@ def _is_closed(connection: Any) -> bool:
     if not isinstance(connection, sqlite3.Connection):
         return bool(connection.closed)
     try:
-        connection.in_transaction  # noqa: B018  the only question that a closed one refuses and that costs nothing
+        connection.in_transaction  # noqa: B018  free of cost, and raises on a closed connection
     except sqlite3.ProgrammingError:
         return True
     return False

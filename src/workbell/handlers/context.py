@@ -1,19 +1,20 @@
-"""What a handler gets besides its arguments: its run, a logger bound to it, a database and files, and a way to tell
-and to ask."""
+"""Context of a handler, `ctx`: its run, a logger, a database and files, progress, and the verbs for new runs and
+events."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbell.errors import EventNotFound, InvalidOption, LeaseLost
 from workbell.handlers.app_database import AppDatabase, DatabaseUse, file_of
 from workbell.handlers.current_run import on_behalf_of
 from workbell.handlers.files import Storage
 from workbell.handlers.known_events import known_events
-from workbell.handlers.run_logger import Keep, RunLogger
+from workbell.handlers.run_logger import RunLogger, SaveLine
+from workbell.handlers.services import JobServices
 from workbell.model.clock import EPOCH
 from workbell.model.event import Event
 from workbell.model.notification import Notification
@@ -23,29 +24,26 @@ from workbell.model.run import Lane, Run, Status
 from workbell.model.users import UserId
 from workbell.stores.port import Held
 
-if TYPE_CHECKING:
-    from workbell.client.client import Client
-
 _first_use = threading.Lock()  # a handler may have threads of its own
 
 
 class Context:
     """The first parameter of a handler, if it asks for it."""
 
-    __slots__ = ("_client", "_event", "_is_canceled", "_keep", "_logger", "_report", "_use", "run")
+    __slots__ = ("_event", "_is_canceled", "_logger", "_report", "_save_line", "_services", "_use", "run")
 
     def __init__(
         self,
         run: Run,
-        client: Client,
+        services: JobServices,
         report: Callable[[Held, str], bool],
         is_canceled: Callable[[], bool],
-        keep: Keep | None = None,
+        save_line: SaveLine | None = None,
     ) -> None:
         self.run = run
-        self._client = client
+        self._services = services
         self._report = report
-        self._keep = keep  # where the lines of the logger go, besides the logging system
+        self._save_line = save_line  # stores log lines with the run
         self._is_canceled = is_canceled
         self._logger: RunLogger | None = None
         self._use: DatabaseUse | None = None
@@ -60,26 +58,26 @@ class Context:
         """
         with _first_use:
             if self._use is None:
-                resources = self._client.registry.resources
-                self._use = DatabaseUse(AppDatabase(resources.database, file_of(self._client.store)).open)
+                resources = self._services.resources
+                self._use = DatabaseUse(AppDatabase(resources.database, file_of(self._services.store)).open)
         return self._use.connection()
 
     @property
     def storage(self) -> Storage:
         """The tenant's files (in the folder of the setting `storage`): `put`, `get`, `open`, `delete`, `list`."""
-        folder = self._client.registry.resources.storage
-        return Storage(folder, tenant=self.run.tenant, clock=self._client.store.clock)
+        folder = self._services.resources.storage
+        return Storage(folder, tenant=self.run.tenant, clock=self._services.store.clock)
 
     @property
     def logger(self) -> RunLogger:
         """A logger whose lines carry the run's id, job, queue, attempt and tenant, and the worker.
 
-        From INFO on they are kept with the run: see `bell.logs(run_id)` and `workbell runs logs`.
+        From INFO on they are stored with the run: see `bell.logs(run_id)` and `workbell runs logs`.
         """
         if self._logger is None:
             with _first_use:  # there is one for each run, because it numbers the lines
                 if self._logger is None:
-                    self._logger = RunLogger(self.run, self._keep, self._client.store.clock.now)
+                    self._logger = RunLogger(self.run, self._save_line, self._services.store.clock.now)
         return self._logger
 
     @property
@@ -97,10 +95,10 @@ class Context:
         """The event that started this run; none if something else did.
 
         It is read from the store when first asked for. An async function that `@bell.on` or `@bell.processor` made a
-        job has it at hand from the beginning.
+        job has it from the beginning.
         """
         if self._event is None and self.run.event is not None:
-            self._event = known_events.find(self._client.store, self.run.event)
+            self._event = known_events.find(self._services.store, self.run.event)
             if self._event is None:
                 raise EventNotFound(
                     f"run {self.run.id}: the event {self.run.event} that started it is gone; events are removed when "
@@ -109,23 +107,23 @@ class Context:
         return self._event
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell how far the work is; raises LeaseLost when another worker has taken the run over.
+        """Report how far the work is; raises LeaseLost when another worker has taken the run over.
 
         Call it as often as you like: it is written a few times a second, and the last one always.
         """
-        told = {
+        values = {
             "done": _amount("done", done),
             "total": None if total is None else _amount("total", total),
             "message": None if message is None else clean_text(str(message), 1000),
         }
-        text = encode("progress", told)
+        text = encode("progress", values)
         if not self._report(Held(self.run.id, self.run.token), text):
             raise LeaseLost(f"run {self.run.id}: another worker holds it now; stop.")
 
     def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Any) -> Run:
         """Enqueue another run for the same tenant."""
         with self._behalf():
-            return self._client.enqueue(job, payload, **options)
+            return self._services.write([self._services.request(job, payload, **options)])[0]
 
     def emit(
         self,
@@ -137,9 +135,9 @@ class Context:
         key: str | None = None,
         connection: Any = None,
     ) -> Event:
-        """Tell a fact for the same tenant, as `bell.emit` does; this run is kept with it as its cause."""
+        """Emit an event for the same tenant, as `bell.emit` does; this run is stored with it as its cause."""
         with self._behalf():
-            return self._client.emit(type, data, subject=subject, source=source, key=key, connection=connection)
+            return self._services.emit(type, data, subject=subject, source=source, key=key, connection=connection)
 
     async def aemit(
         self,
@@ -153,23 +151,25 @@ class Context:
     ) -> Event:
         """`emit` for async code."""
         with self._behalf():
-            return await self._client.aemit(type, data, subject=subject, source=source, key=key, connection=connection)
+            return await self._services.aemit(
+                type, data, subject=subject, source=source, key=key, connection=connection
+            )
 
     def notify(self, user_id: UserId, data: Any) -> Notification:
-        """Tell one person of the same tenant something, as `bell.notify` does."""
-        return self._client.notify(user_id, data)
+        """Notify one person of the same tenant, as `bell.notify` does."""
+        return self._services.notify(user_id, data)
 
     async def anotify(self, user_id: UserId, data: Any) -> Notification:
         """`notify` for async code."""
-        return await self._client.anotify(user_id, data)
+        return await self._services.anotify(user_id, data)
 
     def broadcast(self, data: Any) -> Notification:
-        """Tell everybody of the same tenant something, as `bell.broadcast` does."""
-        return self._client.broadcast(data)
+        """Notify everybody of the same tenant, as `bell.broadcast` does."""
+        return self._services.broadcast(data)
 
     async def abroadcast(self, data: Any) -> Notification:
         """`broadcast` for async code."""
-        return await self._client.abroadcast(data)
+        return await self._services.abroadcast(data)
 
     def _behalf(self) -> AbstractContextManager[None]:
         """A thread that a handler starts does not know of its run, but has its context: chains of events causing
@@ -186,23 +186,18 @@ def _amount(name: str, value: Any) -> float:
 
 
 async def fetch_event(context: Context) -> None:
-    """Have the run's event at hand, read on a thread: reading it when it is asked for would hold up the loop."""
-    event, client = context.run.event, context._client
+    """Read the run's event on a thread: a read by `ctx.event` would block the event loop."""
+    event, services = context.run.event, context._services
     if event is not None:
-        context._event = known_events.peek(client.store, event) or await client.hop(
-            lambda: known_events.find(client.store, event)
+        context._event = known_events.peek(services.store, event) or await services.hop(
+            lambda: known_events.find(services.store, event)
         )
 
 
 def bring_event(context: Context, event: Event | None) -> None:
-    """For a handler that is called directly: the event that it is given is also that of its context."""
+    """Set the event of a context whose handler is called directly, as in a test."""
     if context.run.event is None:
         context._event = event
-
-
-def client_of(context: Context) -> Client:
-    """The verbs of the run's own tenant, for Workbell's own jobs."""
-    return context._client
 
 
 def uses_database(context: Context | None) -> bool:
@@ -211,27 +206,27 @@ def uses_database(context: Context | None) -> bool:
 
 def is_still_held(context: Context, valid_until: float | None) -> bool:
     """Whether the run is ours; the store is asked only if the lease, as we know it, is over by monotonic time."""
-    if valid_until is None or valid_until > context._client.store.clock.monotonic():
+    if valid_until is None or valid_until > context._services.store.clock.monotonic():
         return True
-    found = context._client.store.runs.find([context.run.id]).get(context.run.id)
+    found = context._services.store.runs.find([context.run.id]).get(context.run.id)
     if found is None or found.lease_until == EPOCH:  # by which a sweep marks what it takes over
         return False
     return found.status is Status.RUNNING and found.token == context.run.token
 
 
-def keep_database(context: Context | None) -> None:
-    """The handler has returned: commit. An error of the commit is one of the handler."""
+def commit_database(context: Context | None) -> None:
+    """Commit `ctx.db` after the handler has returned. An error of the commit is one of the handler."""
     if context is not None and context._use is not None:
         context._use.commit()
 
 
 def end_database(context: Context | None) -> None:
-    """The call is over, whatever came of it: what was not committed by now is rolled back."""
+    """Roll back what `ctx.db` has not committed, after the call."""
     if context is not None and context._use is not None:
         context._use.roll_back()
 
 
-def detached(job: str, queue: str, client: Client) -> Context:
+def detached(job: str, queue: str, services: JobServices) -> Context:
     """A context for calling a handler directly: its run is in no store, and progress goes nowhere."""
-    run = plain_request(Lane(client.tenant, queue, job), None, client.store.clock.now()).run
-    return Context(run, client, lambda _held, _text: True, lambda: False)
+    run = plain_request(Lane(services.tenant, queue, job), None, services.store.clock.now()).run
+    return Context(run, services, lambda _held, _text: True, lambda: False)

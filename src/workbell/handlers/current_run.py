@@ -1,4 +1,4 @@
-"""Which run this code belongs to, if it is called by a handler: what it makes is traced back to that run."""
+"""Context variable of the current run: runs and events that a handler makes have it as their parent."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ current_run: ContextVar[Run | None] = ContextVar("workbell_run", default=None)
 
 @contextmanager
 def on_behalf_of(run: Run) -> Iterator[None]:
-    """What is made in here is traced back to this run, also in a thread that knows of none."""
-    here = current_run.set(run)
+    """Set the current run in a block, for threads that do not inherit it."""
+    before = current_run.set(run)
     try:
         yield
     finally:
-        current_run.reset(here)
+        current_run.reset(before)
 
 
 def traced(new: NewRun) -> NewRun:
-    """A request for a run, with the run whose handler makes it."""
-    here = current_run.get()
-    return new if here is None else msgspec.structs.replace(new, run=with_parent(new.run, here.id))
+    """The request for a run, with the current run as its parent."""
+    parent = current_run.get()
+    return new if parent is None else msgspec.structs.replace(new, run=with_parent(new.run, parent.id))
 
 
 def depth_behind(run: Run | None) -> int:
-    """How many events lie behind a run."""
+    """Length of the chain of events that led to a run."""
     return 0 if run is None or run.options_text is None else run.options.depth

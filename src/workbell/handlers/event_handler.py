@@ -1,7 +1,6 @@
-"""Functions that events start: their parameters `ctx`, `event` and `execution` are filled in when they are called.
+"""Event handlers: wrappers that fill in the parameters `ctx`, `event` and `execution` of a function.
 
-To the rest of Workbell such a function is a job like any other: what wraps it takes a context, finds the event of the
-context's run, and hands on what the function asks for.
+To the rest of Workbell such a function is an ordinary job: the wrapper takes a context, and finds the event of its run.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from types import UnionType
 from typing import Any
 
 from workbell.errors import EventNotFound, InvalidEvent, InvalidOption, JobsError
-from workbell.handlers.cancel_snooze import Cancel, Snooze, TryAgain
 from workbell.handlers.context import Context, bring_event, fetch_event
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.signature import Signature
+from workbell.model.cancel_snooze import Cancel, Snooze, TryAgain
 from workbell.model.event import Event
 from workbell.model.execution import Execution, execution_of
 from workbell.model.patterns import check_pattern
@@ -26,7 +25,7 @@ from workbell.model.patterns import check_pattern
 KINDS: dict[str, type] = {"ctx": Context, "event": Event, "execution": Execution}
 
 
-def hear_events(job: JobFunction[Any, Any], *, dict_only: bool = False) -> None:
+def accept_events(job: JobFunction[Any, Any], *, dict_only: bool = False) -> None:
     """Let events start a job. With `dict_only` it may return a dict or nothing, as a processor does."""
     if job.processor:
         return
@@ -38,7 +37,7 @@ def hear_events(job: JobFunction[Any, Any], *, dict_only: bool = False) -> None:
 
 
 def add_pattern(job: JobFunction[Any, Any], pattern: str) -> None:
-    """Note one more pattern of events that start a job; each is a trigger of its own."""
+    """Add a pattern of events that start a job; each is a trigger of its own."""
     try:
         check_pattern(pattern)
     except InvalidEvent as error:
@@ -49,17 +48,17 @@ def add_pattern(job: JobFunction[Any, Any], pattern: str) -> None:
 
 
 class EventSignature(Signature):
-    """The parameters of a function that cannot be called without an event: nobody but an event can ask for a run."""
+    """Signature of a function that needs an event: only events start it, an enqueue is refused."""
 
     def encode(self, arguments: dict[str, Any]) -> str:
         raise InvalidOption(
-            f"job {self.job}: it takes an event, and only events start it; tell one that it listens to, with "
+            f"job {self.job}: it takes an event, and only events start it; emit one that it listens to, with "
             "bell.emit(type, data) or `workbell events emit`."
         )
 
 
 class Handler:
-    """One function, and what its parameters are to be filled with."""
+    """Wrapper of one function, with the values that fill its parameters."""
 
     def __init__(self, job: str, function: Callable[..., Any], *, dict_only: bool = False) -> None:
         self._job = job
@@ -73,7 +72,7 @@ class Handler:
         self._filled = {
             parameter.name: kind for parameter in self._parameters if (kind := self._kind(parameter, hints))
         }
-        self._places = {kind: name for name, kind in self._filled.items()}
+        self._parameter_of = {kind: name for name, kind in self._filled.items()}
         self._rest = [parameter for parameter in self._parameters if parameter.name not in self._filled]
         self._check_rest()
         wanted = [p for p in self._parameters if self._filled.get(p.name) in ("event", "execution")]
@@ -81,7 +80,7 @@ class Handler:
         self.needs_event = any(parameter.default is Parameter.empty for parameter in wanted)
 
     def _kind(self, parameter: Parameter, hints: dict[str, Any]) -> str | None:
-        """Which of the three a parameter is: by its type, and one without a type by its name."""
+        """The kind of a parameter, by its type; without a type, by its name."""
         hint = hints.get(parameter.name)
         choices = typing.get_args(hint) if _is_union(hint) else (hint,)
         for kind, type_ in KINDS.items():
@@ -97,12 +96,12 @@ class Handler:
         return None
 
     def _check_rest(self) -> None:
-        if len(self._places) < len(self._filled):
+        if len(self._parameter_of) < len(self._filled):
             raise JobsError(f"job {self._job}: two of its parameters ask for the same; one is enough.")
         for parameter in self._rest:
             if parameter.default is Parameter.empty and parameter.kind not in (
                 Parameter.VAR_KEYWORD,
-                Parameter.VAR_POSITIONAL,  # refused for its own reason
+                Parameter.VAR_POSITIONAL,  # refused elsewhere, with its own reason
             ):
                 raise JobsError(
                     f"job {self._job}: an event brings nothing for the parameter {parameter.name!r}; a function that "
@@ -110,20 +109,20 @@ class Handler:
                 )
 
     def wrapped(self, is_async: bool) -> Callable[..., Any]:
-        """The function as a handler; itself, if there is nothing to fill in but a context."""
-        asks = self.takes_event or (is_async and "ctx" in self._places)
+        """The function as a handler; unchanged if only a context is to be filled in."""
+        asks = self.takes_event or (is_async and "ctx" in self._parameter_of)
         if not asks and not self._dict_only:
             return self._function
 
         @functools.wraps(self._function)
         def call_plain(*args: Any, **kwargs: Any) -> Any:
-            return self._kept(self._call(args, kwargs))
+            return self._checked_result(self._call(args, kwargs))
 
         @functools.wraps(self._function)
         async def call_async(*args: Any, **kwargs: Any) -> Any:
             if args and isinstance(args[0], Context):
                 await fetch_event(args[0])
-            return self._kept(await self._call(args, kwargs))
+            return self._checked_result(await self._call(args, kwargs))
 
         call: Any = call_async if is_async else call_plain
         parameters, annotations = list(self._rest), dict(getattr(self._function, "__annotations__", {}))
@@ -151,10 +150,10 @@ class Handler:
         return self._function(*[values.pop(name) for name in positional], **values)
 
     def _call_directly(self, context: Context, given: list[Any], kwargs: dict[str, Any]) -> Any:
-        """As in a test: the caller brings the event, and what else there is."""
+        """Direct call, as in a test: the caller passes the event and the other arguments."""
         brought = next((value for value in (*given, *kwargs.values()) if isinstance(value, Event)), None)
         bring_event(context, brought)
-        name = self._places.get("ctx")
+        name = self._parameter_of.get("ctx")
         if name is None or name in kwargs:
             return self._function(*given, **kwargs)
         if name == self._parameters[0].name:
@@ -162,13 +161,13 @@ class Handler:
         return self._function(*given, **{name: context}, **kwargs)
 
     def _value(self, kind: str, context: Context) -> Any:
-        """None leaves a parameter to its default."""
+        """Value of a parameter; None leaves it to its default."""
         if kind == "ctx":
             return context
         if context.run.event is None:
             if self.needs_event:
                 raise TryAgain(
-                    f"job {self._job}: this run was not started by an event, and its function takes one; tell one "
+                    f"job {self._job}: this run was not started by an event, and its function takes one; emit one "
                     "that it listens to, with bell.emit(type, data).",
                     again=False,
                 )
@@ -180,12 +179,12 @@ class Handler:
         except EventNotFound as error:
             raise TryAgain(f"job {self._job}: {error}", again=False) from error
 
-    def _kept(self, value: Any) -> Any:
+    def _checked_result(self, value: Any) -> Any:
         if self._dict_only and value is not None and not isinstance(value, dict | Cancel | Snooze):
             shown = f"{value!r:.60}"
             raise TryAgain(
                 f"processor {self._job}: it returned {shown} ({type(value).__name__}); a processor returns a dict, "
-                "which is kept, or nothing.",
+                "which is stored, or nothing.",
                 again=False,
             )
         return value

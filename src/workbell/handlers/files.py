@@ -1,4 +1,4 @@
-"""Files that jobs keep: `ctx.storage`. Each is its content and a description in JSON beside it, in one folder.
+"""File storage for jobs, `ctx.storage`: a folder with the content and a JSON description of each file.
 
 The description is written last and removed first, and both appear by being renamed when they are complete and on the
 disk. So a file is there as a whole or not at all, also after a crash.
@@ -29,7 +29,7 @@ NAME_LIMIT = 255
 
 
 class StoredFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about a file."""
+    """Description of a stored file."""
 
     id: str
     filename: str
@@ -39,13 +39,13 @@ class StoredFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Described(StoredFile, frozen=True, kw_only=True):
-    """As it is kept; the tenant is not for show."""
+    """Description on the disk, with the tenant."""
 
     tenant: str
 
 
 class Storage:
-    """The files of one tenant in a folder, which is made when the first file is put there."""
+    """File storage of one tenant. Its folder is made for the first file."""
 
     def __init__(self, folder: str | Path, *, tenant: str = TENANT, clock: Clock | None = None) -> None:
         self._folder = Path(folder)
@@ -59,9 +59,9 @@ class Storage:
         filename: str | None = None,
         content_type: str | None = None,
     ) -> StoredFile:
-        """Keep bytes, the file at a path, or what a file object has left; on the disk when it returns.
+        """Store bytes, the file at a path, or the rest of a file object; synced to the disk when it returns.
 
-        The name is only kept, and never used as a path. Without one, that of the path is taken.
+        The name is stored, and never used as a path. The default is the name of the path.
         """
         name = _check_name(filename, data)
         kind = _check_type(content_type, name)
@@ -81,30 +81,30 @@ class Storage:
         return file
 
     def get(self, file_id: str) -> StoredFile | None:
-        """What is known about a file; None if there is none."""
+        """Description of a file; None if there is none."""
         return self._read(file_id) if is_id(file_id) else None
 
     def open(self, file_id: str) -> BinaryIO:
-        """A file's content, to read; to be closed by the caller."""
+        """Open a file's content for reading; the caller closes it."""
         if self.get(file_id) is not None:
             with contextlib.suppress(FileNotFoundError):
                 return self._content(file_id).open("rb")
         raise StoredFileNotFound(f"There is no stored file {str(file_id)[:40]!r}; it may have been deleted.")
 
     def delete(self, file_id: str) -> bool:
-        """Remove a file; whether it was there."""
+        """Delete a file; return whether it was there."""
         if self.get(file_id) is None:
             return False
         try:
             self._description(file_id).unlink()
         except FileNotFoundError:
-            return False  # somebody else was faster
+            return False  # deleted by another process
         self._content(file_id).unlink(missing_ok=True)
         _sync_folder(self._folder)
         return True
 
     def list(self, *, after: str = "", limit: int | None = None) -> list[StoredFile]:
-        """Every file, oldest first; of many a page, `after` the id of the last one of the page before."""
+        """List files, oldest first; the next page begins `after` the last id of the page before."""
         ids = sorted(path.stem for path in self._folder.glob("*.json") if is_id(path.stem) and path.stem > after)
         return list(islice((file for file in map(self._read, ids) if file is not None), limit))
 
@@ -124,7 +124,7 @@ class Storage:
         return self._folder / f"{file_id}.json"
 
     def _create(self, path: Path) -> None:
-        """For its owner alone; a folder that a group may write to is shared, and so are its files."""
+        """Create with mode 0600; 0660 in a folder that its group may write to."""
         path.touch(0o600, exist_ok=False)
         if self._folder.stat().st_mode & stat.S_IWGRP:
             path.chmod(0o660)
@@ -147,7 +147,7 @@ class Storage:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A new name is on the disk only when its folder is."""
+    """Sync a folder: a new name is on the disk only then."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

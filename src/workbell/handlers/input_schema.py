@@ -1,4 +1,4 @@
-"""JSON Schema of a handler's arguments: what forms, and other programs, know of them."""
+"""JSON Schema of a handler's arguments, for forms and other programs."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def _of_model(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if not callable(make):
         return anything
     # Named after the outer model: two of them may have inner models of one name.
-    place = f"{kind.__module__}.{kind.__qualname__}."
+    prefix = f"{kind.__module__}.{kind.__qualname__}."
     try:
-        schema: dict[str, Any] = make(ref_template=f"#/$defs/{place}{{model}}")
+        schema: dict[str, Any] = make(ref_template=f"#/$defs/{prefix}{{model}}")
     except Exception:  # noqa: BLE001  a model of the application's; without its schema the other arguments keep theirs
         return anything
-    definitions |= {place + name: inner for name, inner in schema.pop("$defs", {}).items()}
+    definitions |= {prefix + name: inner for name, inner in schema.pop("$defs", {}).items()}
     return schema

@@ -9,23 +9,20 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
 from workbell.errors import EndpointRefused, InvalidOption, JobsError
 from workbell.handlers.alert_urls import checked_url
-from workbell.handlers.context import Context, detached, end_database, keep_database
+from workbell.handlers.context import Context, commit_database, detached, end_database
 from workbell.handlers.process_isolation import Isolation
+from workbell.handlers.services import JobServices
 from workbell.handlers.signature import Signature
 from workbell.model.alert import UNWATCHED, Watched
 from workbell.model.clock import time_limit
 from workbell.model.job import QUEUE, RunTerms, name
 from workbell.model.limit import NO_LIMITS, Limit, Limits, limits_on
-from workbell.model.request import EnqueueOptions
+from workbell.model.request import EnqueueOptions, Request
 from workbell.model.retry import Retry, read_retry
 from workbell.model.run import Lane, Run
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.run_settings import read_defaults
 from workbell.scheduling.declare import TickSettings
-
-if TYPE_CHECKING:
-    from workbell.client.client import Client
-    from workbell.model.request import Request
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,7 +38,7 @@ class JobFunction(Generic[P, R]):
 
     def __init__(
         self,
-        client: Client,
+        services: JobServices,
         function: Callable[..., Any],
         *,
         job: str | None = None,
@@ -80,25 +77,25 @@ class JobFunction(Generic[P, R]):
         self.ticks = ticks  # when it runs by itself, if the code says so
         self.processor = False  # whether events may start it
         self.patterns: tuple[str, ...] = ()  # of the events that start it, if the code says so
-        self.alert_url = self._checked_url(client, "alert_url", alert_url)
-        self.ping_url = self._checked_url(client, "ping_url", ping_url)
-        told = alert_url is not None or ping_url is not None
-        self.watched = Watched(alert_url is not None, ping_url is not None) if told else UNWATCHED
-        self._client = client
+        self.alert_url = self._checked_url(services, "alert_url", alert_url)
+        self.ping_url = self._checked_url(services, "ping_url", ping_url)
+        has_urls = alert_url is not None or ping_url is not None
+        self.watched = Watched(alert_url is not None, ping_url is not None) if has_urls else UNWATCHED
+        self._services = services
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function itself, here and now; if it takes a context, it gets one that belongs to no run."""
         if not self.signature.wants_context or (args and isinstance(args[0], Context)):
             return cast(R, self.function(*args, **kwargs))
-        context = detached(self.name, self.queue, self._client)
+        context = detached(self.name, self.queue, self._services)
         call = self._call_async if self.is_async else self._call_plain
         return cast(R, call(context, args, kwargs))
 
     def _call_plain(self, context: Context, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Whoever makes a context ends it: as a worker does after a call, so does a direct one."""
+        """Direct call: it ends the database use of its context, as a worker does after a call."""
         try:
             value = self.function(context, *args, **kwargs)
-            keep_database(context)
+            commit_database(context)
             return value
         finally:
             end_database(context)
@@ -106,16 +103,16 @@ class JobFunction(Generic[P, R]):
     async def _call_async(self, context: Context, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
             value = await self.function(context, *args, **kwargs)
-            keep_database(context)
+            commit_database(context)
             return value
         finally:
             end_database(context)
 
-    def _checked_url(self, client: Client, word: str, url: object) -> str | None:
+    def _checked_url(self, services: JobServices, word: str, url: object) -> str | None:
         if url is None:
             return None
         try:
-            return checked_url(word, url, client.registry.resources.webhook_allow)
+            return checked_url(word, url, services.resources.webhook_allow)
         except (EndpointRefused, InvalidOption) as error:
             raise type(error)(f"job {self.name}: {error}") from None
 
@@ -151,29 +148,29 @@ class JobFunction(Generic[P, R]):
         return RunTerms(self.queue, self.limits, self.defaults, self.retry)
 
     @property
-    def client(self) -> Client:
-        """Whom it was declared with."""
-        return self._client
+    def services(self) -> JobServices:
+        """The services of the Workbell that it was declared with."""
+        return self._services
 
     def __repr__(self) -> str:
         return f"<job {self.name} on {self.queue}>"
 
     def request(self, *args: P.args, **kwargs: P.kwargs) -> Request:
         """A request for `bell.enqueue_many`."""
-        return self._client.request(self, self.signature.bind(args, kwargs))
+        return self._services.request(self, self.signature.bind(args, kwargs))
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
         """Have the job run by a worker, as soon as one is free."""
-        return self._client.enqueue_requests([self.request(*args, **kwargs)])[0]
+        return self._services.write([self.request(*args, **kwargs)])[0]
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
         """`enqueue` for async code."""
-        await self._client.make_ready()
-        return (await self._client.aenqueue_requests([self.request(*args, **kwargs)]))[0]
+        await self._services.ready()
+        return (await self._services.awrite([self.request(*args, **kwargs)]))[0]
 
     def options(self, **options: Unpack[EnqueueOptions]) -> Enqueuer[P, R]:
         """Say more about the run: `send.options(delay=60, key="x").enqueue(to="a@b.c")`."""
-        return Enqueuer(self, self._client, options)
+        return Enqueuer(self, self._services, options)
 
 
 def _check_function(function: Any) -> None:
@@ -202,17 +199,17 @@ def _check_findable(job: str, function: Callable[..., Any]) -> None:
 class Enqueuer(Generic[P, R]):
     """A job with options, ready to be enqueued."""
 
-    def __init__(self, job: JobFunction[P, R], client: Client, options: EnqueueOptions) -> None:
+    def __init__(self, job: JobFunction[P, R], services: JobServices, options: EnqueueOptions) -> None:
         self._job = job
-        self._client = client
+        self._services = services
         self._options = options
 
     def request(self, *args: P.args, **kwargs: P.kwargs) -> Request:
-        return self._client.request(self._job, self._job.signature.bind(args, kwargs), **self._options)
+        return self._services.request(self._job, self._job.signature.bind(args, kwargs), **self._options)
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
-        return self._client.enqueue_requests([self.request(*args, **kwargs)])[0]
+        return self._services.write([self.request(*args, **kwargs)])[0]
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Run:
-        await self._client.make_ready()
-        return (await self._client.aenqueue_requests([self.request(*args, **kwargs)]))[0]
+        await self._services.ready()
+        return (await self._services.awrite([self.request(*args, **kwargs)]))[0]

@@ -1,7 +1,6 @@
-"""Events that handlers have asked for lately: one event often starts many runs, and never changes.
+"""LRU cache of events for handlers, per store: one event often starts many runs, and never changes.
 
-They are kept for each store of this process, up to a number and an amount of data; the one asked for longest ago goes
-first.
+Bounded in events and in characters of data.
 """
 
 from __future__ import annotations
@@ -11,21 +10,21 @@ from collections import OrderedDict
 from weakref import WeakKeyDictionary
 
 from workbell.model.event import Event
-from workbell.process.fork_safety import in_every_child
+from workbell.process.fork_safety import remake_after_fork
 from workbell.stores.port import Store
 
 MOST = 256
 MOST_DATA = 8 * 2**20  # characters of data, over all of a store
 
 
-class _Kept:
+class _Cache:
     """The events of one store."""
 
     def __init__(self) -> None:
         self.events: OrderedDict[str, Event] = OrderedDict()
         self.data = 0
 
-    def keep(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         size = _size(event)
         if event.id in self.events or size > MOST_DATA:
             return
@@ -37,33 +36,33 @@ class _Kept:
 
 
 class KnownEvents:
-    """May be used by any number of threads."""
+    """Cache of events, safe for threads."""
 
     def __init__(self) -> None:
-        self.start_afresh()
-        in_every_child(self)
+        self.make_process_state()
+        remake_after_fork(self)
 
-    def start_afresh(self) -> None:
-        self._stores: WeakKeyDictionary[Store, _Kept] = WeakKeyDictionary()
+    def make_process_state(self) -> None:
+        self._stores: WeakKeyDictionary[Store, _Cache] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def peek(self, store: Store, event_id: str) -> Event | None:
-        """The event if it is at hand; the store is not asked."""
+        """The event if it is cached; the store is not read."""
         with self._lock:
-            kept = self._stores.get(store)
-            found = None if kept is None else kept.events.get(event_id)
-            if kept is not None and found is not None:
-                kept.events.move_to_end(event_id)
+            cache = self._stores.get(store)
+            found = None if cache is None else cache.events.get(event_id)
+            if cache is not None and found is not None:
+                cache.events.move_to_end(event_id)
             return found
 
     def find(self, store: Store, event_id: str) -> Event | None:
-        """The event, from the store if it is not at hand; none if it is in neither."""
+        """The event from the cache or the store; None if it is in neither."""
         found = self.peek(store, event_id)
         if found is None:
             found = store.events.find([event_id]).get(event_id)
             if found is not None:
                 with self._lock:
-                    self._stores.setdefault(store, _Kept()).keep(found)
+                    self._stores.setdefault(store, _Cache()).add(found)
         return found
 
 

@@ -1,4 +1,4 @@
-"""What a job may use that runs in a process of its own."""
+"""Options of a job with `isolate="process"`: limits of memory and CPU time for its handler process."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ LEAST = 64 * 10**6  # bytes that a process with our own code in it needs, and so
 
 
 class Isolation(NamedTuple):
-    """Limits of the process; none: as much as there is."""
+    """Limits of a handler process; None is unlimited."""
 
     memory: int | None = None  # bytes
-    cpu: float | None = None  # seconds of computing
+    cpu: float | None = None  # seconds of CPU time
 
 
 def isolation_of(
     isolate: str | None, memory_limit: int | str | None, cpu_limit: float | timedelta | None
 ) -> Isolation | None:
-    """The options of `@bell.job`, checked."""
+    """Check the options of `@bell.job`; None if the job is not isolated."""
     if isolate is None:
         for option, value in (("memory_limit", memory_limit), ("cpu_limit", cpu_limit)):
             if value is not None:

@@ -1,4 +1,4 @@
-"""The jobs this process can run, by name."""
+"""Registry of the jobs that this process can run, by name."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from workbell.trust.sealing import Sealer
 
 
 class Registry:
-    """A name is taken once: a second function under it would silently take the first one's runs."""
+    """Jobs by name. A second function of the same name is refused: it would silently take the first one's runs."""
 
     def __init__(self, resources: Resources | None = None) -> None:
-        self.resources = resources or Resources()  # what their handlers work with
+        self.resources = resources or Resources()  # for their handlers
         self._jobs: dict[str, JobFunction[Any, Any]] = {}
-        self._built_in: dict[str, JobFunction[Any, Any]] = {}  # served by every worker, and nobody's to see or change
+        self._built_in: dict[str, JobFunction[Any, Any]] = {}  # served by every worker, hidden from users
 
     def add(self, job: JobFunction[Any, Any]) -> None:
         known = self._jobs.get(job.name)
@@ -38,17 +38,17 @@ class Registry:
         self._built_in[job.name] = job
 
     def replace(self, jobs: Sequence[JobFunction[Any, Any]], dropped: Iterable[str]) -> None:
-        """Take over jobs as they are now, and let go of others: at once, for those who look at this very moment."""
+        """Add or replace jobs and drop others in one assignment, so that readers see all changes or none."""
         gone = set(dropped)
-        kept = {name: job for name, job in self._jobs.items() if name not in gone}
-        self._jobs = kept | {job.name: job for job in jobs}
+        others = {name: job for name, job in self._jobs.items() if name not in gone}
+        self._jobs = others | {job.name: job for job in jobs}
 
     def find(self, name: str) -> JobFunction[Any, Any] | None:
         return self._jobs.get(name) or self._built_in.get(name)
 
     @property
     def served(self) -> list[str]:
-        """The names of all jobs that can be run here."""
+        """Names of all jobs that can be run here, built-in ones too."""
         return sorted({**self._jobs, **self._built_in})
 
     def __iter__(self) -> Iterator[JobFunction[Any, Any]]:
@@ -61,7 +61,7 @@ class Registry:
         return len(self._jobs)
 
     def stored_definitions(self, clock: Clock, tenant: str) -> list[Job]:
-        """The jobs as they are kept in the store, for others to see; their URLs are sealed where there is a key."""
+        """Definitions for the store; URLs are sealed if there is a key."""
         sealer = Sealer.from_setting(self.resources.secret_key)
 
         def sealed(url: str | None) -> str | None:
@@ -73,7 +73,7 @@ class Registry:
         ]
 
     def definitions(self, clock: Clock, tenant: str) -> list[Job]:
-        """The jobs as data."""
+        """Definitions of the jobs, without built-in ones."""
         now = clock.now()
         return [
             Job(

@@ -1,4 +1,4 @@
-"""What handlers work with besides the store: the application's own database, its files, and the way out to others."""
+"""Resources of handlers besides the store: the application's database, file storage, and webhooks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ _DEFAULTS = Settings()
 
 
 class Resources(NamedTuple):
-    """Where they are; nothing is opened or made before a handler uses it."""
+    """Settings of the resources; nothing is opened before a handler uses it."""
 
+    url: str = _DEFAULTS.url  # of the store
     database: str = _DEFAULTS.database
     storage: str = _DEFAULTS.storage
     webhook_allow: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""`ctx.logger`: its lines go to the logging system, with the run they are about, and are kept with that run."""
+"""`ctx.logger`: log lines of a run, passed to the logging system and stored with the run."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ LINES = 1000  # of an attempt
 LETTERS = 2000  # of a line
 LEVEL_LETTERS = 20
 
-Keep = Callable[[int, LogLine], None]  # the token of the lease, and a line written under it
+SaveLine = Callable[[int, LogLine], None]  # the token of the lease, and a log line written under it
 
 
 class RunLogger(logging.LoggerAdapter[logging.Logger]):
-    """Adds to every line which run it is about, and hands it on to be kept.
+    """Logger that adds the facts of a run to every line, and saves the line with the run.
 
-    From INFO on lines are kept, whatever the logging system makes of them; below that, if it is enabled for them.
+    Lines from INFO on are always saved; those below only if the logging system is enabled for them.
     """
 
-    def __init__(self, run: Run, keep: Keep | None, now: Callable[[], datetime]) -> None:
+    def __init__(self, run: Run, save: SaveLine | None, now: Callable[[], datetime]) -> None:
         super().__init__(log, run_facts(run))
         self._run = run
-        self._keep = keep
+        self._save = save
         self._now = now
-        self._numbers = itertools.count()  # a handler may have threads of its own
+        self._numbers = itertools.count()  # an atomic counter: a handler may have threads
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
         kwargs["extra"] = {**(self.extra or {}), **(kwargs.get("extra") or {})}
         return msg, kwargs
 
     def isEnabledFor(self, level: int) -> bool:  # noqa: N802  the name is the standard library's
-        return (self._keep is not None and level >= logging.INFO) or super().isEnabledFor(level)
+        return (self._save is not None and level >= logging.INFO) or super().isEnabledFor(level)
 
     def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
         if not self.isEnabledFor(level):
             return
-        if self._keep is not None:
-            self._keep_line(self._keep, level, msg, args, kwargs.get("exc_info"))
-        kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1  # the line was written by who called us
+        if self._save is not None:
+            self._save_line(self._save, level, msg, args, kwargs.get("exc_info"))
+        kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1  # the location of our caller
         super().log(level, msg, *args, **kwargs)
 
-    def _keep_line(self, keep: Keep, level: int, msg: object, args: Any, error: Any) -> None:
+    def _save_line(self, save: SaveLine, level: int, msg: object, args: Any, error: Any) -> None:
         number = next(self._numbers)
         if number > LINES:
             return
         name = clean_text(logging.getLevelName(level), LEVEL_LETTERS)
         if number == LINES:
-            text = f"What follows is left out: {LINES:,} lines of an attempt are kept."
+            text = f"What follows is left out: {LINES:,} log lines of an attempt are stored."
         else:
             text = _text(level, msg, args, error)
-        keep(self._run.token, LogLine(self._run.id, self._run.attempt, number, self._now(), name, text))
+        save(self._run.token, LogLine(self._run.id, self._run.attempt, number, self._now(), name, text))
 
 
 def _text(level: int, msg: object, args: Any, error: Any) -> str:
@@ -74,7 +74,7 @@ def _text(level: int, msg: object, args: Any, error: Any) -> str:
 
 
 def _error_of(given: Any) -> Any:
-    """What may be handed in as `exc_info`, as the logging system keeps it."""
+    """The argument `exc_info` as a log record has it."""
     if isinstance(given, BaseException):
         return type(given), given, given.__traceback__
     if given and not isinstance(given, tuple):

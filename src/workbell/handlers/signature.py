@@ -1,4 +1,4 @@
-"""A handler's parameters as the type of its payload: checked when a run is enqueued, and again when it is run."""
+"""Validates the input of a run against the type hints of its function: at the enqueue, and again at the start."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from workbell.handlers.input_schema import input_schema
 from workbell.model.payload import encode, encode_other
 from workbell.model.request import NAMES as OPTIONS
 
-_PLACED = re.compile("(.*) - at `([^`]*)`", re.DOTALL)
+_WITH_PATH = re.compile("(.*) - at `([^`]*)`", re.DOTALL)
 PLAIN = frozenset({str, int, float, bool, type(None)})  # values that cannot have bytes in them
 BYTES = (bytes, bytearray, memoryview)
 _QUOTED = re.compile("`([^`]*)`")
 
 
 class Signature:
-    """The parameters of one function, without its context."""
+    """Parameters of one function, without its context."""
 
     def __init__(self, job: str, function: Callable[..., Any]) -> None:
         self.job = job
@@ -79,7 +79,7 @@ class Signature:
 
     @property
     def arguments(self) -> list[str] | None:
-        """The names of the arguments; none: it takes any."""
+        """Names of the arguments; None if it takes any."""
         return None if self._open else self._names
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -105,11 +105,11 @@ class Signature:
         return text
 
     def _refuse_bytes(self, arguments: dict[str, Any]) -> None:
-        """Raise where bytes stand for a text: JSON carries them as base64, and so the handler would get that."""
+        """Raise for bytes given for a text: JSON would carry them, and the handler get them, as base64."""
         try:
             _read_plainly(arguments, self._struct)
         except (TypeError, msgspec.ValidationError):
-            for name, value in arguments.items():  # alone: msgspec stops at the first thing that it does not take
+            for name, value in arguments.items():  # one by one: msgspec stops at the first error
                 self._refuse_bytes_in(name, value)
 
     def _refuse_bytes_in(self, name: str, value: Any) -> None:
@@ -131,27 +131,27 @@ class Signature:
             raise InvalidPayload(f"job {self.job}: {self._sentence(str(error))}.") from error
 
     def _sentence(self, message: str) -> str:
-        """msgspec's words about a payload as words about arguments."""
-        placed = _PLACED.fullmatch(message)
-        text, where = placed.groups() if placed else (message, "")
-        place = where.replace("$.", "").replace("$", "")
+        """Error message of msgspec, rewritten for arguments."""
+        with_path = _WITH_PATH.fullmatch(message)
+        text, path = with_path.groups() if with_path else (message, "")
+        path = path.replace("$.", "").replace("$", "")
         name = next(iter(_QUOTED.findall(text)), "")
         known = f"the arguments are {', '.join(self._names)}" if self._names else "it takes none"
         if text.startswith("Object missing required field"):
-            if place:
-                return f"the argument {place!r} lacks the field {name!r}"
+            if path:
+                return f"the argument {path!r} lacks the field {name!r}"
             return f"the argument {name!r} is missing; {known}"
         if text.startswith("Object contains unknown field"):
-            if place:
-                return f"the argument {place!r} has no field {name!r}"
+            if path:
+                return f"the argument {path!r} has no field {name!r}"
             if name in OPTIONS:
                 known += f"; {name} is an option of the run: {self.job}.options({name}=…).enqueue(…)"
             return f"there is no argument {name!r}; {known}"
         words = text.replace("`", "")
-        return f"the argument {place!r}: {words[:1].lower()}{words[1:]}" if place else words
+        return f"the argument {path!r}: {words[:1].lower()}{words[1:]}" if path else words
 
     def decode(self, text: str | None) -> dict[str, Any]:
-        """The arguments to call the function with, in its own types; what was not given is left to its defaults."""
+        """Decode the arguments into the function's types; those not given are left to its defaults."""
         if text is None or text == "{}":
             if not self._names or len(self._defaults) == len(self._names):
                 return {}
@@ -171,20 +171,20 @@ def _is_context(parameter: inspect.Parameter, hints: dict[str, Any]) -> bool:
 
 
 def _field(parameter: inspect.Parameter, kind: Any) -> Any:
-    """An argument with a default may be left out; the function then supplies it, not the payload."""
+    """Field of a parameter; one with a default may be missing in the input."""
     if parameter.default is parameter.empty:
         return (parameter.name, kind)
     return (parameter.name, kind | msgspec.UnsetType if not isinstance(kind, str) else kind, msgspec.UNSET)
 
 
 def _read_plainly(arguments: dict[str, Any], kind: type[msgspec.Struct]) -> None:
-    """Read arguments as a type without the way through JSON, which makes texts of bytes."""
+    """Convert arguments to a type without JSON, which would make texts of bytes."""
     plain = msgspec.to_builtins(arguments, builtin_types=BYTES, str_keys=True, enc_hook=encode_other)
     msgspec.convert(plain, kind, builtin_types=BYTES, str_keys=True, dec_hook=_unread)
 
 
 def _unread(kind: type, _value: Any) -> Any:
-    """Stands for a model that is not read now: it was written as JSON by itself, and is checked there."""
+    """Stand-in for a model that is not read here: it encodes itself as JSON, and is checked then."""
     return object.__new__(kind)
 
 

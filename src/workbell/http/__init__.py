@@ -1,1 +1,1 @@
-"""The service over HTTP: one FastAPI application, made by `make_app` from a Workbell."""
+"""HTTP service: one FastAPI application, made by `make_app` from a Workbell."""

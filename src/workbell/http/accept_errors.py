@@ -1,4 +1,4 @@
-"""Out of file descriptors: told once a minute. asyncio tries again a second later, and logs every connection it missed.
+"""Accept errors (out of file descriptors), logged once a minute: asyncio retries every second and logs each failure.
 
 With 2,048 connections waiting that were 65,267 lines, 40 MB, within ten seconds.
 """
@@ -10,7 +10,7 @@ import errno
 import logging
 from typing import Any
 
-from workbell.logs.rate_limit import Seldom
+from workbell.logs.rate_limit import RateLimitedMessage
 
 log = logging.getLogger("workbell.http")
 
@@ -21,7 +21,7 @@ class Accepting:
     """Takes this one error out of what an event loop reports; all else goes where it went before."""
 
     def __init__(self) -> None:
-        self._seldom = Seldom(
+        self._seldom = RateLimitedMessage(
             log,
             logging.ERROR,
             "new connections wait: the process is out of file descriptors; raise its limit (ulimit -n, LimitNOFILE) "
@@ -41,7 +41,7 @@ class Accepting:
     def _on_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         if isinstance(error, OSError) and error.errno in SHORT_OF and "socket" in context:
-            self._seldom.tell(loop.time())
+            self._seldom.log(loop.time())
         elif self._before is not None:
             self._before(loop, context)
         else:

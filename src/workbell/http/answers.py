@@ -1,4 +1,4 @@
-"""An answer: JSON made by msgspec, which knows our structs, enums and times."""
+"""JSON responses, encoded by msgspec, which knows our structs, enums and times."""
 
 from __future__ import annotations
 

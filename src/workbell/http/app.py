@@ -1,4 +1,4 @@
-"""The application: every route, with its guard, and every error as a problem."""
+"""ASGI application: every route with its guard, and every error as a problem document."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def make_app(service: Service) -> FastAPI:
         openapi_url=None,
         lifespan=lifespan,
         separate_input_output_schemas=False,
-        # The framework's own would keep the bodies of requests that it refuses.
+        # The framework's own would store the bodies of requests that it refuses.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.service = service

@@ -1,4 +1,4 @@
-"""Where the server listens. Nothing of the web framework is needed for it: the supervisor binds, a child serves."""
+"""Listening socket of the server, without the web framework: the supervisor binds, a child serves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call: one request that was let in, with the verbs of its tenant."""
+"""Request context: one authorised request, with the client of its tenant."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.model.access import Access
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ KNOWN = "workbell.known"  # in the scope of a request that was let in: with a va
 
 
 class ApiCall:
-    """Who asks, for which tenant, and what it may use."""
+    """Context of a request: its caller, tenant and client."""
 
     __slots__ = ("access", "client", "request", "service", "subject", "tenant")
 
-    def __init__(self, service: Service, request: Request, access: Access, tenant: str, client: Client) -> None:
+    def __init__(self, service: Service, request: Request, access: Access, tenant: str, client: LocalClient) -> None:
         self.service = service
         self.request = request
         self.access = access
@@ -30,7 +30,7 @@ class ApiCall:
 
     @property
     def address(self) -> str | None:
-        """Where the caller is, as far as the connection tells."""
+        """Address of the caller, if the connection has one."""
         return None if self.request.client is None else self.request.client.host
 
 

@@ -1,7 +1,7 @@
-"""HTTP/1.1 on one connection, with deadlines for what the client is to send and to take.
+"""Deadlines of an HTTP/1.1 connection, for sending requests and for reading answers.
 
-uvicorn has a deadline for idle connections alone. The others are kept here by looking at each connection once a second
-(`check`), so that a request pays nothing for them.
+uvicorn has a deadline for idle connections alone. The others are enforced here by one check of each connection a
+second (`check`), so that a request pays nothing for them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REFUSAL = (
 
 
 class Awaited(NamedTuple):
-    """What the client has to do next. As long as it is the same, time runs."""
+    """What the client must send or read next; its deadline runs while that stays the same."""
 
     what: str
     mark: object  # differs where it is the same of another request, or some of it has come
@@ -93,7 +93,7 @@ class EdgeProtocol(H11Protocol):
             if awaited.least and self._received - self._received_before >= awaited.least:
                 self._begin(awaited, now)
             else:
-                self.server_state.slow.tell(now)
+                self.server_state.slow.log(now)
                 self.cut()
 
     def _begin(self, awaited: Awaited | None, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Bounds on the server's connections: how many there may be in all, of strangers, and of strangers at one address.
+"""Connection limits of the server: in all, unauthenticated, and unauthenticated from one address.
 
 A stranger is a connection on which no request with a valid token has come yet. Where there are too many of them, the
 one that has been waiting longest is closed and the new one is served: whoever holds connections open cannot keep
@@ -14,15 +14,15 @@ from typing import Protocol
 
 from uvicorn.server import ServerState
 
-from workbell.logs.rate_limit import Seldom
+from workbell.logs.rate_limit import RateLimitedMessage
 
 log = logging.getLogger("workbell.http")
 
 STRANGERS = 1000  # connections without a valid token, in all: each may hold about 100 KB
 STRANGERS_OF_ADDRESS = 100
-OWN_FILES = 256  # descriptors that are kept for the store, files, pipes, and a burst of accepts
+OWN_FILES = 256  # descriptors that are reserved for the store, files, pipes, and a burst of accepts
 FEWEST = 16
-FILES = 1024  # descriptors of a process, where the system does not tell
+FILES = 1024  # descriptors of a process, where the system has no limit to read
 
 
 class Guest(Protocol):
@@ -53,11 +53,13 @@ class Edge(ServerState):
         self.most = most_connections() if most is None else most
         self._strangers: dict[Guest, None] = {}  # in the order in which they came
         self._of_homes: dict[str, dict[Guest, None]] = {}
-        self.slow = Seldom(log, logging.INFO, "a connection was closed: its client sent or took nothing for too long")
-        self._crowded = Seldom(
+        self.slow = RateLimitedMessage(
+            log, logging.INFO, "a connection was closed: its client sent or took nothing for too long"
+        )
+        self._crowded = RateLimitedMessage(
             log, logging.WARNING, "there are too many connections without a valid token; the oldest one was closed"
         )
-        self._full = Seldom(
+        self._full = RateLimitedMessage(
             log,
             logging.WARNING,
             f"a connection was refused: there are {self.most:,}, all in use; a higher limit of open files "
@@ -65,14 +67,14 @@ class Edge(ServerState):
         )
 
     def enter(self, guest: Guest, now: float) -> None:
-        """Count a new connection as a stranger's, and keep the bounds."""
+        """Count a new connection as unauthenticated, and enforce the limits."""
         own = self._of_homes.setdefault(guest.home, {})
         own[guest] = self._strangers[guest] = None
         self._make_room(own, guest, now, lambda: len(own) > STRANGERS_OF_ADDRESS)
         self._make_room(self._strangers, guest, now, self._is_full)
 
     def leave(self, guest: Guest) -> None:
-        """It is closed, or a stranger no more."""
+        """Stop counting a connection: it is closed, or authenticated."""
         if guest in self._strangers:
             del self._strangers[guest]
             own = self._of_homes[guest.home]
@@ -84,14 +86,14 @@ class Edge(ServerState):
         return len(self.connections) > self.most or len(self._strangers) > STRANGERS
 
     def _make_room(self, among: Iterable[Guest], newcomer: Guest, now: float, is_full: Callable[[], bool]) -> None:
-        """Who has brought a token meanwhile is found out only here: a request must not pay for it."""
+        """Close the oldest unauthenticated connections; those that sent a token since only leave the count, here."""
         while newcomer in self._strangers and is_full():
             oldest = next(guest for guest in among if guest.is_known or guest.is_waiting)
             if oldest is newcomer:
-                self._full.tell(now)
+                self._full.log(now)
                 newcomer.refuse()
             elif not oldest.is_known:
-                self._crowded.tell(now)
+                self._crowded.log(now)
                 oldest.cut()
             self.leave(oldest)
 
@@ -107,7 +109,7 @@ def home_of(address: str | None) -> str:
 
 
 def most_connections() -> int:
-    """As many as there are descriptors for, less those that the process itself needs."""
+    """Connection limit of the process: its file descriptors, less those that it needs itself."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,4 +1,4 @@
-"""The doctor over HTTP: a few checks at a time, and an answer in time, whatever becomes of one of them."""
+"""Doctor over HTTP: a few checks at a time, and an answer within a deadline, even if a check hangs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import time
 from typing import Any
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.doctor.checks import CHECKS, Check
 from workbell.doctor.finding import Finding
 from workbell.errors import WorkbellError
@@ -16,19 +16,19 @@ log = logging.getLogger("workbell.http")
 
 READERS = 3  # of the threads that all requests share
 DEADLINE = 0.25  # seconds for every check
-FRESH = 10.0  # seconds for which what came too late is told to who asks next
+FRESH = 10.0  # seconds for which a late result is cached for the next request
 STATES = {"ok": "ok", "note": "warning", "risk": "problem"}
 
 
 class Doctor:
-    """Checks of one store. One that takes longer goes on, is not begun twice, and is told by whoever asks next."""
+    """Doctor checks of one store. A slow check goes on, is not started twice, and its result is in the next answer."""
 
     def __init__(self) -> None:
         self._going: dict[str, asyncio.Future[list[Finding]]] = {}
         self._began: dict[str, float] = {}
         self._reading = asyncio.Semaphore(READERS)
 
-    async def examine(self, client: Client) -> list[Finding]:
+    async def examine(self, client: LocalClient) -> list[Finding]:
         for name, check in CHECKS.items():
             if name not in self._going or (self._going[name].done() and time.monotonic() - self._began[name] > FRESH):
                 self._began[name] = time.monotonic()
@@ -37,13 +37,13 @@ class Doctor:
         await asyncio.wait(asked.values(), timeout=DEADLINE)
         return [finding for name, going in asked.items() for finding in self._findings(name, going)]
 
-    async def _run(self, client: Client, check: Check) -> list[Finding]:
+    async def _run(self, client: LocalClient, check: Check) -> list[Finding]:
         async with self._reading:
-            return await client.hop(lambda: list(check(client.store, {})))
+            return await client.runtime.hop(lambda: list(check(client.store, {})))
 
     def _findings(self, name: str, going: asyncio.Future[list[Finding]]) -> list[Finding]:
         if not going.done():
-            late = f"this was not looked at within {DEADLINE:g} s"
+            late = f"this was not checked within {DEADLINE:g} s"
             return [Finding("note", name, late, "ask again, or run `workbell doctor` where the server runs.")]
         if self._going.get(name) is going:  # many may have waited for it
             del self._going[name]
@@ -52,8 +52,8 @@ class Doctor:
             return going.result()
         if isinstance(error, WorkbellError):
             return [Finding("risk", name, str(error))]
-        log.error("the doctor could not look at %s", name, exc_info=error)
-        return [Finding("risk", name, "this could not be looked at", "the server's log has the details.")]
+        log.error("the doctor could not check %s", name, exc_info=error)
+        return [Finding("risk", name, "this could not be checked", "the server's log has the details.")]
 
 
 def shown(finding: Finding) -> dict[str, Any]:

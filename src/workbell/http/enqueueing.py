@@ -1,4 +1,4 @@
-"""Enqueue for many requests at once: what comes in while a transaction is being written shares the next one.
+"""Group commit for enqueue requests: those that arrive during a transaction share the next one.
 
 A thread hop for each request would cost more than the request itself; so they gather here, and one hop checks and
 writes all of them. What is wrong with one does not touch the others.
@@ -12,29 +12,30 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import ServiceUnavailable, StoreUnavailable
 from workbell.model.request import Request, asked_once
 from workbell.model.run import IdempotencyKey, Run
+from workbell.runs.enqueuing import Enqueuing
 
 MOST = 2_000  # runs in one transaction
 
 
 class Order(NamedTuple):
-    """A run that somebody asks for."""
+    """Arguments of one enqueue."""
 
     job: str
     payload: dict[str, Any] | None
     options: Mapping[str, Any]
     once: IdempotencyKey | None = None
 
-    def request(self, client: Client) -> Request:
+    def request(self, client: LocalClient) -> Request:
         request = client.request(self.job, self.payload, **self.options)
         return request if self.once is None else request._replace(new=asked_once(request.new, self.once))
 
 
 class WaitingEnqueue(NamedTuple):
-    client: Client
+    client: LocalClient
     orders: Sequence[Order]
     answer: asyncio.Future[list[Run]]
 
@@ -42,13 +43,13 @@ class WaitingEnqueue(NamedTuple):
 class Enqueueing:
     """Gathers the orders of requests that come at the same time."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, client: LocalClient) -> None:
+        self._enqueuing = Enqueuing(client.runtime)
         self._waiting: list[WaitingEnqueue] = []
         self._writing: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="workbell-http-enqueue")
 
-    async def put(self, client: Client, orders: Sequence[Order]) -> list[Run]:
+    async def put(self, client: LocalClient, orders: Sequence[Order]) -> list[Run]:
         """The runs that stand for these orders, once they are durable; all of them, or none and the error."""
         loop = asyncio.get_running_loop()
         waiting = WaitingEnqueue(client, orders, loop.create_future())
@@ -64,7 +65,7 @@ class Enqueueing:
             results: Sequence[list[Run] | BaseException]
             try:
                 results = await loop.run_in_executor(self._thread, self._write, batch)
-            except RuntimeError:  # its thread has ended; whoever waits must hear of it
+            except RuntimeError:  # its thread has ended; the waiting requests get the error
                 results = [ServiceUnavailable("The server stops; ask again in a moment.")] * len(batch)
             for waiting, result in zip(batch, results, strict=True):
                 if waiting.answer.done():  # the caller has gone
@@ -75,15 +76,15 @@ class Enqueueing:
                     waiting.answer.set_result(result)
 
     def _next(self) -> list[WaitingEnqueue]:
-        """What goes into the next transaction: the tenants in turn, so that a flood of one delays no other."""
+        """The next batch for a transaction: tenants in turn, so that a flood of one delays no other."""
         ahead: Counter[str] = Counter()
-        places = []
+        positions = []
         for waiting in self._waiting:
-            places.append(ahead[waiting.client.tenant])
+            positions.append(ahead[waiting.client.tenant])
             ahead[waiting.client.tenant] += len(waiting.orders)
         if len(ahead) > 1:
-            order = sorted(range(len(places)), key=places.__getitem__)
-            self._waiting = [self._waiting[place] for place in order]
+            order = sorted(range(len(positions)), key=positions.__getitem__)
+            self._waiting = [self._waiting[index] for index in order]
         size, count = 0, 0
         while count < len(self._waiting) and (not count or size + len(self._waiting[count].orders) <= MOST):
             size += len(self._waiting[count].orders)
@@ -94,27 +95,27 @@ class Enqueueing:
     def _write(self, batch: Sequence[WaitingEnqueue]) -> list[list[Run] | BaseException]:
         answers: list[list[Run] | BaseException] = []
         good: list[tuple[int, list[Request]]] = []
-        for place, waiting in enumerate(batch):
+        for index, waiting in enumerate(batch):
             try:
-                good.append((place, [order.request(waiting.client) for order in waiting.orders]))
+                good.append((index, [order.request(waiting.client) for order in waiting.orders]))
                 answers.append([])
             except Exception as error:  # noqa: BLE001  whatever it is, it belongs to this one alone
                 answers.append(error)
         try:
-            runs = iter(self._client.enqueue_requests([request for _, requests in good for request in requests]))
-            for place, requests in good:
-                answers[place] = [next(runs) for _ in requests]
+            runs = iter(self._enqueuing.write([request for _, requests in good for request in requests]))
+            for index, requests in good:
+                answers[index] = [next(runs) for _ in requests]
         except StoreUnavailable as error:  # it may have been written all the same: not to be tried again here
-            for place, _ in good:
-                answers[place] = error
+            for index, _ in good:
+                answers[index] = error
         except Exception:  # noqa: BLE001  of one, and with it nothing was written of all that shared its transaction
-            for place, requests in good:
-                answers[place] = self._write_alone(requests)
+            for index, requests in good:
+                answers[index] = self._write_alone(requests)
         return answers
 
     def _write_alone(self, requests: Sequence[Request]) -> list[Run] | BaseException:
         try:
-            return self._client.enqueue_requests(requests)
+            return self._enqueuing.write(requests)
         except Exception as error:  # noqa: BLE001
             return error
 

@@ -1,4 +1,4 @@
-"""ETags: a thing's definition as a short text, so that nobody overwrites what somebody else has changed meanwhile."""
+"""ETags: a hash of a resource's definition, against lost updates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbell.http.answers import JsonResponse, encode
 
 
 def etag_of(definition: Any) -> str:
-    """Of what somebody can change, and of nothing that changes by itself."""
+    """ETag of the fields that users can change, and of none that changes by itself."""
     return f'"{blake2b(encode(definition), digest_size=12).hexdigest()}"'
 
 

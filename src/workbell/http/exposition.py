@@ -1,4 +1,4 @@
-"""The text format of Prometheus. Written here because it is a page long, and a client library would keep numbers of its
+"""The text format of Prometheus. Written here because it is a page long, and a client library would hold numbers of its
 own in every process, where ours are in the store."""
 
 from __future__ import annotations

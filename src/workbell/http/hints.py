@@ -1,4 +1,4 @@
-"""One ear on the store for the whole server: whoever waits for a change shares one thread that listens for hints."""
+"""Hint listener of the server: one thread that listens to the store, shared by all waiting requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GAP = 0.02  # seconds between two hints, however much is written
 
 
 class HintListener:
-    """Hints from the store, for the event loop. Nothing listens until somebody asks."""
+    """Hints from the store, for the event loop. Its thread starts with the first listener."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -28,14 +28,14 @@ class HintListener:
         self._watch: StoreWatch | None = None
         self._closed = False
 
-    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
-        """Have a function called on this event loop after every hint; call the answer to stop."""
+    def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call a function on this event loop after every hint; returns a function that stops it."""
         loop = asyncio.get_running_loop()
         key = object()
         with self._lock:
-            self._listeners[key] = lambda: loop.call_soon_threadsafe(heard)
+            self._listeners[key] = lambda: loop.call_soon_threadsafe(callback)
             if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._run, name="workbell-http-ear", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="workbell-http-hints", daemon=True)
                 self._thread.start()
 
         def stop() -> None:
@@ -45,7 +45,7 @@ class HintListener:
         return stop
 
     async def wait(self, timeout: float) -> bool:
-        """Until a hint, or until the time is over; whether there was one. A hint can be missed: poll too."""
+        """Wait for a hint or a timeout; whether there was a hint. A hint can be missed: poll too."""
         hint = asyncio.Event()
         stop = self.listen(hint.set)
         try:
@@ -62,7 +62,7 @@ class HintListener:
             try:
                 self._listen()
             except Exception:
-                # Whoever waits also polls, so that nothing is lost; but without hints everything is late.
+                # Waiters also poll, so that nothing is lost; but without hints everything is late.
                 log.exception("the store gives no hints; it is tried again in %g s", AGAIN)
                 time.sleep(AGAIN)
 
@@ -73,19 +73,19 @@ class HintListener:
         try:
             while not self._closed:
                 if watch.wait(PATIENCE) and not self._closed:
-                    self._tell()
+                    self._call_listeners()
                     time.sleep(GAP)
         finally:
             with self._lock:
                 self._watch = None  # before it is closed: its descriptors may soon be somebody else's
             watch.close()
 
-    def _tell(self) -> None:
+    def _call_listeners(self) -> None:
         with self._lock:
-            heard = list(self._listeners.values())
-        for tell in heard:
+            callbacks = list(self._listeners.values())
+        for callback in callbacks:
             try:
-                tell()
+                callback()
             except RuntimeError:  # its event loop is closed
                 continue
 

@@ -1,6 +1,6 @@
-"""Idempotency keys: the first request with a key is worked on, and the same key gets the same answer for a day.
+"""Idempotency keys: the first request with a key is executed; a repeat gets the same answer for a day.
 
-The key is taken before the work and the answer kept after it. If the server dies between the two, nobody knows whether
+The key is taken before the work the answer stored after it. If the server dies between the two, nobody knows whether
 the work was done: the key then refuses for `UNSURE` and is free again. Runs and events do not come this way: there the
 key is written with what it makes, in one transaction (`routes/runs.py`, `routes/events.py`).
 """
@@ -22,16 +22,16 @@ from workbell.http.answers import JsonResponse
 from workbell.http.call import ApiCall
 from workbell.model.idempotency import Remembered
 
-KEPT = timedelta(hours=24)
+ANSWER_TTL = timedelta(hours=24)
 UNSURE = timedelta(seconds=60)
 LONGEST = 180
-MOST_KEPT = 1024 * 1024  # of an answer: a run with the largest input and result fits
+MOST_STORED = 1024 * 1024  # of an answer: a run with the largest input and result fits
 REPLAYED = "Idempotent-Replayed"
-NOT_KEPT = {"Cache-Control": "no-store"}
+NO_STORE = {"Cache-Control": "no-store"}
 
 
 class MadeOnce(NamedTuple):
-    """What was made, as it is shown to everybody, and the words that are told this once, over those or beside them."""
+    """A created resource as it is shown, and the secret fields that are shown this once."""
 
     shown: Mapping[str, Any]
     secret: Mapping[str, str]
@@ -47,10 +47,10 @@ def key_of(request: Request) -> str | None:
     return key
 
 
-def key_at(key: str, place: int) -> str:
+def key_at(key: str, index: int) -> str:
     """The key of one of many that are made by a request."""
-    found = f"{key}:{place}"
-    return found if len(found) <= LONGEST else f"{hashlib.sha256(key.encode()).hexdigest()}:{place}"
+    found = f"{key}:{index}"
+    return found if len(found) <= LONGEST else f"{hashlib.sha256(key.encode()).hexdigest()}:{index}"
 
 
 def fingerprint_of(body: bytes) -> str:
@@ -61,7 +61,7 @@ def fingerprint_of(body: bytes) -> str:
 
 
 async def answer_once(call: ApiCall, handle: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Work on a request whose key is new; else answer as before."""
+    """Execute a request whose key is new; else repeat the stored answer."""
     request, store = call.request, call.client.store
     key = key_of(request)
     assert key is not None
@@ -73,7 +73,7 @@ async def answer_once(call: ApiCall, handle: Callable[[Request], Awaitable[Respo
         created_at=now,
         until=now + UNSURE,
     )
-    known = await call.client.hop(store.answers.take, asked)
+    known = await call.client.runtime.hop(store.answers.take, asked)
     if known is not None:
         return _again(known, asked)
     try:
@@ -81,29 +81,29 @@ async def answer_once(call: ApiCall, handle: Callable[[Request], Awaitable[Respo
     except StoreUnavailable:  # nor is it known whether that was written; and of who is cancelled, it may yet be
         raise
     except Exception:
-        await call.client.hop(store.answers.remove, call.tenant, key, asked.fingerprint)
+        await call.client.runtime.hop(store.answers.remove, call.tenant, key, asked.fingerprint)
         raise
-    if response.status_code >= 400 or len(response.body) > MOST_KEPT:
-        await call.client.hop(store.answers.remove, call.tenant, key, asked.fingerprint)
+    if response.status_code >= 400 or len(response.body) > MOST_STORED:
+        await call.client.runtime.hop(store.answers.remove, call.tenant, key, asked.fingerprint)
     else:
         body = bytes(response.body).decode()
-        kept = msgspec.structs.replace(asked, until=now + KEPT, status=response.status_code, body=body)
-        await call.client.hop(store.answers.put, kept)
+        answered = msgspec.structs.replace(asked, until=now + ANSWER_TTL, status=response.status_code, body=body)
+        await call.client.runtime.hop(store.answers.put, answered)
     return response
 
 
 async def answer_secret(call: ApiCall, make: Callable[[], Awaitable[MadeOnce]], status: int = 201) -> Response:
-    """Answer with a secret, this once: what is stored with the key, and answered again, has null in its place."""
-    told: dict[str, Any] = {}
+    """Answer with a secret, this once: the answer that is stored for repeats has null instead of it."""
+    full: dict[str, Any] = {}
 
     async def without(_request: Request) -> Response:
         shown, secret = await make()
-        told.update(shown, **secret)
-        return JsonResponse({**dict.fromkeys(secret), **shown}, status, NOT_KEPT)
+        full.update(shown, **secret)
+        return JsonResponse({**dict.fromkeys(secret), **shown}, status, NO_STORE)
 
     key = key_of(call.request)
     response = await (without(call.request) if key is None else answer_once(call, without))
-    return JsonResponse(told, status, NOT_KEPT) if told else response
+    return JsonResponse(full, status, NO_STORE) if full else response
 
 
 def _again(known: Remembered, asked: Remembered) -> Response:

@@ -1,12 +1,12 @@
-"""What the API tells of jobs: one description each, for the list, the ETag and whoever looks on."""
+"""Descriptions of jobs in the API, for lists, ETags and live views."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from workbell.client.client import Client
-from workbell.job_files.jobs_engine import JobsEngine
+from workbell.client.local import LocalClient
+from workbell.job_files.job_folder import JobFolder
 from workbell.model.alert import shown_url
 from workbell.model.job import Job
 from workbell.model.run_settings import SETTINGS
@@ -14,8 +14,8 @@ from workbell.model.run_settings import SETTINGS
 RETRY = ("attempts", "delay", "factor", "cap", "jitter")
 
 
-def jobs_of(client: Client, engine: JobsEngine, own: str) -> Sequence[dict[str, Any]]:
-    """Those of the code, which any tenant can have run, and those that others have put into the store.
+def jobs_of(client: LocalClient, engine: JobFolder, own: str) -> Sequence[dict[str, Any]]:
+    """Jobs of the code, which any tenant can run, and jobs that others have put into the store.
 
     What files say of them is known for the tenant of the program, `own`.
     """
@@ -25,13 +25,13 @@ def jobs_of(client: Client, engine: JobsEngine, own: str) -> Sequence[dict[str, 
     return [_shown(client, known[name], paused, files.get(name)) for name in sorted(known)]
 
 
-def known_jobs(client: Client) -> dict[str, Job]:
+def known_jobs(client: LocalClient) -> dict[str, Job]:
     """The definitions by name: as the code here has them, else as others have put them."""
     known = {job.name: job for job in client.store.jobs.list(client.tenant)}
     return known | {job.name: job for job in client.registry.definitions(client.store.clock, client.tenant)}
 
 
-def _shown(client: Client, job: Job, paused: set[str | None], declared: Any) -> dict[str, Any]:
+def _shown(client: LocalClient, job: Job, paused: set[str | None], declared: Any) -> dict[str, Any]:
     function = client.registry.find(job.name)
     return {
         "name": job.name,
@@ -54,8 +54,8 @@ def _shown(client: Client, job: Job, paused: set[str | None], declared: Any) -> 
     }
 
 
-def reloads_of(client: Client, engine: JobsEngine, own: str, limit: int | None = None) -> Sequence[dict[str, Any]]:
-    """What became of job files that were saved, newest first. They are the program's, and so of its tenant alone."""
+def reloads_of(client: LocalClient, engine: JobFolder, own: str, limit: int | None = None) -> Sequence[dict[str, Any]]:
+    """Reloads of job files, newest first. They are the program's, and so of its tenant alone."""
     return [
         {
             "id": str(one.number),

@@ -1,6 +1,6 @@
-"""Metrics: what the workers have added up, what is in the store now, and what this server counts.
+"""Metrics: tallies of the workers, counts from the store, and request counts of this server.
 
-Made when they are asked for, and kept for a second: each number is one read of the store, and none counts history.
+Made when they are asked for, and cached for a second: each number is one read of the store, and none counts history.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.http.exposition import Family, Labels, Sample, histogram, written
 from workbell.http.request_counts import RequestCounts
 from workbell.model.job import DELIVERY
@@ -21,20 +21,20 @@ from workbell.stores.port import Counts, Store
 from workbell.version import __version__
 
 FRESH = 1.0  # seconds
-MOST_KEPT = 100  # pages, of as many tenants
+MOST_CACHED = 100  # pages, of as many tenants
 
 
 class MetricsScope(NamedTuple):
-    """Whose numbers: of one tenant, or of all (none); and whether those of all are told apart."""
+    """Tenant of the metrics; none for all of them, with a tenant label or without."""
 
     tenant: str | None = None
     by_tenant: bool = False
 
 
 class Metrics:
-    """The page of each view, as it was at most a second ago."""
+    """Metrics pages by scope, cached for a second."""
 
-    def __init__(self, client: Client, measured: RequestCounts, sockets: Callable[[], int]) -> None:
+    def __init__(self, client: LocalClient, measured: RequestCounts, sockets: Callable[[], int]) -> None:
         self._client = client
         self._measured = measured
         self._sockets = sockets
@@ -42,20 +42,20 @@ class Metrics:
         self._pages: dict[MetricsScope, tuple[float, str]] = {}
 
     async def page(self, view: MetricsScope) -> str:
-        async with self._lock:  # many who ask at once get one look
+        async with self._lock:  # simultaneous requests share one read
             clock = self._client.store.clock
             made_at, text = self._pages.get(view, (-FRESH, ""))
             if clock.monotonic() - made_at >= FRESH:
-                stored = await self._client.hop(look, self._client.store, view)
+                stored = await self._client.runtime.hop(read_families, self._client.store, view)
                 text = written([*stored, *_of_server(self._measured, self._sockets())])
-                if len(self._pages) >= MOST_KEPT:
+                if len(self._pages) >= MOST_CACHED:
                     self._pages.clear()
                 self._pages[view] = (clock.monotonic(), text)
             return text
 
 
-def look(store: Store, view: MetricsScope) -> list[Family]:
-    """All that the store tells."""
+def read_families(store: Store, view: MetricsScope) -> list[Family]:
+    """Metric families that are read from the store."""
     now = store.clock.now()
     totals = [one for one in store.tallies.totals() if view.tenant in (None, one.tenant)]
     every = store.reports.counts()
@@ -65,12 +65,12 @@ def look(store: Store, view: MetricsScope) -> list[Family]:
         *_of_runs(totals, view),
         *_of_queues(counts, totals, view, now),
         *_of_workers(store, every, now),
-        Family("workbell_agents", "gauge", "Agents that were heard of lately.", [Sample({}, agents)]),
+        Family("workbell_agents", "gauge", "Agents that were seen lately.", [Sample({}, agents)]),
     ]
 
 
 def _of_runs(totals: Iterable[Tally], view: MetricsScope) -> list[Family]:
-    """By job and queue. Of attempts that ended: one that is tried again is counted as retried, and timed."""
+    """Attempts by job and queue; one that is retried is counted as retried, and timed."""
     ends: dict[tuple[str, ...], int] = defaultdict(int)
     taken: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
     seconds: dict[tuple[str, ...], float] = defaultdict(float)
@@ -78,31 +78,31 @@ def _of_runs(totals: Iterable[Tally], view: MetricsScope) -> list[Family]:
     deliveries: dict[str, int] = defaultdict(int)
     names = (*(("tenant",) if view.by_tenant else ()), "job", "queue")
     for one in totals:
-        place = (*((one.tenant,) if view.by_tenant else ()), one.job, one.queue)
-        ends[(*place, one.status)] += one.count
+        values = (*((one.tenant,) if view.by_tenant else ()), one.job, one.queue)
+        ends[(*values, one.status)] += one.count
         for bucket, count in enumerate(one.buckets):
-            taken[place][bucket] += count
-        seconds[place] += one.seconds
-        waits[place] += one.wait
+            taken[values][bucket] += count
+        seconds[values] += one.seconds
+        waits[values] += one.wait
         if one.job == DELIVERY:
             deliveries[one.status] += one.count
 
-    def labels(place: Sequence[str], *more: str) -> Labels:
-        return dict(zip((*names, *more), place, strict=True))
+    def labels(values: Sequence[str], *more: str) -> Labels:
+        return dict(zip((*names, *more), values, strict=True))
 
     durations = [
         sample
-        for place, counts in sorted(taken.items())
-        if any(counts)  # of what only ended before it began there is nothing to time, in seventeen lines
-        for sample in histogram(labels(place), BUCKETS, counts, seconds[place])
+        for values, counts in sorted(taken.items())
+        if any(counts)  # runs that ended before they started have no duration, and an empty histogram costs 17 lines
+        for sample in histogram(labels(values), BUCKETS, counts, seconds[values])
     ]
     waited = [
         sample
-        for place, wait in sorted(waits.items())
-        if any(taken[place])
-        for sample in (Sample(labels(place), wait, "_sum"), Sample(labels(place), sum(taken[place]), "_count"))
+        for values, wait in sorted(waits.items())
+        if any(taken[values])
+        for sample in (Sample(labels(values), wait, "_sum"), Sample(labels(values), sum(taken[values]), "_count"))
     ]
-    ended = [Sample(labels(place, "status"), count) for place, count in sorted(ends.items())]
+    ended = [Sample(labels(values, "status"), count) for values, count in sorted(ends.items())]
     sent = [Sample({"status": status}, count) for status, count in sorted(deliveries.items())]
     return [
         Family("workbell_runs_total", "counter", "Attempts of runs that ended, by how.", ended),
@@ -115,28 +115,28 @@ def _of_runs(totals: Iterable[Tally], view: MetricsScope) -> list[Family]:
 
 
 def _of_queues(counts: Sequence[Counts], totals: Iterable[Tally], view: MetricsScope, now: datetime) -> list[Family]:
-    """Also of queues that are empty now: a number that comes and goes is of no use."""
+    """Queue depth and age; empty queues too, because a series that comes and goes is of no use."""
 
-    def place_of(tenant: str, queue: str) -> tuple[str, ...]:
+    def values_of(tenant: str, queue: str) -> tuple[str, ...]:
         return (tenant, queue) if view.by_tenant else (queue,)
 
     names = ("tenant", "queue") if view.by_tenant else ("queue",)
-    known = {place_of(one.tenant, one.queue) for one in totals}
-    known |= {place_of(one.lane.tenant, one.lane.queue) for one in counts}
-    numbers: dict[tuple[str, ...], list[int]] = {place: [0, 0, 0] for place in known}
+    known = {values_of(one.tenant, one.queue) for one in totals}
+    known |= {values_of(one.lane.tenant, one.lane.queue) for one in counts}
+    numbers: dict[tuple[str, ...], list[int]] = {values: [0, 0, 0] for values in known}
     ages: dict[tuple[str, ...], float] = dict.fromkeys(known, 0.0)
     for one in counts:
-        place = place_of(one.lane.tenant, one.lane.queue)
+        values = values_of(one.lane.tenant, one.lane.queue)
         found = (one.scheduled, one.queued, one.running)
-        numbers[place] = [known + new for known, new in zip(numbers[place], found, strict=True)]
+        numbers[values] = [known + new for known, new in zip(numbers[values], found, strict=True)]
         if one.due_since is not None:
-            ages[place] = max(ages[place], (now - one.due_since).total_seconds())
+            ages[values] = max(ages[values], (now - one.due_since).total_seconds())
     depth = [
-        Sample({**dict(zip(names, place, strict=True)), "status": status}, number)
-        for place, listed in sorted(numbers.items())
+        Sample({**dict(zip(names, values, strict=True)), "status": status}, number)
+        for values, listed in sorted(numbers.items())
         for status, number in zip(("scheduled", "queued", "running"), listed, strict=True)
     ]
-    oldest = [Sample(dict(zip(names, place, strict=True)), age) for place, age in sorted(ages.items())]
+    oldest = [Sample(dict(zip(names, values, strict=True)), age) for values, age in sorted(ages.items())]
     return [
         Family("workbell_queue_depth", "gauge", "Runs that wait or run, by status.", depth),
         Family("workbell_queue_oldest_age_seconds", "gauge", "How long the first in the queue has been due.", oldest),
@@ -147,20 +147,20 @@ def _of_workers(store: Store, every: Iterable[Counts], now: datetime) -> list[Fa
     alive = [worker for worker in store.workers.list() if worker.is_alive(now)]
     slots = sum(worker.concurrency for worker in alive)
     busy = sum(one.running for one in every if one.lane.target is None)
-    next_look = store.schedules.next_look()
-    lag = 0.0 if next_look is None else max((now - next_look).total_seconds(), 0.0)
+    next_check = store.schedules.next_check()
+    lag = 0.0 if next_check is None else max((now - next_check).total_seconds(), 0.0)
     drained = [worker for worker in alive if worker.drained_at is not None]
     unused = sum(max(worker.concurrency - len(store.runs.held_by(worker.id)), 0) for worker in drained)
     states = [Sample({"state": "busy"}, busy), Sample({"state": "free"}, max(slots - busy - unused, 0))]
     return [
-        Family("workbell_workers", "gauge", "Workers that were heard of lately.", [Sample({}, len(alive))]),
+        Family("workbell_workers", "gauge", "Workers that were seen lately.", [Sample({}, len(alive))]),
         Family("workbell_worker_slots", "gauge", "How many runs they work on, and could besides.", states),
         Family("workbell_schedule_lag_seconds", "gauge", "How late the scheduler is.", [Sample({}, lag)]),
     ]
 
 
 def _of_server(measured: RequestCounts, sockets: int) -> list[Family]:
-    """Of this process alone."""
+    """Metrics of this process."""
     requests = [
         Sample({"method": method, "route": route, "status": str(status)}, count)
         for (method, route, status), count in sorted(measured.requests.items())

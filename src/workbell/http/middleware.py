@@ -1,4 +1,4 @@
-"""Around every request: the limit of its body, the headers of its answer, its line in the log, its count.
+"""Middleware of every request: body limit, response headers, access log, request count.
 
 This is the part of the edge that also holds where `bell.asgi()` is mounted in another server. Deadlines and bounds on
 connections (`connection_limits.py`, `connection_deadlines.py`) are of our own server alone.
@@ -80,7 +80,7 @@ class Gate:
         return TooLarge(f"The body is larger than {limit:,} bytes ({why}); send less at once.")
 
     def _counted(self, scope: Scope, receive: Receive, declared: int) -> Receive:
-        """A body that is counted as it comes: not every server keeps to the length that was declared."""
+        """A body that is counted as it comes: not every server enforces the declared length."""
         size = 0
 
         async def counted() -> Message:

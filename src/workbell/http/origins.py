@@ -1,7 +1,7 @@
-"""Which Host and Origin a request may have. Pure.
+"""Host and Origin checks of requests. Pure.
 
 A page of another site can have the browser send requests here (cross-site), and a name that is made to point to
-127.0.0.1 can make such a page look local (DNS rebinding). A program sends no Origin and is told by its token.
+127.0.0.1 can make such a page seem local (DNS rebinding). A program sends no Origin and is known by its token.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Names in paths: a slash within a name comes as %2F, and is not one between two names.
+"""Names in URL paths: a slash within a name is written %2F.
 
-Servers decode a path before anybody can tell the two apart, so where there is one, the path is read once more as it was
+Servers decode a path before a route can distinguish the two, so if there is one, the path is read once more as it was
 sent. Any printable character may be part of a name, and what can be listed must be reachable.
 """
 

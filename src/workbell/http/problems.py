@@ -1,4 +1,4 @@
-"""Errors as `application/problem+json`: every error of Workbell has its status; what is no error of ours says nothing.
+"""Errors as `application/problem+json`: every error of Workbell has its status; other errors reveal nothing.
 
 `type` names the error's class, so that a client can raise the same one.
 """
@@ -125,7 +125,7 @@ async def on_http(_request: Request, error: Exception) -> Response:
 
 
 async def on_gone(_request: Request, _error: Exception) -> Response:
-    """The caller has left while its body was read: nobody hears this, but the log has a status for it."""
+    """The caller disconnected while its body was read: nobody receives this, but the log has a status for it."""
     return Response(status_code=499)
 
 

@@ -1,4 +1,4 @@
-"""What the API tells of queues: what waits and runs in each, since when, and what of it is paused."""
+"""Descriptions of queues in the API: waiting and running runs, oldest wait, pauses."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.model.pause import Pause
 from workbell.stores.port import Counts
 
 STATUSES = ("scheduled", "queued", "running")
 
 
-def queues_of(client: Client) -> Sequence[dict[str, Any]]:
+def queues_of(client: LocalClient) -> Sequence[dict[str, Any]]:
     """The queues of a tenant, by name."""
     pauses, now = client.pauses(), client.store.clock.now()
     lanes = [counts for counts in client.store.reports.counts() if counts.lane.tenant == client.tenant]

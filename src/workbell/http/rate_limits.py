@@ -1,8 +1,8 @@
-"""How often somebody may ask: a bucket that fills with time. The monotonic clock is an argument."""
+"""Rate limits of requests: token buckets. The monotonic clock is an argument."""
 
 from __future__ import annotations
 
-MOST = 10_000  # buckets that are kept in mind
+MOST = 10_000  # buckets in memory
 
 
 class Buckets:
@@ -14,7 +14,7 @@ class Buckets:
         self._levels: dict[str, tuple[float, float]] = {}  # what is left, and when that was
 
     def take(self, name: str, now: float) -> float:
-        """Take one; 0, or after how many seconds there will be one."""
+        """Take a token; 0, or seconds until there is one."""
         left, at = self._levels.get(name, (self._burst, now))
         left = min(self._burst, left + (now - at) * self._rate)
         if left < 1:
@@ -25,7 +25,7 @@ class Buckets:
         return 0.0
 
     def _forget(self, now: float) -> None:
-        """Those that are full again; if that does not help, half of them: better too lenient than out of memory."""
+        """Remove full buckets; if that does not help, half of all: better too lenient than out of memory."""
         full = [name for name, (left, at) in self._levels.items() if left + (now - at) * self._rate >= self._burst]
         for name in full or list(self._levels)[: MOST // 2]:
             del self._levels[name]

@@ -1,4 +1,4 @@
-"""How often each route was asked, and how it answered: counted here, shown by the metrics."""
+"""Request counts by route and status, for the metrics."""
 
 from __future__ import annotations
 

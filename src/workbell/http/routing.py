@@ -1,4 +1,4 @@
-"""Routes that cannot be reached without saying what they need: deny by default.
+"""Routing with authorisation, deny by default: every route declares its scope, and a token without it is refused.
 
 A route is guarded before its parameters are even read: token, scope and tenant first (`Service.admit`), then, where it
 creates something, the idempotency key; afterwards an operator's action goes into the audit log.
@@ -53,7 +53,7 @@ TENANT_PARAMETER = {
 
 
 class RouteGuard(NamedTuple):
-    """What a route needs, and what is done around it."""
+    """Access rules of a route, and whether it is audited."""
 
     operation: str  # "runs.cancel"
     needs: Scope | None  # none: any valid token
@@ -63,7 +63,7 @@ class RouteGuard(NamedTuple):
 
 
 class Guarded(APIRoute):
-    """A route with its guard, which is asked before anything of the request is looked at.
+    """A route with its guard, which is asked before anything of the request is parsed.
 
     One that takes nothing but the request is called directly: what the framework does for parameters, a third of the
     time of an enqueue, is spared.
@@ -113,7 +113,7 @@ class Guarded(APIRoute):
 
 
 def _check_characters(request: Request) -> None:
-    """No name has control characters, and no SQL takes a NUL: what has them is not even looked for."""
+    """Refuse control characters in the path, which no name has, and a NUL in the query, which no SQL takes."""
     path, query = request.scope["path"], request.scope["query_string"]
     if CONTROL.search(path):
         raise NotFound("There is nothing here: no name has control characters.")
@@ -135,12 +135,12 @@ def _check_query(request: Request, known: frozenset[str]) -> None:
     """A filter that is misspelt would find everything: it is refused, not passed over."""
     for name in request.query_params:
         if name not in known and name not in PAGING and not (FIELD in known and name.startswith(FIELD)):
-            said = list_options(name, known - {FIELD}, called="parameters")
-            raise InvalidOption(f"Unknown query parameter {name[:60]!r}; {said}")
+            options = list_options(name, known - {FIELD}, called="parameters")
+            raise InvalidOption(f"Unknown query parameter {name[:60]!r}; {options}")
 
 
 def _as_json(scope: MutableMapping[str, Any]) -> None:
-    """What `curl -d` sends is called a form by it, and is meant as JSON: no route here takes a form.
+    """Treat the content type of `curl -d`, a form, as JSON: no route here takes a form.
 
     Nothing is won by refusing it. A page of another site, which could send a form, is refused by its Origin.
     """

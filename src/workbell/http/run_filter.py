@@ -1,4 +1,4 @@
-"""The filter of runs as it is written in a URL, turned into the words of `bell.runs`."""
+"""Parses the run filter of a query string to the options of `bell.runs`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RunFilter(BaseModel):
 
 
 def run_filter(request: Request, wanted: RunFilter) -> dict[str, Any]:
-    """As `bell.runs` takes it."""
+    """Filter options of `bell.runs` from the query."""
     found: dict[str, Any] = {
         name: value for name in RunFilter.model_fields if (value := getattr(wanted, name)) not in (None, [])
     }

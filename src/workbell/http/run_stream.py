@@ -1,4 +1,4 @@
-"""A run as server-sent events: how it is now, then whatever changes and is logged, until it has ended."""
+"""Server-sent events of a run: its state, then changes and log lines until its end."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from workbell.http.call import ApiCall
 from workbell.model.log_line import LogLine
 from workbell.model.run import Run
 
-PACE = 1.0  # seconds between two looks, if no hint comes
+PACE = 1.0  # seconds between two polls, if no hint comes
 GAP = 0.1  # seconds that must pass between two
 PAGE = 1000  # lines of a log, read at once
-ALIVE = 15.0  # seconds after which a comment tells that the stream is still there
+ALIVE = 15.0  # seconds after which a comment shows that the stream is alive
 
 
 async def events_of(call: ApiCall, run: Run) -> AsyncIterator[bytes]:

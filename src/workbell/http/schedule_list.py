@@ -1,4 +1,4 @@
-"""What the API tells of schedules: one description each, for the list, for one of them and for whoever looks on."""
+"""Descriptions of schedules in the API, for lists, single schedules and live views."""
 
 from __future__ import annotations
 

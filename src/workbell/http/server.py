@@ -1,4 +1,4 @@
-"""The web server around the application: where it listens, and how it stops at once although streams are open."""
+"""Web server: where it listens, and how it stops at once although streams are open."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from workbell.http.sockets.protocol import SocketProtocol
 log = logging.getLogger("workbell.http")
 
 FRAME = 64 * 1024  # bytes of one message on a socket
-LAST_WORDS = 0.2  # seconds for sockets, and for the store, to be told
+LAST_WORDS = 0.2  # seconds for the goodbyes to sockets and to the store
 LAST_ANSWERS = 0.5  # seconds that requests have to end, when we are stopped
 
 
-TICKS = 10  # of uvicorn's main loop, a tenth of a second each, between two looks at the deadlines
+TICKS = 10  # of uvicorn's main loop, a tenth of a second each, between two checks of the deadlines
 
 
 class WebServer(uvicorn.Server):
-    """One that leaves the signals to us, and keeps the deadlines of connections."""
+    """uvicorn server that leaves the signals to us, and enforces the deadlines of connections."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -54,7 +54,7 @@ class WebServer(uvicorn.Server):
 
 
 class Listening:
-    """A server that listens, on the event loop of whoever made it."""
+    """A server that listens, on the event loop of its creator."""
 
     def __init__(self, service: Service, sock: socket.socket) -> None:
         check_open(service.settings, sock.getsockname()[0])  # the app may have other settings than who bound it
@@ -80,7 +80,7 @@ class Listening:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Until requests are answered."""
+        """Start the server; returns once requests are answered."""
         self._accepting.begin(asyncio.get_running_loop())
         self._task = asyncio.create_task(self.server.serve(sockets=[self._socket]))
         while not self.server.started:
@@ -94,12 +94,12 @@ class Listening:
         note_running(self.service.client.store, self._socket)
 
     async def stop(self) -> None:
-        """No new requests; streams, sockets and long polls are told to end, and what does not is cut."""
+        """Stop accepting requests; end streams, sockets and long polls, and cut what does not end."""
         if self._task is None:
             return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS):
-                await self.service.client.hop(forget_running, self.service.client.store)
+                await self.service.client.runtime.hop(forget_running, self.service.client.store)
         self.service.stop()
         await self._end_sockets()
         self.server.should_exit = True
@@ -114,7 +114,7 @@ class Listening:
         self._accepting.end()
 
     async def _end_sockets(self) -> None:
-        """Let them be told that we go away, before the server ends what is left in its own words."""
+        """Send sockets our close frame, before the server closes what is left with its own."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS):
                 while len(self.service.hub):

@@ -1,4 +1,4 @@
-"""The service: what all routes share, and who is let in."""
+"""Shared state of all routes, and authentication of requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from starlette.requests import HTTPConnection, Request
 
 from workbell.agents.long_polls import LongPolls
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import Forbidden, InvalidOption, NotFound, TooMany, Unauthorized
 from workbell.http.call import KNOWN, ApiCall
 from workbell.http.doctor_checks import Doctor
@@ -22,7 +22,7 @@ from workbell.http.rate_limits import Buckets
 from workbell.http.request_counts import RequestCounts
 from workbell.http.sockets.hub import Hub
 from workbell.http.tally_chart import TallyChart
-from workbell.job_files.jobs_engine import JobsEngine
+from workbell.job_files.job_folder import JobFolder
 from workbell.model.access import EVERY_TENANT, Access, Scope, access_of
 from workbell.model.job import name as checked_name
 from workbell.notices.bus import Bus
@@ -52,14 +52,14 @@ EVERYTHING = frozenset({Scope.ADMIN})
 
 
 class Service:
-    """What is served: the verbs of a Workbell, its settings, and what was made for serving them."""
+    """Shared state of the server: the Workbell, its settings, and what serves requests."""
 
     def __init__(
         self,
-        client: Client,
+        client: LocalClient,
         settings: Settings,
         bus: Bus,
-        jobs: JobsEngine,
+        jobs: JobFolder,
         *,
         auth: AuthHook | None = None,
         listen: str | None = None,
@@ -83,15 +83,17 @@ class Service:
     def _begin(self) -> None:
         self.stopping = asyncio.Event()
         self.enqueueing = Enqueueing(self.client)
-        self.ear = HintListener(self.client.store)
-        self.waiting_agents = LongPolls(self.client.store, self.client.hop, self.ear.listen, self.stopping)
+        self.hint_listener = HintListener(self.client.store)
+        self.waiting_agents = LongPolls(
+            self.client.store, self.client.runtime.hop, self.hint_listener.listen, self.stopping
+        )
         self.hub = Hub(self)
         self.tally_chart = TallyChart()
         self.doctor = Doctor()
 
     def be_here(self) -> None:
         """Serve on this event loop. An application may be started again on another one, as every test client does; then
-        all that waits, which belongs to the loop before, is made anew."""
+        all that waits, which belongs to the loop before, is created again."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             if self._loop is not None:
@@ -99,15 +101,15 @@ class Service:
             self._loop = loop
 
     def begin_again(self) -> None:
-        """After the end, or on another event loop."""
-        self.ear.close()
+        """Create the state of the event loop again, after a stop or on another loop."""
+        self.hint_listener.close()
         self.enqueueing.close(wait=False)
         self._begin()
 
-    # Who is let in
+    # Authentication
 
     async def admit(self, request: Request, guard: RouteGuard) -> ApiCall:
-        """A request that may go on; else the error that says why not."""
+        """Authorise a request, or raise why not."""
         if guard.open:
             await self.check_door(request)
             return ApiCall(self, request, Access(actor="nobody"), self.client.tenant, self.client)
@@ -123,7 +125,7 @@ class Service:
         return ApiCall(self, request, access, tenant, self.client_of(tenant))
 
     async def access_of(self, connection: HTTPConnection) -> Access:
-        """Who asks, by token, by the cookie of a session or as the app's own hook says."""
+        """Authenticate the caller by token, by session cookie or by the app's own hook."""
         headers = connection.headers
         if self.hosts and not host_is_allowed(headers.get("host"), self.hosts):
             raise Forbidden("The Host header names no host of this service; the setting http_hosts lists them.")
@@ -149,7 +151,7 @@ class Service:
         return access_of(token)
 
     async def check_door(self, connection: HTTPConnection) -> None:
-        """For who has no token: not too often."""
+        """Rate-limit unauthenticated requests."""
         if self.hosts and not host_is_allowed(connection.headers.get("host"), self.hosts):
             raise Forbidden("The Host header names no host of this service; the setting http_hosts lists them.")
         self._count_failure(connection)
@@ -161,7 +163,7 @@ class Service:
             raise _too_many("Too many requests without a valid token came from this address.", wait)
 
     def check_origin(self, connection: HTTPConnection) -> None:
-        """A page of another site may have nothing done here."""
+        """Refuse requests that a page of another site sends (CSRF)."""
         if connection.scope.get("method", "GET") in SAFE and connection.scope["type"] == "http":
             return
         headers = connection.headers
@@ -183,8 +185,8 @@ class Service:
             raise NotFound(f"There is no tenant {named[:40]!r} here.")
         return checked_name("tenant", named, InvalidOption)
 
-    def client_of(self, tenant: str) -> Client:
-        """The verbs of a tenant."""
+    def client_of(self, tenant: str) -> LocalClient:
+        """The client of a tenant."""
         found = self._clients.get(tenant)
         if found is None:
             if len(self._clients) >= MOST_CLIENTS:
@@ -192,14 +194,14 @@ class Service:
             found = self._clients[tenant] = self.client.for_tenant(tenant)
         return found
 
-    # What was done
+    # Audit log
 
     async def note(self, call: ApiCall, action: str) -> None:
-        """An operator's action, for the audit log."""
+        """Write an operator's action to the audit log."""
         request = call.request
         subject = call.subject or "/".join(str(part) for part in request.path_params.values())
         detail: dict[str, Any] = {"method": request.method, "path": request.url.path}
-        await call.client.hop(
+        await call.client.runtime.hop(
             lambda: call.client.audit.add(
                 action, subject, actor=call.access.actor, detail=detail, address=call.address, tenant=call.tenant
             )
@@ -208,19 +210,19 @@ class Service:
     # Waiting, which ends with the server
 
     async def pause(self, seconds: float) -> bool:
-        """Let time pass; whether the server stops."""
+        """Sleep; whether the server stops."""
         return await self._until_stopped(asyncio.sleep(seconds))
 
     async def hint(self, seconds: float) -> bool:
-        """Until something may have changed in the store, or the time is over; whether the server stops."""
-        return await self._until_stopped(self.ear.wait(seconds))
+        """Wait for a hint or a timeout; whether the server stops."""
+        return await self._until_stopped(self.hint_listener.wait(seconds))
 
     async def _until_stopped(self, waiting: Coroutine[Any, Any, Any]) -> bool:
         await self.unless_stopped(waiting, None)
         return self.stopping.is_set()
 
     async def unless_stopped(self, waiting: Coroutine[Any, Any, T], otherwise: T) -> T:
-        """What is waited for; as soon as the server stops, something else."""
+        """The awaited result; `otherwise` as soon as the server stops."""
         work = asyncio.ensure_future(waiting)
         stopped = asyncio.ensure_future(self.stopping.wait())
         try:
@@ -231,12 +233,12 @@ class Service:
             stopped.cancel()
 
     def stop(self) -> None:
-        """Streams and sockets end now."""
+        """End streams and sockets now."""
         self.stopping.set()
-        self.ear.close()
+        self.hint_listener.close()
 
     async def close(self) -> None:
-        """After the last request."""
+        """Close the service, after the last request."""
         self.stop()
         await asyncio.get_running_loop().run_in_executor(None, self.enqueueing.close)
 

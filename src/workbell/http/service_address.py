@@ -1,4 +1,4 @@
-"""Where a service is reached: each notes its address in the store, so that `workbell tokens url` can print it."""
+"""Address of a running service, stored so that `workbell tokens url` can print it."""
 
 from __future__ import annotations
 

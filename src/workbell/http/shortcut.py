@@ -1,4 +1,4 @@
-"""A way past the framework for routes whose path is all there is to them, such as an enqueue.
+"""Fast path past the framework for routes with a fixed path, such as an enqueue.
 
 What FastAPI does around a route (three layers of middleware, the search for the route among a hundred, two stacks for
 dependencies) takes longer than an enqueue itself. A route that takes nothing but the request, at a path without

@@ -1,7 +1,7 @@
-"""Job files: every `jobs/**/*.py` of a project is one job. Found, loaded from source, checked, reloaded, watched."""
+"""Job files: every `jobs/**/*.py` of a project is one job: search, load from source, checks, reload, watch."""
 
-from workbell.job_files.job_file import DEFAULT_RETRY, FileProblem, FolderChange, JobFile, Loaded
-from workbell.job_files.load import JobFiles, check_folder, load_folder
+from workbell.job_files.job_file import DEFAULT_RETRY, FileProblem, FolderChange, JobFile
+from workbell.job_files.load import JobFiles
 from workbell.job_files.reloads import Reload, Reloads
 from workbell.job_files.watch import FileWatch
 
@@ -12,9 +12,6 @@ __all__ = [
     "FolderChange",
     "JobFile",
     "JobFiles",
-    "Loaded",
     "Reload",
     "Reloads",
-    "check_folder",
-    "load_folder",
 ]

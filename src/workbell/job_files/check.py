@@ -1,4 +1,4 @@
-"""A job file as a whole: is everything there, does it fit together, and is nothing misspelt? All problems at once."""
+"""Checks of one job file: required names, settings, their combination, and misspelt names. All problems at once."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from workbell.job_files.source import Binding, SourceFile
 from workbell.model.alert import URLS
 from workbell.model.limit import Limits
 
-UTC = "UTC"  # to check the rest by, where the zone is not known or not good
+UTC = "UTC"  # for the other checks, if the zone is unknown or invalid
 
 
 class Check:
-    """Reads one file. `values` are those of its module, or only its literals if it could not be executed."""
+    """Checks of one file. `values` are those of its module, or only its literals if it could not be executed."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Check:
         self.problems: list[FileProblem] = []
 
     def read(self) -> JobFile | None:
-        """The job, if there is nothing wrong with it; else `problems` has everything that is."""
+        """The job; None if there are `problems`."""
         misspelt = self._misspelt()
         self._read_times()
         for setting, read in READERS.items():
@@ -85,7 +85,7 @@ class Check:
         )
 
     def _read_causes(self, misspelt: set[str]) -> None:
-        """Whether anything starts the job by itself, and whether all that is said is about that."""
+        """Check that a schedule or events start the job, and that settings of a schedule have one."""
         if not self._is_missing("schedule"):
             return
         if self._is_missing("on") or (self._executed and self._values.get("on") is None):
@@ -101,7 +101,7 @@ class Check:
         self.problems.append(FileProblem(self._found.path, self._source.line_of(name), message))
 
     def _is_missing(self, name: str) -> bool:
-        """Not there; if the file could not be executed, then as far as its text tells."""
+        """Whether a name is missing; judged by the source if the file could not be executed."""
         if self._executed:
             return name not in self._values
         return name not in self._source.bindings and not self._source.takes_all
@@ -119,7 +119,7 @@ class Check:
         self._read("timezone", read_timezone)
         zone: str = self._settings.get("timezone") or self._default_zone or UTC
         if self._values.get("timezone") is not None and "timezone" not in self._settings:
-            zone = UTC  # its own is no good, and that has been said
+            zone = UTC  # its own is invalid, which is reported already
         self._read("schedule", lambda value: read_schedule(value, zone))
         self._read("window", lambda value: read_window(value, zone))
 
@@ -127,10 +127,10 @@ class Check:
         try:
             self._settings["isolation"] = isolation_of(*(self._values.get(setting) for setting in ISOLATION))
         except WorkbellError as error:
-            self._note(str(error).partition(":")[0], str(error))  # a message begins with what it is about
+            self._note(str(error).partition(":")[0], str(error))  # a message begins with the name of its setting
 
     def _read_run(self, run: Any) -> None:
-        problem = _unfit(run)
+        problem = _unsuitable(run)
         if problem is not None:
             self._note("run", problem)
             return
@@ -141,15 +141,15 @@ class Check:
             return
         self._check_limits(signature)
         if "payload" not in self._settings and self._values.get("payload") is not None:
-            return  # that it is no good has been said
+            return  # it is invalid, which is reported already
         try:
             signature.encode(self._settings.get("payload", {}))
         except InvalidPayload as error:
-            where = "payload" if "payload" in self._settings else "run"
-            self._note(where, f"{error} {_payload_remedy(run, signature)}")
+            name = "payload" if "payload" in self._settings else "run"
+            self._note(name, f"{error} {_payload_remedy(run, signature)}")
 
     def _handler(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """The function as it is called; where events start it, they fill in some of its parameters."""
+        """The function as it is called; an event fills in some of its parameters."""
         if self._values.get("on") is None:
             return run
         handler = Handler(self._found.name, run)
@@ -158,7 +158,7 @@ class Check:
         return handler.wrapped(inspect.iscoroutinefunction(run))
 
     def _check_limits(self, signature: Signature) -> None:
-        """Whether the limits fit together, and to the arguments; that one is no good in itself has been said."""
+        """Check the combination of limits, and their keys against the arguments, if each is valid by itself."""
         given = {word: self._settings.get(word) for word in Limits._fields}
         if any(self._values.get(word) is not None and given[word] is None for word in given):
             return
@@ -169,18 +169,18 @@ class Check:
             self._note(keys[0], str(error))
 
     def _misspelt(self) -> set[str]:
-        """Names that look like one of ours that is missing; which of ours they look like."""
+        """Report names that are close to a missing one of ours; return those of ours."""
         taken = self._source.bindings.keys()
         meant: set[str] = set()
         for name, binding in self._source.bindings.items():
-            close = get_close_matches(name.lower(), _could_be(name, binding) - taken, 1, cutoff=0.8)
+            close = get_close_matches(name.lower(), _candidates(name, binding) - taken, 1, cutoff=0.8)
             if close:
                 meant.add(close[0])
                 self._note(name, f"{name!r} means nothing here; write {close[0]!r}, or _{name} if it is your own.")
         return meant
 
 
-def _could_be(name: str, binding: Binding) -> set[str]:
+def _candidates(name: str, binding: Binding) -> set[str]:
     if name in SETTINGS or name.startswith("_"):
         return set()
     if binding.kind == "function":
@@ -191,7 +191,7 @@ def _could_be(name: str, binding: Binding) -> set[str]:
     return {"schedule"} if name.isupper() else set(SETTINGS) - NOT_GUESSED
 
 
-def _unfit(run: Any) -> str | None:
+def _unsuitable(run: Any) -> str | None:
     if isinstance(run, JobFunction):
         return "run is a job of its own by @bell.job; take the decorator away, the file itself makes it a job."
     if not callable(run) or not hasattr(run, "__qualname__") or inspect.isclass(run):

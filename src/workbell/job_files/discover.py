@@ -1,4 +1,4 @@
-"""Finding job files: a walk through the folder, without reading or importing anything."""
+"""Search for job files: a walk through the job folder that reads and imports nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbell.model.job import name as check_name
 
 
 class FoundFile(NamedTuple):
-    """A file that is a job by its place and name."""
+    """A job file, by its path and name."""
 
     path: str
     name: str
@@ -22,15 +22,16 @@ class FoundFile(NamedTuple):
     file: Path
 
 
-def find_files(place: ProjectFolders) -> tuple[list[FoundFile], list[FileProblem]]:
-    """Every job file, by path, and those that cannot be one. No folder of jobs: no jobs, and nothing is wrong."""
+def find_files(folders: ProjectFolders) -> tuple[list[FoundFile], list[FileProblem]]:
+    """Job files sorted by path, and problems of files that cannot be one. A missing job folder is no problem."""
     problems: list[FileProblem] = []
-    if place.jobs.exists() and not place.jobs.is_dir():
-        return [], [FileProblem(place.shown(place.jobs), None, "it is a file; make it a folder with job files in it.")]
+    if folders.jobs.exists() and not folders.jobs.is_dir():
+        problem = "it is a file; make it a folder with job files in it."
+        return [], [FileProblem(folders.shown(folders.jobs), None, problem)]
     found: list[FoundFile] = []
-    for file in _walk(place, problems):
-        path = place.shown(file)
-        parts = file.relative_to(place.jobs).with_suffix("").parts
+    for file in _walk(folders, problems):
+        path = folders.shown(file)
+        parts = file.relative_to(folders.jobs).with_suffix("").parts
         dotted = [part for part in parts if "." in part]
         if dotted:
             problem = f"{dotted[0]!r} has a dot, which Python reads as a border between modules; rename it."
@@ -41,19 +42,19 @@ def find_files(place: ProjectFolders) -> tuple[list[FoundFile], list[FileProblem
         except JobsError as error:
             problems.append(FileProblem(path, None, str(error)))
             continue
-        found.append(FoundFile(path, name, place.module_of(file), file))
+        found.append(FoundFile(path, name, folders.module_of(file), file))
     return sorted(found), problems
 
 
-def _walk(place: ProjectFolders, problems: list[FileProblem]) -> list[Path]:
+def _walk(folders: ProjectFolders, problems: list[FileProblem]) -> list[Path]:
     def cannot_list(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
-            where = place.shown(error.filename or place.jobs)
+            where = folders.shown(error.filename or folders.jobs)
             problems.append(FileProblem(where, None, f"it cannot be listed: {error.strerror}; change its permissions."))
 
     files: list[Path] = []
-    for folder, folders, names in os.walk(place.jobs, onerror=cannot_list):
-        folders[:] = sorted(name for name in folders if not name.startswith(("_", ".")))
+    for folder, below, names in os.walk(folders.jobs, onerror=cannot_list):
+        below[:] = sorted(name for name in below if not name.startswith(("_", ".")))
         for name in names:
             file = Path(folder, name)
             if name.endswith(".py") and not name.startswith(("_", ".")) and file.is_file():
@@ -62,7 +63,7 @@ def _walk(place: ProjectFolders, problems: list[FileProblem]) -> list[Path]:
 
 
 def duplicates(found: list[FoundFile]) -> dict[str, FileProblem]:
-    """A problem for each file whose name another one has too, by path: whose runs would they be?"""
+    """Problems by path: one for each file whose job name another file has too."""
     named: dict[str, list[FoundFile]] = defaultdict(list)
     for file in found:
         named[file.name].append(file)

@@ -1,8 +1,8 @@
-"""Importing the project's own modules from their source, always.
+"""Import hook for the project's own modules: found as Python finds them, compiled from source at every load.
 
-Python keeps compiled modules beside the source and trusts them by the second and the size of the file: an edit within
-the same second can go unseen. The project's own modules, job files and helpers alike, are therefore compiled anew each
-time; there are few of them. Libraries are left to Python.
+Python trusts a compiled module by the second and the size of its source: an edit within the same second can go unseen.
+The project's own modules, job files and helpers, are therefore compiled anew each time; there are few of them.
+Libraries are left to Python.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import threading
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -22,75 +21,72 @@ from workbell.trust.imports import TrustedLoader, put_on_path
 
 
 class SourceLoader(TrustedLoader):
-    """Loads one module from its source, and remembers which source it was and what it imports."""
+    """Loader of one module from its source; it has the source's digest and imports for the next reload."""
 
-    def __init__(self, name: str, file: Path, *, by_us: bool, folder: Path | None = None) -> None:
-        super().__init__(name, str(file))
-        self.file = file
-        self.by_us = by_us  # loaded because a job file was, and not by another part of the application
+    def __init__(self, name: str, path: str, *, for_jobs: bool, folder: Path | None = None) -> None:
+        super().__init__(name, path)
+        self.file = Path(path)
+        self.for_jobs = for_jobs  # loaded for a job file, and not by another part of the application
         self.digest = ""
         self.imports: set[str] = set()
         self._folder = folder
 
     def get_code(self, fullname: str) -> CodeType:
         source = SourceFile(self.file, self.get_data(self.path))
-        if source.tree is None:
-            assert source.error is not None
+        if source.error is not None:
             raise source.error
+        assert source.tree is not None
         self.digest = source.digest
         self.imports = source.imports(fullname, self.is_package(fullname))
-        code: CodeType = compile(source.tree, self.path, "exec", dont_inherit=True)
-        return code
+        return self.source_to_code(source.tree, self.path)
 
     def exec_module(self, module: ModuleType) -> None:
         if self._folder is not None:
-            # reports.py beside reports/: a job of its own, and what leads to the jobs in the folder.
+            # reports.py beside reports/ is a job and also the package of the jobs in the folder. The spec cannot say
+            # so: with search locations in it, `from ._mail import x` would mean jobs.reports._mail.
             module.__path__ = [str(self._folder)]
         super().exec_module(module)
 
 
 class JobModuleFinder(MetaPathFinder):
-    """Finds modules of the folder of jobs by their place, and gives all own modules of the project our loader."""
+    """Finder of the project's own modules: Python's PathFinder, in the job folder by location, with our loader."""
 
-    def __init__(self, place: ProjectFolders) -> None:
-        self.place = place
+    def __init__(self, folders: ProjectFolders) -> None:
+        self.folders = folders
         self.loading: int | None = None  # the thread that is loading job files
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if self.place.names_module(fullname):
+        if self.folders.names_module(fullname):
             return self._find_in_jobs(fullname)
         spec = PathFinder.find_spec(fullname, path, target)
-        if spec is None or type(spec.loader) is not SourceFileLoader or not self.place.is_own(spec.loader.path):
+        if spec is None or type(spec.loader) is not SourceFileLoader or not self.folders.is_own(spec.loader.path):
             return None
-        spec.loader = self._loader(fullname, Path(spec.loader.path))
-        return spec
+        return self._from_source(spec)
 
     def _find_in_jobs(self, name: str) -> ModuleSpec | None:
-        """By place and not by sys.path: a library of the same name must not hide a folder without __init__.py."""
-        path = self.place.path_of(name)
-        start, file = path / "__init__.py", path.with_name(path.name + ".py")
-        if start.is_file():
-            return spec_from_file_location(
-                name, start, loader=self._loader(name, start), submodule_search_locations=[str(path)]
-            )
-        is_folder = path.is_dir()
-        if file.is_file() and name != self.place.prefix:
-            return spec_from_file_location(name, file, loader=self._loader(name, file, path if is_folder else None))
-        if not is_folder:
-            return None
-        spec = ModuleSpec(name, None, is_package=True)
-        spec.submodule_search_locations = [str(path)]
-        return spec
+        """In one folder, not on sys.path: a library of the same name would hide a folder without __init__.py."""
+        folder = self.folders.path_of(name)
+        spec = PathFinder.find_spec(name, [str(folder.parent)])
+        is_folder = folder.is_dir()
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            if spec.submodule_search_locations is not None:
+                return self._from_source(spec)
+            if name != self.folders.prefix:  # jobs.py beside jobs/ is no job
+                return self._from_source(spec, folder if is_folder else None)
+        return namespace_spec(name, folder) if is_folder else None
 
-    def _loader(self, name: str, file: Path, folder: Path | None = None) -> SourceLoader:
-        return SourceLoader(name, file, by_us=self.loading == threading.get_ident(), folder=folder)
+    def _from_source(self, spec: ModuleSpec, folder: Path | None = None) -> ModuleSpec:
+        assert isinstance(spec.loader, SourceFileLoader)
+        for_jobs = self.loading == threading.get_ident()
+        spec.loader = SourceLoader(spec.name, spec.loader.path, for_jobs=for_jobs, folder=folder)
+        return spec
 
     def install(self) -> None:
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
-        for folder in {self.place.base, self.place.project}:
+        for folder in {self.folders.base, self.folders.project}:
             put_on_path(folder)
 
     def remove(self) -> None:
@@ -98,8 +94,15 @@ class JobModuleFinder(MetaPathFinder):
             sys.meta_path.remove(self)
 
 
+def namespace_spec(name: str, folder: Path) -> ModuleSpec:
+    """The spec of a folder without __init__.py. Python's own would add folders of that name on sys.path."""
+    spec = ModuleSpec(name, None, is_package=True)
+    spec.submodule_search_locations = [str(folder)]
+    return spec
+
+
 def loader_of(module: object) -> SourceLoader | None:
-    """Our loader, if it was this that loaded a module."""
+    """The SourceLoader that loaded a module; None if another loader did."""
     if not isinstance(module, ModuleType):
         return None  # anything can sit in sys.modules, and do anything when it is asked for an attribute
     loader = getattr(module.__dict__.get("__spec__"), "loader", None)

@@ -1,4 +1,4 @@
-"""What is read from a folder of job files: jobs as data, and problems as sentences."""
+"""Data of a load: jobs, problems, and changes since the last load."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from workbell.model.run_defaults import RunDefaults
 from workbell.model.run_settings import SETTINGS
 from workbell.model.schedule import CatchUp, Outside, Overlap
 
-DEFAULT_RETRY = Retry(attempts=3, delay=5, factor=1, jitter=0)  # of a file that says nothing about it
+DEFAULT_RETRY = Retry(attempts=3, delay=5, factor=1, jitter=0)  # of a file without `retry`
 
 
 class JobFile(RunDefaults, frozen=True, kw_only=True, eq=False, omit_defaults=False, gc=True):
-    """One job file that is in order, with what it says about its runs. None: the file leaves it to the defaults.
+    """One job file without problems: its function and its settings. None: the file does not set it.
 
-    Two of them are never equal: a file that was loaded again has a new function, whatever else it says.
+    Two of them are never equal: a file that was loaded again has a new function.
     """
 
     path: str  # from the project's folder: "jobs/reports/weekly.py"
@@ -56,16 +56,16 @@ class JobFile(RunDefaults, frozen=True, kw_only=True, eq=False, omit_defaults=Fa
 
     @property
     def run_settings(self) -> dict[str, Any]:
-        """What it says about the runs of the job, whatever starts them."""
+        """Settings of the job's runs, however they are started."""
         return {word: getattr(self, word) for word in SETTINGS}
 
     def __repr__(self) -> str:
-        """What is shown by accident must not give the URLs away."""
+        """Text without the URLs, which may hold secrets."""
         return repr_without_urls(self)
 
 
 class FileProblem(NamedTuple):
-    """What is wrong with a file: where, and a sentence with the reason and the remedy."""
+    """One problem of a file: path, line number, and a sentence with the reason and the remedy."""
 
     path: str
     line: int | None
@@ -75,20 +75,12 @@ class FileProblem(NamedTuple):
         return f"{self.path}:{self.line}: {self.message}" if self.line is not None else f"{self.path}: {self.message}"
 
     @property
-    def place(self) -> tuple[str, int, str]:
-        """What problems are sorted by."""
+    def sort_key(self) -> tuple[str, int, str]:
         return self.path, self.line or 0, self.message
 
 
-class Loaded(NamedTuple):
-    """What a folder holds; a file with a problem is not among the files."""
-
-    files: list[JobFile]
-    problems: list[FileProblem]
-
-
 class FolderChange(NamedTuple):
-    """What a reload came to. `loaded` is all that works now, also last good versions of files with problems."""
+    """Result of a reload. `loaded` has all jobs that work now, also last good versions of files with problems."""
 
     loaded: list[JobFile]
     added: list[JobFile]

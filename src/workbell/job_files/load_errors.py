@@ -1,4 +1,4 @@
-"""An error while a file was loaded, as a problem: on which line, and in a sentence instead of a traceback."""
+"""Errors of a load as problems: file, line number, and a sentence instead of a traceback."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from workbell.job_files.locations import ProjectFolders
 from workbell.model.error_text import in_a_sentence
 
 
-def unreadable(place: ProjectFolders, file: Path, error: BaseException) -> FileProblem:
-    """A file that cannot be read or may not be, or is no Python."""
+def unreadable(folders: ProjectFolders, file: Path, error: BaseException) -> FileProblem:
+    """Problem of a file that cannot be read, is not trusted, or is no Python."""
     if isinstance(error, Untrusted):
-        return FileProblem(place.shown(file), None, error.reason)
+        return FileProblem(folders.shown(file), None, error.reason)
     if isinstance(error, OSError):
-        return FileProblem(place.shown(file), None, f"it cannot be read: {error.strerror}; change its permissions.")
-    return FileProblem(place.shown(file), getattr(error, "lineno", None), f"{_no_python(error)}; correct it.")
+        return FileProblem(folders.shown(file), None, f"it cannot be read: {error.strerror}; change its permissions.")
+    return FileProblem(folders.shown(file), getattr(error, "lineno", None), f"{_no_python(error)}; correct it.")
 
 
-def failed(place: ProjectFolders, file: Path, error: BaseException) -> FileProblem:
-    """A file that raised when it was executed, or something that it imports."""
-    line, where = None, ""
+def failed(folders: ProjectFolders, file: Path, error: BaseException) -> FileProblem:
+    """Problem of a file that raised while it was executed, or whose imports did."""
+    line, origin = None, ""
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == str(file):
-            line, where = frame.lineno, ""
-        elif place.is_own(frame.filename):
-            where = f"{place.shown(frame.filename)}:{frame.lineno}: "
+            line, origin = frame.lineno, ""
+        elif folders.is_own(frame.filename):
+            origin = f"{folders.shown(frame.filename)}:{frame.lineno}: "
     if isinstance(error, SyntaxError) and error.filename is not None and error.filename != str(file):
-        where = f"{place.shown(error.filename)}:{error.lineno}: "
-    return FileProblem(place.shown(file), line, where + _sentence(error))
+        origin = f"{folders.shown(error.filename)}:{error.lineno}: "
+    return FileProblem(folders.shown(file), line, origin + _sentence(error))
 
 
 def _sentence(error: BaseException) -> str:

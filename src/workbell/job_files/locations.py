@@ -1,4 +1,4 @@
-"""Where a project's job files lie, how their modules are named, and which modules are the project's own."""
+"""Paths of a project: its job folder, the module names of files in it, and which files are the project's own code."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from workbell.trust.imports import is_foreign
 
 
 class ProjectFolders:
-    """A project's folder and its folder of jobs, made absolute once.
+    """Absolute paths of a project's folder and its job folder.
 
-    Modules are named by their place below the project (`jobs.reports.weekly`), so that `from jobs._mail import x`
-    says what it means. A folder of jobs that is not below the project is named by itself.
+    Modules are named by their path below the project (`jobs.reports.weekly`), so `from jobs._mail import x` works. In
+    a job folder that is not below the project, names begin with the folder's own.
     """
 
     def __init__(self, project: Path, jobs: str) -> None:
-        # As Python itself sees it: the current folder has no links in it, and sys.path is made from that.
+        # Resolved, as Python resolves the current folder for sys.path.
         self.project = project.resolve()
-        given = Path(os.path.abspath(project / jobs))  # noqa: PTH100  a link as the folder of jobs stays one
+        given = Path(os.path.abspath(project / jobs))  # noqa: PTH100  a link as the job folder stays one
         before = Path(os.path.abspath(project))  # noqa: PTH100
         self.jobs = self.project / given.relative_to(before) if given.is_relative_to(before) else given
         below = self.jobs.is_relative_to(self.project) and self.jobs != self.project
@@ -27,7 +27,7 @@ class ProjectFolders:
         self.prefix = ".".join(self.jobs.relative_to(self.base).parts)
 
     def shown(self, file: str | Path) -> str:
-        """A path as it is shown: from the project's folder, where it is below it."""
+        """A path for messages: relative to the project's folder if it is below it."""
         path = Path(file)
         for folder in (self.project, self.base):
             if path.is_relative_to(folder):
@@ -36,15 +36,14 @@ class ProjectFolders:
         return clean_text(path.as_posix())
 
     def module_of(self, file: Path) -> str:
-        parts = file.relative_to(self.base).with_suffix("").parts
-        return ".".join(parts)
+        return ".".join(file.relative_to(self.base).with_suffix("").parts)
 
     def names_module(self, name: str) -> bool:
-        """Whether a module of this name belongs to the folder of jobs."""
+        """Whether a module of this name belongs to the job folder."""
         return name == self.prefix or name.startswith(self.prefix + ".")
 
     def path_of(self, name: str) -> Path:
-        """The file, without its ending, or the folder of a module in the folder of jobs."""
+        """The path of a module of the job folder: its folder, or its file without the ending."""
         rest = name.removeprefix(self.prefix).removeprefix(".")
         return self.jobs.joinpath(*rest.split(".")) if rest else self.jobs
 

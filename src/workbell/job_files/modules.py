@@ -1,4 +1,4 @@
-"""The loaded modules of a project: which there are, which a change makes stale, and how they are put aside and back."""
+"""The project's entries in `sys.modules`: which a change makes stale, and how they are taken out and put back."""
 
 from __future__ import annotations
 
@@ -12,55 +12,55 @@ from workbell.job_files.locations import ProjectFolders
 Modules = dict[str, ModuleType]
 
 
-def own_modules(place: ProjectFolders) -> Modules:
-    """The project's modules that came in through our loader. Those that were there before it are left alone."""
+def own_modules(folders: ProjectFolders) -> Modules:
+    """The project's modules that our loader loaded. Those that were imported before it are left alone."""
     own: Modules = {}
     for name, module in list(sys.modules.items()):
         loader = loader_of(module)
-        if loader is not None and place.is_own(loader.file):
+        if loader is not None and folders.is_own(loader.file):
             own[name] = module
     return own
 
 
-def is_by_us(module: ModuleType) -> bool:
+def is_for_jobs(module: ModuleType) -> bool:
+    """Whether a module was loaded for a job file, and not by another part of the application."""
     loader = loader_of(module)
-    return loader is not None and loader.by_us
+    return loader is not None and loader.for_jobs
 
 
-def strangers(place: ProjectFolders) -> list[str]:
-    """Modules that sit where the job files' own belong, and came from elsewhere, or stand for what is no more."""
-    named = [(name, module) for name, module in list(sys.modules.items()) if place.names_module(name)]
-    return [name for name, module in named if not _belongs(place, name, module)]
+def foreign_modules(folders: ProjectFolders) -> list[str]:
+    """Modules with names of the job folder that were loaded from elsewhere, or whose folder has changed its kind."""
+    named = [(name, module) for name, module in list(sys.modules.items()) if folders.names_module(name)]
+    return [name for name, module in named if not _belongs(folders, name, module)]
 
 
-def _belongs(place: ProjectFolders, name: str, module: ModuleType) -> bool:
+def _belongs(folders: ProjectFolders, name: str, module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
     if file is not None:
-        return place.is_own(file)
-    path = place.path_of(name)  # a folder, that has no code of its own
+        return folders.is_own(file)
+    path = folders.path_of(name)  # a folder without __init__.py
     return str(path) in getattr(module, "__path__", ()) and not (path / "__init__.py").is_file()
 
 
-def spread(changed: Iterable[str], own: Mapping[str, ModuleType], jobs: Iterable[str]) -> set[str]:
-    """What is stale when these have changed: they, and whatever imports them, on and on.
+def with_dependants(changed: Iterable[str], own: Mapping[str, ModuleType], jobs: Iterable[str]) -> set[str]:
+    """Stale modules: those that have changed, and their dependants, direct and indirect.
 
-    A changed module that nothing imports by its name was imported in a way that cannot be seen in the source; then
-    every job may be affected.
+    A changed module that no source imports by its name was imported dynamically; then every job may depend on it.
     """
-    users = {name: _used(name, module, own) for name, module in own.items()}
+    uses = {name: _dependencies(name, module, own) for name, module in own.items()}
     jobs = set(jobs)
     stale = set(changed)
     for name in list(stale):
-        if name not in jobs and not any(name in used for user, used in users.items() if user != name):
+        if name not in jobs and not any(name in used for user, used in uses.items() if user != name):
             stale |= jobs & own.keys()
     while True:
-        more = {name for name, used in users.items() if name not in stale and used & stale}
+        more = {name for name, used in uses.items() if name not in stale and used & stale}
         if not more:
             return stale
         stale |= more
 
 
-def _used(name: str, module: ModuleType, own: Mapping[str, ModuleType]) -> set[str]:
+def _dependencies(name: str, module: ModuleType, own: Mapping[str, ModuleType]) -> set[str]:
     loader = loader_of(module)
     used = set() if loader is None else loader.imports & own.keys()
     above = name.rpartition(".")[0]
@@ -72,21 +72,20 @@ def _used(name: str, module: ModuleType, own: Mapping[str, ModuleType]) -> set[s
     return used
 
 
-def needed(names: Iterable[str], modules: Mapping[str, ModuleType]) -> set[str]:
-    """These modules, and all that they import, on and on."""
+def with_dependencies(names: Iterable[str], modules: Mapping[str, ModuleType]) -> set[str]:
+    """These modules and their dependencies, direct and indirect."""
     found: set[str] = set()
     waiting = [name for name in names if name in modules]
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting.extend(_used(name, modules[name], modules))
+            waiting.extend(_dependencies(name, modules[name], modules))
     return found
 
 
 def take_out(names: Iterable[str]) -> Modules:
-    """Remove modules, so that the next import loads them anew; also from their packages, where `from . import x`
-    would find them still."""
+    """Remove modules from `sys.modules` and from their packages, where `from . import x` would find them."""
     taken: Modules = {}
     for name in names:
         module = sys.modules.pop(name, None)
@@ -99,6 +98,7 @@ def take_out(names: Iterable[str]) -> Modules:
 
 
 def put_back(modules: Mapping[str, ModuleType]) -> None:
+    """Undo `take_out`."""
     for name, module in modules.items():
         sys.modules[name] = module
         package, last = _package(name)
@@ -106,10 +106,10 @@ def put_back(modules: Mapping[str, ModuleType]) -> None:
             setattr(package, last, module)
 
 
-def restore(before: Mapping[str, ModuleType], place: ProjectFolders) -> None:
+def restore(before: Mapping[str, ModuleType], folders: ProjectFolders) -> None:
     """Undo what a failed load did to the project's modules. Libraries it loaded stay: some cannot be loaded twice."""
-    now = own_modules(place)
-    take_out(name for name, module in now.items() if before.get(name) is not module and is_by_us(module))
+    now = own_modules(folders)
+    take_out(name for name, module in now.items() if before.get(name) is not module and is_for_jobs(module))
     put_back({name: module for name, module in before.items() if sys.modules.get(name) is not module})
 
 

@@ -1,4 +1,4 @@
-"""The settings of a job file: what each may be, and what is said about it when it is something else."""
+"""Settings of a job file: a reader for each, which raises JobsError for an invalid value."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def read_schedule(value: Any, timezone: str) -> str:
 
 
 def _read_on(value: Any) -> tuple[str, ...]:
-    """One pattern of events, or several."""
+    """Read one pattern of events, or a list of them."""
     patterns = [value] if isinstance(value, str) else value
     if not isinstance(patterns, list | tuple) or not patterns or not all(isinstance(one, str) for one in patterns):
         raise JobsError(
             f"on: expected a pattern of events, or a list of them, got {_kind(value)}; write {EVENT_EXAMPLE}."
         )
-    for place, pattern in enumerate(patterns):
+    for index, pattern in enumerate(patterns):
         try:
             check_pattern(pattern)
         except InvalidEvent as error:
             raise JobsError(f"on: {error}") from error
-        if pattern in patterns[:place]:
+        if pattern in patterns[:index]:
             raise JobsError(f"on: the pattern {pattern!r} is there twice; once is enough.")
     return tuple(patterns)
 
@@ -100,7 +100,7 @@ def _read_description(value: Any) -> str:
 
 
 def _read_limit(setting: str) -> Callable[[Any], Any]:
-    """One of the words about limits; whether they fit together is seen when all are read."""
+    """Reader of one setting about limits; their combination is checked when all are read."""
 
     def read(value: Any) -> Any:
         if setting.endswith("_key"):
@@ -117,8 +117,8 @@ def _kind(value: Any) -> str:
     return "None" if value is None else f"{type(value).__name__} {value!r}"[:80]
 
 
-# Those that stand by themselves; schedule, window and timezone are read together, and so are those of a process. Which
-# URLs may be sent to, the settings say.
+# Settings that are read one by one. Read together are schedule, window and timezone, and those of isolation; URLs need
+# the setting webhook_allow.
 READERS: dict[str, Callable[[Any], Any]] = {
     "outside": _read_word(Outside, "outside"),
     "overlap": _read_word(Overlap, "overlap"),
@@ -136,7 +136,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 }
 ISOLATION = ("isolate", "memory_limit", "cpu_limit")
 SETTINGS = ("schedule", "timezone", "window", *READERS, *ISOLATION, *URLS)
-# What can be said only about the ticks of a schedule.
+# Settings that need a schedule.
 OF_TICKS = ("timezone", "window", "outside", "overlap", "catch_up", "jitter", "payload")
-# Words that people also use for things of their own: what is merely like one of them is not taken to be misspelt.
+# Common words: a name that is merely close to one of them is not reported as misspelt.
 NOT_GUESSED = frozenset({"on", "tag", "target", "user_id", "expires"})

@@ -1,10 +1,13 @@
-"""The source of a module, read and parsed once: what it binds at its top level, on which line, and what it imports."""
+"""Syntax tree of a module's source: the names it binds at the top level, their line numbers, and its imports."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import blake2b
+from importlib.util import resolve_name
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +15,7 @@ UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowErro
 
 
 class Binding(NamedTuple):
-    """A name that a module gives a meaning to at its top level."""
+    """A name bound at the top level of a module."""
 
     line: int
     kind: str  # value, function, class or import
@@ -20,7 +23,7 @@ class Binding(NamedTuple):
 
 
 class SourceFile:
-    """The bytes of a file. `tree` is there unless they are no Python; then `error` says why."""
+    """Source of one file, parsed. `tree` is None if it is no Python; then `error` has the reason."""
 
     def __init__(self, file: Path, data: bytes) -> None:
         self.file = file
@@ -28,7 +31,7 @@ class SourceFile:
         self.tree: ast.Module | None = None
         self.error: BaseException | None = None
         self.bindings: dict[str, Binding] = {}
-        self.takes_all = False  # `from x import *`: what it binds cannot be told from its text
+        self.takes_all = False  # `from x import *`: its source does not show what it binds
         try:
             self.tree = ast.parse(data, str(file))
         except UNREADABLE as error:
@@ -81,32 +84,16 @@ class SourceFile:
 
     def imports(self, module: str, is_package: bool) -> set[str]:
         """Every module that it may import by name, also inside functions, with the packages above them."""
-        if self.tree is None:
-            return set()
+        package = module if is_package else module.rpartition(".")[0]
         wanted: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in () if self.tree is None else ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 wanted.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
-                start = _start(node, module, is_package)
-                wanted.add(start)
-                wanted.update(f"{start}.{alias.name}" for alias in node.names)
-        return {above for name in wanted for above in _with_packages(name)}
-
-
-def _start(node: ast.ImportFrom, module: str, is_package: bool) -> str:
-    """The absolute name of what follows `from`."""
-    if not node.level:
-        return node.module or ""
-    parts = module.split(".")
-    parts = parts[: len(parts) - node.level + is_package]
-    return ".".join([*parts, node.module] if node.module else parts)
-
-
-def _with_packages(name: str) -> Iterator[str]:
-    while name:
-        yield name
-        name = name.rpartition(".")[0]
+                with suppress(ImportError):  # above the top package; it fails when it is executed
+                    start = resolve_name("." * node.level + (node.module or ""), package)
+                    wanted.update(f"{start}.{alias.name}" for alias in node.names)
+        return {above for name in wanted for above in accumulate(name.split("."), "{}.{}".format)}
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:

@@ -1,7 +1,7 @@
-"""Watching a project's Python files: a call, soon after one of them was saved.
+"""File watch on a project's Python files: calls a function soon after one of them was saved.
 
-Folders are watched one by one and not as a tree, because a tree would hold every folder of a virtual environment. When
-folders come or go, the watch begins anew. What happened in between is found by comparing the files' times.
+Folders are watched one by one: a watch on the tree would include every folder of a virtual environment. When folders
+are added or removed, a new watch begins. Changes in between are found by comparing the files' times.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from workbell.trust.imports import is_foreign
 
 log = logging.getLogger("workbell.job_files")
 
-QUIET = 50  # milliseconds without another change, until a change is told
-MOST = 200  # milliseconds, if changes do not end
-LOOK = 250  # milliseconds after which a new watch compares the files' times; and between looks where none can be had
+QUIET = 50  # milliseconds without another change, until a change is reported
+MOST = 200  # milliseconds until it is reported, if changes do not end
+COMPARE = 250  # milliseconds after which a new watch compares the files' times; the interval of polling
 
 Times = dict[str, tuple[int, int, int]]
 
@@ -36,7 +36,7 @@ class FileWatch:
         leave_out: Iterable[Path] = (),
         polling: bool = False,
     ) -> None:
-        self._place = ProjectFolders(project, jobs)
+        self._project_folders = ProjectFolders(project, jobs)
         self._left_out = {str(folder.resolve()) for folder in leave_out}  # such as the folder of stored files
         self._changed = changed
         self._polling = polling
@@ -45,7 +45,7 @@ class FileWatch:
         self._thread = threading.Thread(target=self._run, name="workbell-watch", daemon=True)
 
     def start(self) -> None:
-        """Whatever is saved from now on is told."""
+        """Start the thread; files saved from now on are reported."""
         self._seen = self._times(self._folders())
         self._thread.start()
 
@@ -64,12 +64,12 @@ class FileWatch:
                     self._listen(folders)
             except FileNotFoundError:  # a folder went away just now
                 self._stop.wait(QUIET / 1000)
-            except Exception as error:  # noqa: BLE001  no notifications to be had: limits, file systems of other machines
-                log.warning("files cannot be watched (%s); looking at them every %d ms instead", error, LOOK)
+            except Exception as error:  # noqa: BLE001  no notifications: limits, network file systems
+                log.warning("files cannot be watched (%s); comparing their times every %d ms instead", error, COMPARE)
                 self._polling = True
 
     def _listen(self, folders: list[str]) -> None:
-        import watchfiles  # it brings half a framework along, and only `--watch` needs it
+        import watchfiles  # a slow import that only `--watch` needs
 
         self._compare(folders)
         first = True
@@ -79,53 +79,53 @@ class FileWatch:
             debounce=MOST,
             step=QUIET,
             stop_event=self._stop,
-            rust_timeout=LOOK,
+            rust_timeout=COMPARE,
             yield_on_timeout=True,
             raise_interrupt=False,
             recursive=False,
         ):
             if (changes or first) and self._folders() != folders:
-                return  # and begin anew
+                return  # to a new watch
             if changes:
                 self._seen = self._times(folders)
-                self._tell()
+                self._call()
             elif first:
                 self._compare(folders)
             first = False
 
     def _poll(self, folders: list[str]) -> None:
         self._compare(folders)
-        self._stop.wait(LOOK / 1000)
+        self._stop.wait(COMPARE / 1000)
 
     def _compare(self, folders: list[str]) -> None:
         now = self._times(folders)
         if now != self._seen:
             self._seen = now
-            self._tell()
+            self._call()
 
-    def _tell(self) -> None:
+    def _call(self) -> None:
         try:
             self._changed()
         except Exception:
             log.exception("after a change of job files")
 
     def _matters(self, path: str, folders: list[str]) -> bool:
-        """Python files; and folders that come or go, for the list of folders."""
+        """Whether a path is a Python file, or a folder that was added or removed."""
         name = os.path.basename(path)  # noqa: PTH119
         if is_foreign(name):
             return False
         return name.endswith(".py") or path in folders or os.path.isdir(path)  # noqa: PTH112
 
     def _folders(self) -> list[str]:
-        """Every folder that can hold code of the project's own; the project's folder is always one."""
+        """Every folder that can hold the project's own code; the project's folder always."""
         found: list[str] = []
-        for top in (self._place.project, self._place.jobs):
+        for top in (self._project_folders.project, self._project_folders.jobs):
             if str(top) in found or not top.is_dir():
                 continue
             for folder, below, _ in os.walk(top):
                 below[:] = [name for name in below if not self._is_left_out(folder, name)]
                 found.append(folder)
-        return sorted(set(found)) or [str(self._place.project)]
+        return sorted(set(found)) or [str(self._project_folders.project)]
 
     def _is_left_out(self, folder: str, name: str) -> bool:
         path = os.path.join(folder, name)  # noqa: PTH118

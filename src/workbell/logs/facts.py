@@ -1,4 +1,4 @@
-"""What a log line carries besides its message: names that are the same in every line, in one order."""
+"""Facts of a log line: fields with the same names in every line, in one order."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def shown(text: str, limit: int) -> str:
     """A text that may be logged."""
     plain = len(text) <= limit and text.isascii() and text.isprintable()
     if plain and "://" not in text and "assword" not in text and "ASSWORD" not in text:
-        return text  # almost all are so
+        return text  # almost always
     return clean_text(without_secrets(text), limit)
 
 

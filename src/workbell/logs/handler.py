@@ -1,4 +1,4 @@
-"""Setting up the logs of a process: from which level on, and in which shape."""
+"""Log setup of a process: its level and its format."""
 
 from __future__ import annotations
 

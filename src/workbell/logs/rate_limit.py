@@ -7,8 +7,8 @@ import logging
 PAUSE = 60.0  # seconds between two lines
 
 
-class Seldom:
-    """One message. The first time it is logged at once; what comes within the next minute is only counted."""
+class RateLimitedMessage:
+    """One rate-limited message. The first time it is logged at once; within the next minute it is only counted."""
 
     def __init__(self, log: logging.Logger, level: int, message: str) -> None:
         self._log = log
@@ -17,7 +17,7 @@ class Seldom:
         self._again_at: float | None = None
         self._count = 0
 
-    def tell(self, now: float) -> None:
+    def log(self, now: float) -> None:
         """Log the message, or count that it was due."""
         self._count += 1
         if self._again_at is not None and now < self._again_at:

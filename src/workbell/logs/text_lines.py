@@ -20,8 +20,8 @@ _DIM = "2"
 class TextFormatter(logging.Formatter):
     """`12:03:04 info     run succeeded  run_id=…  job=send  attempt=2  duration_s=0.2`, and a traceback below.
 
-    What is as ever (the queue and the tenant named default) is left out, and of a worker's id only the end is shown.
-    Nothing in a line can steer the terminal or pretend to be another line.
+    Defaults (the queue and the tenant named default) are left out, and of a worker's id only the end is shown.
+    Nothing in a line can control the terminal or imitate another line.
     """
 
     def __init__(self, constant: dict[str, Any] | None = None, *, colours: bool = False) -> None:
@@ -37,9 +37,11 @@ class TextFormatter(logging.Formatter):
             stack = traceback
             facts = {name: value for name, value in facts.items() if name not in SAID}
         time = datetime.fromtimestamp(record.created).astimezone()
-        told = "".join(f"  {name}={_value(name, value)}" for name, value in facts.items() if not _as_ever(name, value))
+        fields = "".join(
+            f"  {name}={_value(name, value)}" for name, value in facts.items() if not _as_ever(name, value)
+        )
         line = f"{self._in(_DIM, f'{time:%H:%M:%S}')} {self._in(_COLOURS.get(level, ''), f'{level:8}')} "
-        line += _harmless(message_of(record)) + self._in(_DIM, told)
+        line += _harmless(message_of(record)) + self._in(_DIM, fields)
         if stack is not None:
             line += "\n    " + _harmless(shown(str(stack), STACK_LIMIT))
         return line
@@ -64,7 +66,7 @@ def _value(name: str, value: Any) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Without control characters; further lines are set in, so that none looks like a line of its own."""
+    """Without control characters; further lines are indented, so that none passes for a log line of its own."""
     if text.isprintable():
         return text
     lines = ("".join(letter if letter.isprintable() else " " for letter in line) for line in text.split("\n"))

@@ -1,4 +1,4 @@
-"""Who may do what: tokens, their scopes, and the access that a request has."""
+"""Access control: tokens, their scopes, and the access that a request has."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ EVERY_TENANT = "*"  # the tenant of a token that may act for any of them
 
 
 class Scope(StrEnum):
-    """What a token allows. `admin` includes `operate`, which includes `enqueue` and `read`."""
+    """Scope of a token. `admin` includes `operate`, which includes `enqueue` and `read`."""
 
-    READ = "read"  # look at everything of the tenant
+    READ = "read"  # read everything of the tenant
     ENQUEUE = "enqueue"  # make runs and events
     OPERATE = "operate"  # cancel, retry, pause; change schedules, triggers and webhooks
     ADMIN = "admin"  # tokens, tenants, agents, the audit log
@@ -35,7 +35,7 @@ INCLUDED = {
 
 
 class TokenKind(StrEnum):
-    """What a token is for. Those that are redeemed are good for once."""
+    """Kind of a token. Tokens that are redeemed can be used once."""
 
     API = "api"  # a program's, or a person's at the command line
     SESSION = "session"  # a browser's, in a cookie
@@ -49,7 +49,7 @@ REDEEMED = frozenset({TokenKind.LOGIN, TokenKind.TICKET, TokenKind.PAIRING})
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored of a token: never its text, only the SHA-256 of it."""
+    """A stored token: never its text, only the SHA-256 of it."""
 
     id: str
     hash: str
@@ -70,7 +70,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller may do, for which tenant, and by which name the audit log knows it."""
+    """Access of a caller: its scopes, its tenant, and its name in the audit log."""
 
     tenant: str = TENANT  # or `*`
     scopes: frozenset[Scope] = frozenset()
@@ -80,7 +80,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     token: str | None = None  # its id
 
     def may(self, scope: Scope) -> bool:
-        return any(scope in INCLUDED[held] for held in self.scopes)
+        return any(scope in INCLUDED[own] for own in self.scopes)
 
     def may_act_for(self, tenant: str) -> bool:
         return self.tenant in (EVERY_TENANT, tenant)

@@ -1,4 +1,4 @@
-"""An agent: a program on another machine that works over HTTP, for the runs that are aimed at it.
+"""Agent: a program on another machine that takes the runs of its target over HTTP.
 
 A run's target is the name of an agent, or `label:gpu` for any agent that has the label.
 """
@@ -15,11 +15,11 @@ from workbell.model.job import TENANT
 LABEL = "label:"
 LOST_AFTER = timedelta(seconds=45)
 LONGEST_LEASE = timedelta(hours=1)
-HOLDER = "agent/"  # how the names begin under which agents hold leases
+HOLDER = "agent/"  # prefix of the names under which agents hold leases
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an agent. What it holds is decided by leases alone, never by when it was seen."""
+    """An agent. The runs that it holds are decided by leases alone, never by when it was seen."""
 
     id: str
     name: str
@@ -29,13 +29,13 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     jobs: tuple[str, ...] | None = None  # what it said it can run; none: it has not said
     version: str = ""
     host: str = ""
-    metrics_text: str | None = None  # what it told of itself last, as JSON
+    metrics_text: str | None = None  # its last reported metrics, as JSON
     seen_at: datetime | None = None
     enabled: bool = True
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What a run may be aimed at for this agent to get it."""
+        """The targets whose runs this agent gets."""
         return (self.name, *(f"{LABEL}{label}" for label in self.labels))
 
     def is_alive(self, now: datetime) -> bool:
@@ -48,7 +48,7 @@ def is_agent(worker: str) -> bool:
 
 
 def out_of_reach(agents: Sequence[Agent], target: str, job: str, now: datetime) -> str | None:
-    """Why no agent takes a run of a job that is aimed at a target, and what to do; none, if one does.
+    """Why no agent takes a run of a job with this target, and what to do; None, if one does.
 
     `agents` are those that the target means.
     """
@@ -63,8 +63,8 @@ def out_of_reach(agents: Sequence[Agent], target: str, job: str, now: datetime) 
     if not alive:
         last = max((agent.seen_at for agent in enabled if agent.seen_at is not None), default=None)
         if last is None:
-            return f"No {who} was ever heard of; start it: `workbell agent`."
-        return f"No {who} was heard of since {last:%Y-%m-%d %H:%M:%S} UTC; is it running, and can it reach the server?"
+            return f"No {who} has ever polled; start it: `workbell agent`."
+        return f"No {who} has polled since {last:%Y-%m-%d %H:%M:%S} UTC; is it running, and can it reach the server?"
     if not any(agent.jobs is None or job in agent.jobs for agent in alive):
         return f"The {who} does not know job {job!r}; give it a handler or a command of this name."
     return None

@@ -1,4 +1,4 @@
-"""Alerts and pings: the URLs at which the ends of runs are told. They are secrets, and never shown in full."""
+"""Alerts and pings: the URLs that are called when runs end. They are secrets, and never shown in full."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 URLS = ("alert_url", "ping_url")
-SEALED = "sealed:"  # how a URL begins that is stored sealed; what may be shown of it follows
+SEALED = "sealed:"  # prefix of a URL that is stored sealed; followed by the part that may be shown
 
 
 class AlertKind(StrEnum):
@@ -18,7 +18,7 @@ class AlertKind(StrEnum):
 
 
 class Watched(NamedTuple):
-    """Which of the two somebody wants."""
+    """The two kinds of URL: alert and ping."""
 
     alerts: bool = False
     pings: bool = False
@@ -28,7 +28,7 @@ UNWATCHED = Watched()
 
 
 def shown_url(url: str | None) -> str | None:
-    """Scheme and host alone: whoever knows the rest of such a URL can write to it."""
+    """Scheme and host alone: the rest of such a URL is a password."""
     if url is None:
         return None
     if url.startswith(SEALED):

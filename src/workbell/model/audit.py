@@ -1,4 +1,4 @@
-"""The audit log: what an operator did, to what, when and from where."""
+"""Audit log: which action a caller did, on what, when and from where."""
 
 from __future__ import annotations
 

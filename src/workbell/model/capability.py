@@ -1,4 +1,4 @@
-"""Who could run a job: counted from what workers say of themselves, and said in words. Pure."""
+"""Capable workers: how many workers could run a job, and the sentence for people if none can. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def capability(workers: Iterable[Worker], queue: str, job: str, now: datetime) -
 
 
 def shortfall(found: Capability, queue: str, job: str) -> str | None:
-    """Why nobody takes these runs, and what to do; none, if somebody does."""
+    """Why no worker takes these runs, and what to do; None, if one does."""
     if found.able:
         return None
     if not found.alive:

@@ -1,4 +1,4 @@
-"""Time as an argument: the clocks that are injected, and the checks on times that come from outside.
+"""Clocks, which are injected, and checks of times that come from outside.
 
 Wall time is for what is stored and shown; monotonic time is for how long something takes. They never mix.
 """
@@ -26,7 +26,7 @@ STEP = 0.5  # seconds: a correction of more than this is a step of the clock, an
 
 
 class Clock(Protocol):
-    """Where the time comes from."""
+    """A source of time."""
 
     def now(self) -> datetime: ...
 
@@ -63,7 +63,7 @@ class SystemClock:
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()
         self._measured = False
-        self.put_back_at: float | None = None  # monotonic; until somebody has seen to what follows from that
+        self.put_back_at: float | None = None  # monotonic; until the waits of runs have been corrected
         self._measured_at = time.monotonic()
         self._lock = threading.Lock()
 
@@ -93,7 +93,7 @@ class SystemClock:
                 again = self._best(ask)
                 if not again.confirms(found):
                     log.warning(
-                        "the store's time was off by %+.1f s, once; it is looked at again", offset - self._offset
+                        "the store's time was off by %+.1f s, once; it is measured again", offset - self._offset
                     )
                     return timedelta(0)
                 offset = again.nearest(offset)
@@ -121,7 +121,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that moves only when told to: for tests."""
+    """A clock that is moved by hand: for tests."""
 
     def __init__(self, start: datetime = datetime(2030, 1, 1, tzinfo=UTC)) -> None:
         self._now = self.start = aware("start", start)

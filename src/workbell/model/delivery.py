@@ -1,4 +1,4 @@
-"""A delivery: one event on its way to one webhook endpoint."""
+"""Delivery: the run that sends one event to one webhook endpoint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbell.model.run import Status
 
 
 class Delivery(msgspec.Struct, frozen=True):
-    """One event on its way to one endpoint: a run, in the words of webhooks."""
+    """A delivery: a run, in the words of webhooks."""
 
     id: str
     endpoint: str

@@ -1,4 +1,4 @@
-"""A run that has ended, in few words: for strips of the last ones, and for how long they take."""
+"""Short form of a finished run, for charts of recent runs and of durations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbell.model.run import Status
 
 
 class EndedRun(NamedTuple):
-    """What is told of it without its payload, its error and its result."""
+    """A finished run without its input, error and result."""
 
     id: str
     status: Status

@@ -1,4 +1,4 @@
-"""A webhook endpoint: where events are sent, which of them, how, and how that goes."""
+"""Webhook endpoint: its URL, the events that are sent there, and the health of its deliveries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SealedSecret(msgspec.Struct, frozen=True, omit_defaults=True):
 
     text: str
     created_at: datetime
-    until: datetime | None = None  # when it is no longer used, once another has taken its place
+    until: datetime | None = None  # end of its use, once a newer one has replaced it
 
     def __repr__(self) -> str:
         """Without the text, which is the secret itself where no key is configured."""
@@ -71,7 +71,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Health(msgspec.Struct, frozen=True):
-    """How deliveries to an endpoint go: the row of failures it is in, if it is in one."""
+    """Health of an endpoint: its failures in a row, if its last delivery failed."""
 
     endpoint: str
     failures: int = 0  # in a row

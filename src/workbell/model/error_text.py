@@ -51,14 +51,14 @@ _TRACEBACK = re.compile(r"^Traceback of (\S+)(?: \(most recent call last\):|: no
 _OWN_FRAME = re.compile(r'([ |]*)> File "(.*)", line (\d+), in (.*)')
 _SECTION = re.compile(rf"[ |]*(?:Note|{CAUSE}|{CONTEXT}|\d+ of \d+): ")
 _MORE = re.compile(rf"\n+(?=(?:Note|{CAUSE}|{CONTEXT}): )")  # where no traceback stands before it
-_LOOKS_LIKE_OURS = re.compile(r"^(?=Traceback of )", re.MULTILINE)
+_OUR_HEADING = re.compile(r"^(?=Traceback of )", re.MULTILINE)
 _OURS = re.compile(r"(workbell\.(?:\w+\.)+[A-Z]\w*)(?=: |\n|$)")
 # As earlier versions wrote it: the frames follow the message at once.
 _BEFORE = re.compile(r'([\w.<>]+)(?:: .*?)?\n(?=  File ")', re.DOTALL)
 
 
 class ErrorParts(NamedTuple):
-    """What an error text says. `type` is the class path, if it was an exception that was kept."""
+    """The parts of an error text. `type` is the class path, if it is the text of an exception."""
 
     type: str | None
     message: str
@@ -119,30 +119,30 @@ def in_a_sentence(error: BaseException) -> str:
 
 
 def own_lines(text: str, folder: str) -> list[str]:
-    """An error text in short: the application's own frames, a line for each, between the notes and causes.
+    """Short form of an error text: the application's own frames, one line each, between notes and causes.
 
     Files below `folder` are named from there.
     """
-    lines, kept = text.split("\n"), []
-    for place, line in enumerate(lines):
+    lines, shortened = text.split("\n"), []
+    for index, line in enumerate(lines):
         frame = _OWN_FRAME.fullmatch(line)
         if frame is not None:
-            source = lines[place + 1].strip(" |") if place + 1 < len(lines) else ""
-            kept.append(f"{frame[1]}{_place(frame, folder)}{f': {source}' if source else ''}")
+            source = lines[index + 1].strip(" |") if index + 1 < len(lines) else ""
+            shortened.append(f"{frame[1]}{_frame_text(frame, folder)}{f': {source}' if source else ''}")
         elif _SECTION.match(line):
-            kept.append(line.rstrip())
-    return kept
+            shortened.append(line.rstrip())
+    return shortened
 
 
-def own_place(text: str, folder: str) -> str:
+def own_frame(text: str, folder: str) -> str:
     """Where in the application's own code the exception itself was raised: `shop.py:12 in charge`, or nothing."""
-    place = ""
+    raised_at = ""
     for line in text.split("\n"):
         if _SECTION.match(line):
             break
         frame = _OWN_FRAME.fullmatch(line)
-        place = place if frame is None else _place(frame, folder)
-    return place
+        raised_at = raised_at if frame is None else _frame_text(frame, folder)
+    return raised_at
 
 
 def is_own(file: str) -> bool:
@@ -153,7 +153,7 @@ def is_own(file: str) -> bool:
 
 
 class _Writer:
-    """One error text: counts what it has written of, because exceptions can refer to each other without end."""
+    """Writer of one error text: it counts exceptions, because they can refer to each other without end."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
@@ -163,7 +163,7 @@ class _Writer:
         path, frames = class_path(type(error)), _frames(error)
         if frames:
             frames = [f"Traceback of {path} (most recent call last):", *frames]
-        elif not _is_ours(error):  # the names of ours can be told from any words
+        elif not _is_ours(error):  # the names of ours are recognised by their words
             frames = [f"Traceback of {path}: none"]
         return [*frames, *self.behind(error)]
 
@@ -247,9 +247,9 @@ def _headline(error: BaseException) -> str:
 def _notes(error: BaseException) -> list[str]:
     try:
         notes = error.__notes__
-        told = [_short(str(note)) for note in notes[:NOTES]] if isinstance(notes, list | tuple) else []
+        shown_notes = [_short(str(note)) for note in notes[:NOTES]] if isinstance(notes, list | tuple) else []
         more = [f"Note: {len(notes) - NOTES} more are left out"] if len(notes) > NOTES else []
-        return [*(f"Note: {note}" for note in told), *more]
+        return [*(f"Note: {note}" for note in shown_notes), *more]
     except BaseException:  # noqa: BLE001  see _headline; most have none, which is an AttributeError
         return []
 
@@ -282,8 +282,8 @@ def _short(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Words of others: a line of them that looks like one of ours is set in."""
-    return _LOOKS_LIKE_OURS.sub(" ", text)
+    """Indent lines of foreign text that match our headings."""
+    return _OUR_HEADING.sub(" ", text)
 
 
 def _joined(head: str, lines: list[str]) -> str:
@@ -291,7 +291,7 @@ def _joined(head: str, lines: list[str]) -> str:
     return f"{head}\n{text}".rstrip()
 
 
-def _place(frame: re.Match[str], folder: str) -> str:
+def _frame_text(frame: re.Match[str], folder: str) -> str:
     _, file, number, function = frame.groups()
     return f"{file.removeprefix(folder.rstrip('/') + '/')}:{number} in {function}"
 

@@ -1,4 +1,4 @@
-"""An event: a fact that happened, in the words of CloudEvents; and the ledger of what it matched."""
+"""Event: a fact that happened, in the words of CloudEvents; and the ledger of what it matched."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEPTH_LIMIT = 8  # of events that cause runs that cause events …
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
-    """A fact. `key` is what the caller knows it by: of events with one source and key there is one."""
+    """A fact. `key` is the caller's own id: there is one event for each source and key."""
 
     # The order of these fields is the order of the columns that every store reads: see stores/event_rows.py.
     id: str
@@ -28,7 +28,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     subject: str | None = None
     data_text: str | None = None
     key: str | None = None
-    system: bool = False  # told by Workbell itself, about a run, a schedule, a worker or an endpoint
+    system: bool = False  # emitted by Workbell itself, about a run, a schedule, a worker or an endpoint
     depth: int = 0  # how many events lie behind it, each the cause of the next
     cause: str | None = None  # the run that emitted it, or that it is about
     fanned_out_at: datetime | None = None
@@ -44,7 +44,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
     def cloud_event(self) -> dict[str, Any]:
         """The event as CloudEvents 1.0 writes it in JSON; `id` is the caller's key, where there is one."""
-        told = {
+        fields = {
             "specversion": "1.0",
             "id": self.key or self.id,
             "source": self.source,
@@ -53,14 +53,14 @@ class Event(msgspec.Struct, frozen=True, gc=False):
             "datacontenttype": "application/json",
             "data": self.data,
         }
-        return told if self.subject is None else told | {"subject": self.subject}
+        return fields if self.subject is None else fields | {"subject": self.subject}
 
 
-class OnceTold(NamedTuple):
-    """The Idempotency-Key of an HTTP request that tells events, whose keys are made of it.
+class EmitKey(NamedTuple):
+    """The Idempotency-Key of an HTTP request that emits events; the keys of the events derive from it.
 
-    One event has the key itself, of many each has its number behind it. `beside` is the key that the first event of the
-    other kind of request would have: one of them under the same key is another request.
+    A single event has the key itself, each of several the key and its number. `beside` is the key that the first event
+    would have in the other kind of request: an event under that key means that another request used the key.
     """
 
     key: str
@@ -68,17 +68,17 @@ class OnceTold(NamedTuple):
 
 
 class NewEvent(NamedTuple):
-    """An event to be stored, and the HTTP request that tells it, if that has an Idempotency-Key."""
+    """An event to be stored, with the Idempotency-Key of its HTTP request, if there is one."""
 
     event: Event
-    once: OnceTold | None = None
+    once: EmitKey | None = None
 
 
 PUBLIC_FIELDS = ("id type source subject time data key tenant system depth cause created_at fanned_out_at").split()
 
 
 class MatchOutcome(StrEnum):
-    """What became of an event that matched."""
+    """The outcome of a match."""
 
     STARTED = "started"  # a run was made
     DISABLED = "disabled"  # the trigger or endpoint was switched off
@@ -86,7 +86,7 @@ class MatchOutcome(StrEnum):
 
 
 class Match(msgspec.Struct, frozen=True, gc=False):
-    """That an event matched a trigger or an endpoint, and what came of it: once for each pair."""
+    """Match of an event with a trigger or an endpoint, and its outcome: one for each pair."""
 
     event: str
     subscriber: str  # the id of the trigger or endpoint
@@ -97,9 +97,9 @@ class Match(msgspec.Struct, frozen=True, gc=False):
 
 
 class Rematch(NamedTuple):
-    """A run for an event that was matched before: it takes the place of `before`, if that is still in the ledger.
+    """A run for an event that was matched before: it replaces `before`, if that is still in the ledger.
 
-    Without a request it is the place alone, that says why there is no run.
+    Without a request only the ledger changes, and says why there is no run.
     """
 
     request: NewRun | None
@@ -108,7 +108,7 @@ class Rematch(NamedTuple):
 
 
 class FannedOut(NamedTuple):
-    """All that follows from one event: written together, if nobody else has written it."""
+    """The fan-out of one event: written together, if no other process has written it."""
 
     event_id: str
     matches: tuple[Match, ...] = ()

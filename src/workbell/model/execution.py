@@ -28,7 +28,7 @@ class InvocationStatus(StrEnum):
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an event for one trigger. `job_id` is the trigger's id; `id` is that of the run behind it."""
+    """The execution of an event for one trigger. `job_id` is the trigger's id; `id` is that of the run behind it."""
 
     id: str
     job_id: str | None
@@ -122,5 +122,5 @@ def invocation_of(attempt: Attempt, reason: str | None = None) -> Invocation:
 
 
 def invocation_id(execution_id: str, number: int) -> str:
-    """A UUID that follows from the two (version 5): the same whenever it is asked for, and no other attempt's."""
+    """A UUID (version 5) of the run and the attempt number: stable, and unique to the attempt."""
     return str(uuid5(UUID(execution_id), str(number)))

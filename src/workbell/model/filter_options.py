@@ -1,4 +1,4 @@
-"""What runs can be asked for by: the words that finding, counting and acting on many have in common."""
+"""Filter options of runs, shared by listing, counting and bulk actions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbell.model.users import UserId
 
 
 class FilterOptions(TypedDict, total=False):
-    """Which runs: those of which all of this is so. What is None counts as not said."""
+    """Which runs: those that meet every condition. None is no condition."""
 
     status: str | Sequence[str]
     """One status, or several."""
@@ -31,7 +31,7 @@ class FilterOptions(TypedDict, total=False):
     retried: bool | None
     """Whether there is a run that was made by a retry of this one."""
     since: datetime | None
-    """Made at this time or later, by the clock of whoever made them."""
+    """Made at this time or later, by the clock of the process that made them."""
     until: datetime | None
     """Made before this time."""
     input: Mapping[str, Scalar] | None

@@ -1,4 +1,4 @@
-"""What a request with an idempotency key was answered: the same key gets the same answer again."""
+"""Idempotency keys of HTTP requests: the stored answer, which the same key gets again."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """Without a status the first request is still being worked on, or its server died at it."""
+    """A stored answer. Without a status the first request is still in progress, or its server died."""
 
     tenant: str
     key: str
-    fingerprint: str  # of the method, the path, the query and the body: the key must not be used for something else
+    fingerprint: str  # of the method, the path, the query and the body: the key must not be used for another request
     created_at: datetime
     until: datetime
     status: int | None = None

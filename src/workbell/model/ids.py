@@ -1,4 +1,4 @@
-"""Ids: UUIDs of version 7, so that ids sort by the time they were made, made on our side of the database.
+"""Ids: UUIDs of version 7, which sort by the time they were made. They are made here, not by the database.
 
 Written here because the standard library has `uuid7` only from Python 3.14; within one process ids never go
 backwards (a counter fills the 12 bits behind the millisecond).
@@ -49,8 +49,8 @@ class IdSource:
     def _start(self, milliseconds: int) -> None:
         """Draw the 62 random bits afresh. Within a millisecond the tail goes on in random strides.
 
-        The counter alone tells ids of this process apart, and the random bits tell them from those of others; drawing
-        them for each id would make ids no more unique, and three times as dear.
+        The counter makes ids unique within this process, the random bits among processes; drawing them for each id
+        would make ids no more unique, and three times as slow.
         """
         self._milliseconds = milliseconds
         self._counter = self._bits(10)

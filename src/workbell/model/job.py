@@ -1,4 +1,4 @@
-"""A job: what can be run, under which name, with which defaults."""
+"""Job: the definition of work, its name and its defaults."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ QUEUE = "default"
 TENANT = "default"
 NAME_LIMIT = 200
 DELIVERY = "webhook-delivery"  # sends an event to an endpoint
-ALERT = "webhook-alert"  # tells of the end of a run at the URL of its job or schedule
+ALERT = "webhook-alert"  # calls the URL of a run's job or schedule when the run has ended
 BULK = "bulk-action"  # cancels or repeats all runs of a filter
-CLEAN = "clean-history"  # removes what is kept no longer; done by schedulers, and never by a worker
+CLEAN = "clean-history"  # removes what is past its retention; done by schedulers, and never by a worker
 BUILT_IN = frozenset({DELIVERY, ALERT, BULK, CLEAN})  # Workbell's own jobs, whether or not they can be run here
 EVERYWHERE = frozenset({BULK})  # of these, those that every worker takes, whichever queues it serves
 
 
 class RunTerms(NamedTuple):
-    """What a job says about its new runs, whoever makes them."""
+    """The job's settings for its new runs."""
 
     queue: str = QUEUE
     limits: Limits = NO_LIMITS
     defaults: RunDefaults = NO_DEFAULTS
-    retry: Retry | None = None  # looked up again when a run has failed
+    retry: Retry | None = None  # read again when a run has failed
 
 
 UNKNOWN = RunTerms()  # of a job that nobody has declared yet
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """The definition of work, as the store keeps it; its code is found by `handler`, never imported from here."""
+    """The definition of work, as stored; its code is found by `handler`, never imported from here."""
 
     id: str
     name: str
@@ -56,8 +56,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     rate_key: str | None = None
     enabled: bool = True
     processor: bool = False  # whether its handler takes an event, so that a trigger can start it
-    alert_url: str | None = None  # where a run that failed for good is told
-    ping_url: str | None = None  # where every end of a run is told, as a sign of life
+    alert_url: str | None = None  # called when a run has failed for good
+    ping_url: str | None = None  # called at every end of a run, as a sign of life
     options: RunDefaults = NO_DEFAULTS  # of its runs; their queue, retries and timeout stand above
 
     @property
@@ -81,7 +81,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def refused(job: str) -> InvalidOption:
-    """The refusal of a run that somebody asks for of one of Workbell's own jobs."""
+    """The refusal to enqueue a run of one of Workbell's own jobs."""
     if job == CLEAN:
         return InvalidOption(f"job {job}: it starts by itself, as the setting clean_every says.")
     return InvalidOption(f"job {job}: it is Workbell's own, which enqueues it itself; see bell.webhooks and bell.bulk.")

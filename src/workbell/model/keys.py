@@ -1,4 +1,4 @@
-"""The key of a run as it is stored: the scope is part of the text, so that the tables need not know of scopes.
+"""Deduplication key of a run as it is stored: its scope is part of the text. `stores/runs/adding` decides a conflict.
 
 A key of the tenant is stored as it was given. A key of a job has the job's name and a mark before it; the mark cannot
 be printed, and so it is in no name and in no key that a user gives. Programs that know nothing of scopes write, compare

@@ -26,7 +26,7 @@ _PATH = re.compile(r"[^\W\d]\w*(\.\w+)*\Z")
 
 
 class Limits(NamedTuple):
-    """What a job asks for, over all machines. A key names the argument by whose value is counted; none: all runs."""
+    """Limits of a job, over all machines. A key names the argument by whose value runs are counted; none: all runs."""
 
     concurrency: int | None = None
     concurrency_key: str | None = None
@@ -91,14 +91,14 @@ class Limit(NamedTuple):
         return max(min(free), 0)
 
     def free_at(self, use: Use, now: datetime) -> datetime | None:
-        """When a start will be allowed that the rate alone holds back now; none: it does not."""
+        """When the rate will allow a start, if it alone prevents one now; else None."""
         if self.rate is None or self.rate.allowed(use.starts, now) > 0:
             return None
         return self.rate.free_at(use.starts, now)
 
 
 class Use(NamedTuple):
-    """How much of a limit is taken."""
+    """Use of a limit."""
 
     running: int = 0
     starts: Starts = ()
@@ -109,7 +109,7 @@ UNUSED = Use()
 
 @lru_cache(maxsize=8192)
 def limits_on(limits: Limits, lane: Lane) -> tuple[Limit, ...]:
-    """Which limits the runs of a lane are counted under. One that counts both running and starts is one limit."""
+    """The limits of a lane's runs. Concurrency and rate of the same key are one limit."""
     if limits == NO_LIMITS:
         return ()
     rate = None if limits.rate is None else Rate.parse(limits.rate)
@@ -132,7 +132,7 @@ ALL_JOBS = ""  # the job of a limit that counts every run of its tenant: no job 
 
 
 def limit_of_tenant(tenant: str, concurrency: int | None, rate: str | None) -> Limit | None:
-    """What limits all runs of a tenant together, if anything does."""
+    """The limit of all runs of a tenant together, if there is one."""
     if concurrency is None and rate is None:
         return None
     return Limit(tenant, ALL_JOBS, False, None, concurrency, None if rate is None else Rate.parse(rate))

@@ -1,4 +1,4 @@
-"""A line that a handler logged, kept with its run."""
+"""Log line of a handler, stored with its run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    """Lines are numbered within an attempt, from 0."""
+    """A log line; lines are numbered within an attempt, from 0."""
 
     run: str
     attempt: int

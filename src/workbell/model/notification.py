@@ -1,4 +1,4 @@
-"""A notification: a message to one person, or to everybody of a tenant; there to be read later by who was away."""
+"""Notification: a stored message to one person, or to everybody of a tenant."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbell.model.users import UserId
 
 
 class Notification(msgspec.Struct, frozen=True):
-    """`user_id` is none for everybody. `read_at` is that of the person for whom it was asked."""
+    """`user_id` is none for everybody. `read_at` is that of the person who reads the list."""
 
     id: str
     tenant: str

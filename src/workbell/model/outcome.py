@@ -1,4 +1,4 @@
-"""What a handler's call came to, and which transition follows from it. Pure."""
+"""Outcome of a handler's call, and the transition that follows from it. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, assert_never
 
 import msgspec
 
-from workbell.handlers.cancel_snooze import Cancel, Snooze, TryAgain
 from workbell.model import state
+from workbell.model.cancel_snooze import Cancel, Snooze, TryAgain
 from workbell.model.clock import span
 from workbell.model.error_text import describe_error, describe_words
 from workbell.model.payload import clean_text, encode_result
@@ -30,14 +30,14 @@ class Raised(msgspec.Struct, frozen=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
-    """An error of which only words are left: it was raised in another process."""
+    """A failure as text: the exception was raised in another process."""
 
     error: str
     reason: str = "error"
     kinds: tuple[str, ...] = ()
     final: bool = False
-    wait: float = 0.0  # no sooner than after so many seconds is it tried again
-    result: str | None = None  # what it tells besides its words, as JSON
+    wait: float = 0.0  # seconds before the next attempt, at least
+    result: str | None = None  # its result, as JSON
 
 
 class Died(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class Later(msgspec.Struct, frozen=True, tag="later"):
 
 
 class HandedBack(msgspec.Struct, frozen=True, tag="handed-back"):
-    """Not done, and nothing spent."""
+    """Handed back: not done, and no attempt spent."""
 
 
 Outcome = Returned | Raised | Failed | Died | EndedOutcome | Later | HandedBack
@@ -80,18 +80,18 @@ def read_return(value: Any) -> Outcome:
         return Raised(error, "result", final=True)
 
 
-def told(raised: Raised) -> Failed:
-    """An error in words: all that is kept of it, and all that is decided by."""
+def failed_of(raised: Raised) -> Failed:
+    """A raised exception as text: all of it that is stored and that decisions use."""
     error = raised.error
     kinds = tuple(sorted(kinds_of(type(error))))
     if not isinstance(error, TryAgain):
         return Failed(describe_error(error), raised.reason, kinds, raised.final)
     final = raised.final or not error.again
     words = describe_words(error.words, error)
-    return Failed(words, raised.reason, kinds, final, error.wait.total_seconds(), _told_result(error))
+    return Failed(words, raised.reason, kinds, final, error.wait.total_seconds(), _result_text(error))
 
 
-def _told_result(error: TryAgain) -> str | None:
+def _result_text(error: TryAgain) -> str | None:
     """What cannot be stored is left out: the failure itself must be booked."""
     if error.result is None:
         return None
@@ -115,7 +115,7 @@ def decide(
     randomness: Random,
 ) -> Transition:
     """The one transition that an outcome leads to."""
-    keep = state.kept(run, keep)
+    keep = state.retention_of(run, keep)
     match outcome:
         case Returned(result):
             return state.succeed(run, now, result=result, keep=keep.succeeded, started_at=started_at)
@@ -128,7 +128,7 @@ def decide(
         case Died(how):
             return state.crash(run, now, keep=keep.other, how=how, started_at=started_at)
         case Raised() | Failed():
-            failed = told(outcome) if isinstance(outcome, Raised) else outcome
+            failed = failed_of(outcome) if isinstance(outcome, Raised) else outcome
             text, reason = failed.error, failed.reason
             own = None if run.options_text is None else run.options.retry
             policy = own or job_retry or DEFAULT

@@ -1,4 +1,4 @@
-"""What a pairing of an agent fixes, and how its token is called where tokens are shown."""
+"""Pairing of an agent: the name or labels that it fixes, and the shown name of its token."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbell.model.access import Token, TokenKind
 
 
 class PairingTerms(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A name or labels that the agent cannot choose for itself; kept, as JSON, as the name of its token."""
+    """A name or labels that the agent cannot choose for itself; stored, as JSON, in the name of its token."""
 
     agent: str | None = None
     labels: tuple[str, ...] | None = None

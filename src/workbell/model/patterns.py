@@ -1,8 +1,8 @@
-"""Which patterns match the type of an event: the rules for both, and an index over many patterns.
+"""Event patterns: the rules for types and patterns, and an index over many patterns.
 
 A type is segments joined by dots (`posts.created`). In a pattern `*` stands for exactly one segment, `**` at the end
 for one or more, and `*` alone for every type. Workbell's own events are matched only by patterns whose first segment is
-written out, so that whoever asks for everything is not flooded by the life of every run.
+written out, so that a pattern for everything is not flooded by the events of every run.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from workbell.errors import InvalidEvent
 
 TYPE_LIMIT = 256
 MOST_SEGMENTS = 32
-MOST_KEPT_ANSWERS = 1024
-MOST_KEPT_VALUES = 200_000  # over all kept answers: 1.6 MB of references
+MOST_CACHED_ANSWERS = 1024
+MOST_CACHED_VALUES = 200_000  # over all cached answers: 1.6 MB of references
 SHOWN = 60
 
 T = TypeVar("T", bound=Hashable)
@@ -26,7 +26,7 @@ _TYPE = re.compile(r"[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*")
 _FOREIGN_TO_TYPE = re.compile(r"[^A-Za-z0-9_.]")
 _FOREIGN_TO_PATTERN = re.compile(r"[^A-Za-z0-9_.*]")
 
-_Places = int | tuple[int, ...]  # a set of patterns: as bits when that is the smaller form, else listed
+_Numbers = int | tuple[int, ...]  # a set of patterns: as bits when that is the smaller form, else listed
 
 
 def check_type(value: object) -> str:
@@ -64,8 +64,8 @@ def matches(pattern: str, event_type: str, *, system: bool = False) -> bool:
 class PatternIndex(Generic[T]):
     """The values whose patterns match a type, found without trying the patterns one by one.
 
-    Patterns without a star are looked up whole. Each of the others has a place, and for every position the index knows
-    the set of places that accept a given segment there; the matching ones are the intersection over the positions of
+    Patterns without a star are found in a dict. Each of the others has a number, and for every position the index knows
+    the set of numbers that accept a given segment there; the matching ones are the intersection over the positions of
     the type. Sets are bits of integers, so that even patterns made to agree for as long as possible cost one pass over
     a few kilobytes for each segment, where walking a tree of segments would visit each of its nodes.
 
@@ -85,38 +85,38 @@ class PatternIndex(Generic[T]):
         self._starred = [tuple(found[pattern]) for pattern in starred]
         self._lay_out(starred)
         self._answers: dict[tuple[str, bool], tuple[T, ...]] = {}
-        self._values_kept = 0
+        self._values_cached = 0
         self._lock = Lock()
 
     def match(self, event_type: str, *, system: bool = False) -> tuple[T, ...]:
         """Every value with a matching pattern, once, in the order they first came in.
 
-        `system` says that the event is one of Workbell's own. What is no type at all matches nothing rather than
-        raising: one odd row in the store must not stop the events behind it.
+        `system` says that the event is one of Workbell's own. An invalid type matches nothing rather than raising:
+        one odd row in the store must not stop the events behind it.
         """
         answer = self._answers.get((event_type, system))
         if answer is None:
             if len(event_type) > TYPE_LIMIT or not _TYPE.fullmatch(event_type):
                 return ()
             answer = self._find(event_type, system)
-            self._keep((event_type, system), answer)
+            self._cache((event_type, system), answer)
         return answer
 
     def _lay_out(self, patterns: list[str]) -> None:
-        """Turn the starred patterns into sets of places, by position."""
+        """Turn the starred patterns into sets of numbers, by position."""
         written: list[dict[str, list[int]]] = [{} for _ in range(MOST_SEGMENTS)]
         starred: list[list[int]] = [[] for _ in range(MOST_SEGMENTS)]
         ended: list[list[int]] = [[] for _ in range(MOST_SEGMENTS)]
         endless: list[list[int]] = [[] for _ in range(MOST_SEGMENTS)]
-        for place, pattern in enumerate(patterns):
+        for number, pattern in enumerate(patterns):
             segments = pattern.split(".")
             last = len(segments) - 1
-            (endless if segments[last] == "**" else ended)[last].append(place)
+            (endless if segments[last] == "**" else ended)[last].append(number)
             for position, segment in enumerate(segments):
                 if segment == "*":
-                    starred[position].append(place)
+                    starred[position].append(number)
                 elif segment != "**":
-                    written[position].setdefault(segment, []).append(place)
+                    written[position].setdefault(segment, []).append(number)
         self._width = len(patterns) // 8 + 1
         self._any: list[int] = []  # by position: those that accept any segment there
         self._ending: list[int] = []  # by position: those that accept it as the last one
@@ -125,18 +125,18 @@ class PatternIndex(Generic[T]):
             onward |= self._bits(endless[position])
             self._any.append(onward | self._bits(starred[position]))
             self._ending.append(onward | self._bits(ended[position]))
-        self._written: list[dict[str, _Places]] = [
-            {segment: self._smaller(places) for segment, places in by_segment.items()} for by_segment in written
+        self._written: list[dict[str, _Numbers]] = [
+            {segment: self._smaller(numbers) for segment, numbers in by_segment.items()} for by_segment in written
         ]
 
-    def _smaller(self, places: list[int]) -> _Places:
-        """Bits take as much room for one place as for all: listing the few keeps the index linear in its patterns."""
-        return self._bits(places) if len(places) * 8 >= self._width else tuple(places)
+    def _smaller(self, numbers: list[int]) -> _Numbers:
+        """Bits take as much room for one number as for all: a list for few makes the index linear in its patterns."""
+        return self._bits(numbers) if len(numbers) * 8 >= self._width else tuple(numbers)
 
-    def _bits(self, places: Iterable[int]) -> int:
+    def _bits(self, numbers: Iterable[int]) -> int:
         bits = bytearray(self._width)
-        for place in places:
-            bits[place >> 3] |= 1 << (place & 7)
+        for number in numbers:
+            bits[number >> 3] |= 1 << (number & 7)
         return int.from_bytes(bits, "little")
 
     def _find(self, event_type: str, system: bool) -> tuple[T, ...]:
@@ -148,36 +148,36 @@ class PatternIndex(Generic[T]):
             if not alive:
                 break
             accepting = 0 if system and position == 0 else self._any[position]
-            places = self._written[position].get(segment)
-            if places is not None:
-                accepting |= places if isinstance(places, int) else self._bits(places)
+            numbers = self._written[position].get(segment)
+            if numbers is not None:
+                accepting |= numbers if isinstance(numbers, int) else self._bits(numbers)
             alive &= accepting
-        groups = [self._starred[place] for place in _places(alive)]
+        groups = [self._starred[number] for number in _ones(alive)]
         ranks = set(self._exact.get(event_type, ())).union(*groups)
         return tuple([self._values[rank] for rank in sorted(ranks)])
 
-    def _keep(self, key: tuple[str, bool], answer: tuple[T, ...]) -> None:
-        """Types repeat, so answers are kept: up to a number of them, and of values in them, the oldest going first."""
-        if len(answer) > MOST_KEPT_VALUES:
+    def _cache(self, key: tuple[str, bool], answer: tuple[T, ...]) -> None:
+        """Cache an answer, as types repeat: up to a number of answers, and of values in them; the oldest go first."""
+        if len(answer) > MOST_CACHED_VALUES:
             return
         with self._lock:
             if key in self._answers:
                 return
             while self._answers and (
-                len(self._answers) >= MOST_KEPT_ANSWERS or self._values_kept + len(answer) > MOST_KEPT_VALUES
+                len(self._answers) >= MOST_CACHED_ANSWERS or self._values_cached + len(answer) > MOST_CACHED_VALUES
             ):
-                self._values_kept -= len(self._answers.pop(next(iter(self._answers))))
+                self._values_cached -= len(self._answers.pop(next(iter(self._answers))))
             self._answers[key] = answer
-            self._values_kept += len(answer)
+            self._values_cached += len(answer)
 
 
-def _places(bits: int) -> Iterator[int]:
-    """The places of the ones, lowest first."""
+def _ones(bits: int) -> Iterator[int]:
+    """The positions of the set bits, lowest first."""
     digits = bin(bits)[:1:-1]
-    place = digits.find("1")
-    while place >= 0:
-        yield place
-        place = digits.find("1", place + 1)
+    number = digits.find("1")
+    while number >= 0:
+        yield number
+        number = digits.find("1", number + 1)
 
 
 def _check_text(kind: str, value: object) -> str:

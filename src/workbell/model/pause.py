@@ -1,4 +1,4 @@
-"""A pause: what is not claimed until it is resumed."""
+"""Pause of a queue or a job: its runs are not claimed until it is resumed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbell.model.run import Lane
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """A queue, a job, or one job in one queue. None stands for all of them."""
+    """A pause of a queue, a job, or one job in one queue. None stands for all."""
 
     tenant: str
     queue: str | None

@@ -1,6 +1,6 @@
-"""JSON in and out of a run: encoding with limits, and cleaning of what could not be stored otherwise.
+"""JSON of inputs and results: encoding with limits, and cleaning of what could not be stored otherwise.
 
-Two doors. What a *caller* hands in is checked and refused (`encode`). What a *handler* leaves behind must always
+Two doors. What a *caller* passes in is checked and refused (`encode`). What a *handler* leaves behind must always
 be bookable, so it is cleaned instead (`encode_result`, `clean_text`, and `describe_error` of `error_text`).
 """
 
@@ -56,8 +56,8 @@ def check_finite(what: str, value: Any) -> None:
     except (TypeError, ValueError, RecursionError):
         found = find_not_finite(_as_builtins(value))
     if found is not None:
-        place, number = found
-        where = f"{what}: {clean_text(place, 200) if place.isprintable() else repr(place)[:200]}" if place else what
+        path, number = found
+        where = f"{what}: {clean_text(path, 200) if path.isprintable() else repr(path)[:200]}" if path else what
         raise InvalidPayload(f"{where} is {number}, which JSON cannot carry; leave it out, or use None or a text.")
 
 
@@ -72,22 +72,22 @@ def _as_builtins(value: Any) -> Any:
 
 
 def find_not_finite(value: Any) -> tuple[str, float] | None:
-    """The first NaN or infinity in plain values, and its place, such as `prices[3].net`; none, if all is JSON."""
+    """The first NaN or infinity in plain values, and its path, such as `prices[3].net`; None, if all is JSON."""
     stack = [("", value)]
     while stack:
-        place, item = stack.pop()
+        path, item = stack.pop()
         if isinstance(item, float):
             if not math.isfinite(item):
-                return place, item
+                return path, item
         elif isinstance(item, dict):
-            stack.extend((f"{place}.{name}" if place else str(name), part) for name, part in reversed(item.items()))
+            stack.extend((f"{path}.{name}" if path else str(name), part) for name, part in reversed(item.items()))
         elif isinstance(item, list | tuple):
-            stack.extend((f"{place}[{number}]", part) for number, part in reversed([*enumerate(item)]))
+            stack.extend((f"{path}[{number}]", part) for number, part in reversed([*enumerate(item)]))
     return None
 
 
 def encode_result(what: str, value: Any, limit: int = LIMIT) -> str:
-    """What a handler left behind as JSON text, within the same limits; its NaN and infinities become null."""
+    """A handler's result as JSON text, within the same limits; NaN and infinities become null."""
     try:
         data = _encoder.encode(value)
     except Exception as error:

@@ -1,6 +1,6 @@
-"""Fields of a payload that runs are looked for by: a dotted path of names, and the JSON scalar that must stand there.
+"""Filters on fields of the input: a dotted path of names, and the JSON scalar that must be there.
 
-What is said here is what counts; a store may look through its rows by rules of its own, if they leave out no match.
+The rules here decide; a store may preselect rows by rules of its own, if they leave out no match.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PATH = re.compile(r"""[^\\".\x00-\x1f\x7f]+(\.[^\\".\x00-\x1f\x7f]+)*\Z""")
 
 
 class FieldFilter(NamedTuple):
-    """The value that must stand at a path, such as `customer.id`. Names of objects only: no places in arrays."""
+    """The value that must be at a path, such as `customer.id`. Names of objects only: no indexes of arrays."""
 
     path: str
     value: Scalar
@@ -45,7 +45,7 @@ def read_fields(given: Mapping[str, Any]) -> tuple[FieldFilter, ...]:
 
 
 def value_from(text: str) -> Any:
-    """A value as people write it: JSON; what is none is a text, so that `to=a@b.c` needs no quotes."""
+    """A value as people write it: JSON, else a text, so that `to=a@b.c` needs no quotes."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):  # the last of one that is nested too deeply
@@ -87,7 +87,7 @@ def _is_text(value: str) -> bool:
 
 
 def has_fields(input_text: str | None, fields: Sequence[FieldFilter]) -> bool:
-    """Whether a payload has all of them."""
+    """Whether an input has all of these fields."""
     if not fields:
         return True
     if input_text is None:
@@ -109,7 +109,7 @@ def _has(payload: Any, field: FieldFilter) -> bool:
 
 
 def _equal(there: Any, wanted: Scalar) -> bool:
-    """1 is 1.0 and not true. A number that floats cannot tell from its neighbours is itself only."""
+    """Equality of scalars: 1 is 1.0 and not true. A whole number beyond the precision of floats equals only itself."""
     if wanted is None or isinstance(wanted, bool):
         return there is wanted
     if isinstance(wanted, str):

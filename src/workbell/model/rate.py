@@ -1,4 +1,4 @@
-"""A rate such as "100/m", and the maths of a window that slides: never more starts than that in any span of the length.
+"""Rates such as "100/m", and the maths of the sliding window: never more starts than that in any span of the length.
 
 Starts are remembered as pairs of a time (in microseconds since 1970) and a count. A start is allowed if fewer than the
 rate's count were made in the span before it. A remembered time may be later than the start's own, never earlier, so
@@ -22,10 +22,10 @@ Starts = Sequence[tuple[int, int]]
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MOST_STARTS = 1_000_000
-LONGEST = 86400  # seconds: starts are forgotten with their limit's row, which is kept for longer than this
-SLACK = 10  # such a part of the span a clock may be behind another
+LONGEST = 86400  # seconds: starts are removed with their limit's row, which stays for longer than this
+SLACK = 10  # a clock may be behind another by the span divided by this
 APART = 60  # seconds: further ahead no clock is, unless another one was put back
-STEPS = 100  # of a span: times are not told apart more finely where there are many starts
+STEPS = 100  # of a span: the resolution of times where there are many starts
 
 _TEXT = re.compile(r"([0-9]{1,9})/([0-9]{1,9})?([smhd])\Z", re.ASCII)
 _MICROSECOND = timedelta(microseconds=1)
@@ -73,12 +73,12 @@ class Rate(NamedTuple):
         return max(self.most - self.used(starts, now), 0)
 
     def with_starts(self, starts: Starts, now: datetime, count: int) -> Starts:
-        """The starts to be remembered, after so many more now. What matters to nobody any longer is left out."""
-        moment = to_micros(now)
-        found = dict(self._counted(starts, moment - self._length // SLACK))
-        # Rounded up to the next step. Where there can be few starts, each keeps its own time.
+        """The starts to be stored, after so many more now; without those that no longer count."""
+        micros = to_micros(now)
+        found = dict(self._counted(starts, micros - self._length // SLACK))
+        # Rounded up to the next step. Where there can be few starts, each has its own time.
         grain = max(self._length // STEPS, 1) if self.most > STEPS else 1
-        at = -(-moment // grain) * grain
+        at = -(-micros // grain) * grain
         found[at] = found.get(at, 0) + count
         return sorted(found.items())
 
@@ -94,9 +94,9 @@ class Rate(NamedTuple):
             since = at
         return EPOCH + (since + self._length) * _MICROSECOND
 
-    def _counted(self, starts: Starts, moment: int) -> list[tuple[int, int]]:
-        """Those of the span before a moment; by clocks that are apart, also some that come after it."""
-        first, last = moment - self._length, moment + max(self._length, APART * 1_000_000)
+    def _counted(self, starts: Starts, micros: int) -> list[tuple[int, int]]:
+        """The starts of the span before a time; with clocks that differ, also some after it."""
+        first, last = micros - self._length, micros + max(self._length, APART * 1_000_000)
         return [(at, count) for at, count in starts if first < at <= last]
 
     @property

@@ -1,4 +1,4 @@
-"""An enqueue: its options, checked, and the new run that they make."""
+"""Enqueue requests: options, checked, and the new run that they make."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workbell.model.users import UserId, user_number, user_text
 
 
 class EnqueueOptions(TypedDict, total=False):
-    """What can be said about a run when it is enqueued."""
+    """Options of an enqueue."""
 
     run_at: datetime
     """Not before this time."""
@@ -58,7 +58,7 @@ class EnqueueOptions(TypedDict, total=False):
     auto_reschedule: float | timedelta
     """If the run fails for good, make a new one after this many seconds."""
     remove_delay: float | timedelta
-    """How long it is kept after it has ended."""
+    """How long the run stays in history after it has ended."""
     connection: Any
     """The caller's own connection: the run exists if and when its transaction commits."""
 
@@ -157,7 +157,7 @@ def _due(options: EnqueueOptions, now: datetime) -> datetime:
 
 
 def _expiry(options: EnqueueOptions, defaults: RunDefaults, due: datetime, now: datetime) -> datetime | None:
-    """Said of the run itself it counts from now, said of the job from when the run is due."""
+    """Expiry of a run: its own option counts from now, that of the job from when the run is due."""
     expires = options.get("expires")
     if expires is None:
         return None if defaults.expires is None or "expires" in options else due + timedelta(seconds=defaults.expires)
@@ -188,7 +188,7 @@ def _on_duplicate(options: EnqueueOptions) -> OnDuplicate:
 
 def _options_text(options: EnqueueOptions, depth: int, reschedules: int, user: str | None) -> str | None:
     reschedule = seconds("auto_reschedule", options["auto_reschedule"]) if "auto_reschedule" in options else None
-    kept = Options(
+    stored = Options(
         retry=read_retry(options["retry"]) if options.get("retry") is not None else None,
         timeout=time_limit("timeout", options["timeout"]) if "timeout" in options else None,
         auto_reschedule=reschedule,
@@ -197,7 +197,7 @@ def _options_text(options: EnqueueOptions, depth: int, reschedules: int, user: s
         depth=depth,
         user=user,
     )
-    return _text_of(kept)
+    return _text_of(stored)
 
 
 def _text_of(options: Options) -> str | None:
@@ -205,7 +205,7 @@ def _text_of(options: Options) -> str | None:
 
 
 def asked_once(new: NewRun, once: IdempotencyKey) -> NewRun:
-    """The request for a run that an HTTP request under an Idempotency-Key makes: the run keeps the fingerprint."""
+    """The request for a run that an HTTP request under an Idempotency-Key makes: the run stores the fingerprint."""
     options = msgspec.structs.replace(new.run.options, request=once.fingerprint)
     return msgspec.structs.replace(new, run=_with_options(new.run, options), once=once)
 
@@ -253,7 +253,7 @@ def made_by_rule(
 
 
 def options_of(said: RunDefaults, maker: Maker, **own: Any) -> Options:
-    """The settings that are kept with each run: those that were said of all, and a run's own."""
+    """The settings that are stored with each run: those for all runs, and a run's own."""
     return Options(
         retry=said.retry,
         timeout=said.timeout,
@@ -273,7 +273,7 @@ def encoded(options: Options) -> str | None:
 def again(run: Run, now: datetime, maker: Maker, *, wait: timedelta = timedelta(0), **links: str) -> NewRun:
     """A new run with the same job, input and settings as an earlier one, linked to it.
 
-    One that is not persistent belongs to the maker's process. A chain of automatic reschedules begins anew.
+    One that is not persistent belongs to the maker's process. A chain of automatic reschedules starts again.
     """
     chain = None if run.options.auto_reschedule is None else maker.reschedules
     options = msgspec.structs.replace(run.options, request=None, parent=None, reschedules_left=chain)
@@ -294,7 +294,7 @@ def again(run: Run, now: datetime, maker: Maker, *, wait: timedelta = timedelta(
 
 
 def reschedule(run: Run, now: datetime) -> NewRun | None:
-    """What follows a run that failed for good, if it asked for that: the chain ends by itself."""
+    """The run that follows one that failed for good (`auto_reschedule`), if any: the chain has an end."""
     options = run.options
     if options.auto_reschedule is None or not options.reschedules_left:
         return None

@@ -1,4 +1,4 @@
-"""When a failed run is tried again: one shape of policy, and the arithmetic of its delays."""
+"""Retry policy: how often a failed run is tried again, and the delays between attempts."""
 
 from __future__ import annotations
 

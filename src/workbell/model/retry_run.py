@@ -1,4 +1,4 @@
-"""A retry as the run sees it that it repeats: which run it is, and how that stands."""
+"""Retry of a run: the newest run that repeats it, and its status."""
 
 from __future__ import annotations
 

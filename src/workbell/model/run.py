@@ -1,4 +1,4 @@
-"""A run: one execution of a job, from the moment it is asked for to what came of it."""
+"""Run: one request to run a job, from its enqueue to its result."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from workbell.model.payload import decode
 from workbell.model.retry import DEFAULT, Retry
 from workbell.model.users import UserId, shown_user
 
-# The structs below hold nothing that could refer back to them: gc=False spares the garbage collector a look.
+# gc=False: the structs below cannot be part of a reference cycle, so the garbage collector skips them.
 
 
 class Status(StrEnum):
-    """The six words for where a run is. The first three are live, the last three are final."""
+    """The six statuses of a run. The first three are live, the last three are final."""
 
     SCHEDULED = "scheduled"
     QUEUED = "queued"
@@ -39,7 +39,7 @@ FINAL = (Status.SUCCEEDED, Status.FAILED, Status.CANCELED)
 
 
 class Lane(msgspec.Struct, frozen=True, gc=False):
-    """Where a run stands in line: runs of one tenant, queue, job and target share a lane.
+    """Lane: the runs of one tenant, queue, job and target.
 
     Where a limit of the job counts by a key, also of one value of that key.
     """
@@ -56,7 +56,7 @@ class Lane(msgspec.Struct, frozen=True, gc=False):
 
 
 class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Settings of one run that nothing searches by; kept together as JSON, and as NULL when all are defaults."""
+    """Settings of one run that nothing searches by; stored together as JSON, and as NULL when all are defaults."""
 
     retry: Retry | None = None
     timeout: float | None = None
@@ -65,9 +65,9 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     remove_delay: float | None = None
     trigger: str | None = None  # the trigger or endpoint whose event made it
     depth: int = 0  # of the event that made it, or that lies behind the run that did
-    quiet: bool = False  # made by an event of Workbell's own: nothing is told of it
-    alerts: bool = False  # its schedule has a URL at which a failure is told
-    pings: bool = False  # and one at which every end is
+    quiet: bool = False  # made by an event of Workbell's own: it emits none itself
+    alerts: bool = False  # its schedule has an alert URL
+    pings: bool = False  # and a ping URL
     request: str | None = None  # the fingerprint of the request that made it under an Idempotency-Key
     parent: str | None = None  # the run whose handler made it
     user: str | None = None  # whom it belongs to, if that is a text
@@ -194,8 +194,8 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     @property
     def progress(self) -> dict[str, Any] | None:
         """`{"done", "total", "message"}` as last reported by the handler."""
-        told: dict[str, Any] | None = decode(self.progress_text)
-        return told
+        progress: dict[str, Any] | None = decode(self.progress_text)
+        return progress
 
     def __repr__(self) -> str:
         """One line, for a REPL and for tests that fail; `as_dict()` has it all."""
@@ -244,7 +244,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def result(self) -> Any:
-        """What the handler returned, or told with its error."""
+        """What the handler returned, or gave with its error."""
         return decode(self.result_text)
 
     @property
@@ -275,7 +275,7 @@ class NewRun(msgspec.Struct, frozen=True, gc=False):
     on_duplicate: OnDuplicate = OnDuplicate.RETURN
     key_span: timedelta | None = None  # how long the key is taken; none: while the run is live
     replace_tag: bool = False
-    once: IdempotencyKey | None = None  # whose key the run's is; a run of another request that holds it is a KeyReused
+    once: IdempotencyKey | None = None  # the request of the key; a holder of another request: KeyReused
 
 
 class Added(msgspec.Struct, frozen=True, gc=False):
@@ -286,7 +286,7 @@ class Added(msgspec.Struct, frozen=True, gc=False):
 
 
 def last_attempt(run: Run) -> Attempt | None:
-    """The newest attempt, which is kept in the run itself."""
+    """The newest attempt, which is stored in the run itself."""
     if run.status in PENDING or not run.attempt or run.started_at is None:
         return None
     status = AttemptStatus(run.status.value)

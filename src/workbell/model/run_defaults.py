@@ -1,4 +1,4 @@
-"""Options of runs that stand on a schedule, a trigger or a job: one shape, and which of several levels counts."""
+"""Default options of runs, set on a schedule, a trigger or a job; and which of several levels counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RESCHEDULES = 10  # new runs that `auto_reschedule` makes, one after another, be
 
 
 class RunDefaults(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What is said about every run that something makes. None: it says nothing, and the next level counts."""
+    """Defaults of the runs that a job, schedule or trigger makes. None: not set, and the next level counts."""
 
     queue: str | None = None
     priority: int | None = None
@@ -34,7 +34,7 @@ _decoder = msgspec.json.Decoder(RunDefaults)
 
 
 def to_text(options: RunDefaults) -> str | None:
-    """As it is kept beside a job or a trigger: NULL, if it says nothing."""
+    """The stored form beside a job or a trigger: NULL, if nothing is set."""
     return None if options == NO_DEFAULTS else msgspec.json.encode(options).decode()
 
 

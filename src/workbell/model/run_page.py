@@ -1,4 +1,4 @@
-"""What comes of asking for many runs: a page of them, or how many there are."""
+"""Pages and counts of runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbell.model.run import Run
 
 
 class RunPage(NamedTuple):
-    """Runs, newest first, and what to go on `before`; none: there are no more.
+    """Runs, newest first, and the id to continue `before`; None: there are no more.
 
     There may be fewer than asked for, or none at all, and yet a next page: a search ends after a while, found or not.
     """

@@ -1,4 +1,4 @@
-"""The words for options of runs, as code, job files, schedules and triggers give them; each is checked when given."""
+"""Run settings, as code, job files, schedules and triggers give them; each is checked when given."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SIGNED = re.compile(r"[-+][0-9]+")
 
 
 class RunSettings(TypedDict, total=False):
-    """What can be said about all runs that a job, a trigger or a schedule makes.
+    """Options of all runs that a job, a trigger or a schedule makes.
 
-    What is said nearer to a run counts: on the run itself, then its schedule or trigger, then its job.
+    The nearest to a run counts: those of the run itself, then its schedule or trigger, then its job.
     """
 
     priority: int | None
@@ -41,7 +41,7 @@ class RunSettings(TypedDict, total=False):
     auto_reschedule: float | timedelta | None
     """If a run fails for good, make a new one after this many seconds."""
     remove_delay: float | timedelta | None
-    """How long a run is kept after it has ended."""
+    """How long a run stays in history after it has ended."""
     expires: float | timedelta | None
     """A run that has not started so long after it was due is canceled."""
 
@@ -53,7 +53,7 @@ def read_priority(value: object) -> int:
 
 
 def read_user(value: object) -> UserId:
-    """An id, checked. The text of a number is that number: URLs and command lines cannot tell the two apart."""
+    """An id, checked. The text of a number is that number: URLs and command lines have only texts."""
     if isinstance(value, str):
         text = name("user_id", value, InvalidOption)
         if _NUMBER.fullmatch(text) and int(text) < MOST:

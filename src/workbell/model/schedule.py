@@ -1,4 +1,4 @@
-"""A schedule: when a job is to run; and a tick: one instant at which it was due, with what came of it."""
+"""Schedule: the rule when a job is to run; and tick: one instant at which it was due, with its outcome."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Overlap(StrEnum):
 
 
 class CatchUp(StrEnum):
-    """What becomes of ticks that no scheduler was there for."""
+    """The fate of ticks that were missed because no scheduler ran."""
 
     LATEST = "latest"  # the newest one makes a run, the others are noted as coalesced into it
     ALL = "all"  # each makes a run, up to a cap, the newest ones first
@@ -41,7 +41,7 @@ class CatchUp(StrEnum):
 
 
 class Outside(StrEnum):
-    """What becomes of a tick outside the schedule's window."""
+    """The fate of a tick outside the schedule's window."""
 
     DEFER = "defer"  # its run is due when the window opens, one for all such ticks
     SKIP = "skip"
@@ -55,7 +55,7 @@ class TickOutcome(StrEnum):
 
 
 class FireStatus(StrEnum):
-    """How the scheduler itself last did with a schedule; how the run did is another matter."""
+    """The scheduler's own last outcome with a schedule; the outcome of the run is separate."""
 
     FIRED = "fired"
     SKIPPED = "skipped"
@@ -63,7 +63,7 @@ class FireStatus(StrEnum):
 
 
 class ScheduleOptions(RunDefaults, frozen=True, omit_defaults=True, gc=False):
-    """Settings of a schedule that nothing searches by, with those of its runs; kept together as JSON, side by side."""
+    """Settings of a schedule that nothing searches by, with those of its runs; stored together as JSON."""
 
     payload: str | None = None
     window: tuple[str, str] | None = None
@@ -105,7 +105,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     created_at: datetime
     updated_at: datetime
 
-    # Where the scheduler stands. Every tick up to `last_scheduled_at` is accounted for; it looks again at `look_at`.
+    # The scheduler's position. Every tick up to `last_scheduled_at` is accounted for; the next check is at `look_at`.
     look_at: datetime | None = None
     next_run_at: datetime | None = None
     last_scheduled_at: datetime | None = None
@@ -130,7 +130,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def broken(self) -> bool:
-        """Whether the scheduler failed with it when it last looked: it cannot be read, or its run could not be made.
+        """Whether the scheduler failed with it at its last check: it cannot be read, or its run could not be made.
 
         Put again, it has no error any more; the status stays until the next tick.
         """
@@ -190,7 +190,7 @@ class Tick(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class ScheduleChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One guarded write: if the schedule still has this version, it becomes exactly this, with these ticks and runs.
 
-    All of it happens, or nothing: whoever lost the race to another scheduler has written no tick and made no run.
+    All of it happens, or nothing: a scheduler that lost the race has written no tick and made no run.
     """
 
     schedule: Schedule  # as it is to be; the store counts the version up
@@ -200,11 +200,11 @@ class ScheduleChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cancel_live: bool = False  # its live runs are canceled, or asked to end
     ticks: tuple[Tick, ...] = ()
     runs: tuple[NewRun, ...] = ()
-    emits: tuple[Event, ...] = ()  # told in the same write
+    emits: tuple[Event, ...] = ()  # emitted in the same write
 
 
 class DueSchedule(msgspec.Struct, frozen=True, gc=False):
-    """A schedule at which the scheduler must look, and whether a run of it is live."""
+    """A schedule that the scheduler must check, and whether a run of it is live."""
 
     schedule: Schedule
     busy: bool

@@ -1,4 +1,4 @@
-"""The state machine: the statuses of a run, the moves between them, and a constructor for each move.
+"""The state machine: statuses of a run, the moves between them, a constructor for each; quarantine after crashes.
 
 A transition is a value: which run, what must still be true of it (status and lease token), and the complete new
 values of everything that can change. Stores write transitions and know nothing of the rules; a row that no longer
@@ -22,8 +22,8 @@ from workbell.model.run import FINAL, PENDING, Attempt, AttemptStatus, NewRun, R
 
 CANCELED = "canceled on request"
 CRASH_LIMIT = 3
-CRASHED = "crashed"  # the reason of a run whose own process died, or that was set aside for its deaths
-SUSPECT_LOSSES = 2  # so many lost leases make a suspect, where nobody knows what the lost worker was executing
+CRASHED = "crashed"  # the reason of a run whose own process died, or that was quarantined
+SUSPECT_LOSSES = 2  # lost leases that make a suspect, where it is unknown what the lost worker was executing
 
 
 class Move(StrEnum):
@@ -62,7 +62,7 @@ MOVES: dict[Move, MoveRule] = {
 
 
 class Retention(NamedTuple):
-    """How long finished runs, events (with notifications) and audit entries are kept before they are removed."""
+    """Retention: how long finished runs, events (with notifications) and audit entries stay."""
 
     succeeded: timedelta = timedelta(days=7)
     other: timedelta = timedelta(days=30)
@@ -70,8 +70,8 @@ class Retention(NamedTuple):
     audit: timedelta = timedelta(days=365)
 
 
-def kept(run: Run, keep: Retention) -> Retention:
-    """How long this run is kept: as it asked for itself, else as is the rule."""
+def retention_of(run: Run, keep: Retention) -> Retention:
+    """The retention of this run: its own (`remove_delay`), else the rule."""
     own = None if run.options_text is None else run.options.remove_delay
     return keep if own is None else keep._replace(succeeded=timedelta(seconds=own), other=timedelta(seconds=own))
 
@@ -104,7 +104,7 @@ class Transition(msgspec.Struct, frozen=True, gc=False):
     cancel_requested: bool = False  # always False: every move clears it, or is refused where it is set
     ended: Attempt | None = None  # the attempt that this move ends, where the run itself goes on
     then: tuple[NewRun, ...] = ()  # runs to be made in the same write, if this move happens
-    emits: tuple[Event, ...] = ()  # told in the same write, if this move happens
+    emits: tuple[Event, ...] = ()  # emitted in the same write, if this move happens
     tenant: str = ""  # of the run, as are the key that it may hold and its schedule: what else its end concerns
     key: str | None = None
     schedule: str | None = None
@@ -126,7 +126,7 @@ CHANGED = (
 ).split()
 
 
-# And what of it is written when the run ends, with the guard before it.
+# The columns that are written when the run ends, after those of the guard.
 FINISHED = (
     "run_id expected expected_token status failures losses crashes started_at error reason finished_at result_text "
     "remove_at"
@@ -330,10 +330,10 @@ def snooze(
 def lose(
     run: Run, now: datetime, *, keep: timedelta, blamed: bool | None = None, how: str = "stopped renewing its lease"
 ) -> Transition:
-    """The worker is gone. Only a death while running alone is held against the run itself.
+    """The lease was lost with its worker. Only a death while running alone counts against the run itself.
 
     Its supervisor knows what a dead child was executing: then the run is `blamed`, which makes it a suspect, or it is
-    known to be innocent. Where nobody knows, a run becomes a suspect when it is lost a second time.
+    known to be innocent. Where that is unknown, a run becomes a suspect when it is lost a second time.
     """
     crashes = run.crashes + (run.alone and blamed is not False)
     suspect = run.suspect or (run.losses + 1 >= SUSPECT_LOSSES if blamed is None else blamed)
@@ -368,7 +368,7 @@ def _lost(
     keep: timedelta,
     started_at: datetime | None = None,
 ) -> Transition:
-    """Back to the queue, with the attempt on record; or set aside, after too many deaths alone."""
+    """Back to the queue, with the attempt on record; or quarantined, after too many deaths alone."""
     over = crashes >= CRASH_LIMIT
     return _move(
         Move.LOSE,
@@ -393,10 +393,10 @@ def cancel(run: Run, now: datetime, *, reason: str, keep: timedelta, started_at:
 
 
 def replace(run: Run, now: datetime, *, by: Run, why: str, keep: Retention) -> Transition:
-    """The cancel of a waiting run whose place a new one takes, by its tag or its key."""
+    """The cancel of a waiting run that a new one replaces, by its tag or its key."""
     if run.status not in PENDING:
         raise IllegalMove(f"run {run.id}: it is {run.status}, and only a run that has not started can be replaced.")
-    return cancel(run, now, reason=replaced_by(by, why), keep=kept(run, keep).other)
+    return cancel(run, now, reason=replaced_by(by, why), keep=retention_of(run, keep).other)
 
 
 def replaced_by(new: Run, why: str) -> str:
@@ -405,17 +405,17 @@ def replaced_by(new: Run, why: str) -> str:
 
 
 def ask_cancel(run: Run, reason: str) -> Run:
-    """A running run with a cancel asked for. Its handler is told at the next renewal; the run can only end now."""
+    """A running run with a cancel asked for. Its worker learns of it at the next renewal; the run can only end now."""
     if run.status is not Status.RUNNING:
         raise IllegalMove(f"run {run.id}: it is {run.status}, and only a running one is asked to end.")
     return msgspec.structs.replace(run, cancel_requested=True, reason=reason)
 
 
 def restart_wait(run: Run, now: datetime) -> Run:
-    """A run whose wait began later than now, by a clock that was put back since: it waits as long, from now on.
+    """Restart of a wait that began later than now, by a clock that was put back since: it waits as long from now.
 
     A retry, a snooze and an automatic reschedule wait for a span of time. A run that has not started was given a time
-    on the wall clock, or a delay that was turned into one, and keeps it.
+    on the wall clock, or a delay that was turned into one, which stays.
     """
     waits = run.status is Status.SCHEDULED and (run.attempt > 0 or run.rescheduled_from is not None)
     if not waits or run.updated_at <= now:
@@ -427,14 +427,16 @@ def obey_cancel(run: Run, change: Transition, keep: Retention) -> Transition:
     """The transition itself; of a run with a cancel asked for, the cancel instead of a move that goes on.
 
     What the run has reached by itself counts: it may still succeed or fail. But nothing follows a failure then. The
-    cancel keeps what the move would have noted: the error, and what was spent.
+    cancel has what the move would have noted: the error, and what was spent.
     """
     if not run.cancel_requested:
         return change
     if change.status in FINAL:
         return msgspec.structs.replace(change, then=()) if change.then else change
     began = run.started_at if change.ended is None else change.ended.started_at
-    ended = cancel(run, change.updated_at, reason=run.reason or CANCELED, keep=kept(run, keep).other, started_at=began)
+    ended = cancel(
+        run, change.updated_at, reason=run.reason or CANCELED, keep=retention_of(run, keep).other, started_at=began
+    )
     return msgspec.structs.replace(
         ended,
         failures=change.failures,

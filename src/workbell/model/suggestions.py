@@ -1,4 +1,4 @@
-"""Misspelt option names: which of the known ones was meant."""
+"""Suggestions for misspelt option names."""
 
 from __future__ import annotations
 

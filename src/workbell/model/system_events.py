@@ -1,4 +1,4 @@
-"""The events that Workbell tells itself: about runs, schedules, workers and endpoints."""
+"""System events, which Workbell emits itself: about runs, schedules, workers and endpoints."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Tallies: how many runs ended in a minute, how long they took and how long they had waited.
 
-History is never counted: what happened is added up here as it happens, by each worker for itself.
+History is never counted: each worker adds up what happens as it happens.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 9
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one job in one queue of a tenant, by how the attempts ended: succeeded, failed, canceled or retried."""
+    """Tally of one job in one queue of a tenant, by how the attempts ended: succeeded, failed, canceled or retried."""
 
     minute: datetime
     tenant: str
@@ -30,7 +30,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 class TallySum(NamedTuple):
     """How many attempts of a job ended in one way within one step of time."""
 
-    place: int  # how many steps lie between 1970 and this one
+    step: int  # number of steps since 1970
     job: str
     status: str
     number: int

@@ -1,4 +1,4 @@
-"""A tenant: an organisation of its own. One that nobody has set up has a weight of 1 and no limits."""
+"""Tenant: the owner of runs. A tenant without settings has a weight of 1 and no limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WEIGHTS = range(1, 1001)
 
 
 class Tenant(msgspec.Struct, frozen=True, kw_only=True):
-    """What is set for a tenant. Where several have runs waiting, each gets starts in proportion to its weight."""
+    """Settings of a tenant. Where several have runs waiting, each gets starts in proportion to its weight."""
 
     name: str
     created_at: datetime

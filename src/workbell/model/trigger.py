@@ -1,4 +1,4 @@
-"""A trigger: which events start which job."""
+"""Trigger: a pattern of event types, and the job that each matching event starts."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def retry_from(value: Retry | RetryConfig | None) -> Retry | None:
                 raise InvalidOption(f"retry_config: {word} must be a number of milliseconds, got {number!r}.")
             number = number / 1000
         given[_WORDS[word]] = number
-    # Made anew, and not replaced in a copy: only that checks the values.
+    # A new object and not a copy with replaced fields: only that checks the values.
     return Retry(**{name: given.get(name, getattr(DEFAULT_RETRY, name)) for name in (*_WORDS.values(), "jitter")})
 
 

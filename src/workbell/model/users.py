@@ -20,7 +20,7 @@ def user_number(user: UserId) -> int:
 
 
 def user_text(user: UserId | None) -> str | None:
-    """What has to be kept beside the number, so that the id can be shown."""
+    """The text that is stored beside the number, so that the id can be shown."""
     return user if isinstance(user, str) else None
 
 

@@ -1,4 +1,4 @@
-"""A worker as others see it: which process it is, what it can run, and when it was last seen."""
+"""Worker as listed: its process, what it can run, and when it was last seen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbell.model.job import EVERYWHERE
 from workbell.model.run import Run
 
 LOST_AFTER = timedelta(seconds=45)
-BEAT = 10.0  # seconds between two times of being seen
+BEAT = 10.0  # seconds between two signs of life
 
 
 class Worker(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
     seen_at: datetime
     stopping: bool = False
     drained_at: datetime | None = None  # since when it is to claim nothing more, because an operator asked for that
-    drain_seen_at: datetime | None = None  # when it said that it obeys: it begins nothing more
+    drain_seen_at: datetime | None = None  # when it confirmed the drain
 
     def is_alive(self, now: datetime) -> bool:
         """Whether it was seen lately; what it holds is decided by leases alone, never by this.
@@ -43,7 +43,7 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeenWorker(NamedTuple):
-    """A worker, whether it was heard of lately, how many runs it holds, and which of them are this tenant's."""
+    """A worker, whether it was seen lately, how many runs it holds, and which of them are this tenant's."""
 
     worker: Worker
     alive: bool

@@ -1,1 +1,1 @@
-"""What happened, told to whoever listens: after it was written, and never in the way of it."""
+"""Notices: changes of runs, published in this process after they were written, without delaying the writes."""

@@ -1,4 +1,4 @@
-"""Notices within this process: what really became of runs, and other facts, for listeners that only look on."""
+"""Bus for notices within this process: written moves of runs, and other facts, for listeners that only observe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from workbell.model.run import Attempt, Run
-from workbell.model.state import Move
+from workbell.model.state import Move, Transition
 from workbell.notices.push_message import Message
 
 if TYPE_CHECKING:
@@ -35,74 +35,81 @@ class Bus:
     def __init__(self) -> None:
         self._listeners: list[tuple[Listener, frozenset[Move]]] = []
         self._wanted: frozenset[Move] = frozenset()
-        self._ears: list[Callable[[Message], None]] = []
-        self._fact_ears: list[tuple[Callable[[LifecycleEvent], None], frozenset[str]]] = []
+        self._message_listeners: list[Callable[[Message], None]] = []
+        self._fact_listeners: list[tuple[Callable[[LifecycleEvent], None], frozenset[str]]] = []
         self._facts_wanted: frozenset[str] = frozenset()
 
     def wants(self, move: Move) -> bool:
-        """Whether anybody hears of this move: a notice that nobody hears need not be made."""
+        """Whether a listener is subscribed to this move: else no notice need be made."""
         return move in self._wanted
 
     def subscribe(self, listener: Listener, moves: Iterable[Move] = Move) -> Callable[[], None]:
-        """Hear of these moves; call the answer to stop."""
+        """Subscribe a listener to these moves; call the result to unsubscribe."""
         entry = (listener, frozenset(moves))
         self._listeners.append(entry)
-        self._look()
+        self._count_wanted()
 
         def stop() -> None:
             self._listeners.remove(entry)
-            self._look()
+            self._count_wanted()
 
         return stop
 
-    def _look(self) -> None:
+    def _count_wanted(self) -> None:
         self._wanted = frozenset(move for _, moves in self._listeners for move in moves)
-        self._facts_wanted = frozenset(kind for _, kinds in self._fact_ears for kind in kinds)
+        self._facts_wanted = frozenset(kind for _, kinds in self._fact_listeners for kind in kinds)
 
     def wants_fact(self, kind: str) -> bool:
-        """Whether anybody hears of this type of what is no move of a run."""
+        """Whether a listener is subscribed to this type of fact."""
         return kind in self._facts_wanted
 
-    def on_fact(self, ear: Callable[[LifecycleEvent], None], kinds: Iterable[str]) -> Callable[[], None]:
-        """Hear of what is no move of a run, by its types; call the answer to stop."""
-        entry = (ear, frozenset(kinds))
-        self._fact_ears.append(entry)
-        self._look()
+    def on_fact(self, listener: Callable[[LifecycleEvent], None], kinds: Iterable[str]) -> Callable[[], None]:
+        """Subscribe a listener to facts (what is no move of a run), by type; call the result to unsubscribe."""
+        entry = (listener, frozenset(kinds))
+        self._fact_listeners.append(entry)
+        self._count_wanted()
 
         def stop() -> None:
-            self._fact_ears.remove(entry)
-            self._look()
+            self._fact_listeners.remove(entry)
+            self._count_wanted()
 
         return stop
 
-    def state(self, facts: Iterable[LifecycleEvent]) -> None:
-        """Tell of what is no move of a run."""
+    def publish_facts(self, facts: Iterable[LifecycleEvent]) -> None:
+        """Publish facts: what is no move of a run."""
         for fact in facts:
-            for ear, kinds in list(self._fact_ears):
+            for listener, kinds in list(self._fact_listeners):
                 if fact.type in kinds:
                     try:
-                        ear(fact)
+                        listener(fact)
                     except Exception:
                         log.exception("a listener failed")
 
-    def on_message(self, ear: Callable[[Message], None]) -> Callable[[], None]:
-        """Hear what is sent to people; call the answer to stop."""
-        self._ears.append(ear)
-        return lambda: self._ears.remove(ear)
+    def on_message(self, listener: Callable[[Message], None]) -> Callable[[], None]:
+        """Subscribe a listener to messages to people; call the result to unsubscribe."""
+        self._message_listeners.append(listener)
+        return lambda: self._message_listeners.remove(listener)
 
-    def tell(self, message: Message) -> None:
-        for ear in list(self._ears):
+    def send(self, message: Message) -> None:
+        """Send a message to people."""
+        for listener in list(self._message_listeners):
             try:
-                ear(message)
+                listener(message)
             except Exception:
                 log.exception("a listener failed")
 
+    def moved(self, pairs: Sequence[tuple[Run, Transition]]) -> None:
+        """Publish transitions that were written, as far as somebody listens."""
+        wanted = [pair for pair in pairs if pair[1].move in self._wanted]
+        if wanted:
+            self.publish([Notice(change.move, change.after(run), change.ended) for run, change in wanted])
+
     def publish(self, notices: Sequence[Notice]) -> None:
         for listener, moves in list(self._listeners):
-            heard = notices if len(moves) == len(Move) else [one for one in notices if one.move in moves]
-            if not heard:
+            wanted = notices if len(moves) == len(Move) else [one for one in notices if one.move in moves]
+            if not wanted:
                 continue
             try:
-                listener(heard)
+                listener(wanted)
             except Exception:
                 log.exception("a listener failed")

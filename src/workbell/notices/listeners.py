@@ -1,4 +1,4 @@
-"""The life of jobs, schedules and workers as events: what each of them tells, and listeners to them in this process."""
+"""Lifecycle events of jobs, schedules and workers, and listeners to them in this process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TYPE_OF = {
     Move.START: JOB_STARTED,
     Move.SUCCEED: JOB_COMPLETED,
     Move.FAIL: JOB_FAILED,
-    Move.LOSE: JOB_FAILED,  # where it was set aside, because it took its workers down with it
+    Move.LOSE: JOB_FAILED,  # quarantined: it crashed its workers
     Move.CANCEL: RUN_CANCELED,
 }
 
@@ -54,15 +54,15 @@ class LifecycleEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     error: str | None = None
     reason: str | None = None
     due: datetime | None = None  # of the tick, or of the first of them
-    count: int | None = None  # of ticks that shared one fate
+    count: int | None = None  # of ticks with one outcome
     worker: str | None = None
     host: str | None = None
     runs: tuple[str, ...] = ()  # what the worker held
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON, without what does not apply."""
-        told: dict[str, Any] = msgspec.to_builtins(self, builtin_types=(datetime,))
-        return told
+        fields: dict[str, Any] = msgspec.to_builtins(self, builtin_types=(datetime,))
+        return fields
 
 
 Listener = Callable[[LifecycleEvent], None]
@@ -74,16 +74,16 @@ def nothing_known(_run: Run) -> tuple[str | None, str | None]:
     return None, None
 
 
-# What is told
+# Events
 
 
 def type_of(move: Move, *, final: bool) -> str | None:
-    """The event that a move of a run is, if it is one."""
+    """Type of the event about a move of a run, if there is one."""
     return None if move is Move.LOSE and not final else _TYPE_OF.get(move)
 
 
 def about_run(move: Move, run: Run, describe: Describe = nothing_known) -> LifecycleEvent | None:
-    """What a move tells; the run is as it is afterwards."""
+    """Event of a move; the run is as it is afterwards."""
     kind = type_of(move, final=run.status.final)
     if kind is None:
         return None
@@ -103,7 +103,7 @@ def about_run(move: Move, run: Run, describe: Describe = nothing_known) -> Lifec
 
 
 def about_chain(move: Move, run: Run, describe: Describe = nothing_known) -> LifecycleEvent | None:
-    """That a run has failed for good which was the last of its chain; the run is as it is afterwards.
+    """Event of the last run of a chain that has failed for good; the run is as it is afterwards.
 
     One that crashed its worker is the last of its chain, however many were left.
     """
@@ -116,7 +116,7 @@ def about_chain(move: Move, run: Run, describe: Describe = nothing_known) -> Lif
 
 
 def about_tick(schedule: Schedule, tick: Tick) -> LifecycleEvent:
-    """A tick, or a span of them, that made no run and is not made up for."""
+    """Event of a tick, or a span of them, that made no run and is not made up for."""
     return LifecycleEvent(
         type=SCHEDULE_SKIPPED,
         time=tick.created_at,
@@ -129,14 +129,14 @@ def about_tick(schedule: Schedule, tick: Tick) -> LifecycleEvent:
 
 
 def about_worker(worker: str, runs: Sequence[Run], now: datetime) -> LifecycleEvent:
-    """A worker is gone that held these runs."""
+    """Event of a lost worker that held these runs."""
     host, _, _ = worker.partition("/")
     held = tuple(run.id for run in runs[:MOST_RUNS])
     return LifecycleEvent(type=WORKER_LOST, time=now, worker=worker, host=host, runs=held, count=len(runs))
 
 
 def by_worker(pairs: Iterable[tuple[Run, Transition]]) -> dict[tuple[str, str], list[Run]]:
-    """The runs that were taken from workers, by tenant and worker: no tenant hears of another's runs."""
+    """The runs that were taken from workers, by tenant and worker: no tenant gets another's runs."""
     held: dict[tuple[str, str], list[Run]] = {}
     for run, _ in pairs:
         if run.worker is not None:
@@ -150,39 +150,39 @@ def _duration(run: Run) -> float | None:
     return (run.finished_at - run.started_at) / timedelta(milliseconds=1)
 
 
-# Who listens
+# Listeners
 
 
 def listen(
     bus: Bus, pattern: str, listener: Listener, describe: Describe, *, leave_out: frozenset[str] = frozenset()
 ) -> Callable[[], None]:
-    """Call a listener for events whose type matches; the answer ends that. What it raises is logged, nothing more.
+    """Call a listener for events whose type matches; call the result to stop. What it raises is logged, nothing more.
 
     Runs of the jobs that are left out make no events.
     """
     index = PatternIndex([(pattern, True)])
     wanted = frozenset(kind for kind in TYPES if index.match(kind, system=True))
     if not wanted:
-        hint = " Write the first word out, as in job.*: it is Workbell's own events that are heard here."
+        hint = " Write the first word out, as in job.*: it is Workbell's own events that can be listened to here."
         starred = pattern.startswith("*")
         raise InvalidOption(f"listen: {pattern!r} matches none of {', '.join(TYPES)}.{hint if starred else ''}")
 
-    def hear(event: LifecycleEvent) -> None:
+    def call(event: LifecycleEvent) -> None:
         try:
             listener(event)
         except Exception:
             log.exception("a listener to %s failed", event.type)
 
-    def hear_moves(notices: Sequence[Notice]) -> None:
+    def call_for_moves(notices: Sequence[Notice]) -> None:
         for notice in notices:
             if notice.run.job not in leave_out:
                 for about in (about_run, about_chain):
                     event = about(notice.move, notice.run, describe)
                     if event is not None and event.type in wanted:
-                        hear(event)
+                        call(event)
 
     moves = [move for move, kind in _TYPE_OF.items() if kind in wanted or (move is Move.FAIL and CHAIN_ENDED in wanted)]
-    stops = [bus.subscribe(hear_moves, moves), bus.on_fact(hear, wanted - {*_TYPE_OF.values(), CHAIN_ENDED})]
+    stops = [bus.subscribe(call_for_moves, moves), bus.on_fact(call, wanted - {*_TYPE_OF.values(), CHAIN_ENDED})]
 
     def stop() -> None:
         for each in stops:

@@ -1,4 +1,4 @@
-"""What is sent to people: to one of them, or to all. It is stored before; a receiver tells what it has by the id."""
+"""Push messages to people: to one of them, or to all. Each is stored before; receivers recognise repeats by the id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log lines about runs, in each process that has an engine: for every move of a run, what came of it, after how long;
+"""Log lines about runs, in each process that has an engine: for every move of a run, with its outcome and duration;
 and in a service for every job file that is taken over or goes away."""
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ FAILURES = (Move.RETRY, Move.FAIL, Move.LOSE)
 
 
 def log_all(bus: Bus) -> Callable[[], None]:
-    """Log the runs of this process from now on, at the level in force; call the answer to end that."""
+    """Log the runs of this process from now on, at the level in force; call the result to stop."""
     return bus.subscribe(log_runs, logged_moves())
 
 
 def log_runs(notices: Sequence[Notice]) -> None:
-    """A listener of the bus. Lines below the level in force cost a look at it and nothing more."""
+    """Listener of the bus. Log lines below the level in force cost a check of the level and nothing more."""
     for notice in notices:
         line = _line_of(notice)
         if line is not None and log.isEnabledFor(line.level):
@@ -60,7 +60,7 @@ def log_runs(notices: Sequence[Notice]) -> None:
 
 
 def logged_moves() -> list[Move]:
-    """Those that the level in force lets through: a worker need not even tell of the others."""
+    """Moves that the level in force lets through: a worker need not publish the others."""
     levels = {move: line.level for move, line in LINES.items()} | {Move.LOSE: LINES[Move.FAIL].level}  # it may be final
     return [move for move, level in levels.items() if log.isEnabledFor(level)]
 
@@ -120,7 +120,7 @@ def _whole_error(notice: Notice) -> str:
 
 
 def _error(text: str) -> dict[str, str]:
-    """The parts of an error as it is kept with a run."""
+    """The parts of an error as it is stored with a run."""
     parts = read_error(text)
     facts = {"error.type": parts.type, "error.message": parts.message, "error.stack": parts.stack}
     return {name: value for name, value in facts.items() if value}

@@ -1,1 +1,1 @@
-"""Sending HTTP to URLs that users give, without letting them reach what only this machine can reach."""
+"""Outgoing HTTP to URLs of users, without access to what only this machine can reach (SSRF)."""

@@ -1,4 +1,4 @@
-"""Which addresses belong to the public internet, and in one word why another does not.
+"""Public IP addresses: which belong to the internet, and in one word why another does not.
 
 `ipaddress.is_global` is not enough: it accepts addresses that only wrap another one (NAT64, 6to4) and multicast.
 So the networks are named here. Of IPv6 only what is handed out for the internet (2000::/3) can be public at all.
@@ -70,7 +70,7 @@ def why_not_public(address: str) -> str | None:
 
 
 def is_public(address: str) -> bool:
-    """Whether the address can be reached from anywhere, and is nobody's inner network."""
+    """Whether the address is public, and not part of an inner network."""
     return why_not_public(address) is None
 
 

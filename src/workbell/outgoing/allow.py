@@ -1,4 +1,4 @@
-"""The operator's list of places that may be sent to although they are not public: tests, and private networks.
+"""Allowlist of targets that are not public, set by the operator: for tests, and private networks.
 
 An entry is a network (`10.0.0.0/8`, `127.0.0.1`, `::1`) or a name (`hooks.internal`, `*.internal`), each also with
 a port (`127.0.0.1:8080`, `[::1]:8080`, `10.0.0.0/8:8080`).

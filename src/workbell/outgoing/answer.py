@@ -1,4 +1,4 @@
-"""What came back from a place that was sent to: its status, when to come again, and the beginning of what it said."""
+"""HTTP answer of a target: its status, `Retry-After`, and the beginning of its body."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-KEPT_BYTES = 1024
-KEPT_HEADERS = frozenset({"retry-after"})
+MOST_BYTES = 1024
+STORED_HEADERS = frozenset({"retry-after"})
 
 
 class HttpAnswer(NamedTuple):
@@ -20,7 +20,7 @@ class HttpAnswer(NamedTuple):
     duration: float
 
     def retry_after(self, now: datetime) -> float | None:
-        """For how many seconds the other side asks to be left alone; None if it does not say, or not clearly."""
+        """`Retry-After` in seconds; None if it is missing or unclear."""
         text = self.headers.get("retry-after", "").strip()
         if text.isascii() and text.isdigit():
             return float(text[:12])
@@ -33,9 +33,9 @@ class HttpAnswer(NamedTuple):
 
 
 def readable_start(body: bytes) -> str:
-    """The first kilobyte as text without control characters; a letter that is cut in two is left out."""
+    """The first kilobyte as text without control characters; a character that is cut in two is left out."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    text = decoder.decode(body[:KEPT_BYTES], final=len(body) <= KEPT_BYTES)
+    text = decoder.decode(body[:MOST_BYTES], final=len(body) <= MOST_BYTES)
     return "".join(letter if letter in "\n\t" or letter.isprintable() else _stand_in(letter) for letter in text)
 
 

@@ -1,4 +1,4 @@
-"""Why nothing came back, in plain words: they are shown with the attempt, to people who did not write the program."""
+"""Failure messages of sending, in plain words: they are shown with the attempt."""
 
 from __future__ import annotations
 

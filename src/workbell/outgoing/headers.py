@@ -12,7 +12,7 @@ LONGEST = 4096
 
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _VALUE = re.compile(r"([\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?)?")
-# What the sender says itself, and what could make two programs disagree about where a request ends or whom it is for.
+# Headers of the sender itself, and those that could make two programs disagree about the end or target of a request.
 _OWN = frozenset(
     "accept-encoding connection content-length expect host keep-alive te trailer transfer-encoding upgrade".split()
 )
@@ -22,7 +22,7 @@ _OWN_PREFIX = "proxy-"
 def check_headers(headers: Mapping[str, str], reserved: tuple[str, ...] = ()) -> dict[str, str]:
     """The headers with names in lower case, or InvalidOption. `reserved` are beginnings of names that are taken.
 
-    Values are never part of a message: tokens are kept in them.
+    Values are never part of a message: they may be tokens.
     """
     if len(headers) > MOST:
         raise InvalidOption(f"headers: {len(headers)} are more than {MOST}.")

@@ -1,4 +1,4 @@
-"""Whether a target may be sent to: what its URL says, before anything is resolved, and what its addresses say after."""
+"""Permission to send to a target: by its URL, before anything is resolved, and by its addresses after."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_url(url: str, allow: AllowList | None = None) -> Target:
 
 
 def check_addresses(target: Target, addresses: Sequence[str], allow: AllowList) -> None:
-    """Refuse if any of the addresses is neither public nor allowed: which of them is used is not ours to choose."""
+    """Refuse if any of the addresses is neither public nor allowed: the system chooses which of them is used."""
     if allow.allows_name(target.host, target.port):
         return
     outside = [address for address in addresses if not allow.allows_address(address, target.port)]

@@ -1,4 +1,4 @@
-"""From a name to addresses, once: what is checked here is what is connected to, whatever the name says later."""
+"""Name resolution, once for each request: the checked addresses are the ones connected to, whatever DNS says later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbell.outgoing.target import Target
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 
 DEADLINE = 5.0
-MOST_QUESTIONS = 256  # that wait for an answer at once, also those that nobody waits for any more
+MOST_QUESTIONS = 256  # lookups under way at once, also those whose caller has left
 
 _questions = threading.BoundedSemaphore(MOST_QUESTIONS)
 
@@ -26,13 +26,13 @@ _questions = threading.BoundedSemaphore(MOST_QUESTIONS)
 async def ask_system(host: str, port: int) -> list[str]:
     """The addresses that this machine's resolver knows, in the order in which they should be tried.
 
-    Each question has a thread of its own. A name server that never answers holds it for as long as the system is
-    patient; the loop's own few threads are for others, who would wait behind it, and so would the end of the loop.
+    Each lookup has a thread of its own. A name server that never answers blocks it for as long as the system's timeout;
+    on the loop's own few threads, other work and the end of the loop would wait behind it.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[list[Any]] = loop.create_future()
 
-    def tell(found: list[Any] | Exception) -> None:
+    def deliver(found: list[Any] | Exception) -> None:
         if answer.done():  # too late
             return
         if isinstance(found, Exception):
@@ -49,7 +49,7 @@ async def ask_system(host: str, port: int) -> list[str]:
         finally:
             _questions.release()
         with suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(tell, found)
+            loop.call_soon_threadsafe(deliver, found)
 
     if not _questions.acquire(blocking=False):
         raise SendFailed(f"{host}: too many names wait for their address; name servers do not answer.")
@@ -62,7 +62,7 @@ async def ask_system(host: str, port: int) -> list[str]:
 
 
 async def resolve(target: Target, allow: AllowList, ask: Resolver = ask_system, timeout: float = DEADLINE) -> list[str]:
-    """The addresses of a target, every one of them checked. An address in the URL is asked of nobody."""
+    """The addresses of a target, every one of them checked. An address in the URL needs no lookup."""
     if target.is_address:
         addresses = [target.host]
     else:

@@ -1,4 +1,4 @@
-"""Sending to a URL that a user gave: read strictly, resolved once, checked, and only what was checked connected to."""
+"""Sending to URLs of users: read strictly, resolved once, checked; only checked addresses are connected to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from workbell.errors import MissingPackage, SendFailed
 from workbell.outgoing.allow import AllowList
-from workbell.outgoing.answer import KEPT_HEADERS, HttpAnswer, readable_start
+from workbell.outgoing.answer import STORED_HEADERS, HttpAnswer, readable_start
 from workbell.outgoing.failures import describe
 from workbell.outgoing.headers import check_headers
 from workbell.outgoing.permit import check_url
@@ -20,7 +20,7 @@ TIMEOUT = 15.0
 
 
 class Sender:
-    """Posts to places that users name. It holds no connection, and costs nothing to make.
+    """Posts to URLs of users. It holds no connection, and costs nothing to make.
 
     `timeout` is for everything together, from the name to the last byte, however slowly the bytes come.
     """
@@ -45,7 +45,7 @@ class Sender:
     async def post(self, url: str, body: bytes, headers: Mapping[str, str] | None = None) -> HttpAnswer:
         """The answer, whatever its status; a redirect is an answer like any other.
 
-        EndpointRefused: nothing was sent, and the URL or the settings must change. SendFailed: later may be better.
+        EndpointRefused: nothing was sent, and the URL or the settings must change. SendFailed: a later try may succeed.
         """
         target = self.check(url)
         sent = {"user-agent": "Workbell"} | check_headers(headers or {})
@@ -63,9 +63,9 @@ class Sender:
             raise SendFailed(f"{target.shown}: no complete answer came within {self.timeout:g} s.") from None
         except wire.FAILURES as error:
             raise SendFailed(f"{target.shown}: {describe(error)}.") from None
-        return HttpAnswer(status, _kept(received), readable_start(answer), time.monotonic() - started)
+        return HttpAnswer(status, _stored_headers(received), readable_start(answer), time.monotonic() - started)
 
 
-def _kept(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+def _stored_headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
     found = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers)
-    return {name: readable_start(value[:200].encode()) for name, value in found if name in KEPT_HEADERS}
+    return {name: readable_start(value[:200].encode()) for name, value in found if name in STORED_HEADERS}

@@ -1,6 +1,6 @@
-"""Where a URL leads: read strictly into its parts, once, so that what was checked is exactly what is connected to.
+"""Target of a URL: read strictly into its parts, once, so that what was checked is exactly what is connected to.
 
-Nothing here resolves a name. Refused is every spelling that two programs could read differently: user-info,
+Nothing here resolves a name. Forms that two programs could read differently are refused: user-info,
 backslashes, white space, addresses in octal, hexadecimal or short forms, percent signs in the host.
 """
 
@@ -50,7 +50,7 @@ class Target(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The URL for messages: without the query, in which keys are often kept."""
+        """The URL for messages: without the query, which often holds keys."""
         return _short(f"{self.scheme}://{self.authority}{self.path.partition('?')[0]}")
 
 
@@ -61,7 +61,7 @@ def read_target(url: str) -> Target:
     if len(url) > LONGEST_URL:
         raise EndpointRefused(_say(url, f"it is {len(url):,} characters long and the limit is {LONGEST_URL:,}"))
     if re.search(r"[\x00-\x20\x7f-\xa0\\]|\s", url) or not url.isprintable():
-        raise EndpointRefused(_say(url, "white space, backslashes and control characters have no place in a URL"))
+        raise EndpointRefused(_say(url, "white space, backslashes and control characters are not allowed in a URL"))
     parts = _PARTS.fullmatch(url)
     if parts is None:
         raise EndpointRefused(_say(url, "it is not a whole URL; write https://host/path"))
@@ -87,7 +87,7 @@ def shown(url: str) -> str:
     scheme, separator, _ = text.partition("://")
     start = scheme + separator if separator else ""
     if "@" in url[len(text) :]:
-        text = f"{start}…"  # a password may have a question mark in it: nothing is sure
+        text = f"{start}…"  # a password may have a question mark in it
     elif "@" in text:
         text = f"{start}…@{text.rpartition('@')[2]}"
     return _short("".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text))
@@ -144,7 +144,7 @@ def _host(url: str, text: str) -> str:
 
 
 def _label(url: str, text: str) -> str:
-    """One part of a name. An international one must become `xn--…`: letters that only look different are a disguise."""
+    """One part of a name. An international one must become `xn--…`: similar letters would be a disguise."""
     label = text.lower()
     if not text.isascii():
         try:

@@ -1,4 +1,4 @@
-"""One request over one connection to one of the checked addresses; nothing of it is kept afterwards.
+"""HTTP request over a connection of its own to one of the checked addresses.
 
 This is the network layer of httpx2 without the client above it: no redirects, cookies, proxies, netrc or
 decompression that would have to be switched off, and no second reading of the URL. Only `send` imports this file,
@@ -21,7 +21,7 @@ from workbell.outgoing.target import Target
 BODY_LIMIT = 64 * 1024
 # With all headers: an answer that never ends costs no more than this.
 WIRE_LIMIT = 256 * 1024
-# Of a name with hundreds of addresses only the first are tried: nobody shall use us to knock on all of them.
+# Of a name with hundreds of addresses only the first are tried: nobody shall use us to scan all of them.
 MOST_ADDRESSES = 4
 
 FAILURES = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError)
@@ -78,7 +78,7 @@ class _Pinned(AsyncNetworkBackend):
 
     def __init__(self, addresses: Sequence[str], timeout: float) -> None:
         self._addresses = addresses[:MOST_ADDRESSES]
-        # One that does not answer must leave time for the next; the last may use what is left.
+        # An address that does not answer must leave time for the next; the last may use what is left.
         self._share = timeout / (len(self._addresses) + 1)
         self._network = httpcore2.AnyIOBackend()
         self._stream: AsyncNetworkStream | None = None
@@ -103,13 +103,13 @@ class _Pinned(AsyncNetworkBackend):
         raise failure or httpcore2.ConnectError("no address")
 
     async def close(self) -> None:
-        """Whatever happened: a cancelled handshake leaves the socket open."""
+        """Close the connection in any case: a cancelled handshake leaves the socket open."""
         if self._stream is not None:
             await self._stream.aclose()
 
 
 class _Limited(AsyncNetworkStream):
-    """A stream that ends the connection when more was read than any decent answer needs."""
+    """A stream that ends the connection when more was read than the limit."""
 
     def __init__(self, stream: AsyncNetworkStream) -> None:
         self._stream = stream

@@ -1,1 +1,1 @@
-"""This process: its identity, what a fork does to it, and the threads on which verbs of async callers run."""
+"""This process: its identity, fork safety, and the threads for the verbs of async callers."""

@@ -1,4 +1,4 @@
-"""What this process and this machine are called: names that others can recognise later."""
+"""Identity and state of processes: names that other processes can check later, title, memory, time zone."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 def process_name() -> str:
-    """Which process this is, so that one that was started later can tell whether it still lives."""
+    """Name of this process (host, pid, start time), by which other processes check whether it lives."""
     return f"{socket.gethostname()}/{os.getpid()}/{process_start(os.getpid())}"
 
 
 def process_start(pid: int) -> str:
-    """When a process started, in the kernel's own measure; empty if there is none."""
+    """Start time of a process in the kernel's clock ticks; empty if there is no such process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
     except OSError:
         return ""
 
 
-STOPPED = frozenset("Tt")  # states of a process that does not go on by itself
+STOPPED = frozenset("Tt")  # states of a stopped process
 
 
 def process_state(pid: int) -> str:
-    """The kernel's letter for what a process does (T: stopped, t: held by a debugger); empty if it does not tell."""
+    """State of a process as the kernel's letter (T: stopped, t: stopped by a debugger); empty if it is hidden."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0]
     except OSError:
@@ -48,8 +48,8 @@ def process_title(pid: int) -> str:
 def is_gone(name: str) -> bool:
     """Whether the process of this name (see `process_name`) was on this machine and has ended.
 
-    Containers may share a name of the machine and not see each other's processes: then this is wrong, so more than this
-    is needed to act upon it.
+    Containers may share a host name and not see each other's processes. Then the answer is wrong, so act on it
+    only with another sign.
     """
     host, _, rest = name.partition("/")
     pid, _, rest = rest.partition("/")
@@ -66,7 +66,7 @@ def is_gone(name: str) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process lives and is not stopped; where the system does not tell, whether it lives."""
+    """Whether a process lives and is not stopped; without /proc, whether it lives."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0]
     except FileNotFoundError:
@@ -84,7 +84,7 @@ def is_running(pid: int) -> bool:
 
 
 def memory_in_use() -> int:
-    """Bytes of memory that this process occupies; 0 where the system does not tell."""
+    """Resident memory of this process in bytes; 0 without /proc."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
@@ -92,27 +92,27 @@ def memory_in_use() -> int:
 
 
 def name_process(name: str) -> None:
-    """What `ps` and `top` call this process; the system keeps 15 characters of it."""
+    """Set the process title for `ps` and `top`, 15 characters at most."""
     with suppress(OSError):
         Path("/proc/self/comm").write_text(name[:15])
 
 
 def program_name() -> str:
-    """What was started: the name of the main script, where no project names itself."""
+    """Name of the main script, the default for the project's name."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     return Path(main).stem if main else "interactive"
 
 
 def timezone_name() -> str:
-    """The machine's own time zone by its name; UTC if it has none."""
+    """IANA name of the machine's time zone; UTC if it has none."""
     named = os.environ.get("TZ", "").removeprefix(":")
     if named and "/" in named and not named.startswith("/"):
         return named
     try:
-        place = str(Path("/etc/localtime").resolve(strict=True))
+        target = str(Path("/etc/localtime").resolve(strict=True))
     except OSError:
         return "UTC"
-    _, found, name = place.partition("zoneinfo/")
+    _, found, name = target.partition("zoneinfo/")
     return name.removeprefix("posix/") if found and name not in ("Etc/UTC", "UTC", "Universal") else "UTC"
 
 

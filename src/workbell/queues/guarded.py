@@ -1,4 +1,4 @@
-"""A queue whose errors cost latency only: they are logged now and then, and meanwhile workers poll."""
+"""Guard around a queue adapter: its errors are logged now and then, and cost latency only, as workers poll."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ log = logging.getLogger("workbell.queues")
 
 T = TypeVar("T")
 
-REST = 1.0  # seconds that a queue is left alone after an error: each call might take as long as its deadline
+REST = 1.0  # seconds without calls after an error: each call might take as long as its deadline
 SILENT = 60.0  # seconds between two warnings
 
 
 class GuardedQueue:
-    """Wraps a queue so that no call of it raises, and an outage does not hold up those who enqueue."""
+    """Wraps a queue so that no call of it raises, and an outage does not delay callers that enqueue."""
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
@@ -61,7 +61,7 @@ class GuardedQueue:
         self._try("close", self._queue.close, None)
 
     def _left(self, verb: str) -> float:
-        """Seconds that a verb is still left alone."""
+        """Seconds until a verb is called again."""
         return self._rests_until.get(verb, 0.0) - time.monotonic()
 
     def _try(self, verb: str, call: Callable[[], T], otherwise: T) -> T:

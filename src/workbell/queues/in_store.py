@@ -1,4 +1,4 @@
-"""The queue inside the store: its own hints, which also say that something else than runs has changed."""
+"""Queue adapter over the store's own hints, which also announce other changes than runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOMETHING = [Permit()]
 
 
 class InStoreQueue:
-    """Queue adapter over `store.wake` and `store.watch`. A hint is heard by every worker, and needs no answer."""
+    """Queue adapter over `store.wake` and `store.watch`. A hint reaches every worker, and needs no answer."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -21,7 +21,7 @@ class InStoreQueue:
         self._store.wake()
 
     def listen(self) -> None:
-        """Hear from now on; else that begins with the first `receive`."""
+        """Begin to receive hints now; else that begins with the first `receive`."""
         if self._watch is None:
             self._watch = self._store.watch()
 

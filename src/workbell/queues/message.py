@@ -1,4 +1,4 @@
-"""The message of a queue outside the store, as JSON: `{"version": 1, "run": "0198…"}`. Without a version it is 1."""
+"""Queue message outside the store, as JSON: `{"version": 1, "run": "0198…"}`. Without a version it is 1."""
 
 from __future__ import annotations
 

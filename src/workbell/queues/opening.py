@@ -23,7 +23,7 @@ def open_queue(url: str, store: Store) -> Queue:
 
 
 def open_beside(url: str, store: Store) -> GuardedQueue | None:
-    """The queue beside the store's own hints, which are always heard; none, if the URL names just these."""
+    """The queue beside the store's own hints, which always count; None, if the URL names just these."""
     if KIND.scheme_of(url) == OURS:
         _check_own(url)
         return None

@@ -1,7 +1,7 @@
 """The port of queues: messages that wake a worker. The store is the truth, and chooses which run a worker gets.
 
-So a message is a permit to look, not an assignment: all of them may be lost, late, doubled or in any order. What that
-costs is latency, because every worker also looks by itself, at each poll and whenever a run of its own has ended.
+So a message is a permit to claim, not an assignment: any of them may be lost, late, doubled or out of order. That costs
+latency only, because every worker also claims by itself, at each poll and whenever a run of its own has ended.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class Queue(Protocol):
     """
 
     def send(self, sent: Sequence[Sent]) -> None:
-        """Announce runs; called after the commit that queued them, by whoever enqueued and waits for it."""
+        """Announce runs; called after the commit that queued them, while the caller of the enqueue waits."""
 
     def receive(self, most: int, wait: float, queues: Sequence[str] | None) -> list[Permit]:
         """Up to `most` permits, for runs of these queues (none: of all); block until one is there, or `wait` seconds.
 
-        A permit with a receipt is nobody else's, until it is given back or the process that has it is gone.
+        A permit with a receipt goes to no other worker, until it is given back or the process that has it is gone.
         """
 
     def ack(self, receipts: Sequence[str]) -> None:
-        """These were used, and can go. One that is not known any more is no error."""
+        """Acknowledge permits that were used. An unknown one is no error."""
 
     def give_back(self, receipts: Sequence[str], delay: float) -> None:
-        """These were not used: another worker may have them, after so many seconds."""
+        """Give back permits that were not used: another worker may have them, after so many seconds."""
 
     def interrupt(self) -> None:
         """End a `receive` in another thread at once; where none waits, the next one may end at once."""

@@ -1,1 +1,1 @@
-"""The client for programs that may not touch the database: the verbs of Workbell, over HTTP."""
+"""HTTP client `workbell.Client`: the methods of Workbell for programs without access to the database."""

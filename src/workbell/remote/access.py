@@ -1,4 +1,4 @@
-"""The verbs about tokens, tenants and the audit log, over HTTP: `client.tokens`, `client.tenants`, `client.audit`."""
+"""Methods about tokens, tenants and the audit log, over HTTP: `client.tokens`, `client.tenants`, `client.audit`."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class RemoteNewToken(NamedTuple):
 class RemoteTokens:
     """The tokens of a tenant: `client.tokens`. It takes a token with the scope `admin`."""
 
-    def __init__(self, line: ServiceTransport) -> None:
-        self._line = line
+    def __init__(self, transport: ServiceTransport) -> None:
+        self._transport = transport
 
     def create(
         self,
@@ -49,9 +49,9 @@ class RemoteTokens:
     ) -> RemoteNewToken:
         """Make a token: `token, text = client.tokens.create("grafana", scopes=["read"], expires=86400)`.
 
-        The text is told now, and never shown again. The tenant `"*"` lets the token act for every one of them.
+        The text is shown now, and never again. The tenant `"*"` lets the token act for every one of them.
         """
-        return self._line.follow(_create(name, scopes, tenant, user_id, expires))
+        return self._transport.follow(_create(name, scopes, tenant, user_id, expires))
 
     async def acreate(
         self,
@@ -62,79 +62,79 @@ class RemoteTokens:
         user_id: UserId | None = None,
         expires: float | timedelta | datetime | None = None,
     ) -> RemoteNewToken:
-        return await self._line.afollow(_create(name, scopes, tenant, user_id, expires))
+        return await self._transport.afollow(_create(name, scopes, tenant, user_id, expires))
 
     def revoke(self, token_id: str, *, tenant: str | None = None) -> Token:
-        """Let a token be valid no more: there at once, in other servers within a second."""
-        return self._line.send(_revoke(token_id, tenant))
+        """Revoke a token: there at once, in other servers within a second."""
+        return self._transport.send(_revoke(token_id, tenant))
 
     async def arevoke(self, token_id: str, *, tenant: str | None = None) -> Token:
-        return await self._line.asend(_revoke(token_id, tenant))
+        return await self._transport.asend(_revoke(token_id, tenant))
 
     def list(self, *, tenant: str | None = None) -> Sequence[Token]:
         """All tokens, oldest first, also those that are revoked or over; for a token of all tenants, those too."""
-        return self._line.follow(_list(tenant))
+        return self._transport.follow(_list(tenant))
 
     async def alist(self, *, tenant: str | None = None) -> Sequence[Token]:
-        return await self._line.afollow(_list(tenant))
+        return await self._transport.afollow(_list(tenant))
 
     def get(self, token_id: str, *, tenant: str | None = None) -> Token:
         """A token by its id."""
-        return self._line.send(_get(token_id, tenant))
+        return self._transport.send(_get(token_id, tenant))
 
     async def aget(self, token_id: str, *, tenant: str | None = None) -> Token:
-        return await self._line.asend(_get(token_id, tenant))
+        return await self._transport.asend(_get(token_id, tenant))
 
 
 class RemoteTenants:
     """All tenants, for a token of all; else one's own: `client.tenants`."""
 
-    def __init__(self, line: ServiceTransport) -> None:
-        self._line = line
+    def __init__(self, transport: ServiceTransport) -> None:
+        self._transport = transport
 
     def put(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:
         """Set what is named, the rest stays: `client.tenants.put("acme", weight=3, concurrency=10, rate="100/m")`."""
-        return self._line.send(_put(name, settings))
+        return self._transport.send(_put(name, settings))
 
     async def aput(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:
-        return await self._line.asend(_put(name, settings))
+        return await self._transport.asend(_put(name, settings))
 
     def get(self, name: str) -> Tenant:
         """A tenant that something was set for, or that has a run or a token."""
-        return self._line.send(_tenant(name))
+        return self._transport.send(_tenant(name))
 
     async def aget(self, name: str) -> Tenant:
-        return await self._line.asend(_tenant(name))
+        return await self._transport.asend(_tenant(name))
 
     def list(self) -> Sequence[Tenant]:
         """All that are known, by name; one that nothing was set for has a weight of 1 and no limits."""
-        return self._line.follow(_tenants())
+        return self._transport.follow(_tenants())
 
     async def alist(self) -> Sequence[Tenant]:
-        return await self._line.afollow(_tenants())
+        return await self._transport.afollow(_tenants())
 
     def delete(self, name: str) -> None:
         """Forget what was set for a tenant: its weight is 1 again, and its limits are gone. Its runs stay."""
-        self._line.send(delete(path("tenants", name)))
+        self._transport.send(delete(path("tenants", name)))
 
     async def adelete(self, name: str) -> None:
-        await self._line.asend(delete(path("tenants", name)))
+        await self._transport.asend(delete(path("tenants", name)))
 
 
 class RemoteAudit:
-    """What was done for a tenant, and by whom: `client.audit`. What is done over HTTP is noted there by itself."""
+    """Audit log of a tenant: `client.audit`. Actions over HTTP are written to it by the service."""
 
-    def __init__(self, line: ServiceTransport) -> None:
-        self._line = line
+    def __init__(self, transport: ServiceTransport) -> None:
+        self._transport = transport
 
     def list(self, *, before: str | None = None, limit: int = 100, tenant: str | None = None) -> Sequence[AuditEntry]:
         """Entries, newest first: of this tenant, of the one that is named, or with `"*"` of all."""
-        return self._line.send(_audit(before, limit, tenant))
+        return self._transport.send(_audit(before, limit, tenant))
 
     async def alist(
         self, *, before: str | None = None, limit: int = 100, tenant: str | None = None
     ) -> Sequence[AuditEntry]:
-        return await self._line.asend(_audit(before, limit, tenant))
+        return await self._transport.asend(_audit(before, limit, tenant))
 
 
 def _whose(tenant: str | None) -> dict[str, Any]:
@@ -151,14 +151,14 @@ def _create(
 ) -> Plan[RemoteNewToken]:
     if isinstance(scopes, str):
         raise InvalidOption(f'scopes: give a list, such as ["{scopes[:20]}"].')
-    told: dict[str, Any] = {"name": name, "scopes": [*scopes], "every_tenant": tenant == EVERY_TENANT}
+    fields: dict[str, Any] = {"name": name, "scopes": [*scopes], "every_tenant": tenant == EVERY_TENANT}
     if user_id is not None:
-        told["user_id"] = user_id
+        fields["user_id"] = user_id
     if expires is not None:
-        told["expires"] = aware("expires", expires) if isinstance(expires, datetime) else seconds("expires", expires)
+        fields["expires"] = aware("expires", expires) if isinstance(expires, datetime) else seconds("expires", expires)
     while True:
         made: words.MadeTokenWords = yield post(
-            path("tokens"), words.read_made_token, body("token", told), **_whose(tenant)
+            path("tokens"), words.read_made_token, body("token", fields), **_whose(tenant)
         )
         if made.token is not None:
             return RemoteNewToken(made.value(), made.token)
@@ -182,8 +182,8 @@ def _get(token_id: str, tenant: str | None) -> RemoteCall[Token]:
 
 
 def _put(name: str, settings: Any) -> RemoteCall[Tenant]:
-    told = body(f"tenant {name}", settings)
-    return RemoteCall(method="PUT", path=path("tenants", name), read=words.read_tenant, body=told)
+    fields = body(f"tenant {name}", settings)
+    return RemoteCall(method="PUT", path=path("tenants", name), read=words.read_tenant, body=fields)
 
 
 def _tenant(name: str) -> RemoteCall[Tenant]:

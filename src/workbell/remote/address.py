@@ -1,4 +1,4 @@
-"""Where a service is: its URL, checked before a token is ever sent there."""
+"""URL of a service, checked before a token is ever sent there."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def address_of(url: object, *, insecure: bool = False) -> Address:
 
 
 def check_token(token: object) -> str | None:
-    """A token that can be put into a header. What is wrong with one is told without showing it."""
+    """A token that can be put into a header. An error about it does not show it."""
     if token is None:
         return None
     if not isinstance(token, str):

@@ -1,6 +1,6 @@
-"""A call: one request to the service and how its answer is read; and plans, which are several calls in a row.
+"""Calls: a request and the reader of its answer; and plans: several calls in sequence.
 
-Verbs only describe what they ask for. The line carries it out, for sync and for async code alike.
+Verbs only describe what they ask for. The transport executes it, for sync and for async code alike.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Plan: TypeAlias = Generator[Step, Any, T]
 
 
 def path(*parts: str) -> str:
-    """A path of names that may have anything in them. Of the three that mean a place in a path nothing is sent: they
-    would lead to something else than what they name."""
+    """URL path of names, which may have any characters. The empty name, `.` and `..` are refused: they would lead
+    elsewhere."""
     for part in parts:
         if part in ("", ".", ".."):
             raise NotFound(f"{part!r}: nothing of that name can be reached over HTTP.")
@@ -50,7 +50,7 @@ class RemoteCall(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 
 class Reply(NamedTuple):
-    """What came back."""
+    """Answer of the service: status, two of its headers, and content."""
 
     status: int
     content_type: str

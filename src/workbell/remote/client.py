@@ -1,4 +1,4 @@
-"""`workbell.Client(url, token)`: the verbs of Workbell for a program that may not touch the database."""
+"""`workbell.Client(url, token)`: HTTP client with the methods of Workbell."""
 
 from __future__ import annotations
 
@@ -70,22 +70,24 @@ class Client(RemoteSteering, RemotePausing, RemoteEmitting, RemoteExecuting):
         )
         self._open(ServiceTransport(address, pool, None if tenant is None else name("tenant", tenant, InvalidOption)))
 
-    def _open(self, line: ServiceTransport) -> None:
-        self.line = line
-        self.schedules = RemoteSchedules(line)
-        self.triggers = RemoteTriggers(line)
-        self.events = RemoteEvents(line)
-        self.webhooks = RemoteWebhooks(line)
-        self.notifications = RemoteNotifications(line)
-        self.agents = RemoteAgents(line)
-        self.tokens = RemoteTokens(line)
-        self.tenants = RemoteTenants(line)
-        self.audit = RemoteAudit(line)
+    def _open(self, transport: ServiceTransport) -> None:
+        self.transport = transport
+        self.schedules = RemoteSchedules(transport)
+        self.triggers = RemoteTriggers(transport)
+        self.events = RemoteEvents(transport)
+        self.webhooks = RemoteWebhooks(transport)
+        self.notifications = RemoteNotifications(transport)
+        self.agents = RemoteAgents(transport)
+        self.tokens = RemoteTokens(transport)
+        self.tenants = RemoteTenants(transport)
+        self.audit = RemoteAudit(transport)
 
     def for_tenant(self, tenant: str) -> Client:
         """The same verbs for another tenant, over the same connections; for a token of all tenants."""
         other = Client.__new__(Client)
-        other._open(ServiceTransport(self.line.address, self.line.pool, name("tenant", tenant, InvalidOption)))
+        other._open(
+            ServiceTransport(self.transport.address, self.transport.pool, name("tenant", tenant, InvalidOption))
+        )
         return other
 
     # Enqueue
@@ -98,10 +100,10 @@ class Client(RemoteSteering, RemotePausing, RemoteEmitting, RemoteExecuting):
 
     def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
         """Have a job run by a worker, by its name: `client.enqueue("send", {"to": "a@b.c"}, delay=60)`."""
-        return self.line.send(_enqueue(request(job, payload, options), self.line.tenant))
+        return self.transport.send(_enqueue(request(job, payload, options), self.transport.tenant))
 
     async def aenqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
-        return await self.line.asend(_enqueue(request(job, payload, options), self.line.tenant))
+        return await self.transport.asend(_enqueue(request(job, payload, options), self.transport.tenant))
 
     def enqueue_many(self, requests: Iterable[Requested]) -> list[Run]:
         """Enqueue many runs: `client.enqueue_many(("send", {"to": a}) for a in addresses)`.
@@ -109,20 +111,22 @@ class Client(RemoteSteering, RemotePausing, RemoteEmitting, RemoteExecuting):
         Each thousand (each hundred, where there are keys) is one request and one transaction; should a later one fail,
         the earlier ones are there.
         """
-        return self.line.follow(_enqueue_many([_as_request(one) for one in requests], self.line.tenant))
+        return self.transport.follow(_enqueue_many([_as_request(one) for one in requests], self.transport.tenant))
 
     async def aenqueue_many(self, requests: Iterable[Requested]) -> list[Run]:
-        return await self.line.afollow(_enqueue_many([_as_request(one) for one in requests], self.line.tenant))
+        return await self.transport.afollow(
+            _enqueue_many([_as_request(one) for one in requests], self.transport.tenant)
+        )
 
     # End
 
     def close(self) -> None:
         """Let go of the connections; those that async verbs made are closed by `aclose`."""
-        self.line.pool.close()
+        self.transport.pool.close()
 
     async def aclose(self) -> None:
         """Let go of the connections, also of those of this event loop."""
-        await self.line.pool.aclose()
+        await self.transport.pool.aclose()
 
     def __enter__(self) -> Client:
         return self
@@ -138,8 +142,8 @@ class Client(RemoteSteering, RemotePausing, RemoteEmitting, RemoteExecuting):
 
     def __repr__(self) -> str:
         """Without the token."""
-        tenant = "" if self.line.tenant is None else f", tenant={self.line.tenant!r}"
-        return f"Client({self.line.address.shown!r}{tenant})"
+        tenant = "" if self.transport.tenant is None else f", tenant={self.transport.tenant!r}"
+        return f"Client({self.transport.address.shown!r}{tenant})"
 
 
 def _deadline(word: str, value: float) -> float:

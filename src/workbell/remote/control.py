@@ -1,4 +1,4 @@
-"""The verbs for steering runs, over HTTP: cancel, retry, wait and watch."""
+"""Methods that control runs, over HTTP: cancel, retry, wait and watch."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ class RemoteSteering(RemoteReading):
 
     def cancel(self, run_id: str, reason: str = CANCELED) -> Run:
         """End a run: at once if it has not started, else its handler is asked to stop."""
-        return self.line.send(_cancel(run_id, reason))
+        return self.transport.send(_cancel(run_id, reason))
 
     async def acancel(self, run_id: str, reason: str = CANCELED) -> Run:
-        return await self.line.asend(_cancel(run_id, reason))
+        return await self.transport.asend(_cancel(run_id, reason))
 
     def retry(self, run_id: str) -> Run:
         """Run a finished run's job again, with the same input: a new run, linked by `retry_of`."""
-        return self.line.send(_retry(run_id))
+        return self.transport.send(_retry(run_id))
 
     async def aretry(self, run_id: str) -> Run:
-        return await self.line.asend(_retry(run_id))
+        return await self.transport.asend(_retry(run_id))
 
     def wait(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
         """Wait until a run has ended, and return it; raises WaitTimeout when the time is over first.
 
         Once it has begun, it goes on while the service cannot be reached, until its own time is over.
         """
-        return self.line.follow(_wait(run_id, timeout))
+        return self.transport.follow(_wait(run_id, timeout))
 
     async def await_(self, run_id: str, timeout: float | timedelta | None = None) -> Run:
         """`wait` for async code."""
-        return await self.line.afollow(_wait(run_id, timeout))
+        return await self.transport.afollow(_wait(run_id, timeout))
 
     def watch(self, run_id: str, *, pace: float = PACE) -> Iterator[Run]:
-        """A run as it is now, and again whenever it has changed, until it has ended; looked at every `pace` seconds."""
+        """A run as it is now, and again whenever it has changed, until it has ended; read every `pace` seconds."""
         if not pace > 0:
             raise InvalidOption(f"pace: {pace} is not more than 0.")
         last: Run | None = None

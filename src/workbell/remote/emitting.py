@@ -1,4 +1,4 @@
-"""The verbs that tell: events to whoever listens, and notifications to people, over HTTP."""
+"""Methods that emit events and send notifications, over HTTP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbell.remote.transport import ServiceTransport
 class RemoteEmitting:
     """The part of a client that emits events."""
 
-    line: ServiceTransport
+    transport: ServiceTransport
 
     def emit(
         self,
@@ -31,11 +31,11 @@ class RemoteEmitting:
         key: str | None = None,
         connection: Any = None,
     ) -> Event:
-        """Tell a fact: `client.emit("posts.created", {"id": 7})`; every trigger that matches it starts one run.
+        """Emit an event: `client.emit("posts.created", {"id": 7})`; every trigger that matches it starts one run.
 
-        Of events with one `source` and `key` there is one: told again, it is the first one that you get.
+        Of events with one `source` and `key` there is one: emitted again, you get the first one.
         """
-        return self.line.send(_emit(type, data, subject, source, key, connection))
+        return self.transport.send(_emit(type, data, subject, source, key, connection))
 
     async def aemit(
         self,
@@ -47,21 +47,21 @@ class RemoteEmitting:
         key: str | None = None,
         connection: Any = None,
     ) -> Event:
-        return await self.line.asend(_emit(type, data, subject, source, key, connection))
+        return await self.transport.asend(_emit(type, data, subject, source, key, connection))
 
     def notify(self, user_id: UserId, data: Any) -> Notification:
-        """Tell one person something: it reaches the connections that they have, and is there to be read later."""
-        return self.line.send(_notify(user_id, data))
+        """Notify one person: pushed to their open connections, and stored to be read later."""
+        return self.transport.send(_notify(user_id, data))
 
     async def anotify(self, user_id: UserId, data: Any) -> Notification:
-        return await self.line.asend(_notify(user_id, data))
+        return await self.transport.asend(_notify(user_id, data))
 
     def broadcast(self, data: Any) -> Notification:
-        """Tell everybody of this tenant something."""
-        return self.line.send(_broadcast(data))
+        """Notify everybody of this tenant."""
+        return self.transport.send(_broadcast(data))
 
     async def abroadcast(self, data: Any) -> Notification:
-        return await self.line.asend(_broadcast(data))
+        return await self.transport.asend(_broadcast(data))
 
 
 def _emit(
@@ -74,10 +74,10 @@ def _emit(
 ) -> RemoteCall[Event]:
     if connection is not None:
         no_connection()
-    told = {"type": type, "data": _json(f"event {type}: its data", data)}
+    fields = {"type": type, "data": _json(f"event {type}: its data", data)}
     more = {"subject": subject, "source": source, "key": key}
     return post(
-        path("events"), words.read_event, told | {word: value for word, value in more.items() if value is not None}
+        path("events"), words.read_event, fields | {word: value for word, value in more.items() if value is not None}
     )
 
 

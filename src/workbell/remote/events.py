@@ -1,4 +1,4 @@
-"""The verbs for looking at events, over HTTP: `client.events`."""
+"""Methods that read events, over HTTP: `client.events`."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import time
 from collections.abc import Generator, Sequence
 
 from workbell.model.event import Event
-from workbell.model.event_hearers import Hearer, Matched
+from workbell.model.event_subscribers import EventSubscriber, Matched
 from workbell.remote import readers, words
 from workbell.remote.call import RemoteCall, get, path
 from workbell.remote.tail import RemoteTail
 from workbell.remote.transport import ServiceTransport
 
 PAGE = 1000
-POLL = 1.0  # seconds between two looks for new events
+POLL = 1.0  # seconds between two polls for new events
 
 _read_matches = readers.plain_items(Matched)
-_read_hearers = readers.plain_items(Hearer)
+_read_subscribers = readers.plain_items(EventSubscriber)
 
 
 class RemoteEvents:
     """The events of a tenant: `client.events`."""
 
-    def __init__(self, line: ServiceTransport) -> None:
-        self._line = line
+    def __init__(self, transport: ServiceTransport) -> None:
+        self._transport = transport
 
     def get(self, event_id: str) -> Event:
         """An event by its id."""
-        return self._line.send(_get(event_id))
+        return self._transport.send(_get(event_id))
 
     async def aget(self, event_id: str) -> Event:
-        return await self._line.asend(_get(event_id))
+        return await self._transport.asend(_get(event_id))
 
     def list(self, *, type: str | None = None, before: str | None = None, limit: int = 100) -> list[Event]:  # noqa: A002
         """Events, newest first, of a type or a pattern; `before` is the id of the last one of the page before."""
-        return self._line.send(_list(type, before, limit))
+        return self._transport.send(_list(type, before, limit))
 
     async def alist(
         self,
@@ -43,24 +43,24 @@ class RemoteEvents:
         before: str | None = None,
         limit: int = 100,
     ) -> Sequence[Event]:
-        return await self._line.asend(_list(type, before, limit))
+        return await self._transport.asend(_list(type, before, limit))
 
     def matches(self, event_id: str, *, after: str | None = None, limit: int = PAGE) -> Sequence[Matched]:
-        """What an event matched, and what came of it; `after` is the `subscriber` of the last one of a page.
+        """Matches of an event and their outcomes; `after` is the `subscriber` of the last one of a page.
 
         Nothing, as long as the event was not fanned out: its `fanned_out_at` says whether it was.
         """
-        return self._line.send(_matches(event_id, after, limit))
+        return self._transport.send(_matches(event_id, after, limit))
 
     async def amatches(self, event_id: str, *, after: str | None = None, limit: int = PAGE) -> Sequence[Matched]:
-        return await self._line.asend(_matches(event_id, after, limit))
+        return await self._transport.asend(_matches(event_id, after, limit))
 
-    def match(self, type: str, *, system: bool | None = None) -> Sequence[Hearer]:  # noqa: A002
+    def match(self, type: str, *, system: bool | None = None) -> Sequence[EventSubscriber]:  # noqa: A002
         """Which triggers and endpoints an event of this type would reach, enabled or not; nothing is emitted."""
-        return self._line.send(_match(type, system))
+        return self._transport.send(_match(type, system))
 
-    async def amatch(self, type: str, *, system: bool | None = None) -> Sequence[Hearer]:  # noqa: A002
-        return await self._line.asend(_match(type, system))
+    async def amatch(self, type: str, *, system: bool | None = None) -> Sequence[EventSubscriber]:  # noqa: A002
+        return await self._transport.asend(_match(type, system))
 
     def tail(self, *, type: str | None = None) -> Generator[Event, None, None]:  # noqa: A002
         """The events that come from now on, as they come, for as long as you ask for the next one.
@@ -72,7 +72,7 @@ class RemoteEvents:
 
     def _new_ones(self, tail: RemoteTail) -> Generator[Event, None, None]:
         while True:
-            yield from tail.look()
+            yield from tail.poll()
             time.sleep(POLL)
 
 
@@ -88,5 +88,5 @@ def _matches(event_id: str, after: str | None, limit: int) -> RemoteCall[list[Ma
     return get(path("events", event_id, "matches"), _read_matches, after=after, limit=limit)
 
 
-def _match(type: str, system: bool | None) -> RemoteCall[list[Hearer]]:  # noqa: A002
-    return get(path("events", "match"), _read_hearers, type=type, system=system)
+def _match(type: str, system: bool | None) -> RemoteCall[list[EventSubscriber]]:  # noqa: A002
+    return get(path("events", "match"), _read_subscribers, type=type, system=system)

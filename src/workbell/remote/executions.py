@@ -1,4 +1,4 @@
-"""The verbs about executions, over HTTP: runs that events made, in the words of event jobs, and their invocations."""
+"""Methods about executions, over HTTP: runs that events made, in the words of event jobs, and their invocations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _read_invocations = readers.plain_items(Invocation)
 class RemoteExecuting:
     """The part of a client that shows executions."""
 
-    line: ServiceTransport
+    transport: ServiceTransport
 
     def executions(
         self,
@@ -25,11 +25,11 @@ class RemoteExecuting:
         before: str | None = None,
         limit: int = 100,
     ) -> list[Execution]:
-        """What events started, newest first: of a trigger (by name or id), of an event, or of all.
+        """Executions, newest first: of a trigger (by name or id), of an event, or of all.
 
         `before` is the id of the last one of the page before; `status` is pending, running, completed or failed.
         """
-        return self.line.send(_executions(trigger, event, status, before, limit))
+        return self.transport.send(_executions(trigger, event, status, before, limit))
 
     async def aexecutions(
         self,
@@ -40,21 +40,21 @@ class RemoteExecuting:
         before: str | None = None,
         limit: int = 100,
     ) -> list[Execution]:
-        return await self.line.asend(_executions(trigger, event, status, before, limit))
+        return await self.transport.asend(_executions(trigger, event, status, before, limit))
 
     def execution(self, execution_id: str) -> Execution:
         """An execution by its id, which is that of its run."""
-        return self.line.send(_execution(execution_id))
+        return self.transport.send(_execution(execution_id))
 
     async def aexecution(self, execution_id: str) -> Execution:
-        return await self.line.asend(_execution(execution_id))
+        return await self.transport.asend(_execution(execution_id))
 
     def invocations(self, execution_id: str) -> list[Invocation]:
         """Every attempt of an execution, oldest first."""
-        return self.line.send(_invocations(execution_id))
+        return self.transport.send(_invocations(execution_id))
 
     async def ainvocations(self, execution_id: str) -> list[Invocation]:
-        return await self.line.asend(_invocations(execution_id))
+        return await self.transport.asend(_invocations(execution_id))
 
 
 def _executions(

@@ -1,4 +1,4 @@
-"""The verbs for finding runs among many, over HTTP: runs, a page of them, how many there are; and acting on all."""
+"""Methods that list, page and count runs, and bulk actions, over HTTP."""
 
 from __future__ import annotations
 
@@ -25,35 +25,34 @@ _read_count = readers.plain(Counted)
 class RemoteFinding:
     """The part of a client that finds runs."""
 
-    line: ServiceTransport
+    transport: ServiceTransport
 
     def runs(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> list[Run]:
         """Runs by filter, newest first; `before` is the id of the last run of the page before.
 
-        `client.runs(status="failed", since=yesterday, input={"customer.id": 42})`. By an event or a field of the
-        payload all runs are looked through that the other words leave; `page_of_runs` stops after a while.
+        `client.runs(status="failed", since=yesterday, input={"customer.id": 42})`. A filter by event or by
+        a field of the input reads all runs that the other options leave; `page_of_runs` stops after a while.
         """
-        return self.line.follow(_runs(before, limit, wanted))
+        return self.transport.follow(_runs(before, limit, wanted))
 
     async def aruns(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> list[Run]:
-        return await self.line.afollow(_runs(before, limit, wanted))
+        return await self.transport.afollow(_runs(before, limit, wanted))
 
     def page_of_runs(self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]) -> RunPage:
         """The same in bounded time and size: a page may have fewer, or none; go on `before` its `next`."""
-        return self.line.send(_page(before, limit, wanted))
+        return self.transport.send(_page(before, limit, wanted))
 
     async def apage_of_runs(
         self, *, before: str | None = None, limit: int = 100, **wanted: Unpack[FilterOptions]
     ) -> RunPage:
-        return await self.line.asend(_page(before, limit, wanted))
+        return await self.transport.asend(_page(before, limit, wanted))
 
     def count_runs(self, **wanted: Unpack[FilterOptions]) -> Counted:
-        """How many runs there are by a filter: counted up to 10,000, and among no more than the last 20,000 where only
-        looking at each can tell."""
-        return self.line.send(_count(wanted))
+        """Number of runs by filter, up to 10,000; a filter without an index reads no more than the last 20,000."""
+        return self.transport.send(_count(wanted))
 
     async def acount_runs(self, **wanted: Unpack[FilterOptions]) -> Counted:
-        return await self.line.asend(_count(wanted))
+        return await self.transport.asend(_count(wanted))
 
     def bulk(self, action: str, *, dry_run: bool = False, **wanted: Unpack[FilterOptions]) -> Run:
         """Cancel or retry all runs of a filter that were made before now: a run of its own does it, with progress.
@@ -64,16 +63,16 @@ class RemoteFinding:
         counted what matches. It can be waited for, watched and canceled as any run.
         Runs of Workbell's own jobs, such as webhooks and alerts, are meant only if their job is named.
         """
-        return self.line.send(_bulk(action, dry_run, wanted))
+        return self.transport.send(_bulk(action, dry_run, wanted))
 
     async def abulk(self, action: str, *, dry_run: bool = False, **wanted: Unpack[FilterOptions]) -> Run:
-        return await self.line.asend(_bulk(action, dry_run, wanted))
+        return await self.transport.asend(_bulk(action, dry_run, wanted))
 
 
-def _said(wanted: FilterOptions) -> dict[str, Any]:
+def _as_json(wanted: FilterOptions) -> dict[str, Any]:
     """The words of a filter that were said, as JSON has them."""
     check_names(wanted)
-    told: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for word, value in wanted.items():
         if value is None:
             continue
@@ -83,15 +82,15 @@ def _said(wanted: FilterOptions) -> dict[str, Any]:
             value = [value] if isinstance(value, str) else [*value]  # type: ignore[misc]
         elif word == "input":
             value = {field.path: field.value for field in read_fields(value)}  # type: ignore[arg-type]
-        told[word] = value
-    return told
+        fields[word] = value
+    return fields
 
 
 def _query(wanted: FilterOptions) -> dict[str, Any]:
     """The same for a URL: each field of the payload by itself, as JSON, so that `"7"` and `7` stay two things."""
-    told = _said(wanted)
-    fields: Mapping[str, Any] = told.pop("input", {})
-    return told | {f"input.{name}": msgspec.json.encode(value).decode() for name, value in fields.items()}
+    query = _as_json(wanted)
+    fields: Mapping[str, Any] = query.pop("input", {})
+    return query | {f"input.{name}": msgspec.json.encode(value).decode() for name, value in fields.items()}
 
 
 def _runs(before: str | None, limit: int, wanted: FilterOptions) -> Plan[list[Run]]:
@@ -112,8 +111,8 @@ def _page(before: str | None, limit: int, wanted: FilterOptions) -> RemoteCall[R
 
 
 def _read_page(content: bytes) -> RunPage:
-    told = words.read_page_of_runs(content)
-    return RunPage(told.items, told.next)
+    page = words.read_page_of_runs(content)
+    return RunPage(page.items, page.next)
 
 
 def _count(wanted: FilterOptions) -> RemoteCall[Counted]:
@@ -121,8 +120,8 @@ def _count(wanted: FilterOptions) -> RemoteCall[Counted]:
 
 
 def _bulk(action: str, dry_run: bool, wanted: FilterOptions) -> RemoteCall[Run]:
-    told = {"action": action, "dry_run": dry_run, "filter": _said(wanted)}
-    return post(path("bulk"), words.read_run, told)
+    fields = {"action": action, "dry_run": dry_run, "filter": _as_json(wanted)}
+    return post(path("bulk"), words.read_run, fields)
 
 
 def _check_limit(limit: int) -> None:

@@ -1,4 +1,4 @@
-"""The verbs for looking at one run, over HTTP: get, attempts, logs and why it is not running."""
+"""Methods that read one run, over HTTP: get, attempts, logs and why."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ class RemoteReading(RemoteFinding):
 
     def get(self, run_id: str) -> Run:
         """A run by its id."""
-        return self.line.send(_get(run_id))
+        return self.transport.send(_get(run_id))
 
     async def aget(self, run_id: str) -> Run:
-        return await self.line.asend(_get(run_id))
+        return await self.transport.asend(_get(run_id))
 
     def attempts(self, run_id: str) -> list[Attempt]:
         """Every attempt of a run, oldest first: who worked on it, and how it ended."""
-        return self.line.send(_attempts(run_id))
+        return self.transport.send(_attempts(run_id))
 
     async def aattempts(self, run_id: str) -> list[Attempt]:
-        return await self.line.asend(_attempts(run_id))
+        return await self.transport.asend(_attempts(run_id))
 
     def logs(self, run_id: str, *, after: LogLine | None = None, limit: int = LINES) -> list[LogLine]:
-        """What a run's handler logged with `ctx.logger`, oldest first; `after` is the last line of the page before."""
-        return self.line.send(_logs(run_id, after, limit))
+        """Log lines of a run's handler (`ctx.logger`), oldest first; `after` is the last line of the page before."""
+        return self.transport.send(_logs(run_id, after, limit))
 
     async def alogs(self, run_id: str, *, after: LogLine | None = None, limit: int = LINES) -> list[LogLine]:
-        return await self.line.asend(_logs(run_id, after, limit))
+        return await self.transport.asend(_logs(run_id, after, limit))
 
     def why(self, run_id: str) -> str:
         """Why a run is not running (or how it ended), in a sentence or two."""
-        return self.line.send(_why(run_id)).why
+        return self.transport.send(_why(run_id)).why
 
     async def awhy(self, run_id: str) -> str:
-        return (await self.line.asend(_why(run_id))).why
+        return (await self.transport.asend(_why(run_id))).why
 
 
 def _get(run_id: str) -> RemoteCall[Run]:
@@ -55,8 +55,8 @@ def _attempts(run_id: str) -> RemoteCall[list[Attempt]]:
 
 
 def _logs(run_id: str, after: LogLine | None, limit: int) -> RemoteCall[list[LogLine]]:
-    place = None if after is None else f"{after.attempt}:{after.line}"
-    return get(path("runs", run_id, "logs"), _read_logs, after=place, limit=limit)
+    cursor = None if after is None else f"{after.attempt}:{after.line}"
+    return get(path("runs", run_id, "logs"), _read_logs, after=cursor, limit=limit)
 
 
 def _why(run_id: str) -> RemoteCall[words.WhyWords]:

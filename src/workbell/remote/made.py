@@ -1,4 +1,4 @@
-"""A run that was just made: all of it, or, to who may not read, what was asked for under the id that it got."""
+"""The run that an enqueue returns: read from the service, or built from the request if the token may not read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbell.remote.words import ELSEWHERE, NULL, read_run, read_runs, text
 
 
 class AskedWords(msgspec.Struct, frozen=True):
-    """What was said about a run that was asked for."""
+    """Options of the request."""
 
     job: str
     input: msgspec.Raw = NULL
@@ -34,30 +34,30 @@ class AskedWords(msgspec.Struct, frozen=True):
 
 
 class MadeWords(msgspec.Struct, frozen=True):
-    """All that is told of a new run to who may make runs, and not read them."""
+    """Answer to an enqueue by a token without the scope `read`."""
 
     id: str
     status: Status
-    job: str | None = None  # told if all of it is
+    job: str | None = None  # only in the answer with the whole run
 
     def value(self, asked: RemoteRequest, tenant: str | None) -> Run:
         """The run as it was asked for; what the job adds to that is not known here."""
-        said = _asked.decode(bytes(asked.body))
+        order = _asked.decode(bytes(asked.body))
         now = datetime.fromtimestamp(made_at(self.id) / 1000, UTC)
         return Run(
             self.id,
-            Lane(asked.tenant or tenant or TENANT, said.queue, said.job, said.target),
+            Lane(asked.tenant or tenant or TENANT, order.queue, order.job, order.target),
             self.status,
-            -said.priority,
-            said.run_at or now + timedelta(seconds=said.delay),
+            -order.priority,
+            order.run_at or now + timedelta(seconds=order.delay),
             now,
             now,
-            input_text=text(said.input),
-            tag=said.tag,
-            key_text=said.key,
-            options_text=encoded(Options(user=user_text(said.user_id))),
-            user_number=user_number(said.user_id),
-            accepted_by=None if said.persistent else ELSEWHERE,
+            input_text=text(order.input),
+            tag=order.tag,
+            key_text=order.key,
+            options_text=encoded(Options(user=user_text(order.user_id))),
+            user_number=user_number(order.user_id),
+            accepted_by=None if order.persistent else ELSEWHERE,
         )
 
 

@@ -1,4 +1,4 @@
-"""The verbs for reading notifications, over HTTP: `client.notifications`. They are those of the token's own person."""
+"""Methods that read notifications, over HTTP: `client.notifications`. They are those of the token's own person."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ _read_count = readers.plain(WasRead)
 
 
 class RemoteNotifications:
-    """What a person was told, and which of it they have read. A token says who that is: one made with a `user_id`."""
+    """Notifications of the token's user, and which of them are read; the token is one made with a `user_id`."""
 
-    def __init__(self, line: ServiceTransport) -> None:
-        self._line = line
+    def __init__(self, transport: ServiceTransport) -> None:
+        self._transport = transport
 
     def list(self, *, unread: bool = False, before: str | None = None, limit: int = 100) -> list[Notification]:
         """One's own and everybody's, newest first; `before` is the id of the last one of the page before."""
-        return self._line.send(_list(unread, before, limit))
+        return self._transport.send(_list(unread, before, limit))
 
     async def alist(
         self, *, unread: bool = False, before: str | None = None, limit: int = 100
     ) -> Sequence[Notification]:
-        return await self._line.asend(_list(unread, before, limit))
+        return await self._transport.asend(_list(unread, before, limit))
 
     def mark_read(self, ids: Sequence[str] | None = None) -> int:
         """Note that these were read, or all that there are; how many of them were unread."""
-        return self._line.send(_mark_read(ids)).read
+        return self._transport.send(_mark_read(ids)).read
 
     async def amark_read(self, ids: Sequence[str] | None = None) -> int:
-        return (await self._line.asend(_mark_read(ids))).read
+        return (await self._transport.asend(_mark_read(ids))).read
 
 
 def _list(unread: bool, before: str | None, limit: int) -> RemoteCall[list[Notification]]:

@@ -1,4 +1,4 @@
-"""What a caller says, as JSON: times with their zone, spans in seconds; refused here where it could not be sent."""
+"""Encodes options as JSON: times with their zone, spans in seconds; invalid ones are refused here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYED_RUNS, KEYED_BYTES = 100, 100 * 1024  # where there are keys, the service r
 
 
 class RemoteRequest(NamedTuple):
-    """A run that is asked for, ready to be sent by `enqueue_many`. Only the service can tell whether it will do."""
+    """A run that is asked for, ready to be sent by `enqueue_many`. Only the service can check all of it."""
 
     body: msgspec.Raw
     tenant: str | None = None
@@ -36,26 +36,26 @@ def request(job: object, payload: dict[str, Any] | None, options: EnqueueOptions
     job_name = name_of(job)
     if payload is not None and not isinstance(payload, dict):
         raise InvalidPayload(f"job {job_name}: the payload must be a dict of arguments, got {type(payload).__name__}.")
-    told: dict[str, Any] = {"job": job_name}
+    fields: dict[str, Any] = {"job": job_name}
     if payload:
-        told["input"] = msgspec.Raw(encode(f"job {job_name}: the payload", payload).encode())
+        fields["input"] = msgspec.Raw(encode(f"job {job_name}: the payload", payload).encode())
     for word, value in options.items():
         if word not in ("tenant", "connection"):
-            told[word] = said(word, value)
+            fields[word] = as_json(word, value)
     tenant = options.get("tenant")
     return RemoteRequest(
-        msgspec.Raw(_encoded(f"job {job_name}: an option", told)),
+        msgspec.Raw(_encoded(f"job {job_name}: an option", fields)),
         None if tenant is None else name("tenant", tenant, InvalidOption),
         options.get("key") is not None,
     )
 
 
 def name_of(job: object) -> str:
-    """The name of a job: of one that is declared here as well, that of its function."""
+    """The name of a job, given as text or as the declared function."""
     return name("job", job if isinstance(job, str) else getattr(job, "name", job))
 
 
-def said(word: str, value: Any) -> Any:
+def as_json(word: str, value: Any) -> Any:
     """One option as JSON."""
     if isinstance(value, datetime):
         return aware(word, value)
@@ -67,8 +67,8 @@ def said(word: str, value: Any) -> Any:
 
 
 def body(what: str, given: Mapping[str, Any]) -> msgspec.Raw:
-    """What is said about a thing, as JSON."""
-    return msgspec.Raw(_encoded(what, {word: said(word, value) for word, value in given.items()}))
+    """Options as a JSON body."""
+    return msgspec.Raw(_encoded(what, {word: as_json(word, value) for word, value in given.items()}))
 
 
 def pages(requests: Sequence[RemoteRequest]) -> Iterator[Sequence[RemoteRequest]]:
@@ -76,12 +76,12 @@ def pages(requests: Sequence[RemoteRequest]) -> Iterator[Sequence[RemoteRequest]
     keyed = any(one.keyed for one in requests)
     most, largest = (KEYED_RUNS, KEYED_BYTES) if keyed else (PAGE_RUNS, PAGE_BYTES)
     start = size = 0
-    for place, one in enumerate(requests):
+    for index, one in enumerate(requests):
         length = len(bytes(one.body)) + 1
-        full = place - start >= most or size + length > largest
-        if place > start and (full or one.tenant != requests[start].tenant):
-            yield requests[start:place]
-            start, size = place, 0
+        full = index - start >= most or size + length > largest
+        if index > start and (full or one.tenant != requests[start].tenant):
+            yield requests[start:index]
+            start, size = index, 0
         size += length
     if start < len(requests):
         yield requests[start:]

@@ -1,4 +1,4 @@
-"""The verbs for pauses and workers, over HTTP."""
+"""Methods about pauses and workers, over HTTP."""
 
 from __future__ import annotations
 
@@ -26,53 +26,53 @@ _read_ended = readers.plain(EndedPauses)
 class RemotePausing:
     """The part of a client that pauses and resumes."""
 
-    line: ServiceTransport
+    transport: ServiceTransport
 
     def pause(self, *, queue: str | None = None, job: str | None = None) -> Pause:
         """Start no more runs of a queue, a job, or a job in one queue, until `resume`; what is running goes on."""
-        return self.line.send(_pause(queue, job))
+        return self.transport.send(_pause(queue, job))
 
     async def apause(self, *, queue: str | None = None, job: str | None = None) -> Pause:
-        return await self.line.asend(_pause(queue, job))
+        return await self.transport.asend(_pause(queue, job))
 
     def resume(self, *, queue: str | None = None, job: str | None = None) -> int:
         """End the pauses of a queue (also those of single jobs in it), of a job, or of a job in one queue; how many."""
-        return self.line.send(_resume(queue, job)).ended
+        return self.transport.send(_resume(queue, job)).ended
 
     async def aresume(self, *, queue: str | None = None, job: str | None = None) -> int:
-        return (await self.line.asend(_resume(queue, job))).ended
+        return (await self.transport.asend(_resume(queue, job))).ended
 
     def pauses(self) -> list[Pause]:
-        """What is paused, and since when."""
-        return self.line.follow(_pauses())
+        """All pauses, and since when."""
+        return self.transport.follow(_pauses())
 
     async def apauses(self) -> list[Pause]:
-        return await self.line.afollow(_pauses())
+        return await self.transport.afollow(_pauses())
 
     def workers(self) -> list[SeenWorker]:
         """The workers of the store, of all machines. Lost ones are listed for a day."""
-        return self.line.follow(_workers())
+        return self.transport.follow(_workers())
 
     async def aworkers(self) -> list[SeenWorker]:
-        return await self.line.afollow(_workers())
+        return await self.transport.afollow(_workers())
 
     def drain_worker(self, worker_id: str) -> SeenWorker:
-        """Have a worker claim nothing until `resume_worker`; what it runs goes on, what it has not begun goes back.
+        """Drain a worker: it claims nothing until `resume_worker`; what it has not begun goes back to its queue.
 
         It needs a token of all tenants, for whom a worker works. Once it has said that it begins nothing more
         (`worker.drain_seen_at`) and is busy with nothing any more, its machine can be taken away.
         """
-        return self.line.send(_turn(worker_id, "drain"))
+        return self.transport.send(_turn(worker_id, "drain"))
 
     async def adrain_worker(self, worker_id: str) -> SeenWorker:
-        return await self.line.asend(_turn(worker_id, "drain"))
+        return await self.transport.asend(_turn(worker_id, "drain"))
 
     def resume_worker(self, worker_id: str) -> SeenWorker:
         """Let a drained worker claim runs again."""
-        return self.line.send(_turn(worker_id, "resume"))
+        return self.transport.send(_turn(worker_id, "resume"))
 
     async def aresume_worker(self, worker_id: str) -> SeenWorker:
-        return await self.line.asend(_turn(worker_id, "resume"))
+        return await self.transport.asend(_turn(worker_id, "resume"))
 
 
 def _where(verb: str, queue: str | None, job: str | None) -> tuple[str, dict[str, str]]:

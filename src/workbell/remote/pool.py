@@ -1,4 +1,4 @@
-"""The network below the client: the one file that knows httpx2. One pool for sync code, one for async code."""
+"""Connection pools of the client, the only file that knows httpx2: one for sync code, one for async code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from workbell.errors import InvalidOption, WorkbellError
-from workbell.process.fork_safety import in_every_child
+from workbell.process.fork_safety import remake_after_fork
 from workbell.remote.address import Address
 from workbell.remote.call import Reply
 from workbell.version import __version__
@@ -56,10 +56,10 @@ class Pool:
         self._trust = not address.loopback  # what goes to this machine itself must not take a way through a proxy
         self._tls = tls
         self._closed = False
-        self.start_afresh()
-        in_every_child(self)
+        self.make_process_state()
+        remake_after_fork(self)
 
-    def start_afresh(self) -> None:
+    def make_process_state(self) -> None:
         self._lock = threading.Lock()
         self._sync: httpx2.Client | None = None
         self._async: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
@@ -144,14 +144,14 @@ def _troubles() -> Iterator[None]:
     except httpx2.TimeoutException as error:
         raise Broken("no connection in time" if _connecting(error) else "no answer in time") from None
     except httpx2.HTTPError as error:
-        raise Broken(_said(error)) from None
+        raise Broken(_reason(error)) from None
 
 
 def _connecting(error: Exception) -> bool:
     return isinstance(error, httpx2.ConnectTimeout | httpx2.PoolTimeout)
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     text = " ".join(str(error).split())[:200].rstrip(".")
     what = "no connection" if isinstance(error, httpx2.ConnectError) else "the connection broke"
     return f"{what} ({text})" if text else what

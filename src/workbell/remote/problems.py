@@ -1,4 +1,4 @@
-"""Answers that are errors: raised here as the class that the service raised there, with the same words."""
+"""Error answers: raised as the class that the service raised, with the same message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BY_STATUS: dict[int, type[WorkbellError]] = {401: Unauthorized, 403: Forbidden, 
 
 
 class ServiceProblem(msgspec.Struct, frozen=True):
-    """What the service tells of an error."""
+    """Body of an error answer."""
 
     type: str = ""
     title: str = ""
@@ -31,31 +31,33 @@ class ServiceProblem(msgspec.Struct, frozen=True):
 
 
 def problem_of(content_type: str, content: bytes) -> ServiceProblem | None:
-    """The problem that the service itself tells of; none, if something else has answered.
+    """The problem in an answer of the service; none, if something else has answered.
 
     Proxies, login pages and other programs answer with any status. Only our own type says that this is not theirs.
     """
     if _media_type(content_type) != PROBLEM:
         return None
     try:
-        told = msgspec.json.decode(content, type=ServiceProblem)
+        problem = msgspec.json.decode(content, type=ServiceProblem)
     except msgspec.MsgspecError:
         return None
-    return told if told.type.startswith(TYPE) else None
+    return problem if problem.type.startswith(TYPE) else None
 
 
 def error_of(reply: Reply, shown: str) -> WorkbellError:
-    """The error that an answer tells of."""
-    told = problem_of(reply.content_type, reply.content)
-    if told is None:
+    """The exception for an error answer."""
+    problem = problem_of(reply.content_type, reply.content)
+    if problem is None:
         return stranger(reply, shown)
-    kind = _kind(told.name) or BY_STATUS.get(reply.status, WorkbellError)
-    message = clean_text(told.detail or told.title or f"{shown}: the service answered with status {reply.status}.")
-    return DuplicateRun(message, told.run_id or "") if kind is DuplicateRun else kind(message)
+    kind = _kind(problem.name) or BY_STATUS.get(reply.status, WorkbellError)
+    message = clean_text(
+        problem.detail or problem.title or f"{shown}: the service answered with status {reply.status}."
+    )
+    return DuplicateRun(message, problem.run_id or "") if kind is DuplicateRun else kind(message)
 
 
 def read(call: RemoteCall[Any], reply: Reply, shown: str) -> Any:
-    """What a call is answered; raises what the service raised."""
+    """The value of an answer; raises what the service raised."""
     if not 200 <= reply.status < 300:
         raise error_of(reply, shown)
     if _media_type(reply.content_type) == PAGE:

@@ -1,4 +1,4 @@
-"""Reading answers: values as they are, values told in other words, lists, and lists that come in pages."""
+"""Readers of answers: plain values, converted values, lists, and paged lists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = 1000  # items of a page
 
 
 class Words(Protocol[V_co]):
-    """Something that the API tells, and the value that it tells of."""
+    """JSON shape of an answer, which converts itself to a value."""
 
     def value(self) -> V_co: ...
 
@@ -41,30 +41,30 @@ def plain_page(kind: type[T]) -> Callable[[bytes], ReadPage[T]]:
 
 
 def plain_items(kind: type[T]) -> Callable[[bytes], list[T]]:
-    """Reads a page of such values, if that is all that is wanted."""
+    """Reads the items of a page of such values."""
     decode = plain_page(kind)
     return lambda content: decode(content).items
 
 
 def one(kind: type[Words[V]]) -> Callable[[bytes], V]:
-    """Reads an answer in such words, as the value that they tell of."""
+    """Reads an answer of such a shape, as its value."""
     decode = plain(kind)
     return lambda content: decode(content).value()
 
 
 def page(kind: type[Words[V]]) -> Callable[[bytes], ReadPage[V]]:
-    """Reads a page in such words."""
+    """Reads a page of such shapes."""
     decode = plain_page(kind)
 
     def read(content: bytes) -> ReadPage[V]:
-        told = decode(content)
-        return ReadPage([words.value() for words in told.items], told.next)
+        answer = decode(content)
+        return ReadPage([words.value() for words in answer.items], answer.next)
 
     return read
 
 
 def many(kind: type[Words[V]]) -> Callable[[bytes], list[V]]:
-    """Reads a page in such words, if that is all that is wanted."""
+    """Reads the items of a page of such shapes."""
     decode = page(kind)
     return lambda content: decode(content).items
 
@@ -72,11 +72,11 @@ def many(kind: type[Words[V]]) -> Callable[[bytes], list[V]]:
 def every(where: str, read: Callable[[bytes], ReadPage[T]], *, cursor: str = "after", **query: Any) -> Plan[list[T]]:
     """All pages of a list, one after the other."""
     found: list[T] = []
-    place: str | None = None
+    position: str | None = None
     while True:
-        asked: dict[str, Any] = {**query, "limit": MOST, cursor: place}
-        told: ReadPage[T] = yield get(where, read, **asked)
-        found += told.items
-        if told.next is None or told.next == place:
+        asked: dict[str, Any] = {**query, "limit": MOST, cursor: position}
+        answer: ReadPage[T] = yield get(where, read, **asked)
+        found += answer.items
+        if answer.next is None or answer.next == position:
             return found
-        place = told.next
+        position = answer.next

@@ -1,4 +1,4 @@
-"""The verbs about schedules, over HTTP: `client.schedules`."""
+"""Methods about schedules, over HTTP: `client.schedules`."""
 
 from __future__ import annotations
 
@@ -25,91 +25,91 @@ _read_times = readers.plain_items(datetime)
 class RemoteSchedules:
     """The schedules of a tenant: `client.schedules`."""
 
-    def __init__(self, line: ServiceTransport) -> None:
-        self._line = line
+    def __init__(self, transport: ServiceTransport) -> None:
+        self._transport = transport
 
     def put(self, name: str, *, job: str, **settings: Unpack[ScheduleSettings]) -> Schedule:
         """Make or change a schedule: `client.schedules.put("nightly", job="send", cron="0 3 * * *")`.
 
         A schedule is known by its name. Put again with the same settings, nothing changes, and its next tick stays.
         """
-        return self._line.send(_put(name, job, settings))
+        return self._transport.send(_put(name, job, settings))
 
     async def aput(self, name: str, *, job: str, **settings: Unpack[ScheduleSettings]) -> Schedule:
-        return await self._line.asend(_put(name, job, settings))
+        return await self._transport.asend(_put(name, job, settings))
 
     def update(self, name: str, *, job: str | None = None, **changes: Unpack[ScheduleChanges]) -> Schedule:
         """Change what is named, and leave the rest: `client.schedules.update("nightly", window=("01:00", "05:00"))`.
 
         None takes a setting back to its default. Where nothing is said about when it ticks, its next tick stays.
         """
-        return self._line.send(_update(name, job, changes))
+        return self._transport.send(_update(name, job, changes))
 
     async def aupdate(self, name: str, *, job: str | None = None, **changes: Unpack[ScheduleChanges]) -> Schedule:
-        return await self._line.asend(_update(name, job, changes))
+        return await self._transport.asend(_update(name, job, changes))
 
-    # Look
+    # Read
 
     def get(self, name: str) -> Schedule:
         """A schedule by its name."""
-        return self._line.send(_get(name))
+        return self._transport.send(_get(name))
 
     async def aget(self, name: str) -> Schedule:
-        return await self._line.asend(_get(name))
+        return await self._transport.asend(_get(name))
 
     def list(self, *, after: str = "", limit: int = PAGE) -> list[Schedule]:
         """Schedules by name; `after` is the last name of the page before."""
-        return self._line.send(_list(after, limit))
+        return self._transport.send(_list(after, limit))
 
     async def alist(self, *, after: str = "", limit: int = PAGE) -> Sequence[Schedule]:
-        return await self._line.asend(_list(after, limit))
+        return await self._transport.asend(_list(after, limit))
 
     def preview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
-        """When the next runs will be due, as far as the rule and the window tell; in UTC."""
-        return self._line.send(_preview(name, n, after))
+        """When the next runs will be due, by the rule and the window; in UTC."""
+        return self._transport.send(_preview(name, n, after))
 
     async def apreview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
-        return await self._line.asend(_preview(name, n, after))
+        return await self._transport.asend(_preview(name, n, after))
 
     def ticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
-        """What became of a schedule's ticks, newest first: fired, skipped (why), coalesced or deferred."""
-        return self._line.send(_ticks(name, before, limit))
+        """Outcomes of a schedule's ticks, newest first: fired, skipped (why), coalesced or deferred."""
+        return self._transport.send(_ticks(name, before, limit))
 
     async def aticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
-        return await self._line.asend(_ticks(name, before, limit))
+        return await self._transport.asend(_ticks(name, before, limit))
 
     # Steer
 
     def pause(self, name: str) -> Schedule:
         """No tick makes a run until `resume`; what is queued or running goes on."""
-        return self._line.send(_steer(name, "pause"))
+        return self._transport.send(_steer(name, "pause"))
 
     async def apause(self, name: str) -> Schedule:
-        return await self._line.asend(_steer(name, "pause"))
+        return await self._transport.asend(_steer(name, "pause"))
 
     def resume(self, name: str) -> Schedule:
         """Go on from the next tick; those that passed meanwhile are in the ledger as skipped."""
-        return self._line.send(_steer(name, "resume"))
+        return self._transport.send(_steer(name, "resume"))
 
     async def aresume(self, name: str) -> Schedule:
-        return await self._line.asend(_steer(name, "resume"))
+        return await self._transport.asend(_steer(name, "resume"))
 
     def delete(self, name: str) -> None:
         """Remove a schedule; its runs stay."""
-        self._line.send(delete(path("schedules", name)))
+        self._transport.send(delete(path("schedules", name)))
 
     async def adelete(self, name: str) -> None:
-        await self._line.asend(delete(path("schedules", name)))
+        await self._transport.asend(delete(path("schedules", name)))
 
 
 def _put(name: str, job: object, settings: Any) -> RemoteCall[Schedule]:
-    told = body(f"schedule {name}", {"job": name_of(job), **settings})
-    return RemoteCall(method="PUT", path=path("schedules", name), read=words.read_schedule, body=told)
+    encoded = body(f"schedule {name}", {"job": name_of(job), **settings})
+    return RemoteCall(method="PUT", path=path("schedules", name), read=words.read_schedule, body=encoded)
 
 
 def _update(name: str, job: object, changes: Any) -> RemoteCall[Schedule]:
-    told = body(f"schedule {name}", {**({} if job is None else {"job": name_of(job)}), **changes})
-    return RemoteCall(method="PATCH", path=path("schedules", name), read=words.read_schedule, body=told)
+    encoded = body(f"schedule {name}", {**({} if job is None else {"job": name_of(job)}), **changes})
+    return RemoteCall(method="PATCH", path=path("schedules", name), read=words.read_schedule, body=encoded)
 
 
 def _get(name: str) -> RemoteCall[Schedule]:

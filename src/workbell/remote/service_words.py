@@ -1,4 +1,4 @@
-"""The words of the API about the service itself, read: tokens, tenants, the audit log, agents, notifications."""
+"""Decoders of answers about tokens, tenants, the audit log, agents and notifications."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNTOLD = ""  # the hash of a token, which nobody outside needs
 
 
 class TokenWords(msgspec.Struct, frozen=True, kw_only=True):
-    """A token as the API tells it."""
+    """A token as the API shows it."""
 
     id: str
     created_at: datetime
@@ -41,13 +41,13 @@ class TokenWords(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MadeTokenWords(TokenWords, frozen=True, kw_only=True):
-    """A new one. Its text is told once: a request that is repeated gets none."""
+    """A new token. Its text is shown once: a repeated request gets none."""
 
     token: str | None = None
 
 
 class PairingWords(msgspec.Struct, frozen=True):
-    """A token that pairs one machine; little is told of it."""
+    """A token that pairs one machine, with few fields."""
 
     id: str
     token: str
@@ -133,7 +133,7 @@ class AgentWords(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotificationWords(msgspec.Struct, frozen=True, kw_only=True):
-    """A notification. Whose tenant it is, is not told: the caller's."""
+    """A notification; its tenant is the caller's."""
 
     id: str
     created_at: datetime
@@ -143,8 +143,8 @@ class NotificationWords(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str = ""
 
     def value(self) -> Notification:
-        told = bytes(self.data).decode()
-        return Notification(self.id, self.tenant, self.user_id, told, self.created_at, self.read_at)
+        data = bytes(self.data).decode()
+        return Notification(self.id, self.tenant, self.user_id, data, self.created_at, self.read_at)
 
 
 read_token, read_tokens = one(TokenWords), page(TokenWords)

@@ -1,7 +1,7 @@
-"""New events as they come, found by looking again and again at the newest ones.
+"""Tail of new events, by polling the newest ones.
 
-An event may be committed after one that is younger. So no place in the list is the end of what was seen: the last
-minute before the newest one is looked through at every look, and what was shown of it kept in mind.
+An event may be committed after one that is younger. So every poll reads the last minute before the newest
+one again, and remembers the ids that it has shown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PAGE = 200
 
 
 class RemoteTail:
-    """Time is told by the ids alone, which are the service's: this machine's clock may differ."""
+    """Poller of new events. Times are those in the service's ids: this machine's clock may differ."""
 
     def __init__(self, listed: Callable[[str | None, int], Sequence[Event]]) -> None:
         self._listed = listed
@@ -24,10 +24,10 @@ class RemoteTail:
         newest = listed(None, 1)
         if newest:  # what is there already is not new
             self._floor = made_at(newest[0].id) - WINDOW
-            self.look()
+            self.poll()
 
-    def look(self) -> list[Event]:
-        """What was not seen before, oldest first."""
+    def poll(self) -> list[Event]:
+        """New events, oldest first."""
         found: list[Event] = []
         before: str | None = None
         while True:

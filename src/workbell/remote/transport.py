@@ -1,4 +1,4 @@
-"""The line to a service: carries out calls and plans, again where an answer was lost. For sync and for async code."""
+"""Transport: executes calls and plans, with retries after lost answers. For sync and for async code."""
 
 from __future__ import annotations
 

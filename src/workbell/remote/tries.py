@@ -1,4 +1,4 @@
-"""When a request is sent again: pure decisions, no clock and no network.
+"""Retry decisions for requests. Pure: no clock and no network.
 
 Sending again is safe: whatever makes something carries an idempotency key, and the rest can be done twice.
 """

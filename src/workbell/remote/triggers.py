@@ -1,4 +1,4 @@
-"""The verbs about triggers, over HTTP: `client.triggers`."""
+"""Methods about triggers, over HTTP: `client.triggers`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class RemoteTriggers:
     """The triggers of a tenant: `client.triggers`."""
 
-    def __init__(self, line: ServiceTransport) -> None:
-        self._line = line
+    def __init__(self, transport: ServiceTransport) -> None:
+        self._transport = transport
 
     def add(
         self,
@@ -41,7 +41,7 @@ class RemoteTriggers:
         The processor is a job that takes an event. `retry_config` are the words `max_attempts`, `initial_delay_ms`,
         `backoff_multiplier`, `max_delay_ms`. The settings are for every run that it makes, such as `tag=`.
         """
-        return self._line.send(_add(name, pattern, processor, description, enabled, retry, retry_config, settings))
+        return self._transport.send(_add(name, pattern, processor, description, enabled, retry, retry_config, settings))
 
     async def aadd(
         self,
@@ -55,55 +55,55 @@ class RemoteTriggers:
         retry_config: RetryConfig | None = None,
         **settings: Unpack[TriggerSettings],
     ) -> Trigger:
-        return await self._line.asend(
+        return await self._transport.asend(
             _add(name, pattern, processor, description, enabled, retry, retry_config, settings)
         )
 
-    # Look
+    # Read
 
     def get(self, name_or_id: str) -> Trigger:
         """A trigger by its name or its id."""
-        return self._line.send(_get(name_or_id))
+        return self._transport.send(_get(name_or_id))
 
     async def aget(self, name_or_id: str) -> Trigger:
-        return await self._line.asend(_get(name_or_id))
+        return await self._transport.asend(_get(name_or_id))
 
     def list(self) -> list[Trigger]:
         """All triggers, by name; also those that code declares."""
-        return self._line.follow(_list())
+        return self._transport.follow(_list())
 
     async def alist(self) -> Sequence[Trigger]:
-        return await self._line.afollow(_list())
+        return await self._transport.afollow(_list())
 
     # Steer
 
     def update(self, name_or_id: str, **changes: Unpack[TriggerChanges]) -> Trigger:
         """Change what is named, and leave the rest: `client.triggers.update("mails", pattern="posts.**")`."""
-        return self._line.send(_update(name_or_id, changes))
+        return self._transport.send(_update(name_or_id, changes))
 
     async def aupdate(self, name_or_id: str, **changes: Unpack[TriggerChanges]) -> Trigger:
-        return await self._line.asend(_update(name_or_id, changes))
+        return await self._transport.asend(_update(name_or_id, changes))
 
     def enable(self, name_or_id: str) -> Trigger:
-        """Let it start runs again, from the events that are fanned out from now on."""
-        return self._line.send(_steer(name_or_id, "enable"))
+        """Enable a trigger: it starts runs again, from the events that are fanned out from now on."""
+        return self._transport.send(_steer(name_or_id, "enable"))
 
     async def aenable(self, name_or_id: str) -> Trigger:
-        return await self._line.asend(_steer(name_or_id, "enable"))
+        return await self._transport.asend(_steer(name_or_id, "enable"))
 
     def disable(self, name_or_id: str) -> Trigger:
-        """Start no more runs; what matches meanwhile is noted as matched while disabled."""
-        return self._line.send(_steer(name_or_id, "disable"))
+        """Disable a trigger: it starts no more runs; matches are recorded as matched while disabled."""
+        return self._transport.send(_steer(name_or_id, "disable"))
 
     async def adisable(self, name_or_id: str) -> Trigger:
-        return await self._line.asend(_steer(name_or_id, "disable"))
+        return await self._transport.asend(_steer(name_or_id, "disable"))
 
     def delete(self, name_or_id: str) -> None:
         """Remove a trigger; its runs stay. One that code declares comes back, within a minute while that code runs."""
-        self._line.send(delete(path("triggers", name_or_id)))
+        self._transport.send(delete(path("triggers", name_or_id)))
 
     async def adelete(self, name_or_id: str) -> None:
-        await self._line.asend(delete(path("triggers", name_or_id)))
+        await self._transport.asend(delete(path("triggers", name_or_id)))
 
 
 def _add(
@@ -127,23 +127,23 @@ def _add(
     for word, value in (("retry", retry), ("retry_config", retry_config)):
         if value is not None:
             given[word] = value
-    return post(path("triggers"), words.read_trigger, _told(name, given))
+    return post(path("triggers"), words.read_trigger, _fields(name, given))
 
 
-def _told(name: str, given: Mapping[str, Any]) -> Any:
-    """In the words of the API, which has one for each thing."""
+def _fields(name: str, given: Mapping[str, Any]) -> Any:
+    """Options as fields of the API, which has one name for each."""
     if "retry" in given and "retry_config" in given:
         raise InvalidOption("trigger: retry and retry_config say the same thing; give one of them.")
-    told = dict(given)
+    fields = dict(given)
     for word, meant in (("pattern", "event_pattern"), ("processor", "processor_name"), ("retry", "retry_config")):
-        if word in told:
-            told[meant] = told.pop(word)
-    if "processor_name" in told:
-        told["processor_name"] = name_of(told["processor_name"])
-    if told.get("retry_config") is not None:
-        policy = retry_from(told["retry_config"])
-        told["retry_config"] = None if policy is None else config_of(policy)
-    return body(f"trigger {name}", told)
+        if word in fields:
+            fields[meant] = fields.pop(word)
+    if "processor_name" in fields:
+        fields["processor_name"] = name_of(fields["processor_name"])
+    if fields.get("retry_config") is not None:
+        policy = retry_from(fields["retry_config"])
+        fields["retry_config"] = None if policy is None else config_of(policy)
+    return body(f"trigger {name}", fields)
 
 
 def _get(name_or_id: str) -> RemoteCall[Trigger]:
@@ -155,8 +155,8 @@ def _list() -> Plan[list[Trigger]]:
 
 
 def _update(name_or_id: str, changes: Any) -> RemoteCall[Trigger]:
-    told = _told(name_or_id, changes)
-    return RemoteCall(method="PATCH", path=path("triggers", name_or_id), read=words.read_trigger, body=told)
+    fields = _fields(name_or_id, changes)
+    return RemoteCall(method="PATCH", path=path("triggers", name_or_id), read=words.read_trigger, body=fields)
 
 
 def _steer(name_or_id: str, verb: str) -> RemoteCall[Trigger]:

@@ -1,4 +1,4 @@
-"""The words of the API, read: each answer becomes the value that the verb of Workbell gives."""
+"""Decoders of answers: each becomes the value that the method of Workbell returns."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from workbell.model.worker import SeenWorker, Worker
 from workbell.remote.readers import many, one, page
 
 NULL = msgspec.Raw(b"null")
-ELSEWHERE = "(another process)"  # accepted a run that is not to outlive it; which one is not told
+ELSEWHERE = "(another process)"  # accepted a run that is not to outlive it; the API does not say which
 
 
 class RunWords(msgspec.Struct, frozen=True):
-    """A run as the API tells it."""
+    """A run as the API shows it."""
 
     id: str
     job: str
@@ -119,7 +119,7 @@ class WhyWords(msgspec.Struct, frozen=True):
 
 
 class HealthWords(msgspec.Struct, frozen=True):
-    """How an endpoint goes, from among all that is told of it."""
+    """State of an endpoint, some of the fields that the API shows."""
 
     id: str
     failures_in_a_row: int = 0
@@ -207,7 +207,7 @@ class TriggerWords(RunDefaults, frozen=True, kw_only=True):
 
 
 class ScheduleWords(ScheduleOptions, frozen=True, kw_only=True):
-    """A schedule as the API tells it: its settings stand beside the rest."""
+    """A schedule as the API shows it: its settings stand beside the rest."""
 
     id: str
     name: str
@@ -238,7 +238,7 @@ class ScheduleWords(ScheduleOptions, frozen=True, kw_only=True):
     def value(self) -> Schedule:
         settings = {name: getattr(self, name) for name in ScheduleOptions.__struct_fields__ if name != "payload"}
         own = {name: getattr(self, name) for name in TAKEN_OVER}
-        # It is told which of the two statuses is newer, and not when the run ended.
+        # The API says which of the two statuses is newer, and not when the run ended.
         ran = self.last_run_status is not None and self.last_status == self.last_run_status
         return Schedule(
             **own,
@@ -256,9 +256,9 @@ TAKEN_OVER = [
 
 
 def text(raw: msgspec.Raw) -> str | None:
-    """JSON as the text that our values keep it as."""
-    told = bytes(raw).decode()
-    return None if told == "null" else told
+    """JSON as text, as our values store it."""
+    decoded = bytes(raw).decode()
+    return None if decoded == "null" else decoded
 
 
 read_run, read_runs, read_page_of_runs = one(RunWords), many(RunWords), page(RunWords)

@@ -1,8 +1,8 @@
-"""Booking: writes what was decided about runs, and tells of it. The only caller of `store.runs.apply`.
+"""Booking: writes what was decided about runs, and publishes it. The only caller of `store.runs.apply`.
 
-Whoever ends, retries, hands back or takes over runs decides on transitions and hands them in here: workers, the
-recovery of lost leases, the keeper, agents, verbs that cancel. From here they go one way: publish (the events and
-alerts that belong to a move are part of its write) → apply → tally → notify.
+All that end, retry, hand back or take over runs decide on transitions and book them here: workers, the recovery of lost
+leases, the keeper, agents, verbs that cancel. One way from here: publisher.before (events and alerts that are part of
+the write) → apply → publisher.moved (tallies, listeners, waits).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from workbell.errors import StoreError, StoreUnavailable
-from workbell.events.publishing import EventPublishing
 from workbell.model.payload import clean_text
 from workbell.model.run import Run, Status
-from workbell.model.state import CANCELED, Move, Retention, Transition, ask_cancel, fail, kept, obey_cancel
+from workbell.model.state import CANCELED, Move, Retention, Transition, ask_cancel, fail, obey_cancel, retention_of
+from workbell.runs.publisher import RunPublisher
 from workbell.stores.port import Store
 from workbell.stores.publisher import Pair
 
@@ -24,65 +24,41 @@ log = logging.getLogger("workbell.engine")
 
 OUTCOMES = (Move.SUCCEED, Move.RETRY, Move.FAIL, Move.SNOOZE, Move.CANCEL)  # moves by which a handler's run is booked
 
-Sink = Callable[[Sequence[Pair]], None]
-
-
-def nobody(_written: Sequence[Pair]) -> None:
-    """Nobody in this process hears of it."""
-
 
 class Booking:
-    """Writes transitions under their guards. `tally` and `notify` hear of those that were really written."""
+    """Writes transitions under their guards, and publishes those that were really written."""
 
-    def __init__(
-        self,
-        store: Callable[[], Store],
-        telling: EventPublishing,
-        keep: Retention,
-        tally: Sink = nobody,
-        notify: Sink = nobody,
-    ) -> None:
+    def __init__(self, store: Callable[[], Store], publisher: RunPublisher, keep: Retention) -> None:
         self._store = store
-        self._telling = telling
+        self.publisher = publisher
         self.keep = keep
-        self.tally = tally
-        self.notify = notify
         self._unsure: set[tuple[str, int]] = set()  # runs and tokens whose write may have happened, or not
 
     def book(self, pairs: Sequence[Pair], *, lost: bool = False) -> list[Pair]:
         """Write transitions of runs; those that were written, as they were.
 
         A run with a cancel asked for ends, whatever was decided. The others that are missing in the answer had moved
-        before, or their lease is lost. `lost`: the runs are taken from workers that are gone, which is told as well.
+        before, or their lease is lost. `lost`: the runs are taken from lost workers, which is published too.
         """
         if not pairs:
             return []
         if any(run.cancel_requested for run, _ in pairs):
             pairs = [(run, obey_cancel(run, change, self.keep)) for run, change in pairs]
-        written = self._write(self._publish(pairs, lost))
+        written = self._write(self.publisher.before(pairs, lost=lost))
         if len(written) < len(pairs):
             asked = self._asked_meanwhile(pairs, written)
             if asked:
-                written += self._write(self._publish(asked, lost))
-        self.written(written)
+                written += self._write(self.publisher.before(asked, lost=lost))
+        self.publisher.moved(written, lost=lost)
         return written
 
+    # For what a store ends by itself, see stores/publisher.py
+
     def publish(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
-        """Transitions with the events and alerts that are to be part of their write."""
-        return self._telling.of_all(pairs)
+        return self.publisher.before(pairs)
 
     def written(self, pairs: Sequence[Pair]) -> None:
-        """Count and announce what was written. It is written: no error of a listener may undo that."""
-        if not pairs:
-            return
-        try:
-            self.tally(pairs)
-            self.notify(pairs)
-        except Exception:
-            log.exception("%d moves of runs were written, and could not be told of", len(pairs))
-
-    def _publish(self, pairs: Sequence[Pair], lost: bool) -> Sequence[Pair]:
-        return self._telling.of_lost(pairs, self._store().clock.now()) if lost else self._telling.of_all(pairs)
+        self.publisher.moved(pairs)
 
     def _asked_meanwhile(self, pairs: Sequence[Pair], written: Sequence[Pair]) -> list[Pair]:
         """Cancels of runs that were refused to go on, because their end was asked for after they had been read."""
@@ -111,28 +87,28 @@ class Booking:
         written = list(pairs) if len(moved) == len(pairs) else [pair for pair in pairs if pair[0].id in moved]
         if self._unsure:
             written += self._written_before([pair for pair in pairs if pair[0].id not in moved])
-            self._unsure.difference_update([_place(change) for _, change in pairs])
+            self._unsure.difference_update([_write_key(change) for _, change in pairs])
         return written
 
     def _apply(self, changes: Sequence[Transition]) -> set[str]:
         try:
             return self._store().runs.apply(changes)
         except StoreUnavailable:
-            self._unsure.update([_place(change) for change in changes])
+            self._unsure.update([_write_key(change) for change in changes])
             raise
 
     def _write_one(self, run: Run, change: Transition) -> list[Pair]:
-        """Write a transition that was refused in a batch. What a handler came to is then written without what it tells,
-        and at last as a failure that says so: a run must never stay in our hands. Any other move is left undone, and
-        is decided on again."""
+        """Write a transition that was refused in a batch. The outcome of a handler is then written without its
+        events, and at last as a failure that says so: a run must never stay under its lease. Any other move is not
+        written, and is decided again."""
         answer = self._try(run, change)
-        if isinstance(answer, StoreError) and (change.emits or change.then):  # rather untold than unbooked
+        if isinstance(answer, StoreError) and (change.emits or change.then):  # rather unpublished than unbooked
             answer = self._try(run, msgspec.structs.replace(change, emits=(), then=()))
         if isinstance(answer, StoreError) and run.status is Status.RUNNING and change.move in OUTCOMES:
             text = clean_text(f"What came of it could not be stored: {answer}")
-            keep, called_at = kept(run, self.keep).other, change.called_at
+            keep, called_at = retention_of(run, self.keep).other, change.called_at
             failed = fail(run, change.updated_at, error=text, reason="result", keep=keep, started_at=called_at)
-            answer = self._try(run, self._telling.of(run, failed))
+            answer = self._try(run, self.publisher.before_one(run, failed))
             if isinstance(answer, StoreError):
                 answer = self._try(run, failed)
         return [] if isinstance(answer, StoreError) else answer
@@ -148,8 +124,8 @@ class Booking:
             return error
 
     def _written_before(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """After a lost connection: those whose earlier write had gone through, told by token and time."""
-        doubtful = {run.id: (run, change) for run, change in pairs if _place(change) in self._unsure}
+        """After a lost connection: those whose earlier write had gone through, known by token and time."""
+        doubtful = {run.id: (run, change) for run, change in pairs if _write_key(change) in self._unsure}
         found = self._store().runs.find(doubtful) if doubtful else {}
         written = []
         for run_id, now in found.items():
@@ -163,5 +139,5 @@ class Booking:
         return written
 
 
-def _place(change: Transition) -> tuple[str, int]:
+def _write_key(change: Transition) -> tuple[str, int]:
     return change.run_id, change.expected_token

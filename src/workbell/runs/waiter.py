@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 
 from workbell.errors import RunNotFound, StoreUnavailable, WaitTimeout, WorkbellError
 from workbell.model.clock import seconds
 from workbell.model.run import Run
-from workbell.process.fork_safety import in_every_child
+from workbell.process.fork_safety import remake_after_fork
 from workbell.stores.port import Store
+from workbell.stores.publisher import Pair
 
 FASTEST, SLOWEST = 0.01, 0.5
 
@@ -23,11 +25,11 @@ class Waiter:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._closed = False
-        self.start_afresh()
-        in_every_child(self)
+        self.make_process_state()
+        remake_after_fork(self)
 
-    def start_afresh(self) -> None:
-        self._guard = threading.Lock()  # entered itself: an interrupt within `with condition:` would keep it
+    def make_process_state(self) -> None:
+        self._guard = threading.Lock()  # entered itself: an interrupt within `with condition:` would leave it locked
         self._changed = threading.Condition(self._guard)
         self._waiting: dict[str, list[Future[Run]]] = {}
         self._nudged = False
@@ -78,6 +80,10 @@ class Waiter:
             if not waiting:
                 self._waiting.pop(run_id, None)
 
+    def moved(self, _pairs: Sequence[Pair]) -> None:
+        """Runs have moved: see which waits are over."""
+        self.nudge()
+
     def nudge(self) -> None:
         with self._guard:
             if self._waiting:
@@ -106,7 +112,7 @@ class Waiter:
             found = self._store.runs.find(ids)
         except StoreUnavailable:
             return  # the waits go on until their own time is over
-        except Exception as error:  # noqa: BLE001  whatever it is, the waiting must hear of it
+        except Exception as error:  # noqa: BLE001  whatever it is, the waits must get it
             self._settle(ids, error)
             return
         self._settle([run.id for run in found.values() if run.status.final], found)

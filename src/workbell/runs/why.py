@@ -64,7 +64,7 @@ def _scheduled(run: Run, now: datetime) -> str:
 
 
 def _stopped(run: Run, now: datetime, pause: Pause | None, workers: Capability | None) -> str | None:
-    """What keeps a queued run from starting whatever else happens."""
+    """Reason why a queued run cannot start now, such as a pause."""
     if run.expires_at is not None and run.expires_at <= now and not run.attempt:
         return "It has expired and will be canceled at the next sweep."
     if pause is not None:
@@ -101,7 +101,7 @@ def _queued(
     run: Run, now: datetime, ahead: int, running: int, workers: Capability | None, agents: Sequence[Agent]
 ) -> str:
     since = _span(now - run.updated_at)
-    place = f"{'1,000 or more' if ahead >= 1000 else ahead} before it in its lane, {running} of the lane running"
+    position = f"{'1,000 or more' if ahead >= 1000 else ahead} before it in its lane, {running} of the lane running"
     if ahead == 0 and running == 0:
         first = f"It has been first in its lane for {since}, and nothing of the lane is running"
         if run.target is not None:
@@ -111,7 +111,7 @@ def _queued(
             return f"{first}: nobody is taking runs of job {run.job!r} from queue {run.queue!r}, or all are busy."
         who = "the only worker" if workers.able == 1 else f"each of the {workers.able:,} workers"
         return f"{first}: {who} for job {run.job!r} in queue {run.queue!r} is busy, or about to take it."
-    return f"It has been queued for {since}: {place}."
+    return f"It has been queued for {since}: {position}."
 
 
 def _first_line(error: str | None) -> str:

@@ -1,1 +1,1 @@
-"""Decisions about schedules, pure: how one is declared, what becomes of its due ticks, what comes next."""
+"""Decisions about schedules, pure: how one is declared, the fate of its due ticks, and its next check."""

@@ -1,4 +1,4 @@
-"""Changing a schedule: what it says now, in the words of `put`, and what somebody says instead. Pure."""
+"""Changes of a schedule: its present settings, in the words of `put`, with the new ones. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clock changes do to the ticks of a schedule, in words: for previews."""
+"""Notes on clock changes for previews: what they do to the ticks of a schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a schedule's due ticks: a pure decision, written by the store under a guard.
+"""Decides for each due or missed tick whether it makes a run, is skipped, or is merged into a later one. Pure.
 
 Every tick between the last one accounted for and now gets exactly one fate in the ledger. Ticks that share a fate
 share a row, so that a month without a scheduler is a handful of rows.
@@ -22,17 +22,17 @@ from workbell.model.schedule import (
     Tick,
     TickOutcome,
 )
-from workbell.scheduling.decision import Decision, MakeRun
+from workbell.scheduling.change_builder import Decision, MakeRun
 from workbell.scheduling.rule import ScheduleRule
 
 LATE = timedelta(seconds=60)  # a tick noticed later than this was missed, not merely late
-HELD_LOOK = timedelta(seconds=1)  # how often to look whether a held tick may go
+HELD_TICK_CHECK = timedelta(seconds=1)  # how often to check whether the held tick (`queue_one`) may go
 
 replace = msgspec.structs.replace
 
 
 def decide(schedule: Schedule, rule: ScheduleRule, now: datetime, *, busy: bool, make_run: MakeRun) -> ScheduleChange:
-    """The one change that a look at a schedule leads to."""
+    """The one change that follows from a check of a schedule."""
     work = Decision(schedule, rule, now, make_run)
     overlap, was_busy = schedule.options.overlap, busy
     if work.held is not None and not busy:
@@ -54,14 +54,14 @@ def decide(schedule: Schedule, rule: ScheduleRule, now: datetime, *, busy: bool,
     if work.deferred_until is not None and work.deferred_until > now:
         # All ticks until then share the fate of the deferred one: no need to wake for each.
         upcoming = rule.timing.next(work.deferred_until)
-    look_at = upcoming
+    check_at = upcoming
     if work.held is not None:
-        look_at = now + HELD_LOOK if upcoming is None else min(upcoming, now + HELD_LOOK)
+        check_at = now + HELD_TICK_CHECK if upcoming is None else min(upcoming, now + HELD_TICK_CHECK)
     fired = bool(work.runs)
     touched = fired or bool(work.ticks)
     after = replace(
         schedule,
-        look_at=look_at,
+        look_at=check_at,
         next_run_at=_next_run_at(work, upcoming),
         last_scheduled_at=since,
         held_tick=work.held,
@@ -126,7 +126,7 @@ def _account(work: Decision, since: datetime, latest: datetime, busy: bool) -> N
 
 
 def _pass_over_outside(work: Decision, since: datetime, latest: datetime) -> datetime:
-    """Ticks outside the window that nobody needed to wake for, up to the first that matters."""
+    """Ticks outside the window that share one fate, up to the first that has another."""
     timing = work.rule.timing
     if work.deferred_until is not None and work.deferred_until > since:
         upto = min(work.deferred_until, latest)  # with the one at the opening itself, if there is one
@@ -146,7 +146,7 @@ def _pass_over_outside(work: Decision, since: datetime, latest: datetime) -> dat
 
 
 def _choose(work: Decision, since: datetime, first: datetime, latest: datetime) -> list[datetime]:
-    """The ticks that are looked at one by one, by the catch-up policy; the others are noted as a span."""
+    """The ticks that are decided one by one, by the catch-up policy; the others are noted as a span."""
     if first == latest and not _is_missed(work, latest):
         return [latest]
     policy = work.schedule.options.catch_up
@@ -202,13 +202,13 @@ def _note_missed(
 def _fire(work: Decision, tick: datetime, busy: bool) -> None:
     """One tick: its run now or when the window opens, or the reason why there is none."""
     window = work.rule.window
-    moment = tick if work.now - tick <= LATE else work.now
+    start = tick if work.now - tick <= LATE else work.now
     at = tick
-    if window is not None and _is_outside(work, tick, moment):
+    if window is not None and _is_outside(work, tick, start):
         if work.rule.outside is Outside.SKIP:
             work.note(tick, TickOutcome.SKIPPED, "outside the window")
             return
-        at = window.next_start(moment)
+        at = window.next_start(start)
         if work.deferred_until == at:
             work.note(
                 tick, TickOutcome.COALESCED, "the run deferred to the window's opening stands for it", work.standing
@@ -233,12 +233,12 @@ def _fire(work: Decision, tick: datetime, busy: bool) -> None:
             )
 
 
-def _is_outside(work: Decision, tick: datetime, moment: datetime) -> bool:
+def _is_outside(work: Decision, tick: datetime, start: datetime) -> bool:
     """Whether the run would start outside the window; a tick that is to be skipped is not made up for either."""
     window = work.rule.window
     assert window is not None
     made_up = work.rule.outside is Outside.SKIP and work.schedule.options.catch_up is CatchUp.ALL
-    return not window.contains(moment) or (made_up and not window.contains(tick))
+    return not window.contains(start) or (made_up and not window.contains(tick))
 
 
 def _still_live(work: Decision) -> str:

@@ -1,4 +1,4 @@
-"""Declaring a schedule: its settings, checked, and the schedule that they make."""
+"""Schedule declarations: settings, checked, and the schedule that they make."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_CAUGHT_UP = 10_000
 
 
 class TickSettings(TypedDict, total=False):
-    """When a schedule's ticks are, and what becomes of them. One of `cron`, `every` and `at` says when."""
+    """Settings of a schedule's ticks. One of `cron`, `every` and `at` says when they are."""
 
     cron: str
     """Five fields, or six with seconds first: `"*/5 9-17 * * MON-FRI"`."""
@@ -37,7 +37,7 @@ class TickSettings(TypedDict, total=False):
     at: datetime
     """Once, at this time."""
     timezone: str
-    """Otherwise the setting `timezone`, else the machine's; kept with the schedule."""
+    """Otherwise the setting `timezone`, else the machine's; stored with the schedule."""
     payload: dict[str, Any]
     """The arguments of every run."""
     window: tuple[str, str]
@@ -65,9 +65,9 @@ class ScheduleSettings(TickSettings, RunSettings, total=False):
     created_by: str
     enabled: bool
     alert_url: str
-    """Where a run of it that failed for good is told, as JSON that Slack and Mattermost take; before the job's."""
+    """URL to call when a run of it has failed for good, with JSON for Slack and Mattermost; before the job's."""
     ping_url: str
-    """Where every end of a run of it is told, in the manner of healthchecks.io; before the job's."""
+    """URL to call at every end of a run of it, in the manner of healthchecks.io; before the job's."""
 
 
 class ScheduleChanges(RunSettings, total=False):

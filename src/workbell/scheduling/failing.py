@@ -1,4 +1,4 @@
-"""What is noted of a schedule when the scheduler itself fails with it: it stays visible, and goes on (E5)."""
+"""Failures of the scheduler with a schedule: they are noted, and the schedule stays visible and goes on (E5)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import msgspec
 
 from workbell.model.schedule import FireStatus, Schedule, ScheduleChange, TickOutcome
 
-BROKEN_LOOK = timedelta(hours=1)  # how often to try again to read a schedule that cannot be read
+BROKEN_RETRY = timedelta(hours=1)  # how often to try again to read a schedule that cannot be read
 
 replace = msgspec.structs.replace
 
 
 def decide_broken(schedule: Schedule, now: datetime, error: str) -> ScheduleChange:
-    """A schedule that cannot be read: shown as broken, and looked at again later."""
+    """A schedule that cannot be read: shown as broken, and checked again later."""
     after = replace(
         schedule,
-        look_at=now + BROKEN_LOOK,
+        look_at=now + BROKEN_RETRY,
         next_run_at=None,
         last_fire_status=FireStatus.SCHEDULER_FAILED,
         last_fire_at=now,

@@ -1,4 +1,4 @@
-"""The run that a tick makes, and the options of one that is made now."""
+"""Run requests of a schedule: the run of a tick, and the options of a run that is made now."""
 
 from __future__ import annotations
 

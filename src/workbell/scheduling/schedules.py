@@ -6,26 +6,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 from workbell.errors import EndpointRefused, InvalidOption, JobsError, ScheduleNotFound, StoreError
 from workbell.handlers.alert_urls import checked_url
 from workbell.handlers.job_function import JobFunction
 from workbell.model.alert import URLS, shown_url
 from workbell.model.clock import aware
-from workbell.model.ids import is_id
 from workbell.model.run_defaults import NO_DEFAULTS, RunDefaults
 from workbell.model.schedule import Schedule, ScheduleChange, Tick
 from workbell.process.identity import timezone_name
-from workbell.scheduling import steer
+from workbell.runs.enqueuing import resolve
+from workbell.runs.runtime import Runtime, in_thread
+from workbell.scheduling import control as steer
 from workbell.scheduling.change import changed, check_changeable
 from workbell.scheduling.declare import ScheduleChanges, ScheduleSettings, TickSettings, check_words, declare
+from workbell.scheduling.find import find_schedule, schedules_named
 from workbell.scheduling.rule import rule_of
 from workbell.stores.measuring import measure_old_time
 from workbell.trust.sealing import Sealer
-
-if TYPE_CHECKING:
-    from workbell.client.client import Client
 
 PAGE = 1000
 TRIES = 20
@@ -35,7 +34,7 @@ Steer = Callable[[Schedule, datetime], ScheduleChange | None]
 
 
 class Declaration(NamedTuple):
-    """A schedule as somebody wants it."""
+    """Declaration of a schedule: its name, job and settings."""
 
     name: str
     job: str | JobFunction[Any, Any]
@@ -53,8 +52,8 @@ class Meant(NamedTuple):
 class Schedules:
     """The schedules of a tenant: `bell.schedules`."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def put(self, name: str, *, job: str | JobFunction[Any, Any], **settings: Unpack[ScheduleSettings]) -> Schedule:
         """Make or change a schedule: `bell.schedules.put("nightly", job="send", cron="0 3 * * *")`.
@@ -63,10 +62,7 @@ class Schedules:
         """
         return self.put_all([Declaration(name, job, settings)], source="api")[0]
 
-    async def aput(
-        self, name: str, *, job: str | JobFunction[Any, Any], **settings: Unpack[ScheduleSettings]
-    ) -> Schedule:
-        return await self._client.hop(lambda: self.put(name, job=job, **settings))
+    aput = in_thread(put)
 
     def update(
         self, name: str, *, job: str | JobFunction[Any, Any] | None = None, **changes: Unpack[ScheduleChanges]
@@ -77,10 +73,7 @@ class Schedules:
         """
         return self.update_if(name, job, changes, lambda _schedule: None)
 
-    async def aupdate(
-        self, name: str, *, job: str | JobFunction[Any, Any] | None = None, **changes: Unpack[ScheduleChanges]
-    ) -> Schedule:
-        return await self._client.hop(lambda: self.update(name, job=job, **changes))
+    aupdate = in_thread(update)
 
     def update_if(
         self,
@@ -113,7 +106,7 @@ class Schedules:
         with _naming(old.name):
             settings = changed(old, given)
         if job is None and given.keys().isdisjoint(("payload", "target")):  # as it was checked when it was put
-            known = self._client.registry.find(old.job) or self._client.store.jobs.find(old.tenant, old.job)
+            known = self._runtime.registry.find(old.job) or self._runtime.store.jobs.find(old.tenant, old.job)
             meant = Meant(old.job, old.options.payload, NO_DEFAULTS if known is None else known.terms.defaults)
         else:
             meant = self._meant(old.job if job is None else job, settings)
@@ -162,7 +155,7 @@ class Schedules:
             return changes
 
         self._write(names, decide)
-        found = self._find(names)
+        found = schedules_named(self._runtime.store, self._runtime.tenant, names)
         for name in names:
             if name not in found:
                 raise ScheduleNotFound(f"schedule {name}: somebody deleted it while it was being put; put it again.")
@@ -172,10 +165,10 @@ class Schedules:
         """Raise if a declaration cannot be used; nothing is read or written."""
         self._declare(declaration, "check", datetime.now(UTC), None)
 
-    def disable_others(self, keep: Iterable[str], *, source: str, reason: str) -> list[Schedule]:
+    def disable_others(self, declared: Iterable[str], *, source: str, reason: str) -> list[Schedule]:
         """Switch off the schedules of a source that it no longer declares; they stay visible, with the reason."""
-        kept = set(keep)
-        gone = [s for s in self._pages(source) if s.name not in kept and s.enabled]
+        names = set(declared)
+        gone = [s for s in self._pages(source) if s.name not in names and s.enabled]
 
         def decide(known: dict[str, Schedule], now: datetime) -> list[ScheduleChange | None]:
             return [steer.switch_off(schedule, reason, now) for schedule in known.values() if schedule.source == source]
@@ -188,7 +181,7 @@ class Schedules:
         self, declaration: Declaration, source: str, now: datetime, old: Schedule | None, created_by: str = ""
     ) -> Schedule:
         settings = cast(ScheduleSettings, self._with_urls(declaration.name, declaration.settings, old))
-        if settings.get("created_by") is None:  # who wanted it stays, whoever changes it
+        if settings.get("created_by") is None:  # the creator stays, also if another user changes it
             settings["created_by"] = created_by if old is None else old.options.created_by
         meant = self._meant(declaration.job, settings)
         zone = self._zone(declaration.name, settings.get("timezone"), old)
@@ -198,7 +191,7 @@ class Schedules:
             declaration.name,
             meant.job,
             settings,
-            tenant=self._client.tenant,
+            tenant=self._runtime.tenant,
             timezone=zone,
             payload=meant.payload,
             source=source,
@@ -209,23 +202,23 @@ class Schedules:
 
     def _meant(self, job: str | JobFunction[Any, Any], settings: ScheduleSettings) -> Meant:
         """The job that is named, with the arguments of its runs, checked."""
-        found = self._client.resolve(job, settings.get("payload"), settings.get("target"))
+        found = resolve(self._runtime, job, settings.get("payload"), settings.get("target"))
         return Meant(found.job, found.input_text, found.terms.defaults)
 
     def _zone(self, name: str, given: object, old: Schedule | None) -> str:
-        """Resolved once, and kept."""
-        zone = given or self._client.timezone or (old.timezone if old else None) or timezone_name()
+        """Resolved once, and cached."""
+        zone = given or self._runtime.timezone or (old.timezone if old else None) or timezone_name()
         if not isinstance(zone, str):
             raise JobsError(f"schedule {name}: timezone: expected a name such as 'Europe/Paris'.")
         return zone
 
     @property
     def _sealer(self) -> Sealer:
-        return Sealer.from_setting(self._client.registry.resources.secret_key)
+        return Sealer.from_setting(self._runtime.registry.resources.secret_key)
 
     def _with_urls(self, name: str, settings: Mapping[str, Any], old: Schedule | None) -> dict[str, Any]:
         """The settings, with their URLs checked; one that is given as it was shown is the one that is known."""
-        resources = self._client.registry.resources
+        resources = self._runtime.registry.resources
         given, allow, sealer = dict(settings), resources.webhook_allow, self._sealer
         for word in URLS:
             if word not in given:
@@ -246,80 +239,65 @@ class Schedules:
     def _write(
         self, names: Sequence[str], decide: Callable[[dict[str, Schedule], datetime], list[ScheduleChange | None]]
     ) -> None:
-        """Read, decide, write under guards; again for those that a scheduler was faster with."""
-        store = self._client.store
+        """Read, decide, write under guards; again for those that a scheduler changed meanwhile."""
+        store = self._runtime.store
         measure_old_time(store)
         for _ in range(TRIES):
-            changes = [change for change in decide(self._find(names), store.clock.now()) if change is not None]
+            changes = [
+                change
+                for change in decide(schedules_named(store, self._runtime.tenant, names), store.clock.now())
+                if change is not None
+            ]
             if not changes:
                 return
             written = store.schedules.write(changes)
             store.wake()
-            self._client.nudge()
+            self._runtime.wake()
             if len(written) == len({change.schedule.id for change in changes}):
                 return
-        raise _kept_changing(names[0])
+        raise _changed_too_often(names[0])
 
-    def _find(self, names: Sequence[str]) -> dict[str, Schedule]:
-        found: dict[str, Schedule] = {}
-        store = self._client.store
-        names = [name for name in names if isinstance(name, str) and name.isprintable()]  # no other was ever put
-        for start in range(0, len(names), PAGE):
-            found |= store.schedules.find(self._client.tenant, names[start : start + PAGE])
-        return found
-
-    # Look
+    # Read
 
     def get(self, name: str) -> Schedule:
         """A schedule by its name, or by its id, which is what its runs know of it."""
-        store = self._client.store
-        found = self._find([name]).get(name)
-        if found is None and is_id(name):
-            known = store.schedules.get(name)
-            found = known if known is not None and known.tenant == self._client.tenant else None
-        if found is None:
-            raise ScheduleNotFound(f"There is no schedule {name!r}; bell.schedules.list() shows those there are.")
-        return found
+        return find_schedule(self._runtime.store, self._runtime.tenant, name)
 
-    async def aget(self, name: str) -> Schedule:
-        return await self._client.hop(self.get, name)
+    aget = in_thread(get)
 
     def list(self, *, after: str = "", limit: int = PAGE) -> list[Schedule]:
         """Schedules by name; `after` is the last name of the page before."""
         if not 1 <= limit <= PAGE:
             raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
-        return self._client.store.schedules.list(self._client.tenant, source=None, after=after, limit=limit)
+        return self._runtime.store.schedules.list(self._runtime.tenant, source=None, after=after, limit=limit)
 
-    async def alist(self, *, after: str = "", limit: int = PAGE) -> Sequence[Schedule]:
-        return await self._client.hop(lambda: self.list(after=after, limit=limit))
+    alist = in_thread(list)  # noqa: A003
 
     def _pages(self, source: str) -> Iterable[Schedule]:
-        after, store = "", self._client.store
-        while page := store.schedules.list(self._client.tenant, source=source, after=after, limit=PAGE):
+        after, store = "", self._runtime.store
+        while page := store.schedules.list(self._runtime.tenant, source=source, after=after, limit=PAGE):
             yield from page
             after = page[-1].name
 
     def preview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
-        """When the next runs will be due, as far as the rule and the window tell; in UTC."""
+        """When the next runs will be due, by the rule and the window; in UTC."""
         schedule = self.get(name)
         if not 1 <= n <= PAGE:
             raise InvalidOption(f"n: {n} is not from 1 to {PAGE}.")
-        since = self._client.store.clock.now() if after is None else aware("after", after)
+        since = self._runtime.store.clock.now() if after is None else aware("after", after)
         with _naming(name):
             return [*islice(rule_of(schedule).runs(since), n)]
 
-    async def apreview(self, name: str, n: int = 5, *, after: datetime | None = None) -> Sequence[datetime]:
-        return await self._client.hop(lambda: self.preview(name, n, after=after))
+    apreview = in_thread(preview)
 
     def ticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
-        """What became of a schedule's ticks, newest first: fired, skipped (why), coalesced or deferred."""
+        """Outcomes of a schedule's ticks, newest first: fired, skipped (why), coalesced or deferred."""
         if not 1 <= limit <= PAGE:
             raise InvalidOption(f"limit: {limit} is not from 1 to {PAGE}.")
         upto = LAST if before is None else aware("before", before)
-        return self._client.store.schedules.ticks(self.get(name).id, before=upto, limit=limit)
+        return self._runtime.store.schedules.ticks(self.get(name).id, before=upto, limit=limit)
 
-    async def aticks(self, name: str, *, before: datetime | None = None, limit: int = 100) -> Sequence[Tick]:
-        return await self._client.hop(lambda: self.ticks(name, before=before, limit=limit))
+    aticks = in_thread(ticks)
 
     # Steer
 
@@ -327,15 +305,13 @@ class Schedules:
         """No tick makes a run until `resume`; what is queued or running goes on."""
         return self._steer(name, steer.pause)
 
-    async def apause(self, name: str) -> Schedule:
-        return await self._client.hop(self.pause, name)
+    apause = in_thread(pause)
 
     def resume(self, name: str) -> Schedule:
         """Go on from the next tick; those that passed meanwhile are in the ledger as skipped."""
         return self._steer(name, steer.resume)
 
-    async def aresume(self, name: str) -> Schedule:
-        return await self._client.hop(self.resume, name)
+    aresume = in_thread(resume)
 
     def _steer(self, name: str, move: Steer) -> Schedule:
         name = self.get(name).name  # it may be given by its id
@@ -347,17 +323,16 @@ class Schedules:
         """Remove a schedule; its runs stay."""
         self.delete_if(name, lambda _schedule: None)
 
-    async def adelete(self, name: str) -> None:
-        await self._client.hop(self.delete, name)
+    adelete = in_thread(delete)
 
     def delete_if(self, name: str, accept: Callable[[Schedule], None]) -> None:
         """Remove a schedule that `accept` does not refuse: it is shown the version that is removed."""
         for _ in range(TRIES):
             known = self.get(name)
             accept(known)
-            if self._client.store.schedules.delete(known.id, known.version):
+            if self._runtime.store.schedules.delete(known.id, known.version):
                 return
-        raise _kept_changing(name)
+        raise _changed_too_often(name)
 
 
 def _check_at(name: str, at: object, now: datetime) -> None:
@@ -368,8 +343,8 @@ def _check_at(name: str, at: object, now: datetime) -> None:
         )
 
 
-def _kept_changing(name: str) -> StoreError:
-    return StoreError(f"schedule {name}: it kept changing while it was being changed; try again.")
+def _changed_too_often(name: str) -> StoreError:
+    return StoreError(f"schedule {name}: others changed it again and again meanwhile; try again.")
 
 
 @contextmanager

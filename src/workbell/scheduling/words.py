@@ -1,4 +1,4 @@
-"""A schedule in plain words."""
+"""Description of a schedule in plain words."""
 
 from __future__ import annotations
 

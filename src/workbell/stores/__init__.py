@@ -1,1 +1,1 @@
-"""Where jobs and runs are kept: one contract (`port.py`) and its adapters."""
+"""Stores for jobs and runs: one contract (`port.py`) and its adapters."""

@@ -1,4 +1,4 @@
-"""What the limits leave to a claim: how many runs each pick may take. Pure, and the same for every store."""
+"""Allotment: how many runs each pick of a claim may take under the limits. Pure, and the same for every store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from workbell.model.limit import UNUSED, Limit, Use
 from workbell.stores.port import Pick
 
-Place = tuple[int, int]  # lane and rank
+LaneRank = tuple[int, int]  # lane and rank
 LimitsOfLanes = Mapping[int, Sequence[Limit]]
 
 
@@ -18,13 +18,13 @@ def allot(
     limit: int,
     limits: LimitsOfLanes,
     uses: Mapping[int, Use],
-    queued: Mapping[Place, int],
+    queued: Mapping[LaneRank, int],
     now: datetime,
 ) -> list[Pick]:
     """Quotas of picks, first come, first served: no more than a lane has, than its limits leave, and `limit` in all.
 
-    `limits` are those of lanes, `queued` says how many runs wait at a place. So nothing is set aside for a pick that
-    has no runs for it.
+    `limits` are those of lanes, `queued` is the number of queued runs by lane and rank. So no quota is wasted on a pick
+    without runs.
     """
     every = {one.id: one for listed in limits.values() for one in listed}
     left = {limit_id: one.room(uses.get(limit_id, UNUSED), now) for limit_id, one in every.items()}

@@ -4,7 +4,7 @@ The statements of an enqueue run on the caller's connection, inside its transact
 Before the first of them we make sure that the connection is open on the store's database, and that there is a
 transaction or will be one: in autocommit every statement would stand alone, and a rollback would take nothing back.
 
-Errors of the database itself are passed on as they are: they concern the caller's transaction, and whoever repeats
+Errors of the database itself are passed on as they are: they concern the caller's transaction, and code that repeats
 transactions after, say, a serialisation failure must be able to recognise it.
 """
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 Rows = Callable[[str, dict[str, Any]], list[Any]]
 AsyncRows = Callable[[str, dict[str, Any]], Awaitable[list[Any]]]
-Spell = Callable[[Statement], Sequence[Any]]  # the SQL of a statement and its parameters
+Bind = Callable[[Statement], Sequence[Any]]  # the SQL of a statement and its parameters
 
 _SAVE, _BACK = "SAVEPOINT workbell", "ROLLBACK TO SAVEPOINT workbell"
 
@@ -32,16 +32,16 @@ _SAVE, _BACK = "SAVEPOINT workbell", "ROLLBACK TO SAVEPOINT workbell"
 class Caller:
     """A synchronous connection, reduced to running statements."""
 
-    def __init__(self, rows: Rows, spell: Spell) -> None:
+    def __init__(self, rows: Rows, bind: Bind) -> None:
         self.rows = rows
-        self._spell = spell
+        self._bind = bind
 
     def run(self, flow: Flow[T]) -> T:
         """Run a flow inside the caller's transaction."""
         return drive(flow, lambda step: self._execute(step.batch))
 
     def _execute(self, batch: Batch) -> Answers:
-        """All of a batch, or none of it and the Conflict."""
+        """Execute all of a batch, or none of it and raise Conflict."""
         if not _may_turn_back(batch):
             return [self._answer(statement) for statement in batch]
         self.rows(_SAVE, {})
@@ -52,16 +52,16 @@ class Caller:
             raise
 
     def _answer(self, statement: Statement) -> list[Row]:
-        sql, values = self._spell(statement)
+        sql, values = self._bind(statement)
         return _checked(statement, self.rows(sql, values))
 
 
 class AsyncCaller:
-    """The same for a connection that has to be awaited."""
+    """An asynchronous connection, reduced to running statements."""
 
-    def __init__(self, rows: AsyncRows, spell: Spell) -> None:
+    def __init__(self, rows: AsyncRows, bind: Bind) -> None:
         self.rows = rows
-        self._spell = spell
+        self._bind = bind
 
     async def run(self, flow: Flow[T]) -> T:
         try:
@@ -88,12 +88,12 @@ class AsyncCaller:
             raise
 
     async def _answer(self, statement: Statement) -> list[Row]:
-        sql, values = self._spell(statement)
+        sql, values = self._bind(statement)
         return _checked(statement, await self.rows(sql, values))
 
 
 def _may_turn_back(batch: Batch) -> bool:
-    """Whether a guard may say no when something is written already: then nothing must remain of that."""
+    """Whether a guard may refuse after a statement that writes: then a savepoint must take that back."""
     return len(batch) > 1 and any(statement.exactly is not None for statement in batch)
 
 

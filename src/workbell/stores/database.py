@@ -39,18 +39,18 @@ class Statement(NamedTuple):
     query: str
     values: Mapping[str, Any] = {}
     exactly: int | None = None
-    text: str | None = None  # SQL that was put together, in place of that of a file: searches alone do that
+    text: str | None = None  # composed SQL instead of a query of the files: for searches only
 
 
 Batch = Sequence[Statement]
 
 
 class Conflict(StoreError):
-    """A unique value of the batch is taken, or a guard said no; nothing of the batch was written."""
+    """A unique value of the batch is taken, or a guard refused; nothing of the batch was written."""
 
     def __init__(self, message: str, query: str | None = None) -> None:
         super().__init__(message)
-        self.query = query  # the statement that said no, if one did
+        self.query = query  # the guard that refused, if one did
 
 
 class Locked(StoreUnavailable):
@@ -65,7 +65,7 @@ class Tables(NamedTuple):
 
 
 class Dialect(Protocol):
-    """The SQL of an engine, and its ways that verbs must know of. There is one for SQLite and one for PostgreSQL."""
+    """The SQL of an engine, and how it differs for the verbs. There is one for SQLite and one for PostgreSQL."""
 
     engine: str  # which SQL files and migrations it uses
     one_writer: bool  # transactions that write come one after the other: nothing need be locked
@@ -75,7 +75,7 @@ class Dialect(Protocol):
         """Statements that come before a search of history, in its transaction, so that the planner goes by indexes."""
 
     def bound(self, statement: Statement) -> Statement:
-        """A statement with its parameters written out as the engine takes them: so much less is left to the write."""
+        """A statement with its parameters bound ahead of time, so that the write has less to do."""
 
     def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
         """A run of a row with its columns; times in such rows are as the engine has them."""
@@ -97,7 +97,7 @@ class Dialect(Protocol):
 
 
 class Database(Protocol):
-    """One engine. A store's tables are checked, and made if there are none, before the first batch."""
+    """Database of one engine. Its tables are checked, and made if there are none, before the first batch."""
 
     clock: Clock
 
@@ -166,7 +166,7 @@ def write_rows(database: Database, query: str, **values: Any) -> list[Row]:
 
 
 def check_count(statement: Statement, found: Sequence[Row]) -> None:
-    """Raise Conflict if a guard says no."""
+    """Raise Conflict if a guard refuses."""
     if statement.exactly is not None and len(found) != statement.exactly:
         raise conflict(statement.query, len(found), statement.exactly)
 

@@ -1,4 +1,4 @@
-"""Rows to events and matches, and back: which column is which field."""
+"""Rows of events and matches: which column is which field, in both directions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MATCH = "event subscriber outcome created_at run reason".split()
 EVENT_TIMES = {name for name in (*EVENT, *MATCH) if name.endswith("_at") or name == "time"}
 
 
-def place_event_columns(query: str) -> str:
+def fill_event_columns(query: str) -> str:
     """Fill the column lists into a query."""
     for word, columns in (("event", EVENT), ("match", MATCH)):
         query = query.replace(f"{{{word}_values}}", ", ".join(f":{c}" for c in columns))
@@ -24,9 +24,9 @@ def place_event_columns(query: str) -> str:
     return query
 
 
-def time_places(columns: Sequence[str]) -> tuple[int, ...]:
-    """Which of these columns are times."""
-    return tuple(place for place, name in enumerate(columns) if name in EVENT_TIMES)
+def time_positions(columns: Sequence[str]) -> tuple[int, ...]:
+    """The indexes of the columns that are times."""
+    return tuple(index for index, name in enumerate(columns) if name in EVENT_TIMES)
 
 
 def _utc(time: datetime | None) -> datetime | None:
@@ -38,19 +38,19 @@ def event_values(event: Event) -> dict[str, Any]:
 
 
 def event_row(event: Event) -> tuple[Any, ...]:
-    """In the order of the columns."""
+    """The values of an event, in the order of the columns."""
     return msgspec.structs.astuple(event)
 
 
 def event_from(row: Sequence[Any]) -> Event:
     values = list(row)
-    for place in _EVENT_TIMES:
-        values[place] = _utc(values[place])
+    for index in _EVENT_TIMES:
+        values[index] = _utc(values[index])
     values[_SYSTEM] = bool(values[_SYSTEM])
     return Event(*values)
 
 
-_EVENT_TIMES = time_places(EVENT)
+_EVENT_TIMES = time_positions(EVENT)
 _SYSTEM = EVENT.index("system")
 
 
@@ -59,7 +59,7 @@ def match_values(match: Match) -> dict[str, Any]:
 
 
 def match_row(match: Match) -> tuple[Any, ...]:
-    """In the order of the columns: there are many of them in a fan-out."""
+    """The values of a match, in the order of the columns; written out, as a fan-out makes many."""
     return match.event, match.subscriber, match.outcome.value, match.created_at, match.run, match.reason
 
 

@@ -1,8 +1,8 @@
-"""Flows: verbs that look before they write, as generators of batches.
+"""Flows: verbs that read before they write, as generators of batches.
 
-A flow yields what it wants to read (`Ask`) and to write (`Do`), and is sent the answers; where a guard of a write says
-no, the Conflict is thrown into it, and it looks again. So the same flow runs on a database of ours, and statement by
-statement on a caller's own connection, awaited or not (see callers.py).
+A flow yields what it wants to read (`Ask`) and to write (`Do`), and is sent the answers; where a guard of a write
+refuses, the Conflict is thrown into it, and it reads again. So the same flow runs on our own database, and statement
+by statement on a caller's own connection, awaited or not (see callers.py).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Flow = Generator[Ask | Do, Answers, T]
 
 
 def run(database: Database, flow: Flow[T], *, lock: float | None = None) -> T:
-    """Run a flow on a database of ours; `lock` as in `Database.write`."""
+    """Run a flow on our own database; `lock` as in `Database.write`."""
 
     def execute(step: Ask | Do) -> Answers:
         return database.read(step.batch) if isinstance(step, Ask) else database.write(step.batch, lock=lock)

@@ -1,12 +1,12 @@
 """Group commit: callers that arrive while a commit is under way share the next one.
 
 There is no writer thread. The first caller writes at once, in its own thread, so that a lone caller pays nothing;
-whoever comes meanwhile waits, and one of the waiting writes for all of them. (Measured: 32 threads through this
+callers that come meanwhile wait, and one of them writes for all. (Measured: 32 threads through this
 enqueue several times as fast as one by one, and one thread alone is not slowed by a hop to another.)
 
 A leader can be interrupted (Ctrl-C) at any moment, also between the commit and the answers. The interrupt is its own:
-it leaves with it. What it wrote for others stays in line, marked as tried; the next leader first finds out whether it
-was written, and then answers it or writes it. How callers that left are known is told in turns.py.
+it leaves with it. What it wrote for others stays queued, marked as tried; the next leader first finds out whether it
+was written, and then answers it or writes it. How callers that left are detected: see turns.py.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 from workbell.errors import StoreError, StoreUnavailable, WorkbellError
-from workbell.process.fork_safety import in_every_child
-from workbell.stores.turns import PATIENCE, Turn
+from workbell.process.fork_safety import remake_after_fork
+from workbell.stores.turns import LIVENESS_SECONDS, Turn
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 MOST = 2000
-MOMENT = 0.0002
+GATHER_SECONDS = 0.0002  # wait for callers that shared the last commit
 
 
 class _Entry(Turn, Generic[Item, Answer]):
-    """What one caller wants to have written, and what came of it."""
+    """The items of one caller, and their answers or error."""
 
     __slots__ = ("answers", "done", "error", "items", "tried")
 
@@ -65,13 +65,13 @@ class GroupCommit(Generic[Item, Answer]):
     ) -> None:
         self._write = write
         self._written = written or _unknown
-        self.start_afresh()
-        in_every_child(self)
+        self.make_process_state()
+        remake_after_fork(self)
 
-    def start_afresh(self) -> None:
+    def make_process_state(self) -> None:
         self._lock = Lock()
-        self._line: deque[_Entry[Item, Answer]] = deque()  # also those that are being written, until they are done
-        self._leader: _Entry[Item, Answer] | None = None  # whose caller is to write
+        self._queue: deque[_Entry[Item, Answer]] = deque()  # also those that are being written, until they are done
+        self._leader: _Entry[Item, Answer] | None = None  # the entry whose caller is to write
         self._last = 1  # how many shared the last commit
 
     def submit(self, items: Sequence[Item]) -> list[Answer]:
@@ -79,16 +79,16 @@ class GroupCommit(Generic[Item, Answer]):
         try:
             with entry.here:
                 with self._lock:
-                    self._line.append(entry)
+                    self._queue.append(entry)
                     if self._leader is None or self._leader.gone:
                         self._leader = entry
                     else:
-                        entry.wait_in_line()
+                        entry.wait_in_queue()
                 while not entry.done:
                     if self._leader is entry:
                         self._lead()
                     else:
-                        self._wait(entry.bell or entry.wait_in_line())
+                        self._wait(entry.bell or entry.wait_in_queue())
         except BaseException:  # interrupted: what is not being written yet is withdrawn, and the turn goes on
             with self._lock:
                 if self._leader is entry:
@@ -100,30 +100,30 @@ class GroupCommit(Generic[Item, Answer]):
 
     def _wait(self, bell: Lock) -> None:
         """Until this caller's entry is done, or until it is its turn to write."""
-        if bell.acquire(timeout=PATIENCE):
+        if bell.acquire(timeout=LIVENESS_SECONDS):
             return
         with self._lock:
             if self._leader is None or self._leader.gone:
                 self._pass_on()
 
     def _pass_on(self) -> None:
-        """Tell those who are done, and let the next one lead."""
-        line = self._line
-        while line and (line[0].done or line[0].gone):
-            if line[0].bell is not None:
-                line[0].ring()
-            line.popleft()  # last: an interrupt before it leaves the entry to be rung for again
-        self._leader = line[0] if line else None
+        """Wake the callers that are done, and let the next one lead."""
+        queue = self._queue
+        while queue and (queue[0].done or queue[0].gone):
+            if queue[0].bell is not None:
+                queue[0].ring()
+            queue.popleft()  # last: an interrupt before it leaves the entry to be rung for again
+        self._leader = queue[0] if queue else None
         if self._leader is not None:
             self._leader.ring()
 
     def _lead(self) -> None:
-        # Those who shared the last commit are only now being told, and will be back in a moment: a short wait for
-        # them saves a commit for just the few who are here already.
-        if len(self._line) * 2 < self._last:
-            time.sleep(MOMENT)
+        # Callers that shared the last commit are only waking up, and will soon submit again: a short wait for them
+        # saves a commit for just the few that are queued already.
+        if len(self._queue) * 2 < self._last:
+            time.sleep(GATHER_SECONDS)
         with self._lock:
-            batch = self._next_batch() if len(self._line) > 1 else list(self._line)
+            batch = self._next_batch() if len(self._queue) > 1 else list(self._queue)
             self._last = len(batch)
         try:
             tried = [entry for entry in batch if entry.tried]
@@ -139,7 +139,7 @@ class GroupCommit(Generic[Item, Answer]):
     def _next_batch(self) -> list[_Entry[Item, Answer]]:
         batch: list[_Entry[Item, Answer]] = []
         size = 0
-        for entry in self._line:
+        for entry in self._queue:
             if entry.done or entry.gone:
                 continue
             size += len(entry.items)
@@ -170,7 +170,7 @@ class GroupCommit(Generic[Item, Answer]):
                 return
             self._settle([entry for entry in batch if not entry.done])
             if all(entry.error is None for entry in batch):
-                raise  # nobody's mistake: it was raised in this thread from outside
+                raise  # no caller's mistake: it was raised in this thread from outside
 
     def _settle(self, tried: list[_Entry[Item, Answer]]) -> None:
         """Answer entries whose write did not come to a clear end, one by one."""
@@ -197,5 +197,5 @@ class GroupCommit(Generic[Item, Answer]):
 
 def _unknown(_: object) -> None:
     raise StoreUnavailable(
-        "The write was interrupted, and may or may not have been made; look whether it was, then repeat the call."
+        "The write was interrupted, and may or may not have been made; check whether it was, then repeat the call."
     )

@@ -1,4 +1,4 @@
-"""Kinds of values whose packages need not be installed, told by the names of their classes."""
+"""Type checks by class name, for values of packages that need not be installed."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Writes that another transaction can hold up: those with a key, and those that replace a tag.
+"""Keyed writes: with a deduplication key or a tag to replace, they may wait for the lock of another transaction.
 
-A caller that enqueues with `key=` and `connection=` has that key's row locked until its own transaction ends, and who
-asks for the same key meanwhile has to wait. Only that one: a wait inside of a commit that is shared would be
-everybody's. So these are never in one transaction with plain writes, and those of one process share a commit only as
-long as nobody has to wait for more than a moment:
+A caller that enqueues with `key=` and `connection=` locks that key's row until its own transaction ends; an enqueue
+with the same key has to wait. Only that one may wait: in a shared commit all callers would. So keyed writes are never
+in one transaction with plain ones, and those of one process share a commit only as long as none waits for more than a
+tenth of a second:
 
-1. Together, in the order of their keys. A lock that is not to be had within `MOMENT` ends the transaction.
-2. Then each by itself, in its own caller's thread. Those that were only in bad company are done now.
-3. Who has to wait goes on trying, on one of a few connections: they take turns, so that one key that is locked for
-   long does not keep the others out. Whoever asks for what somebody already waits for begins here.
+1. Together, in the order of their keys. A lock that takes longer than `LOCK_SECONDS` ends the transaction.
+2. Then each by itself, in its own caller's thread. Those that were only blocked by others of the batch are done now.
+3. The rest keep trying, on one of a few connections: they take turns, so that one key that is locked for long does
+   not block the others. A write for a key that another caller already waits for begins here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Generic, NamedTuple, TypeVar
 
 from workbell.errors import StoreUnavailable
-from workbell.process.fork_safety import in_every_child
+from workbell.process.fork_safety import remake_after_fork
 from workbell.stores.database import Locked
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.turns import Turn, Turns
@@ -28,7 +28,7 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 DEADLINE = 15.0  # seconds for all of it
-MOMENT = 0.1  # seconds to wait for a lock while others wait for us
+LOCK_SECONDS = 0.1  # wait for a lock in a shared commit
 SLICE = 0.5  # seconds to wait for a lock before others that wait have their turn
 ALONE = 3 / 8  # of the connections for those that are written by themselves
 WAITING = 1 / 4  # of the connections on which locks are waited for
@@ -38,7 +38,7 @@ NAMED = 3  # names in a message
 class LockName(NamedTuple):
     """A lock that a write may have to wait for, and how messages name it."""
 
-    place: tuple[str | None, ...]
+    identity: tuple[str | None, ...]
     text: str
 
 
@@ -47,14 +47,14 @@ class LockWaits:
 
     def __init__(self, connections: int) -> None:
         self._connections = connections
-        self.start_afresh()
-        in_every_child(self)
+        self.make_process_state()
+        remake_after_fork(self)
 
-    def start_afresh(self) -> None:
+    def make_process_state(self) -> None:
         self.alone = Turns()
         self.waiting = Turns()
         self.resize(self._connections)
-        self.wanted: dict[Turn, list[LockName]] = {}  # who waits, and for what
+        self.wanted: dict[Turn, list[LockName]] = {}  # the locks that each waiting caller wants
 
     def resize(self, connections: int) -> None:
         """The process may have so many connections."""
@@ -63,7 +63,7 @@ class LockWaits:
         self.waiting.resize(max(int(connections * WAITING), 1))
 
     def are_wanted(self, names: list[LockName]) -> bool:
-        """Whether somebody waits for one of these already."""
+        """Whether another caller already waits for one of these locks."""
         for turn, wanted in list(self.wanted.items()):
             if turn.gone:
                 self.wanted.pop(turn, None)
@@ -85,7 +85,7 @@ class KeyedWrites(Generic[Item, Answer]):
         self._write = write
         self._names = names
         self._waits = waits
-        self._shared: GroupCommit[Item, Answer] = GroupCommit(lambda items: write(items, MOMENT), written)
+        self._shared: GroupCommit[Item, Answer] = GroupCommit(lambda items: write(items, LOCK_SECONDS), written)
 
     def submit(self, items: Sequence[Item]) -> list[Answer]:
         """Write the items of one caller, all or nothing; waits for locks as long as a deadline allows."""
@@ -95,7 +95,7 @@ class KeyedWrites(Generic[Item, Answer]):
             with suppress(Locked):
                 return self._shared.submit(items)
             with suppress(Locked):
-                return self._take_turn(self._waits.alone, items, MOMENT, end)
+                return self._take_turn(self._waits.alone, items, LOCK_SECONDS, end)
         return self._wait(items, names, end)
 
     def _wait(self, items: Sequence[Item], names: list[LockName], end: float) -> list[Answer]:

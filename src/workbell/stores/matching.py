@@ -1,4 +1,4 @@
-"""Which runs a filter means, said in Python: what counts for every store, whatever its database finds first."""
+"""Filters on runs in Python: the definition that counts for every store, whatever its database finds first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = ("tenant", "job", "queue", "tag", "schedule", "target", "event", "retry_
 
 
 def matches(run: Run, wanted: Filter) -> bool:
-    """By all that a run itself tells, but the fields of payloads: not whether it was retried."""
+    """Whether a run matches by its own fields; not by fields of its input, nor by whether it was retried."""
     return (
         all(getattr(wanted, name) in (None, getattr(run, name)) for name in NAMES)
         and (wanted.user_id is None or user_number(wanted.user_id) == run.user_number)

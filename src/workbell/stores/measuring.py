@@ -1,6 +1,6 @@
-"""The store's time: followed by engines every few seconds, and by other programs where something depends on it.
+"""Clock measurement: the store's time, read by engines every few seconds, by other programs when they depend on it.
 
-Another program would else keep the time of its own start, and miss every step of the clock.
+Without it, such a program would stay on the time of its own start, and miss every step of the clock.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ STRAGGLERS = 30.0  # seconds after a step back in which a write may still carry 
 
 
 def follow_time(store: CoreStore) -> None:
-    """Measure the store's time. If the clock was put back, waits that this or another process began before begin anew.
+    """Measure the store's time. If the clock was put back, waits that began before start again.
 
     Every process does that when it notices, because it may have written times of the old clock until then: a retry in
     a second would come in an hour and a second. And again for a while, for what it had decided on and not yet written.

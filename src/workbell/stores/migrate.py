@@ -18,12 +18,12 @@ from workbell.stores.session import Session
 
 OLDEST = 9  # the oldest schema this code can work with
 NEWEST = 9  # the newest schema this code knows
-LOCK = 2.0  # seconds to wait for a table: whoever comes behind waits for as long, and a reader may take hours
+LOCK = 2.0  # seconds to wait for a table: all that queue behind wait as long, and a reader may take hours
 OLDEST_READER = 4  # the oldest code (by the newest schema it knows) that can work with the schema made here
 
 
 class SchemaTables(Protocol):
-    """The tables of an engine, to look at."""
+    """The schema of an engine, read only."""
 
     def exists(self) -> bool: ...
 
@@ -41,7 +41,7 @@ class Schema(SchemaTables, Protocol):
     def lock(self) -> None: ...
 
     def expect(self, texts: Iterable[str]) -> None:
-        """These are about to be applied: fail now rather than after half of the work."""
+        """Check before these are applied: fail now rather than after half of the work."""
 
     def script(self, text: str) -> None: ...
 
@@ -67,8 +67,8 @@ def check(schema: SchemaTables, where: str) -> bool:
     return True
 
 
-def look(schema: SchemaTables) -> Tables | None:
-    """Which tables there are."""
+def read_tables(schema: SchemaTables) -> Tables | None:
+    """The version and identity of the tables, if there are any."""
     return Tables(schema.version()[0], schema.store_id()) if schema.exists() else None
 
 
@@ -144,8 +144,8 @@ class PostgresSchema:
         return str(found[0][0]) if found else ""
 
     def exists(self) -> bool:
-        # A query, not to_regclass: that may answer from the connection's cache of names, which does not hear of a
-        # table made by another process while this one waited for the lock.
+        # A query, not to_regclass: that may answer from the connection's cache of names, which misses a table
+        # that another process made while this one waited for the lock.
         query = "SELECT 1 FROM pg_tables WHERE tablename = 'workbell_meta' AND schemaname = ANY(current_schemas(true))"
         return bool(self._session.text_rows(query, {}))
 
@@ -154,8 +154,8 @@ class PostgresSchema:
         self._session.text_rows(f"SET LOCAL lock_timeout = {round(LOCK * 1000)}", {})
 
     def expect(self, texts: Iterable[str]) -> None:
-        """See whether the tables can be had, and let go of them again: an index that takes minutes is not to be built
-        for nothing, time and again, because a table that comes after it is being read."""
+        """Lock the tables and release them again: else an index that takes minutes would be built in vain, again and
+        again, because a later table is being read."""
         there = {row[0] for row in self._session.text_rows(OUR_TABLES, {})}
         wanted = sorted(there & {table for text in texts for table in altered(text)})
         if wanted:

@@ -8,7 +8,7 @@ from pathlib import Path
 from workbell.adapters import AdapterKind
 from workbell.errors import InvalidUrl, StoreError
 from workbell.model.state import Retention
-from workbell.stores.lacking import complete
+from workbell.stores.missing_parts import complete
 from workbell.stores.port import CoreStore, Store
 
 

@@ -1,4 +1,4 @@
-"""What a store must do. Every verb is one atomic unit; nothing here needs an open transaction between two calls.
+"""The store port: what a store must do. Every verb is atomic; none needs an open transaction between two calls.
 
 Decisions are made outside, on values that were read before; a store writes them under guards (status and lease
 token) and says which ones really happened. So a store needs no rules of its own, and one without interactive
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from workbell.model.clock import Clock
 from workbell.model.ended_run import EndedRun
-from workbell.model.event import Event, FannedOut, Match, OnceTold, Rematch
+from workbell.model.event import EmitKey, Event, FannedOut, Match, Rematch
 from workbell.model.job import Job
 from workbell.model.limit import Limit, Use
 from workbell.model.payload_fields import FieldFilter
@@ -40,12 +40,12 @@ from workbell.stores.tallies.tallies import StoredTallies
 from workbell.stores.workers.services import Services
 from workbell.stores.workers.workers import StoredWorkers
 
-SCAN = 20_000  # runs that one search looks at, where no index leads to those it wants
+SCAN = 20_000  # runs that one search reads where no index leads to the wanted ones
 MOST_COUNTED = 10_000
 
 
 class Head(NamedTuple):
-    """A lane that has queued runs of a rank: where a claim may look."""
+    """A lane that has queued runs of a rank: a candidate for a claim."""
 
     lane_id: int
     rank: int
@@ -68,7 +68,7 @@ class Held(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """A lease as somebody else sees it: of which run, under which token, until when, and who holds it."""
+    """A lease as other processes see it: run, token, end and holder."""
 
     run_id: str
     token: int
@@ -77,12 +77,12 @@ class Lease(NamedTuple):
 
 
 class Renewed(NamedTuple):
-    """A lease that is still good; and if the run's end was asked for meanwhile, with which reason."""
+    """A renewed lease; with the reason, if a cancel was requested meanwhile."""
 
     run_id: str
     token: int
     cancel_reason: str | None = None
-    locked: bool = False  # by another transaction: it is still ours, and could not be extended
+    locked: bool = False  # by another transaction: the lease is still valid, but could not be extended
 
 
 class Filter(NamedTuple):
@@ -104,14 +104,14 @@ class Filter(NamedTuple):
     event: str | None = None
     retry_of: str | None = None  # made to repeat this run
     retried: bool | None = None  # whether there is a run that was made to repeat it: not asked by `runs.list`
-    fields: Sequence[FieldFilter] = ()  # of the payload: looked at by reports only
+    fields: Sequence[FieldFilter] = ()  # of the input: for reports only
 
 
 class FoundRuns(NamedTuple):
-    """Runs, newest first, and the id up to which was looked for them; none: there is nothing beyond."""
+    """Runs, newest first, and the id up to which the search went; None: there is nothing beyond."""
 
     runs: list[Run]
-    looked_to: str | None
+    searched_to: str | None
 
 
 class Counts(NamedTuple):
@@ -126,7 +126,7 @@ class Counts(NamedTuple):
 
 
 class StoreWatch(Protocol):
-    """An ear for hints that something changed in the store. A hint may be missed: whoever listens also polls."""
+    """Watch for hints that something changed in the store. A hint may be missed: every user also polls."""
 
     def wait(self, timeout: float) -> bool:
         """Block until a hint or the timeout; say whether there was a hint."""
@@ -175,7 +175,7 @@ class RunsPort(Protocol):
     ) -> builtins.list[Run]:
         """The move `start` for the heads of these lanes, each under a new token; in the order to be worked on.
 
-        `limits` are those of lanes, by their ids: then no more is taken than they leave, whoever else claims.
+        `limits` are those of lanes, by their ids: then no more is taken than they leave, whatever else is claimed.
         """
 
     def take(
@@ -187,18 +187,18 @@ class RunsPort(Protocol):
         lease_until: datetime,
         limits: Mapping[int, Sequence[Limit]] | None = None,
     ) -> builtins.list[Run]:
-        """The same for chosen runs, wherever they wait in their lanes: for whom a queue tells which run to do.
+        """The same for chosen runs, wherever they wait in their lanes: for queue adapters whose messages name a run.
 
         Pauses and limits hold as in a claim, fairness does not. A run that is not queued, has expired, or that another
         process is about to claim is left out.
         """
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> builtins.list[Renewed]:
-        """Extend leases that nobody has taken, whatever the time; those not in the answer never come back."""
+        """Extend leases that were not taken over, even late; a lease that is not in the answer is lost for good."""
 
     def take_over(self, leases: Sequence[Lease], limit: int) -> builtins.list[Run]:
         """Mark leases as ended (`lease_until` is the epoch), each if it is still as it was seen; their runs, up to
-        `limit`. From then on they cannot be renewed, and somebody must move them. What is locked is left out."""
+        `limit`. They cannot be renewed any more, and the caller must move them. Locked rows are left out."""
 
     def apply(self, transitions: Sequence[Transition]) -> set[str]:
         """Write transitions, each under its guard; the ids of the runs that really moved."""
@@ -209,7 +209,7 @@ class RunsPort(Protocol):
     def set_progress(self, held: Held, progress: str) -> bool: ...
 
     def request_cancel(self, run_id: str, reason: str) -> bool:
-        """Ask for the end of a running run; its worker learns of it when it renews."""
+        """Request a cancel of a running run; its worker learns of it at the next renewal."""
 
     def find(self, ids: Iterable[str]) -> dict[str, Run]: ...
 
@@ -217,7 +217,7 @@ class RunsPort(Protocol):
         """By all words of a filter but the fields of payloads, and whether they were retried."""
 
     def attempts(self, run_id: str) -> builtins.list[Attempt]:
-        """The ended attempts of a run that are kept apart from it, oldest first."""
+        """The ended attempts of a run, stored apart from it, oldest first."""
 
     def pending(
         self, *, tenant: str | None = None, tag: str | None = None, accepted: bool = False
@@ -244,27 +244,27 @@ class SchedulesPort(Protocol):
     """Schedules and the ledger of their ticks."""
 
     def prepare(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
-        """The same changes, made ready for a write that will have no time to lose."""
+        """The same changes with parameters bound, for a write that must be quick."""
 
     def write(self, changes: Sequence[ScheduleChange]) -> set[str]:
         """Write changes, each under its guard, with its ticks and runs; the ids of the schedules really changed."""
 
     def delete(self, schedule_id: str, expected: int | None = None) -> bool:
-        """Remove a schedule, with `expected` only that version; its ticks and runs stay until their time is over."""
+        """Remove a schedule, with `expected` only that version; its ticks and runs stay for their retention."""
 
     def due(self, now: datetime, limit: int, passed_over: Sequence[tuple[str, int]] = ()) -> builtins.list[DueSchedule]:
-        """Schedules at which the scheduler must look now, the most overdue first.
+        """Schedules that the scheduler must check now, the most overdue first.
 
         Without those that are passed over, each given by its id and version: a later version is found.
         """
 
-    def next_look(self, after: datetime | None = None) -> datetime | None:
-        """When the scheduler must look next; later than `after`, if that is given."""
+    def next_check(self, after: datetime | None = None) -> datetime | None:
+        """When the scheduler must check a schedule next; later than `after`, if that is given."""
 
     def find(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]: ...
 
     def get(self, schedule_id: str) -> Schedule | None:
-        """By its id: whose runs know it by that."""
+        """A schedule by its id, as its runs refer to it."""
 
     def list(self, tenant: str, *, source: str | None, after: str, limit: int) -> builtins.list[Schedule]:
         """Schedules by name, from beyond `after`; of one source, or of all."""
@@ -288,10 +288,10 @@ class JobsPort(Protocol):
 class EventsPort(Protocol):
     """Events, and what they matched."""
 
-    def add(self, new: Sequence[Event], once: OnceTold | None = None) -> builtins.list[Added]:
+    def add(self, new: Sequence[Event], once: EmitKey | None = None) -> builtins.list[Added]:
         """Store facts, deduplicating by source and key; durable when it returns. Concurrent callers share a commit.
 
-        With the Idempotency-Key of an HTTP request: raises KeyReused, and stores nothing, if it told other events.
+        With the Idempotency-Key of an HTTP request: raises KeyReused, and stores nothing, if it has other events.
         """
 
     def add_on(self, connection: Any, event: Event) -> Added:
@@ -306,8 +306,8 @@ class EventsPort(Protocol):
         """Write all that follows from events, each if nobody has; the ids of the events of which that is so."""
 
     def rematch(self, matched: Sequence[Rematch]) -> set[str]:
-        """Make runs for events that were fanned out before, each taking the place of the run before it in the ledger,
-        if that is still there; the ids of the runs that were made. One without a request takes its place alone."""
+        """Make runs for events that were fanned out before, each replacing the run before it in the ledger, if
+        that is still there; the ids of the runs that were made. Without a request only the ledger changes."""
 
     def find(self, ids: Iterable[str]) -> dict[str, Event]: ...
 
@@ -322,12 +322,12 @@ class EventsPort(Protocol):
 
 
 class ReportsPort(Protocol):
-    """What people ask about runs and schedules; no promise depends on it."""
+    """Reports about runs and schedules, for people; no promise depends on them."""
 
     def search(self, wanted: Filter, scan: int = SCAN) -> FoundRuns:
-        """By all words of a filter, in bounded time: of what no index leads to, no more than `scan` runs are looked at.
+        """Runs by a whole filter, in bounded time: where no index leads to them, no more than `scan` runs are read.
 
-        So there may be fewer than `limit`, or none, and yet more to find: go on `before` the id that it looked up to.
+        So there may be fewer than `limit`, or none, and yet more to find: continue `before` the id `searched_to`.
         """
 
     def count(self, wanted: Filter, most: int = MOST_COUNTED, scan: int = SCAN) -> Counted:
@@ -342,16 +342,16 @@ class ReportsPort(Protocol):
         """How many queued runs of the same lane come before this one (counted up to 1,000)."""
 
     def retries(self, ids: Iterable[str]) -> dict[str, RetryRun]:
-        """The newest retry of each of these runs, if it has one that is still kept."""
+        """The newest retry of each of these runs, if it has one that still exists."""
 
     def upcoming(self, tenant: str, limit: int) -> builtins.list[Schedule]:
         """Those that are neither switched off nor paused, by when their next run is due."""
 
     def broken(self, limit: int) -> builtins.list[Schedule]:
-        """Those of all tenants that the scheduler failed with when it last looked."""
+        """Schedules of all tenants that the scheduler failed with at its last check."""
 
     def waiting_targets(self) -> set[tuple[str, str]]:
-        """Tenants and targets for which something is queued: so that many who wait need one look."""
+        """Tenants and targets with queued runs: one read serves all agents that wait."""
 
 
 class LimitUses(Protocol):
@@ -364,7 +364,7 @@ class LimitUses(Protocol):
 class CoreStore(Protocol):
     """The core of the port: all that a store without SQL must write; `workbell.testing.contracts.core` is its test."""
 
-    publisher: Publisher  # of what the store ends by itself
+    publisher: Publisher  # gets the runs that the store ends by itself
 
     @property
     def runs(self) -> RunsPort: ...
@@ -379,11 +379,11 @@ class CoreStore(Protocol):
     def clock(self) -> Clock: ...
 
     def prune(self, now: datetime, limit: int, kinds: Counter[str] | None = None) -> int:
-        """Remove finished runs (with all of theirs), ticks, keys and what else is kept for a time; how many went.
+        """Remove finished runs with all that belongs to them, ticks, keys and all else past its retention; how many.
 
         How many there were of each kind is added to `kinds`.
 
-        A run that still holds a key stays until the key's time is over, and counts once when it is put off.
+        A run that still holds a key stays until the key expires, and counts once when it is postponed.
         """
 
     def watch(self) -> StoreWatch: ...
@@ -392,7 +392,7 @@ class CoreStore(Protocol):
         """Give the hint that something changed, to every process that watches."""
 
     def limit_connections(self, count: int) -> None:
-        """Have at most so many connections from now on, where the store is a server."""
+        """Limit the number of connections from now on, where the store is a server."""
 
     def tidy(self) -> None:
         """A short regular upkeep, such as a checkpoint; called about every ten seconds."""
@@ -418,7 +418,7 @@ class CoreStore(Protocol):
 class Store(CoreStore, Protocol):
     """The contract of a store: the core, and the parts that are written once for all SQL databases.
 
-    A store that does not bring them gets those of `workbell.stores.lacking`, which say what a feature needs.
+    A store that does not bring them gets those of `workbell.stores.missing_parts`, which say what a feature needs.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""The publisher of a store: hears of runs that the store ends by itself."""
+"""Publisher of a store: it gets the runs that the store ends by itself."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Protocol
 from workbell.model.run import Run
 from workbell.model.state import Transition
 
-Pair = tuple[Run, Transition]  # a run as it was read, and what becomes of it
+Pair = tuple[Run, Transition]  # a run as it was read, and its transition
 
 
 class Publisher(Protocol):
-    """Hears of runs that a store ends by itself, because new ones take their place."""
+    """Gets the runs that a store ends by itself, because new ones replace them."""
 
     def publish(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
         """The same, each with the events that are to be part of the write."""
@@ -22,7 +22,7 @@ class Publisher(Protocol):
 
 
 class NoPublisher:
-    """For a store that nobody hears of."""
+    """Publisher of a store without subscribers."""
 
     def publish(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
         return pairs

@@ -8,7 +8,7 @@ that would differ only in how a batch comes in, or in that rows are locked where
     {rows new: id uuid, at timestamptz}  rows of a parameter `Rows`, as a table `new` with these columns
     {lock_free}                          locks the rows that are read, without those that others have locked
 
-`{new_runs}` is that for the columns of a new run. A time in an answer is known by the name of its column.
+`{new_runs}` is that for the columns of a new run. A time in an answer is recognised by the name of its column.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from importlib.resources.abc import Traversable
 FOLDERS = (
     "sql access agents events jobs limits logs notifications pauses reports runs schedules subscribers tallies workers"
 ).split()
-# What a new run is made of; the rest has defaults. Columns with the types that PostgreSQL has to be told.
+# Columns of a new run, with the types that PostgreSQL needs; the rest have defaults.
 NEW_RUN = (
     "id uuid, lane bigint, status text, rank smallint, scheduled_for timestamptz, created_at timestamptz, "
     "updated_at timestamptz, input text, options text, tag text, key text, user_id bigint, schedule uuid, event uuid, "
@@ -43,7 +43,7 @@ def read(path: str) -> str:
 
 @cache
 def queries(engine: str) -> dict[str, str]:
-    """All queries of an engine, with its overrides in place."""
+    """All queries of an engine, with its overrides."""
     found: dict[str, str] = {}
     for path in FOLDERS:
         there: dict[str, str] = {}
@@ -65,7 +65,7 @@ def expand(text: str, engine: str) -> str:
     text = text.replace("{new_runs}", f"{{rows new: {NEW_RUN}}}")
     if engine == "postgres":
         text = text.replace("{lock_free}", "FOR UPDATE SKIP LOCKED")
-        # As a subquery, whose length the planner does not know: of 400 ids and 20,000 rows it read the whole table.
+        # As a subquery, whose length the planner does not know: for 400 ids and 20,000 rows it scanned the table.
         text = _AMONG.sub(r"= ANY(ARRAY(SELECT unnest(CAST(:\1 AS \2[]))))", text)
         return _ROWS.sub(lambda found: _unnest(found[1], _columns(found[2])), text)
     text = text.replace("{lock_free}", "")
@@ -88,12 +88,12 @@ def _unnest(table: str, columns: list[tuple[str, str]]) -> str:
 
 
 def _json_each(table: str, columns: list[tuple[str, str]]) -> str:
-    listed = ", ".join(f"value ->> {place} AS {name}" for place, (name, _) in enumerate(columns))
+    listed = ", ".join(f"value ->> {index} AS {name}" for index, (name, _) in enumerate(columns))
     return f"(SELECT {listed} FROM json_each(:rows)) AS {table}"  # noqa: S608
 
 
-def spell_postgres(text: str) -> str:
-    """`:word` as psycopg writes it."""
+def psycopg_parameters(text: str) -> str:
+    """SQL with `:word` parameters written as psycopg takes them: `%(word)s`."""
     return _PARAMETER.sub(r"%(\1)s", text.replace("%", "%%"))
 
 

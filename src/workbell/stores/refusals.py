@@ -1,4 +1,4 @@
-"""Refusals that runs and events have in common."""
+"""Errors for an Idempotency-Key that another request holds: the same for runs and events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows to runs and back: the one place that knows which column is which field."""
+"""Rows of runs and schedules: which column is which field, in both directions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbell.stores.access.audit import AUDIT
 from workbell.stores.access.tenants import TENANT
 from workbell.stores.access.tokens import TOKEN
 from workbell.stores.agents.agents import AGENT
-from workbell.stores.event_rows import EVENT_TIMES, place_event_columns
+from workbell.stores.event_rows import EVENT_TIMES, fill_event_columns
 from workbell.stores.jobs.jobs import JOB
 from workbell.stores.notifications.notifications import NOTIFICATION, ReadMark
 from workbell.stores.queries import NEW_RUN
@@ -78,29 +78,29 @@ TIMES = EVENT_TIMES | {
 
 RUN_COLUMNS = ("{live}", "{returning}", "{finished}", "{canceled}")  # in a query: its answer is runs
 
-NEW = [column.split()[0] for column in NEW_RUN.split(", ")]  # what a new run is made of
-# What a run says of its end; the other columns of history are as they were.
+NEW = [column.split()[0] for column in NEW_RUN.split(", ")]  # columns of a new run
+# Columns that the end of a run sets; the other columns of history are copied.
 OF_END = "status updated_at failures losses crashes started_at error reason finished_at result remove_at".split()
-KEPT = [name for name in HISTORY if name not in OF_END]
+UNCHANGED_COLUMNS = [name for name in HISTORY if name not in OF_END]
 
 _STATUS = {status.value: status for status in Status}
 _names = msgspec.json.Decoder(tuple[str, ...])
 _schedule_options = lru_cache(4096)(msgspec.json.Decoder(ScheduleOptions).decode)
 
 
-def place_columns(query: str, *, alias: str = "r.") -> str:
+def fill_columns(query: str, *, alias: str = "r.") -> str:
     """Fill the column lists into a query."""
     finished = [NOT_IN_HISTORY.get(name, alias + name) for name in FINISHED]
     return (
-        _place_parts(place_event_columns(query))
+        _fill_parts(fill_event_columns(query))
         .replace("{live}", ", ".join(alias + name for name in LIVE))
         .replace("{returning}", ", ".join(LIVE))
         .replace("{finished}", ", ".join(finished))
         .replace("{new_columns}", ", ".join(NEW))
         .replace("{new_values}", ", ".join(":" + name for name in NEW))
         .replace("{columns_of_end}", ", ".join(OF_END))
-        .replace("{kept_columns}", ", ".join(KEPT))
-        .replace("{kept}", ", ".join("run." + name for name in KEPT))
+        .replace("{unchanged_columns}", ", ".join(UNCHANGED_COLUMNS))
+        .replace("{unchanged}", ", ".join("run." + name for name in UNCHANGED_COLUMNS))
         .replace("{live_columns}", ", ".join(LIVE))
         .replace("{live_values}", ", ".join(":" + name for name in LIVE))
         .replace("{schedule}", ", ".join("s." + name for name in SCHEDULE))
@@ -113,7 +113,7 @@ def place_columns(query: str, *, alias: str = "r.") -> str:
     )
 
 
-def _place_parts(query: str) -> str:
+def _fill_parts(query: str) -> str:
     for word, columns in PARTS.items():
         query = query.replace(f"{{{word}_columns}}", ", ".join(columns))
         query = query.replace(f"{{{word}_values}}", ", ".join(f":{name}" for name in columns))
@@ -132,7 +132,7 @@ def run_with_times(row: Sequence[Any], lanes: Mapping[int, Lane]) -> Run:
 def run_with_micros(row: Sequence[Any], lanes: Mapping[int, Lane]) -> Run:
     """A row whose times are numbers, and whose booleans are 0 and 1.
 
-    Spelled out, because this is the dearest part of a claim on SQLite: most times are NULL or equal to another.
+    Written out, because this is the slowest part of a claim on SQLite: most times are NULL or equal to another.
     """
     scheduled, created, updated, lease, started, expires = row[4], row[5], row[6], row[13], row[16], row[27]
     scheduled_for = EPOCH + timedelta(microseconds=scheduled)

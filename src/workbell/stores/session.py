@@ -1,4 +1,4 @@
-"""A session: one connection on which migrations, and what must be executed by hand, run queries."""
+"""Session: one connection for migrations and other queries outside of batches."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ class Session(ABC):
 
     @abstractmethod
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        """The answer to SQL that stands in no file."""
+        """The answer to SQL that is in no file."""

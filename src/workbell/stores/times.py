@@ -1,4 +1,4 @@
-"""Times as databases keep them: whole microseconds since 1970 on SQLite, `timestamptz` on PostgreSQL."""
+"""Times as databases store them: whole microseconds since 1970 on SQLite, `timestamptz` on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_micros(time: datetime | None) -> int | None:
-    """A time as SQLite keeps it."""
+    """A time as SQLite stores it."""
     return None if time is None else (time - EPOCH) // _MICROSECOND
 
 

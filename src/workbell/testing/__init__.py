@@ -1,4 +1,4 @@
-"""The test kit: for applications that use Workbell, and for adapters that must keep its contracts.
+"""Test kit: for applications that use Workbell, and contracts for adapters.
 
     from workbell.testing import ManualClock, assert_enqueued, drain, inline
 

@@ -1,22 +1,22 @@
-"""What was enqueued, asked in a way that explains itself when the answer is no."""
+"""Assertions about enqueued runs, with messages that explain a failure."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.handlers.job_function import JobFunction
 from workbell.model.payload import decode, encode
 from workbell.model.run import Run
-from workbell.runs.listing import PAGE
+from workbell.runs.filters import PAGE
 
 SHOWN = 20
 
 
-def assert_enqueued(bell: Client, job: str | JobFunction[Any, Any], **arguments: Any) -> Run:
+def assert_enqueued(bell: LocalClient, job: str | JobFunction[Any, Any], **arguments: Any) -> Run:
     """Fail unless a run of this job was enqueued with at least these arguments; the newest such run.
 
-    Runs count whatever has become of them since: waiting, running or ended.
+    Runs count in every status: waiting, running or ended.
     """
     name = _name(job)
     every = _runs(bell)
@@ -26,7 +26,7 @@ def assert_enqueued(bell: Client, job: str | JobFunction[Any, Any], **arguments:
     return matching[0]
 
 
-def refute_enqueued(bell: Client, job: str | JobFunction[Any, Any], **arguments: Any) -> None:
+def refute_enqueued(bell: LocalClient, job: str | JobFunction[Any, Any], **arguments: Any) -> None:
     """Fail if a run of this job was enqueued with these arguments."""
     name = _name(job)
     every = _runs(bell)
@@ -41,7 +41,7 @@ def _name(job: str | JobFunction[Any, Any]) -> str:
     return job if isinstance(job, str) else job.name
 
 
-def _runs(bell: Client) -> list[Run]:
+def _runs(bell: LocalClient) -> list[Run]:
     every: list[Run] = []
     before: str | None = None
     while page := bell.runs(before=before, limit=PAGE):

@@ -1,4 +1,4 @@
-"""The clock for tests: it stands still until it is told to move."""
+"""Manual clock for tests: it stands still until `advance`."""
 
 from workbell.model.clock import ManualClock
 

@@ -1,4 +1,4 @@
-"""Executing what is due, here and now: one run after the other, without an engine, always in the same order.
+"""`drain`: executes due runs in this thread, one after the other, without an engine, always in the same order.
 
 The rules are the engine's own: its functions call the handlers and decide what follows. Only the waiting is left
 out: what is not due yet stays where it is. Move the clock, and drain again. A plain handler's timeout is not
@@ -16,7 +16,7 @@ from random import Random
 
 from workbell.app import Workbell
 from workbell.claims.claiming import Claimant, FairClaims
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.engine.consume import limits, serves
 from workbell.engine.execute import call_async, call_plain, unbooked
 from workbell.engine.match_events import MatchEvents
@@ -32,13 +32,14 @@ from workbell.model.limit import Limit
 from workbell.model.outcome import Outcome, Raised, decide
 from workbell.model.run import Run
 from workbell.model.state import Transition
+from workbell.runs.job_services import RuntimeServices
 from workbell.settings import Settings
 
 BATCH = 500
 MOST = 10_000  # runs: enough for any test, and an end for jobs that enqueue themselves
 
 
-def drain(bell: Client, *, until_idle: bool = True, raise_errors: bool = False) -> list[Run]:
+def drain(bell: LocalClient, *, until_idle: bool = True, raise_errors: bool = False) -> list[Run]:
     """Execute every run that is due now; the runs that ended, in that order.
 
     With `until_idle`, runs that handlers enqueue on the way are executed too; without it, only what was due at
@@ -61,7 +62,7 @@ def _is_in_a_loop() -> bool:
     return True
 
 
-def _drain(bell: Client, until_idle: bool, raise_errors: bool) -> list[Run]:
+def _drain(bell: LocalClient, until_idle: bool, raise_errors: bool) -> list[Run]:
     if isinstance(bell, Workbell):
         _declare(bell)
     ended: list[Run] = []
@@ -91,7 +92,7 @@ def _rates(found: Sequence[Limit]) -> Sequence[Limit]:
 
 
 class _Drainer:
-    def __init__(self, bell: Client, runner: asyncio.Runner, raise_errors: bool) -> None:
+    def __init__(self, bell: LocalClient, runner: asyncio.Runner, raise_errors: bool) -> None:
         self._bell = bell
         self._store = bell.store
         self._runner = runner
@@ -99,12 +100,13 @@ class _Drainer:
         self._claims = FairClaims(bell.store, claims_per_survey=1)
         settings: Settings = getattr(bell, "settings", None) or Settings()
         self._claimant = Claimant("drain", settings.lease_span, serves(bell.registry, None), limits(bell.registry))
-        self._telling = bell.telling
-        self._recover = Recover(bell.store, bell.booking, lambda _runs: None, settings.sweep)
+        self._recover = Recover(bell.store, bell.runtime.booking, lambda _runs: None, settings.sweep)
         self._materialise = Materialise(
-            bell.store, bell.registry, lambda _runs: None, settings.poll, telling=bell.telling
+            bell.store, bell.registry, lambda _runs: None, settings.poll, bell.runtime.publisher
         )
-        self._match = MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _runs: None, settings.poll)
+        self._match = MatchEvents(
+            bell.store, bell.registry, bell.runtime.subscriptions, lambda _runs: None, settings.poll
+        )
         self._reports = ProgressAndLogs(bell.store, bell.store.clock)
         self._random = Random(0)
 
@@ -124,25 +126,25 @@ class _Drainer:
     def _prepare(self) -> datetime:
         """Bring everything that is due now into its line."""
         now = self._store.clock.now()
-        self._telling.look()
+        self._bell.runtime.publisher.poll()
         while self._recover.step(now) == 0:
             pass  # more than a batch was lost or has expired
         while self._materialise.fire_due(now):
             pass  # a schedule has other ticks, or a batch was full
         while self._match.fan_out_waiting(now):
-            pass  # what they start may emit more, which the next look finds
+            pass  # what they start may emit more, which the next round finds
         while len(self._store.runs.dispatch(now, BATCH)) >= BATCH:
             pass
         return now
 
     def execute_all(self, runs: Sequence[Run]) -> list[Run]:
         ended = []
-        for place, run in enumerate(runs):
+        for index, run in enumerate(runs):
             try:
                 after = self._execute(run)
             except BaseException:
                 now = self._store.clock.now()
-                self._bell.booking.book([(left, state.release(left, now)) for left in runs[place + 1 :]])
+                self._bell.runtime.booking.book([(left, state.release(left, now)) for left in runs[index + 1 :]])
                 raise
             if after.status.final:
                 ended.append(after)
@@ -154,7 +156,7 @@ class _Drainer:
             raise UnknownJob(f"There is no job {run.job!r} here; declare it with @bell.job.")
         work = Work(run, job)
         work.begin(self._store.clock)
-        self._store.events.add(self._telling.starts([run]))
+        self._bell.runtime.publisher.started([run])
         context = self._context(work)
         if job.is_async:
             outcome = self._runner.run(call_async(work, context), context=contextvars.Context())
@@ -165,7 +167,7 @@ class _Drainer:
             change = self._decide(work, outcome)
         except Exception as error:  # noqa: BLE001  as in a worker, the run fails with it
             change = self._decide(work, unbooked(error))
-        self._bell.booking.book([(run, change)])
+        self._bell.runtime.booking.book([(run, change)])
         if isinstance(outcome, Raised) and (self._raise_errors or isinstance(outcome.error, KeyboardInterrupt)):
             raise outcome.error
         return self._store.runs.find([run.id]).get(run.id, change.after(run))
@@ -177,14 +179,12 @@ class _Drainer:
             self._store.clock.now(),
             started_at=work.started_at,
             job_retry=work.job.retry,
-            keep=self._bell.keep,
+            keep=self._bell.runtime.keep,
             randomness=self._random,
         )
 
     def _context(self, work: Work) -> Context:
-        client = self._bell
-        if client.tenant != work.run.tenant:
-            client = client.for_tenant(work.run.tenant)
+        services = RuntimeServices(self._bell.runtime.for_tenant(work.run.tenant))
 
         def is_canceled() -> bool:
             found = self._store.runs.find([work.run.id]).get(work.run.id)
@@ -192,4 +192,4 @@ class _Drainer:
                 work.cancel_reason = found.reason
             return work.stopping
 
-        return Context(work.run, client, self._store.runs.set_progress, is_canceled, self._reports.keep)
+        return Context(work.run, services, self._store.runs.set_progress, is_canceled, self._reports.save_line)

@@ -1,4 +1,4 @@
-"""Enqueue means execute: inside this block a due run is executed by the very call that enqueues it.
+"""Inline mode: inside this block the call that enqueues a due run executes it.
 
 Payload and result still go through the store as JSON, so what only works with live objects fails here as it would
 with a worker. Runs that handlers enqueue are executed when the handler has returned.
@@ -6,16 +6,15 @@ with a worker. Runs that handlers enqueue are executed when the handler has retu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from workbell.client.client import Client
-from workbell.model.request import Request
+from workbell.client.local import LocalClient
 from workbell.model.run import Run
 from workbell.testing.drain import drain
 
-C = TypeVar("C", bound=Client)
+C = TypeVar("C", bound=LocalClient)
 
 
 @contextmanager
@@ -25,7 +24,8 @@ def inline(bell: C, *, raise_errors: bool = False) -> Iterator[C]:
     `raise_errors` lets the first error of a handler out of the call that enqueued it.
     """
     busy = False
-    before: Callable[[], None] = bell.nudge
+    hooks = bell.runtime.hooks
+    before = hooks.wake, hooks.read_back
 
     def execute() -> None:
         nonlocal busy
@@ -41,17 +41,8 @@ def inline(bell: C, *, raise_errors: bool = False) -> Iterator[C]:
         found = bell.store.runs.find([run.id for run in runs])
         return [found.get(run.id, run) for run in runs]
 
-    def enqueue_requests(requests: Sequence[Request]) -> list[Run]:
-        return now(type(bell).enqueue_requests(bell, requests))
-
-    async def aenqueue_requests(requests: Sequence[Request]) -> list[Run]:
-        return now(await type(bell).aenqueue_requests(bell, requests))
-
-    bell.nudge = execute
-    bell.enqueue_requests = enqueue_requests  # type: ignore[method-assign]
-    bell.aenqueue_requests = aenqueue_requests  # type: ignore[method-assign]
+    hooks.wake, hooks.read_back = execute, now
     try:
         yield bell
     finally:
-        bell.nudge = before
-        del bell.enqueue_requests, bell.aenqueue_requests
+        hooks.wake, hooks.read_back = before

@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures for tests of applications. It is loaded in every test run, so it imports when asked."""
+"""Pytest plugin: fixtures for tests of applications. Loaded in every test run, so it imports lazily."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def workbell_clock() -> ManualClock:
-    """A clock that moves only when told to: `workbell_clock.advance(hours=1)`."""
+    """A clock that moves only on command: `workbell_clock.advance(hours=1)`."""
     from workbell.model.clock import ManualClock
 
     return ManualClock()

@@ -1,4 +1,4 @@
-"""SQLite files for tests: the tables are made once, each test gets a copy, and nobody waits for the disk.
+"""SQLite files for tests: tables are made once, each test gets a copy, without fsync.
 
 Making a file with its tables takes 84 ms on a disk; a copy of it and its first use take 9 ms. All copies have one
 identity; each is a file of its own, which is what counts for `connection=`.

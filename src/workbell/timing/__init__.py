@@ -1,4 +1,4 @@
-"""When schedules tick: pure maths on instants, without a clock and without any input but the time zones."""
+"""Timing of schedules: pure maths on instants; its only input are the time zones."""
 
 from workbell.timing.cron import Cron
 from workbell.timing.interval import Interval

@@ -1,4 +1,4 @@
-"""The matching local times of a cron expression, without any zone: first after, last before, and how many between.
+"""Calendar walk: the matching local times of a cron expression, first after, last before, and how many between.
 
 Local times are seconds since 1970 as a clock on the wall would count them.
 """
@@ -26,28 +26,28 @@ class CalendarWalk:
 
     def at_or_after(self, local: int) -> int | None:
         """The first match that is not before a local second; None beyond the year 9999."""
-        day, moment = divmod(local, DAY)
+        day, second_of_day = divmod(local, DAY)
         today = date.fromordinal(day + _EPOCH)
         days = self._days(today.year, today.month) >> today.day
         if days & 1:
-            found = self._times.at_or_after(moment)
+            found = self._times.at_or_after(second_of_day)
             if found >= 0:
-                return local - moment + found
+                return local - second_of_day + found
         days >>= 1
         if days:
-            return local - moment + (days & -days).bit_length() * DAY + self._times.first
+            return local - second_of_day + (days & -days).bit_length() * DAY + self._times.first
         later = self._after_month(today.year, today.month)
         return None if later is None else later * DAY + self._times.first
 
     def at_or_before(self, local: int) -> int | None:
         """The last match that is not after a local second; None before the year 1."""
-        day, moment = divmod(local, DAY)
+        day, second_of_day = divmod(local, DAY)
         today = date.fromordinal(day + _EPOCH)
         days = self._days(today.year, today.month) & (2 << today.day) - 1
         if days >> today.day:
-            found = self._times.at_or_before(moment)
+            found = self._times.at_or_before(second_of_day)
             if found >= 0:
-                return local - moment + found
+                return local - second_of_day + found
             days ^= 1 << today.day
         if days:
             return (day - today.day + days.bit_length() - 1) * DAY + self._times.last
@@ -75,7 +75,7 @@ class CalendarWalk:
         return bool(self._days(today.year, today.month) >> today.day & 1)
 
     def _after_month(self, year: int, month: int) -> int | None:
-        """The first matching day after a month: only months of the expression are looked at."""
+        """The first matching day after a month: only months of the expression are checked."""
         while True:
             left = self._months >> month + 1
             if left:

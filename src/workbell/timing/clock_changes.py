@@ -1,4 +1,4 @@
-"""What the clock on the wall does around an instant: whether it was just set forward, and what it shows twice."""
+"""Clock changes around an instant: times that the wall clock skips, and times that it shows twice."""
 
 from __future__ import annotations
 

@@ -94,9 +94,9 @@ class Cron:
             found = local - stretch.offset
             if found < stretch.end:
                 return found
-            # After a long look no fold reaches back before it, and what is far away may be jumped to.
-            long_look = stretch.end - start >= _FAR
-            start = max(stretch.end, found - _FAR) if long_look else stretch.end
+            # After a long stretch no fold reaches back before it, and the search may jump ahead.
+            is_long = stretch.end - start >= _FAR
+            start = max(stretch.end, found - _FAR) if is_long else stretch.end
         return None
 
     def _latest_real(self, second: int) -> int | None:
@@ -109,8 +109,8 @@ class Cron:
             found = local - stretch.offset
             if found >= stretch.start:
                 return found
-            long_look = end - stretch.start >= _FAR
-            end = min(stretch.start - 1, found + _FAR) if long_look else stretch.start - 1
+            is_long = end - stretch.start >= _FAR
+            end = min(stretch.start - 1, found + _FAR) if is_long else stretch.start - 1
         return None
 
     def _count_real(self, after: int, until: int) -> int:

@@ -1,7 +1,7 @@
-"""Which days match: rules for the day of the month and the weekday, worked out once for each shape a month can have.
+"""Day rules of cron: the day of the month and the weekday, worked out once for each shape a month can have.
 
 A month has one of 28 shapes (its length and the weekday of its first), so 28 sets of bits answer for every month of
-every year, and tell at once whether an expression can fire at all.
+every year, and show at once whether an expression can fire at all.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def day_table(month_days: MonthDays, week_days: WeekDays, either: bool) -> tuple
 
 @lru_cache(maxsize=4096)
 def shape_of(year: int, month: int) -> int:
-    """The place of a month in a day table."""
+    """The index of a month in a day table."""
     monday_first, length = calendar.monthrange(year, month)
     return (monday_first + 1) % 7 * 4 + length - 28
 

@@ -1,6 +1,6 @@
 """Cron expressions in plain words: the times of the day, the days, the months, the zone.
 
-Everything is told from the sets of values and not from the text, so that any way to write a schedule reads the same.
+The description follows from the sets of values, not from the text, so that equal schedules read the same.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Expression(NamedTuple):
 
 
 def tidy(expression: str) -> str:
-    """The expression with single blanks, which is how it is kept and shown."""
+    """The expression with single blanks, as it is stored and shown."""
     if not isinstance(expression, str):
         raise JobsError(f"cron: expected a text, got {type(expression).__name__}; write one such as '*/5 * * * *'.")
     if len(expression) > LONGEST:

@@ -1,4 +1,4 @@
-"""Jitter that is the same each time it is asked for: drawn from the schedule and the tick, not from a dice."""
+"""Deterministic jitter: drawn from a hash of the schedule and the tick, not at random."""
 
 from __future__ import annotations
 

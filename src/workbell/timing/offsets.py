@@ -1,7 +1,7 @@
-"""The offset of a zone as stretches of time in which it does not change, found by looking and kept.
+"""UTC offsets of a zone, as stretches of time in which the offset does not change; found by probing, and cached.
 
-`zoneinfo` tells the offset of one instant only. A block of half a year is looked at once, day by day (no zone has
-ever changed twice within a day; the shortest stretch known is of four), and each change is found by halving.
+`zoneinfo` has the offset of one instant only. A block of half a year is probed once, day by day (no zone has ever
+changed twice within a day; the shortest stretch known is of four), and each change is found by halving.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ class Offsets:
         if found is None:
             if len(self._blocks) >= _MOST_BLOCKS:
                 self._blocks.clear()
-            found = self._blocks[number] = tuple(self._look(number * _BLOCK, (number + 1) * _BLOCK))
+            found = self._blocks[number] = tuple(self._find_stretches(number * _BLOCK, (number + 1) * _BLOCK))
         return found
 
-    def _look(self, start: int, end: int) -> list[Stretch]:
+    def _find_stretches(self, start: int, end: int) -> list[Stretch]:
         found: list[Stretch] = []
         begin = known = max(start - _LEAD, _EARLIEST)
         end = min(end, _LATEST)
@@ -97,7 +97,7 @@ class Offsets:
 
 
 def _add(found: list[Stretch], stretch: Stretch, start: int) -> None:
-    """Keep what of a stretch lies in the block that begins at `start`."""
+    """Add the part of a stretch that lies in the block that begins at `start`."""
     begin, end, offset, high = stretch
     if begin < start:
         begin, high = start, max(high, start - 1 + offset)

@@ -1,4 +1,4 @@
-"""A single tick."""
+"""Once: a schedule of a single tick."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The times of a day that match, as three sets of bits: hours, minutes and seconds."""
+"""Times of day of a cron expression, as three sets of bits: hours, minutes and seconds."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Times:
         self.last = (hours.bit_length() - 1) * 3600 + (minutes.bit_length() - 1) * 60 + seconds.bit_length() - 1
         self.number = hours.bit_count() * minutes.bit_count() * seconds.bit_count()
 
-    def at_or_after(self, moment: int) -> int:
-        """The first match that is not before a moment of the day; -1 if none is left."""
-        hour, rest = divmod(moment, 3600)
+    def at_or_after(self, second_of_day: int) -> int:
+        """The first match that is not before a second of the day; -1 if none is left."""
+        hour, rest = divmod(second_of_day, 3600)
         if self.hours >> hour & 1:
             minute, second = divmod(rest, 60)
             if self.minutes >> minute & 1:
                 left = self.seconds >> second
                 if left:
-                    return moment + (left & -left).bit_length() - 1
+                    return second_of_day + (left & -left).bit_length() - 1
             left = self.minutes >> minute + 1
             if left:
                 return hour * 3600 + (minute + (left & -left).bit_length()) * 60 + self._least_second
@@ -33,15 +33,15 @@ class Times:
             return (hour + (left & -left).bit_length()) * 3600 + self._least_minute
         return -1
 
-    def at_or_before(self, moment: int) -> int:
-        """The last match that is not after a moment of the day; -1 if there is none."""
-        hour, rest = divmod(moment, 3600)
+    def at_or_before(self, second_of_day: int) -> int:
+        """The last match that is not after a second of the day; -1 if there is none."""
+        hour, rest = divmod(second_of_day, 3600)
         if self.hours >> hour & 1:
             minute, second = divmod(rest, 60)
             if self.minutes >> minute & 1:
                 left = self.seconds & (2 << second) - 1
                 if left:
-                    return moment - second + left.bit_length() - 1
+                    return second_of_day - second + left.bit_length() - 1
             left = self.minutes & (1 << minute) - 1
             if left:
                 return hour * 3600 + (left.bit_length() - 1) * 60 + self.seconds.bit_length() - 1
@@ -50,9 +50,9 @@ class Times:
             return (left.bit_length() - 1) * 3600 + self.last % 3600
         return -1
 
-    def before(self, moment: int) -> int:
-        """How many matches lie before a moment of the day."""
-        hour, rest = divmod(moment, 3600)
+    def before(self, second_of_day: int) -> int:
+        """How many matches lie before a second of the day."""
+        hour, rest = divmod(second_of_day, 3600)
         minute, second = divmod(rest, 60)
         hours = (self.hours & (1 << hour) - 1).bit_count()
         if not self.hours >> hour & 1:

@@ -1,4 +1,4 @@
-"""What every kind of schedule can tell about its ticks, and how the stored text of one is read."""
+"""Timing: the interface of every kind of schedule, and how its stored text is read."""
 
 from __future__ import annotations
 

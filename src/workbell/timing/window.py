@@ -50,21 +50,21 @@ class Window:
 
     def contains(self, instant: datetime) -> bool:
         """Whether the clock on the wall shows a time of the window."""
-        return self._has(self._look(in_utc(instant))[0])
+        return self._has(self._clock_at(in_utc(instant))[0])
 
     def next_start(self, after: datetime) -> datetime:
         """The first instant not before `after` that lies in the window: `after` itself, if it does."""
         instant, start = in_utc(after), _since_midnight(self.start)
         while True:
-            shown, change = self._look(instant)
+            shown, change = self._clock_at(instant)
             if self._has(shown):
                 return instant
             # A clock change may open the window earlier, or jump over its start.
             opening = instant + timedelta(microseconds=(start - shown) % _A_DAY)
             instant = in_utc(min(opening, change))
 
-    def _look(self, instant: datetime) -> tuple[int, datetime]:
-        """What the clock shows, in microseconds since midnight, and until when it runs on evenly."""
+    def _clock_at(self, instant: datetime) -> tuple[int, datetime]:
+        """The local time in microseconds since midnight, and the instant of the next clock change."""
         span = instant - EPOCH
         second = span.days * DAY + span.seconds
         stretch = offsets_of(self.timezone).at(second)

@@ -1,4 +1,4 @@
-"""Time zones by their names, found once; a name never reaches the file system before it looks like one."""
+"""Time zones by name, cached; a name is checked before it reaches the file system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decision whether a file or folder is trusted: a pure function of what `stat` tells."""
+"""The decision whether a file or folder is trusted: a pure function of what `stat` returns."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 
 class Facts(NamedTuple):
-    """What `stat` tells of a file or folder."""
+    """What `stat` returns for a file or folder."""
 
     owner: int
     group: int
     mode: int
     is_folder: bool = False
-    read_only: bool = False  # mounted so: its mode lets nobody write
+    read_only: bool = False  # of its mount: nobody can write, whatever the mode
 
 
 class Trusted(NamedTuple):
-    """Whose files are used, and which groups may write to them."""
+    """Trusted owners of files, and groups that may write to them."""
 
     owners: frozenset[int]
     groups: frozenset[int]
@@ -31,7 +31,7 @@ class Doubt(StrEnum):
 
 
 def doubt_about(facts: Facts, trusted: Trusted) -> Doubt | None:
-    """Who else could have written it; None if nobody could.
+    """The doubt about a file: who else could have written it; None if nobody could.
 
     In a sticky folder (`/tmp`) others can add files, but not replace ours; each file is judged by itself.
     """

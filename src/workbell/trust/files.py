@@ -1,8 +1,8 @@
-"""Reading files that are trusted; an error that says who else could have written one, and what to do about it.
+"""Trusted files: they are read, or an error says who else could have written one, and what to do about it.
 
-Judged are the file, its folder (who can write there can replace the file), and each symbolic link on the way with the
-folder that it is in. Windows has no owners and modes in this sense, so nothing is judged there. Access control lists
-are not looked at.
+Checked are the file, its folder (a user who can write there can replace the file), and each symbolic link on the way
+with its folder. Windows has no owners and modes in this sense, so nothing is checked there. Access control lists
+are not checked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PathPart(NamedTuple):
 
 
 def read(file: Path) -> bytes:
-    """The content of a file that is trusted. It is opened first, and what was opened is judged."""
+    """The content of a file that is trusted. It is opened first, and what was opened is checked."""
     with file.open("rb") as source:
         check(file, os.fstat(source.fileno()))
         return source.read()
@@ -46,13 +46,13 @@ def check(file: Path, about: os.stat_result | None = None) -> None:
     if not hasattr(os, "geteuid"):  # Windows
         return
     folders, trusted = _folders(), _trusted()
-    for place in _places(Path(os.path.abspath(file)), about):  # noqa: PTH100  a link stays one
-        if doubt_about(place.facts, trusted) is None:
+    for part in _parts(Path(os.path.abspath(file)), about):  # noqa: PTH100  a link stays one
+        if doubt_about(part.facts, trusted) is None:
             continue  # nearly always, and before the path is resolved, which takes longer than all the rest
-        real = place.path.parent.resolve() / place.path.name
-        doubt = doubt_about(place.facts, _trusted(real))
+        real = part.path.parent.resolve() / part.path.name
+        doubt = doubt_about(part.facts, _trusted(real))
         if doubt is not None and not any(real.is_relative_to(folder) for folder in folders):
-            reason = _reason(place, doubt)
+            reason = _reason(part, doubt)
             raise Untrusted(f"{_shown(file)}: {reason}", reason)
 
 
@@ -63,7 +63,7 @@ def vouch_for(file: Path, folder: Path) -> None:
 
 
 def _trusted(path: Path | None = None) -> Trusted:
-    """Whom we trust anywhere; with a path, also those who are trusted there because the user named a file of theirs."""
+    """Users that are trusted anywhere; with a path, also those trusted there, as the user named a file of theirs."""
     named = {owner for folder, owner in _vouched if path is not None and path.is_relative_to(folder)}
     owners = {os.geteuid(), ROOT, *_running(), *named}
     return Trusted(frozenset(owners), frozenset({os.getegid(), ROOT}))
@@ -92,7 +92,7 @@ def _folders() -> list[Path]:
     return found
 
 
-def _places(path: Path, about: os.stat_result | None, *, folder: str | None = None) -> Iterator[PathPart]:
+def _parts(path: Path, about: os.stat_result | None, *, folder: str | None = None) -> Iterator[PathPart]:
     """Everything that decides what is read: links on the way, the file, and the folder that it is in."""
     here = path
     for _ in range(MOST_LINKS):
@@ -100,11 +100,11 @@ def _places(path: Path, about: os.stat_result | None, *, folder: str | None = No
             break
         link = here.lstat()
         yield PathPart(here, Facts(link.st_uid, link.st_gid, stat.S_IRWXU), f"the link {_shown(here)}", True)
-        yield from _places(here.parent, None, folder=f"its folder {_shown(here.parent)}")
+        yield from _parts(here.parent, None, folder=f"its folder {_shown(here.parent)}")
         here = here.parent.resolve() / here.readlink()
     yield PathPart(here, _facts(here, about or here.stat()), folder or ("it" if here == path else _shown(here)))
     if folder is None:
-        yield from _places(here.parent, None, folder=f"its folder {_shown(here.parent)}")
+        yield from _parts(here.parent, None, folder=f"its folder {_shown(here.parent)}")
 
 
 def _facts(path: Path, about: os.stat_result) -> Facts:
@@ -114,15 +114,15 @@ def _facts(path: Path, about: os.stat_result) -> Facts:
     return Facts(about.st_uid, about.st_gid, mode, stat.S_ISDIR(about.st_mode), read_only)
 
 
-def _reason(place: PathPart, doubt: Doubt) -> str:
+def _reason(part: PathPart, doubt: Doubt) -> str:
     """Who could have written it, and the remedy."""
-    facts, target = place.facts, shlex.quote(_shown(place.path))
-    folder = place.path if facts.is_folder else place.path.parent
+    facts, target = part.facts, shlex.quote(_shown(part.path))
+    folder = part.path if facts.is_folder else part.path.parent
     trust = f"{VARIABLE}={shlex.quote(_shown(folder))}"
     match doubt:
         case Doubt.OWNER:
             own = "root" if os.geteuid() == ROOT else "you or root"
-            who, option = f"belongs to {_user(facts.owner)}, and not to {own}", "-h " if place.is_link else ""
+            who, option = f"belongs to {_user(facts.owner)}, and not to {own}", "-h " if part.is_link else ""
             remedy = f"if you know what is in it, `chown {option}{os.geteuid()} {target}`"
         case Doubt.EVERYBODY:
             who, remedy = f"can be written by everybody (mode {facts.mode:04o})", f"`chmod o-w {target}`"
@@ -131,7 +131,7 @@ def _reason(place: PathPart, doubt: Doubt) -> str:
             remedy = f"`chmod g-w {target}`"
         case _:  # pragma: no cover
             assert_never(doubt)
-    return f"{place.named} {who}, so it is not used; {remedy}, or trust them: {trust}."
+    return f"{part.named} {who}, so it is not used; {remedy}, or trust them: {trust}."
 
 
 def _user(uid: int) -> str:

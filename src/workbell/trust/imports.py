@@ -1,7 +1,7 @@
-"""Importing from folders that Workbell puts on `sys.path`: each module is judged as it is read, its cached code too.
+"""Import hook for folders that Workbell puts on `sys.path`: each module is checked as it is read, its cached code too.
 
-What Python finds by itself (the standard library, installed packages) is left to Python: whoever chose the interpreter
-chose those.
+What Python finds by itself (the standard library, installed packages) is left to Python: it came with the
+interpreter.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TrustedLoader(SourceFileLoader):
 
 
 class TrustedFinder(MetaPathFinder):
-    """Gives every module below its folders the loader that judges."""
+    """Finder that gives every module below its folders the checking loader."""
 
     def __init__(self) -> None:
         self._folders: set[Path] = set()
@@ -52,9 +52,9 @@ class TrustedFinder(MetaPathFinder):
     def add(self, folder: Path) -> None:
         self._folders.add(folder)
         if self not in sys.meta_path:
-            # Right before Python's own, whose work it does: no module is looked for twice.
-            place = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
-            sys.meta_path.insert(place, self)
+            # Right before Python's own, whose work it does: no module is searched twice.
+            index = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
+            sys.meta_path.insert(index, self)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

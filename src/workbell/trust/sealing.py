@@ -1,4 +1,4 @@
-"""Secrets at rest: sealed with the operator's key where one is set, and otherwise kept as they are.
+"""Secrets at rest: sealed with the operator's key where one is set, and otherwise stored as they are.
 
 What is stored says which it is (`sealed:` or `plain:`), so that a key can be set later and replaced by another:
 the first key seals, every key opens. A URL that is not sealed is stored as it is, without a word before it.
@@ -83,7 +83,7 @@ class Sealer:
             ) from None
 
     def seal_url(self, url: str) -> str:
-        """A URL as it is stored. Its host stays readable, for who lists what is there without the key."""
+        """A URL as it is stored. Its host stays readable for lists without the key."""
         return f"{SEALED}{shown_url(url)} {self.seal(url).removeprefix(SEALED)}" if self._keys else url
 
     def open_url(self, stored: str) -> str:

@@ -1,4 +1,4 @@
-"""Webhooks: events that are sent to other people's servers, signed so that these can trust them."""
+"""Webhooks: signed HTTP deliveries of events to endpoints."""
 
 from workbell.webhooks.signature import new_secret, verify
 

@@ -1,4 +1,4 @@
-"""What an alert and a ping say about a run. Pure.
+"""Message bodies of alerts and pings about a run. Pure.
 
 `text` is what Slack and Mattermost show of it. There is no `type` in it: Mattermost takes that for a kind of post, and
 refuses one that it does not know.
@@ -58,7 +58,7 @@ def beginning(text: str, limit: int) -> str:
 
 
 def _harmless(text: str) -> str:
-    """An error may contain anything: what would be a link or a call to everybody in a chat is shown as it is."""
+    """Escape links and mentions, so that an error text stays plain text in a chat."""
     for letter, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(letter, written)
     return _EVERYBODY.sub("@\N{ZERO WIDTH SPACE}", text)

@@ -1,38 +1,37 @@
-"""The built-in job `webhook-alert`: the end of one run, told at the URL of its schedule or its job.
+"""The built-in job `webhook-alert`: notifies the URL of a schedule or job that a run ended.
 
-What is said of a try names the host and nothing more of the URL: the rest is the key to somebody's channel. Therefore
-also nothing of an answer is kept, which may repeat it.
+Attempts record the host and nothing more of the URL: the rest is the key to somebody's channel. Therefore
+nothing of an answer is stored either, which may repeat it.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from workbell.errors import EndpointRefused, MissingPackage, SecretSealed, SendFailed
 from workbell.events.alerting import stored_job
 from workbell.events.fan_out import DELIVERY_QUEUE
 from workbell.handlers.alert_urls import pinged_url, without_url
-from workbell.handlers.cancel_snooze import Cancel, TryAgain
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
 from workbell.model.alert import AlertKind
+from workbell.model.cancel_snooze import Cancel, TryAgain
 from workbell.model.job import ALERT
 from workbell.model.limit import Limits, limits_on
 from workbell.model.retry import Retry
 from workbell.model.run import Run, Status
 from workbell.model.schedule import Schedule
 from workbell.outgoing.allow import AllowList
+from workbell.runs.job_services import RuntimeServices
+from workbell.runs.runtime import Runtime
 from workbell.stores.port import Filter, Store
 from workbell.trust.sealing import Sealer
 from workbell.webhooks.alert_message import alert_body, ping_body
 from workbell.webhooks.delivery import MakeSender, make_sender
 from workbell.webhooks.message import USER_AGENT
 from workbell.webhooks.verdict import verdict
-
-if TYPE_CHECKING:
-    from workbell.client.client import Client
 
 RETRY = Retry(attempts=5, delay=30, factor=5, cap=2700, jitter=0.1)  # 30 s, 2.5 min, 12.5 min, 45 min: an hour
 TIMEOUT = 10.0
@@ -42,22 +41,22 @@ LIMITS = Limits(concurrency=AT_ONCE)
 BY_URL = Limits(concurrency=AT_ONCE, concurrency_key="url")
 
 
-def alert_job(client: Client, senders: MakeSender = make_sender) -> JobFunction[Any, Any] | None:
+def alert_job(runtime: Runtime, senders: MakeSender = make_sender) -> JobFunction[Any, Any] | None:
     """The job itself; none where nothing can be sent, so that alerts wait for a worker that can."""
     if senders is make_sender and find_spec("httpx2") is None:
         return None
-    alerter = Alerter(client, senders)
+    alerter = Alerter(runtime, senders)
 
     async def alert(ctx: Context, run: str, kind: str) -> Any:
-        return await alerter.tell(ctx, run, AlertKind(kind))
+        return await alerter.send(ctx, run, AlertKind(kind))
 
     job: JobFunction[Any, Any] = JobFunction(
-        client,
+        RuntimeServices(runtime),
         alert,
         job=ALERT,
         queue=DELIVERY_QUEUE,
         handler=f"workbell:{ALERT}",
-        description="Tells of the end of a run at the URL of its schedule or job.",
+        description="Reports the end of a run to the URL of its schedule or job.",
         retry=RETRY,
         limits=LIMITS,
     )
@@ -66,7 +65,7 @@ def alert_job(client: Client, senders: MakeSender = make_sender) -> JobFunction[
 
 
 class AlertCall(NamedTuple):
-    """What is told, and where."""
+    """The run, its schedule and the URL of one call."""
 
     run: Run
     schedule: Schedule | None
@@ -76,25 +75,25 @@ class AlertCall(NamedTuple):
 class Alerter:
     """Sends for one process."""
 
-    def __init__(self, client: Client, senders: MakeSender) -> None:
-        self._client = client
+    def __init__(self, runtime: Runtime, senders: MakeSender) -> None:
+        self._runtime = runtime
         self._senders = senders
 
     @property
     def _store(self) -> Store:
-        return self._client.store
+        return self._runtime.store
 
     @cached_property
     def _allow(self) -> AllowList:
-        return AllowList.parse(self._client.registry.resources.webhook_allow)
+        return AllowList.parse(self._runtime.registry.resources.webhook_allow)
 
     @cached_property
     def _sealer(self) -> Sealer:
-        return Sealer.from_setting(self._client.registry.resources.secret_key)
+        return Sealer.from_setting(self._runtime.registry.resources.secret_key)
 
-    async def tell(self, ctx: Context, run_id: str, kind: AlertKind) -> dict[str, Any] | Cancel:
+    async def send(self, ctx: Context, run_id: str, kind: AlertKind) -> dict[str, Any] | Cancel:
         try:
-            found = await self._client.hop(self._look_up, ctx.run, run_id, kind)
+            found = await self._runtime.hop(self._find_call, ctx.run, run_id, kind)
         except (SecretSealed, MissingPackage) as error:
             raise TryAgain(str(error), result={"status_code": None}) from None
         if isinstance(found, str):
@@ -114,8 +113,8 @@ class Alerter:
             raise TryAgain(judged.words, after=judged.wait, again=judged.disable is None, result=result)
         return result
 
-    def _look_up(self, own: Run, run_id: str, kind: AlertKind) -> AlertCall | str:
-        """What to tell, or why there is nothing to be told."""
+    def _find_call(self, own: Run, run_id: str, kind: AlertKind) -> AlertCall | str:
+        """The call to make, or the reason why there is none."""
         run = self._store.runs.find([run_id]).get(run_id)
         if run is None or run.tenant != own.tenant:
             return "its run was removed"
@@ -124,7 +123,7 @@ class Alerter:
         if url is None:
             return "it has no URL any more"
         if kind is AlertKind.PING and own.attempt > 1 and self._is_outdated(run):
-            return "a later run has ended since, and its own ping tells how things are"
+            return "a later run has ended since, and its own ping reports the state"
         return AlertCall(run, schedule, url)
 
     def _url_of(self, run: Run, schedule: Schedule | None, kind: AlertKind) -> str | None:
@@ -132,7 +131,7 @@ class Alerter:
         own: str | None = None if schedule is None else getattr(schedule.options, word)
         if own is not None:
             return self._sealer.open_url(own)
-        job = self._client.registry.find(run.job) or stored_job(self._store, run.tenant, run.job, self._client.tenant)
+        job = self._runtime.registry.find(run.job) or stored_job(self._store, run.tenant, run.job, self._runtime.tenant)
         url: str | None = None if job is None else getattr(job, word)
         return None if url is None else self._sealer.open_url(url)
 
@@ -142,9 +141,9 @@ class Alerter:
         return any(newest.id > run.id for newest in self._store.runs.list(wanted))
 
 
-def _message(told: AlertCall, kind: AlertKind) -> tuple[str, bytes, str]:
+def _message(call: AlertCall, kind: AlertKind) -> tuple[str, bytes, str]:
     """Where, what, and as which type."""
-    run, schedule, url = told
+    run, schedule, url = call
     if kind is AlertKind.ALERT:
         return url, alert_body(run, schedule), "application/json"
     return (

@@ -1,4 +1,4 @@
-"""Changing an endpoint that others may be changing too: read, decide, write if nobody was faster, else again."""
+"""Compare-and-set changes of an endpoint: read, decide, write if the version is unchanged, else again."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ TRIES = 20
 
 
 class EndpointUpdate(NamedTuple):
-    """An endpoint as it is to be, and what that tells."""
+    """A changed endpoint, and the events that it publishes."""
 
     endpoint: Endpoint
     emits: tuple[Event, ...] = ()
 
 
 def change(store: Store, endpoint_id: str, decide: Callable[[Endpoint], EndpointUpdate | None]) -> Endpoint | None:
-    """Change an endpoint, looking again where somebody else was faster; none: it is not there, or needs no change."""
+    """Change an endpoint, and retry if somebody else was faster; None: it does not exist, or needs no change."""
     for _ in range(TRIES):
         known = store.subscribers.find_endpoint(endpoint_id)
         new = None if known is None else decide(known)

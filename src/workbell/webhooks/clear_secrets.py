@@ -1,4 +1,4 @@
-"""Secrets of webhooks and alerts that are stored in clear: whether there are any, and what to do about it."""
+"""Checks for secrets of webhooks and alerts that are stored unencrypted, with the remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOW = f"set {VARIABLE} (`{COMMAND}` makes a key), then `workbell webhooks seal`"
 def stored_in_clear(store: Store, registry: Registry) -> str | None:
     """The warning at the start; None if nothing secret is stored in clear.
 
-    Schedules are not looked through: there may be many. Those of job files have their URLs in the registry.
+    Schedules are not read: there may be many. Those of job files have their URLs in the registry.
     """
     found = []
     if not all(is_sealed(endpoint) for endpoint in store.subscribers.list_endpoints()):

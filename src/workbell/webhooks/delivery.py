@@ -1,4 +1,4 @@
-"""The built-in job `webhook-delivery`: one event, sent to one endpoint, and what its answer means.
+"""The built-in job `webhook-delivery`: sends one event to one endpoint, and acts on the answer.
 
 Without an endpoint it is the run of a trigger, which makes such a run for each of them: see `to_all`.
 """
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbell.errors import EndpointRefused, MissingPackage, SecretSealed, SendFailed
 from workbell.events.fan_out import DELIVERY_QUEUE
-from workbell.handlers.cancel_snooze import Cancel, TryAgain
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
+from workbell.model.cancel_snooze import Cancel, TryAgain
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event
 from workbell.model.job import DELIVERY
@@ -23,6 +23,8 @@ from workbell.model.retry import Retry
 from workbell.model.run import Run
 from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
+from workbell.runs.job_services import RuntimeServices
+from workbell.runs.runtime import Runtime
 from workbell.stores.port import Store
 from workbell.trust.sealing import Sealer
 from workbell.webhooks.disabling import disable, is_given_up
@@ -30,10 +32,9 @@ from workbell.webhooks.endpoints import TIMEOUT
 from workbell.webhooks.limits import STANDARD, DeliveryLimits
 from workbell.webhooks.message import body_of, headers_of
 from workbell.webhooks.to_all import send_to_all
-from workbell.webhooks.verdict import DeliveryVerdict, told, verdict
+from workbell.webhooks.verdict import DeliveryVerdict, summary_of, verdict
 
 if TYPE_CHECKING:
-    from workbell.client.client import Client
     from workbell.outgoing.send import Sender
 
 # 5 s, 30 s, 3 min, 18 min, 1.8 h, 10.8 h, then a day each: ten attempts over three and a half days.
@@ -49,18 +50,18 @@ def make_sender(allow: AllowList, timeout: float) -> Sender:
     return Sender(allow=allow, timeout=timeout)
 
 
-def delivery_job(client: Client, senders: MakeSender = make_sender) -> JobFunction[Any, Any] | None:
+def delivery_job(runtime: Runtime, senders: MakeSender = make_sender) -> JobFunction[Any, Any] | None:
     """The job itself; none where nothing can be sent, so that deliveries wait for a worker that can."""
     if senders is make_sender and find_spec("httpx2") is None:
         return None
-    limits = DeliveryLimits(client.subscriptions)
-    deliverer = Deliverer(client, senders, limits)
+    limits = DeliveryLimits(runtime.subscriptions)
+    deliverer = Deliverer(runtime, senders, limits)
 
     async def deliver(ctx: Context, endpoint: str | None = None) -> Any:
         return await (deliverer.deliver_to_all(ctx) if endpoint is None else deliverer.deliver(ctx, endpoint))
 
     job: JobFunction[Any, Any] = JobFunction(
-        client,
+        RuntimeServices(runtime),
         deliver,
         job=DELIVERY,
         queue=DELIVERY_QUEUE,
@@ -77,24 +78,24 @@ def delivery_job(client: Client, senders: MakeSender = make_sender) -> JobFuncti
 class Deliverer:
     """Sends for one process."""
 
-    def __init__(self, client: Client, senders: MakeSender, limits: DeliveryLimits) -> None:
-        self._client = client
+    def __init__(self, runtime: Runtime, senders: MakeSender, limits: DeliveryLimits) -> None:
+        self._runtime = runtime
         self._limits = limits
         self._senders = senders
         self._noted: dict[str, float] = {}  # when a success was last noted, by endpoint
         # Now: a worker with a wrong key must not start, and then fail what it takes.
-        self._sealer = Sealer.from_setting(client.registry.resources.secret_key)
+        self._sealer = Sealer.from_setting(runtime.registry.resources.secret_key)
 
     @property
     def _store(self) -> Store:
-        return self._client.store
+        return self._runtime.store
 
     @cached_property
     def _allow(self) -> AllowList:
-        return AllowList.parse(self._client.registry.resources.webhook_allow)
+        return AllowList.parse(self._runtime.registry.resources.webhook_allow)
 
     async def deliver(self, ctx: Context, endpoint_id: str) -> dict[str, Any] | Cancel:
-        endpoint, event = await self._client.hop(self._look_up, endpoint_id, ctx.run.event)
+        endpoint, event = await self._runtime.hop(self._find, endpoint_id, ctx.run.event)
         if endpoint is None or endpoint.tenant != ctx.run.tenant:
             return Cancel("its endpoint was deleted")
         if not endpoint.enabled:
@@ -112,20 +113,20 @@ class Deliverer:
             raise await self._failed(endpoint, event, DeliveryVerdict(str(error)), {"status_code": None}) from None
         found = verdict(answer, self._store.clock.now())
         if found.words is not None:
-            raise await self._failed(endpoint, event, found, told(answer))
+            raise await self._failed(endpoint, event, found, summary_of(answer))
         await self._succeeded(endpoint, again=ctx.run.attempt > 1)
-        return told(answer)
+        return summary_of(answer)
 
     async def deliver_to_all(self, ctx: Context) -> dict[str, Any] | Cancel:
-        made = await self._client.hop(self._make_deliveries, ctx.run)
-        self._client.nudge()
+        made = await self._runtime.hop(self._make_deliveries, ctx.run)
+        self._runtime.wake()
         return made
 
     def _make_deliveries(self, run: Run) -> dict[str, Any] | Cancel:
-        return send_to_all(self._store, self._client.subscriptions.current(), run, self._client.maker)
+        return send_to_all(self._store, self._runtime.subscriptions.current(), run, self._runtime.maker)
 
-    def _look_up(self, endpoint_id: str, event_id: str | None) -> tuple[Endpoint | None, Event | None]:
-        endpoint = self._client.subscriptions.current().endpoints.get(endpoint_id)
+    def _find(self, endpoint_id: str, event_id: str | None) -> tuple[Endpoint | None, Event | None]:
+        endpoint = self._runtime.subscriptions.current().endpoints.get(endpoint_id)
         return endpoint, self._store.events.find([event_id]).get(event_id) if event_id else None
 
     async def _succeeded(self, endpoint: Endpoint, *, again: bool) -> None:
@@ -135,23 +136,23 @@ class Deliverer:
             self._noted.pop(endpoint.id, None)
         if at - self._noted.get(endpoint.id, -NOTED_EVERY) >= NOTED_EVERY:
             self._noted[endpoint.id] = at
-            await self._client.hop(self._store.subscribers.note_delivery, endpoint.id, True, self._store.clock.now())
+            await self._runtime.hop(self._store.subscribers.note_delivery, endpoint.id, True, self._store.clock.now())
 
     async def _failed(
         self, endpoint: Endpoint, event: Event, found: DeliveryVerdict, result: dict[str, Any]
     ) -> TryAgain:
         """The error to raise; the endpoint is switched off if it is time for that."""
         self._noted.pop(endpoint.id, None)
-        if event.type != WEBHOOK_PING or found.disable:  # who tries often must not shorten its life by that
-            await self._client.hop(self._note_failure, endpoint, found.disable)
+        if event.type != WEBHOOK_PING or found.disable:  # frequent test pings must not get it disabled sooner
+            await self._runtime.hop(self._note_failure, endpoint, found.disable)
         return TryAgain(found.words or "", after=found.wait, again=found.disable is None, result=result)
 
     def _note_failure(self, endpoint: Endpoint, reason: str | None) -> None:
         now = self._store.clock.now()
         health = self._store.subscribers.note_delivery(endpoint.id, False, now)
-        after = timedelta(seconds=self._client.registry.resources.webhook_disable_after)
+        after = timedelta(seconds=self._runtime.registry.resources.webhook_disable_after)
         if reason is None and is_given_up(health, now, after):
             since = f"{health.failing_since:%Y-%m-%d %H:%M} UTC"
             reason = f"{health.failures} attempts in a row have failed since {since}"
         if reason is not None:
-            disable(self._store, self._client.subscriptions, endpoint.id, reason, now, endpoint.url)
+            disable(self._store, self._runtime.subscriptions, endpoint.id, reason, now, endpoint.url)

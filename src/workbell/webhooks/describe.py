@@ -1,4 +1,4 @@
-"""An endpoint and its deliveries in the words of the public API: never a secret, never the value of a header."""
+"""JSON shapes of endpoints and deliveries in the API: never a secret, never the value of a header."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def is_sealed(endpoint: Endpoint) -> bool:
 
 
 def _url(endpoint: Endpoint, sealer: Sealer) -> str:
-    """The URL; no more than its host, if it is sealed with a key that is not known here."""
+    """The URL; only its host if it is sealed with an unknown key."""
     try:
         return sealer.open_url(endpoint.url)
     except SecretSealed:
@@ -93,7 +93,7 @@ def _url(endpoint: Endpoint, sealer: Sealer) -> str:
 
 
 def _header_names(endpoint: Endpoint, sealer: Sealer) -> list[str] | None:
-    """Their names; none, if they are sealed with a key that is not known here."""
+    """Names of the headers; none if they are sealed with an unknown key."""
     if endpoint.headers_text is None:
         return []
     try:

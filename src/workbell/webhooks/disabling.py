@@ -1,4 +1,4 @@
-"""Switching an endpoint off: by somebody, by its own 410, or after days in which every delivery failed."""
+"""Disables an endpoint: by hand, by its own 410, or after days in which every delivery failed."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def is_given_up(health: Health, now: datetime, after: timedelta) -> bool:
 def disable(
     store: Store, subscriptions: Subscriptions, endpoint_id: str, reason: str, now: datetime, url: str | None = None
 ) -> Endpoint | None:
-    """Switch an endpoint off and tell so; none, if it was off already.
+    """Disable an endpoint and publish `webhook.disabled`; None if it was disabled already.
 
-    `url` is where the reason was found: an endpoint that is somewhere else by now is left alone.
+    `url` is the URL that failed: an endpoint whose URL has changed since is left alone.
     """
 
     def off(known: Endpoint) -> EndpointUpdate | None:
         if not known.enabled or url not in (None, known.url):
             return None
         new = msgspec.structs.replace(known, enabled=False, reason=reason, disabled_at=now, updated_at=now)
-        heard = subscriptions.current().who_hears(known.tenant, WEBHOOK_DISABLED, system=True)
-        return EndpointUpdate(new, (_told(new, now),) if heard else ())
+        is_subscribed = subscriptions.current().subscribers_to(known.tenant, WEBHOOK_DISABLED, system=True)
+        return EndpointUpdate(new, (_disabled_event(new, now),) if is_subscribed else ())
 
     changed = change(store, endpoint_id, off)
     if changed is not None:
@@ -50,7 +50,7 @@ def disable(
     return changed
 
 
-def _told(endpoint: Endpoint, now: datetime) -> Event:
+def _disabled_event(endpoint: Endpoint, now: datetime) -> Event:
     data = {"endpoint": endpoint.id, "url": endpoint.shown_url, "reason": endpoint.reason}
     return Event(
         new_id(),

@@ -1,4 +1,4 @@
-"""What may be said about an endpoint: checked, and made into one or into a change of one. Nothing is stored here."""
+"""Settings of an endpoint: checks them, and makes an endpoint or a change of one. Nothing is stored here."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from workbell.webhooks.signature import check_secret, new_secret
 MOST_PATTERNS = 100
 MOST_OLD_SECRETS = 4  # that sign beside the newest, each with a signature of its own
 TIMEOUT, LONGEST_TIMEOUT = 15.0, 30.0
-OVERLAP = timedelta(days=1)  # how long a secret is valid beside the one that takes its place
+OVERLAP = timedelta(days=1)  # how long an old secret stays valid beside the new one
 RESERVED = ("webhook-", "content-type", "user-agent")
 
 
 class EndpointSettings(TypedDict, total=False):
-    """What can be said about an endpoint besides where it is."""
+    """Options of an endpoint besides its URL."""
 
     patterns: Sequence[str] | str
-    """Which events it hears of."""
+    """Check its event patterns."""
     headers: Mapping[str, str] | None
     """Sent with every delivery; their values are never shown again."""
     description: str
@@ -74,14 +74,14 @@ def settled(settings: EndpointSettings, sealer: Sealer) -> dict[str, Any]:
 
 
 def checked_url(url: object, allow: AllowList) -> str:
-    """A URL that may be sent to, as far as that can be said without asking for its address."""
+    """A URL that may be sent to, checked without resolving its name."""
     text = _text("url", url)
     check_url(text, allow)
     return text
 
 
 def first_secret(secret: str | None, now: datetime, sealer: Sealer) -> tuple[str, tuple[SealedSecret, ...]]:
-    """The secret of a new endpoint, as it is told once and as it is stored."""
+    """The secret of a new endpoint, in clear to show once, and sealed to store."""
     text = new_secret() if secret is None else check_secret(secret)
     return text, (SealedSecret(sealer.seal(text), now),)
 
@@ -90,16 +90,16 @@ def rotated(endpoint: Endpoint, sealed: str, now: datetime, overlap: timedelta) 
     """With another secret. Those before it stay valid as long as was said, the last one for the overlap; with no
     overlap, none does."""
     *earlier, last = endpoint.secrets
-    kept: list[SealedSecret] = []
+    still_valid: list[SealedSecret] = []
     if overlap > timedelta(0):
-        kept = [one for one in earlier if one.until is not None and one.until > now]
-        kept.append(SealedSecret(last.text, last.created_at, now + overlap))
-    secrets = (*kept[-MOST_OLD_SECRETS:], SealedSecret(sealed, now))
+        still_valid = [one for one in earlier if one.until is not None and one.until > now]
+        still_valid.append(SealedSecret(last.text, last.created_at, now + overlap))
+    secrets = (*still_valid[-MOST_OLD_SECRETS:], SealedSecret(sealed, now))
     return msgspec.structs.replace(endpoint, secrets=secrets, updated_at=now)
 
 
 def resealed(endpoint: Endpoint, sealer: Sealer) -> Endpoint:
-    """With everything secret in it sealed anew."""
+    """The endpoint with all its secrets sealed with the newest key."""
     secrets = tuple(msgspec.structs.replace(one, text=sealer.seal(sealer.open(one.text))) for one in endpoint.secrets)
     headers = endpoint.headers_text
     headers = None if headers is None else sealer.seal(sealer.open(headers))
@@ -139,7 +139,7 @@ def _patterns(given: Sequence[str] | str) -> tuple[str, ...]:
         raise InvalidOption(f"patterns: expected a text or a list of them, got {type(given).__name__}.")
     listed = (given,) if isinstance(given, str) else tuple(given)
     if not listed:
-        raise InvalidOption('patterns: an endpoint that hears nothing is of no use; give one such as "posts.*".')
+        raise InvalidOption('patterns: an endpoint needs a pattern of events; give one such as "posts.*".')
     if len(listed) > MOST_PATTERNS:
         raise InvalidOption(f"patterns: {len(listed)} are more than {MOST_PATTERNS}; use * or **.")
     return tuple(dict.fromkeys(check_pattern(pattern) for pattern in listed))

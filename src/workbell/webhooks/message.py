@@ -1,4 +1,4 @@
-"""An event as it is sent: the bytes of its body, and the headers that go with them."""
+"""HTTP message of a delivery: body and headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sending again: events that an endpoint was matched by, each as a new delivery that takes the place of the old one."""
+"""Replay of events to an endpoint: each as a new delivery that replaces the old one in the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sealing the URLs of alerts and pings that schedules have."""
+"""Encryption of the alert and ping URLs of schedules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The brake on a failing endpoint, in words: since when, how many deliveries wait, and what lets them go on."""
+"""Describes a slowed endpoint: since when, how many deliveries wait, and what resumes them."""
 
 from __future__ import annotations
 

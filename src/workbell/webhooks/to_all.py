@@ -1,6 +1,6 @@
-"""An event for all endpoints of its tenant: what a trigger with the processor `webhook-delivery` starts (C8).
+"""Fan-out of an event to all endpoints of its tenant, for triggers with the processor `webhook-delivery` (C8).
 
-The ledger has one place for each event and endpoint. Whoever takes it makes the delivery, so there is one, whether
+The ledger has one entry for each event and endpoint. Its writer makes the delivery, so there is one, whether
 the endpoint's own pattern matched as well, another such trigger did, or the run is repeated after a crash.
 """
 
@@ -13,7 +13,7 @@ import msgspec
 
 from workbell.events.fan_out import Destination, delivery_lane, request_for
 from workbell.events.subscriptions import SubscriberSnapshot
-from workbell.handlers.cancel_snooze import Cancel
+from workbell.model.cancel_snooze import Cancel
 from workbell.model.endpoint import Endpoint
 from workbell.model.event import Event, Match, MatchOutcome, Rematch
 from workbell.model.request import with_parent
@@ -28,7 +28,7 @@ SHOWN = 100  # endpoints that a result names
 
 
 def send_to_all(store: Store, subscriptions: SubscriberSnapshot, run: Run, maker: Maker) -> dict[str, Any] | Cancel:
-    """Make the deliveries of a run's event, to each enabled endpoint that has no place in the event's ledger yet."""
+    """Make the deliveries of a run's event, to each enabled endpoint that is not in the event's ledger yet."""
     event = store.events.find([run.event]).get(run.event) if run.event is not None else None
     if event is None:
         return Cancel("its event was removed")
@@ -43,7 +43,7 @@ def send_to_all(store: Store, subscriptions: SubscriberSnapshot, run: Run, maker
 
 
 def _match(store: Store, event: Event, endpoint: Endpoint, retry: Retry | None, run: Run, maker: Maker) -> Rematch:
-    """The place of an endpoint in the ledger; of a disabled one without a delivery, so that it can be replayed."""
+    """Ledger entry of an endpoint; for a disabled one without a delivery, so that it can be replayed."""
     now = store.clock.now()
     if not endpoint.enabled:
         reason = endpoint.reason or "it was disabled"

@@ -1,10 +1,10 @@
-"""The verbs about webhooks: `bell.webhooks.add`, list, get, update, rotate, enable, disable, delete, test."""
+"""Methods of `bell.webhooks`: add, list, get, update, rotate, enable, disable, delete, test."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import msgspec
 
@@ -20,6 +20,8 @@ from workbell.model.payload import clean_text, encode
 from workbell.model.run import Attempt, Status
 from workbell.model.system_events import WEBHOOK_PING
 from workbell.outgoing.allow import AllowList
+from workbell.runs.runtime import Runtime, in_thread
+from workbell.runs.verbs import Runs
 from workbell.stores.port import Filter
 from workbell.trust.sealing import COMMAND, VARIABLE, Sealer
 from workbell.webhooks import replay
@@ -41,9 +43,6 @@ from workbell.webhooks.schedule_urls import seal_schedules
 from workbell.webhooks.signature import check_secret, new_secret
 from workbell.webhooks.slowed import slowed
 
-if TYPE_CHECKING:
-    from workbell.client.client import Client
-
 BY_HAND = "disabled by hand"
 PAGE = 1000
 
@@ -51,43 +50,43 @@ PAGE = 1000
 class Webhooks:
     """The webhook endpoints of a tenant: `bell.webhooks`."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, runtime: Runtime, runs: Runs) -> None:
+        self._runtime = runtime
+        self._runs = runs
 
     @property
     def _sealer(self) -> Sealer:
-        return Sealer.from_setting(self._client.registry.resources.secret_key)
+        return Sealer.from_setting(self._runtime.registry.resources.secret_key)
 
     @property
     def _allow(self) -> AllowList:
-        return AllowList.parse(self._client.registry.resources.webhook_allow)
+        return AllowList.parse(self._runtime.registry.resources.webhook_allow)
 
     # Make and change
 
     def add(self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]) -> NewEndpoint:
         """Have events sent to a URL: `endpoint, secret = bell.webhooks.add("https://…", patterns=["posts.*"])`.
 
-        The secret, made here if you give none, signs every delivery. It is told now, and never shown again.
+        The secret, made here if you give none, signs every delivery. It is returned now, and never shown again.
         """
         url = checked_url(url, self._allow)
         fields = settled({"patterns": "", **settings}, self._sealer)  # "": it must be said which events
-        now = self._client.store.clock.now()
+        now = self._runtime.store.clock.now()
         text, secrets = first_secret(secret, now, self._sealer)
         endpoint = Endpoint(
             id=new_id(),
             url=self._sealer.seal_url(url),
-            tenant=self._client.tenant,
+            tenant=self._runtime.tenant,
             secrets=secrets,
             created_at=now,
             updated_at=now,
             **fields,
         )
-        if not self._client.store.subscribers.write_endpoint(endpoint, None):
+        if not self._runtime.store.subscribers.write_endpoint(endpoint, None):
             raise StoreError(f"endpoint {endpoint.id}: it could not be stored; try again.")
         return NewEndpoint(opened(endpoint, self._sealer), text)
 
-    async def aadd(self, url: str, *, secret: str | None = None, **settings: Unpack[EndpointSettings]) -> NewEndpoint:
-        return await self._client.hop(lambda: self.add(url, secret=secret, **settings))
+    aadd = in_thread(add)
 
     def update(self, endpoint_id: str, *, url: str | None = None, **settings: Unpack[EndpointSettings]) -> Endpoint:
         """Change what is named; the rest stays."""
@@ -96,30 +95,22 @@ class Webhooks:
         if url is not None and (url == known.url or url != known.shown_url):  # put back as it was shown, it stays
             fields["url"] = self._sealer.seal_url(checked_url(url, self._allow))
             if url != known.url:
-                self._client.store.subscribers.forget_health(
-                    endpoint_id
-                )  # the row of failures was that of another place
+                self._runtime.store.subscribers.forget_health(endpoint_id)  # the failures were those of the old URL
         return self._change(endpoint_id, **fields)
 
-    async def aupdate(
-        self, endpoint_id: str, *, url: str | None = None, **settings: Unpack[EndpointSettings]
-    ) -> Endpoint:
-        return await self._client.hop(lambda: self.update(endpoint_id, url=url, **settings))
+    aupdate = in_thread(update)
 
     def rotate(
         self, endpoint_id: str, *, secret: str | None = None, overlap: float | timedelta = OVERLAP
     ) -> NewEndpoint:
         """Give an endpoint another secret. For `overlap` (a day) the old one signs as well, so that none is refused."""
         text = new_secret() if secret is None else check_secret(secret)
-        both, sealed, now = span("overlap", overlap), self._sealer.seal(text), self._client.store.clock.now()
+        both, sealed, now = span("overlap", overlap), self._sealer.seal(text), self._runtime.store.clock.now()
         self.get(endpoint_id)
         found = self._write(endpoint_id, lambda known: rotated(known, sealed, now, both))
         return NewEndpoint(found, text)
 
-    async def arotate(
-        self, endpoint_id: str, *, secret: str | None = None, overlap: float | timedelta = OVERLAP
-    ) -> NewEndpoint:
-        return await self._client.hop(lambda: self.rotate(endpoint_id, secret=secret, overlap=overlap))
+    arotate = in_thread(rotate)
 
     def seal(self) -> int:
         """Seal the secrets, headers and URLs of all endpoints with the first key of `secret_key`; how many endpoints.
@@ -131,107 +122,98 @@ class Webhooks:
         if not sealer.seals:
             raise SettingsError(f"There is no key to seal with; `{COMMAND}` makes one, to be set as {VARIABLE}.")
         for endpoint in self.list():
-            change(self._client.store, endpoint.id, lambda known: EndpointUpdate(resealed(known, sealer)))
-        seal_schedules(self._client.store, self._client.tenant, sealer)
+            change(self._runtime.store, endpoint.id, lambda known: EndpointUpdate(resealed(known, sealer)))
+        seal_schedules(self._runtime.store, self._runtime.tenant, sealer)
         return len(self.list())
 
-    async def aseal(self) -> int:
-        return await self._client.hop(self.seal)
+    aseal = in_thread(seal)
 
     def enable(self, endpoint_id: str) -> Endpoint:
         """Send again. What failed meanwhile is not sent by itself: see `replay`."""
         self.get(endpoint_id)
-        self._client.store.subscribers.forget_health(
+        self._runtime.store.subscribers.forget_health(
             endpoint_id
         )  # before: else a failure just now would count in the old row
         return self._change(endpoint_id, enabled=True, reason=None, disabled_at=None)
 
-    async def aenable(self, endpoint_id: str) -> Endpoint:
-        return await self._client.hop(self.enable, endpoint_id)
+    aenable = in_thread(enable)
 
     def disable(self, endpoint_id: str, reason: str = BY_HAND) -> Endpoint:
-        """Send nothing more; what it would have heard of is recorded, and can be replayed."""
+        """Send nothing more; matching events are recorded, and can be replayed."""
         self.get(endpoint_id)
-        store = self._client.store
-        disable(store, self._client.subscriptions, endpoint_id, clean_text(reason, 500), store.clock.now())
+        store = self._runtime.store
+        disable(store, self._runtime.subscriptions, endpoint_id, clean_text(reason, 500), store.clock.now())
         return self.get(endpoint_id)
 
-    async def adisable(self, endpoint_id: str, reason: str = BY_HAND) -> Endpoint:
-        return await self._client.hop(self.disable, endpoint_id, reason)
+    adisable = in_thread(disable)
 
     def delete(self, endpoint_id: str) -> None:
         """Remove an endpoint; its deliveries stay until their time is over, and those not sent yet are canceled."""
         self.get(endpoint_id)
-        self._client.store.subscribers.delete_endpoint(endpoint_id)
+        self._runtime.store.subscribers.delete_endpoint(endpoint_id)
 
-    async def adelete(self, endpoint_id: str) -> None:
-        return await self._client.hop(self.delete, endpoint_id)
+    adelete = in_thread(delete)
 
     def _change(self, endpoint_id: str, **fields: Any) -> Endpoint:
         self.get(endpoint_id)
-        fields["updated_at"] = self._client.store.clock.now()
+        fields["updated_at"] = self._runtime.store.clock.now()
         return self._write(endpoint_id, lambda known: msgspec.structs.replace(known, **fields))
 
     def _write(self, endpoint_id: str, decide: Callable[[Endpoint], Endpoint]) -> Endpoint:
-        sealer, store = self._sealer, self._client.store
+        sealer, store = self._sealer, self._runtime.store
         found = change(store, endpoint_id, lambda known: EndpointUpdate(with_sealed_url(decide(known), sealer)))
         return self.get(endpoint_id) if found is None else opened(found, sealer)
 
-    # Look
+    # Read
 
     def get(self, endpoint_id: str) -> Endpoint:
         """An endpoint by its id."""
         return opened(self._stored(endpoint_id), self._sealer)
 
     def _stored(self, endpoint_id: str) -> Endpoint:
-        found = self._client.store.subscribers.find_endpoint(endpoint_id) if is_id(endpoint_id) else None
-        if found is None or found.tenant != self._client.tenant:
+        found = self._runtime.store.subscribers.find_endpoint(endpoint_id) if is_id(endpoint_id) else None
+        if found is None or found.tenant != self._runtime.tenant:
             raise EndpointNotFound(
-                f"There is no webhook endpoint {endpoint_id!r} of tenant {self._client.tenant}; "
+                f"There is no webhook endpoint {endpoint_id!r} of tenant {self._runtime.tenant}; "
                 "`workbell webhooks list` shows those that are."
             )
         return found
 
-    async def aget(self, endpoint_id: str) -> Endpoint:
-        return await self._client.hop(self.get, endpoint_id)
+    aget = in_thread(get)
 
     def list(self) -> Sequence[Endpoint]:
         """All endpoints, oldest first."""
         return [opened(endpoint, self._sealer) for endpoint in self._list_stored()]
 
     def _list_stored(self) -> Sequence[Endpoint]:
-        return self._client.store.subscribers.list_endpoints(self._client.tenant)
+        return self._runtime.store.subscribers.list_endpoints(self._runtime.tenant)
 
-    async def alist(self) -> Sequence[Endpoint]:
-        return await self._client.hop(self.list)
+    alist = in_thread(list)  # noqa: A003
 
     def health(self, endpoint_id: str) -> Health:
         """How deliveries to an endpoint go."""
         self.get(endpoint_id)
-        return self._client.store.subscribers.find_health(endpoint_id)
+        return self._runtime.store.subscribers.find_health(endpoint_id)
 
-    async def ahealth(self, endpoint_id: str) -> Health:
-        return await self._client.hop(self.health, endpoint_id)
+    ahealth = in_thread(health)
 
     def describe(self, endpoint_id: str) -> dict[str, Any]:
         """An endpoint and how it goes, ready for JSON; without its secrets and the values of its headers."""
         return self._described(self._stored(endpoint_id), self._sealer)
 
     def _described(self, endpoint: Endpoint, sealer: Sealer) -> dict[str, Any]:
-        store = self._client.store
+        store = self._runtime.store
         health = store.subscribers.find_health(endpoint.id)
         return describe(endpoint, health, slowed(store, endpoint, health), sealer)
 
-    async def adescribe(self, endpoint_id: str) -> dict[str, Any]:
-        return await self._client.hop(self.describe, endpoint_id)
+    adescribe = in_thread(describe)
 
     def describe_all(self) -> Sequence[dict[str, Any]]:
-        """All endpoints as `describe` tells them, oldest first."""
+        """All endpoints as `describe` shows them, oldest first."""
         sealer = self._sealer
         return [self._described(endpoint, sealer) for endpoint in self._list_stored()]
 
-    async def adescribe_all(self) -> Sequence[dict[str, Any]]:
-        return await self._client.hop(self.describe_all)
+    adescribe_all = in_thread(describe_all)
 
     # Deliveries
 
@@ -247,47 +229,40 @@ class Webhooks:
         if status is not None and status not in tuple(Status):
             raise InvalidOption(f"status: {status!r} is none of {', '.join(Status)}.")
         statuses = () if status is None else (Status(status),)
-        wanted = Filter(self._client.tenant, statuses, job=DELIVERY, before=before, limit=limit)
+        wanted = Filter(self._runtime.tenant, statuses, job=DELIVERY, before=before, limit=limit)
         lanes = (delivery_lane(endpoint), ping_lane(endpoint))
-        runs = [run for lane in lanes for run in self._client.store.runs.list(wanted._replace(lane_key=lane.key))]
+        runs = [run for lane in lanes for run in self._runtime.store.runs.list(wanted._replace(lane_key=lane.key))]
         newest = sorted(runs, key=lambda run: run.id, reverse=True)[:limit]
         return [delivery_of(run) for run in newest]
 
-    async def adeliveries(
-        self, endpoint_id: str, *, status: str | None = None, before: str | None = None, limit: int = 100
-    ) -> Sequence[Delivery]:
-        return await self._client.hop(lambda: self.deliveries(endpoint_id, status=status, before=before, limit=limit))
+    adeliveries = in_thread(deliveries)
 
     def attempts(self, delivery_id: str) -> Sequence[Attempt]:
         """Every try of a delivery; its `result` has `status_code`, `duration_ms` and the beginning of the `answer`."""
-        return self._client.attempts(delivery_id)
+        return self._runs.attempts(delivery_id)
 
-    async def aattempts(self, delivery_id: str) -> Sequence[Attempt]:
-        return await self._client.hop(self.attempts, delivery_id)
+    aattempts = in_thread(attempts)
 
     def replay(
         self, endpoint_id: str, *, event: str | None = None, since: datetime | None = None
     ) -> Sequence[Delivery]:
-        """Send again: one event, whatever became of it, or all since a time that were not delivered.
+        """Send again: one event, whatever its outcome, or all since a time that were not delivered.
 
-        The receiver gets them under the same `webhook-id` as before, and can tell that it has seen one.
+        The receiver gets them under the same `webhook-id` as before, and can recognise one that it has seen.
         """
         endpoint = self.get(endpoint_id)
         if not endpoint.enabled:
             raise InvalidOption(f"endpoint {endpoint_id} is disabled: {endpoint.reason}; enable it first.")
-        return [delivery_of(run) for run in replay.replay(self._client.store, endpoint, event=event, since=since)]
+        return [delivery_of(run) for run in replay.replay(self._runtime.store, endpoint, event=event, since=since)]
 
-    async def areplay(
-        self, endpoint_id: str, *, event: str | None = None, since: datetime | None = None
-    ) -> Sequence[Delivery]:
-        return await self._client.hop(lambda: self.replay(endpoint_id, event=event, since=since))
+    areplay = in_thread(replay)
 
     def test(self, endpoint_id: str) -> Delivery:
         """Send a `webhook.ping` to this endpoint, and to no other; the answer is the delivery, to be waited for."""
         endpoint = self.get(endpoint_id)
         if not endpoint.enabled:
             raise InvalidOption(f"endpoint {endpoint_id} is disabled: {endpoint.reason}; enable it first.")
-        store, now = self._client.store, self._client.store.clock.now()
+        store, now = self._runtime.store, self._runtime.store.clock.now()
         event = Event(
             new_id(),
             endpoint.tenant,
@@ -301,11 +276,10 @@ class Webhooks:
             fanned_out_at=now,  # it is for this endpoint alone
         )
         store.events.add([event])
-        request = request_for(event, endpoint, now, ping_destination(endpoint), self._client.maker)
+        request = request_for(event, endpoint, now, ping_destination(endpoint), self._runtime.maker)
         match = Match(event.id, endpoint.id, MatchOutcome.STARTED, now, request.run.id)
         store.events.rematch([Rematch(request, match)])
-        self._client.nudge()
+        self._runtime.wake()
         return delivery_of(request.run)
 
-    async def atest(self, endpoint_id: str) -> Delivery:
-        return await self._client.hop(self.test, endpoint_id)
+    atest = in_thread(test)

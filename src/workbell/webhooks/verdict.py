@@ -1,4 +1,4 @@
-"""What an answer means for a delivery: done, try again and when, or never again. Pure."""
+"""Verdict on the answer to a delivery: delivered, retry (and when), give up, or disable the endpoint (410). Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from workbell.outgoing.answer import HttpAnswer
 
-LONGEST_WAIT = 86400.0  # seconds: whoever asks for more gets the rest of the retry policy
+LONGEST_WAIT = 86400.0  # seconds: a longer Retry-After is cut to this
 GONE = 410
 
 
@@ -16,7 +16,7 @@ class DeliveryVerdict(NamedTuple):
 
     words: str | None = None
     wait: float = 0.0
-    disable: str | None = None  # why the endpoint is to hear no more
+    disable: str | None = None  # why the endpoint is disabled
 
 
 DELIVERED = DeliveryVerdict()
@@ -39,8 +39,8 @@ def verdict(answer: HttpAnswer, now: datetime) -> DeliveryVerdict:
     return DeliveryVerdict(words, wait)
 
 
-def told(answer: HttpAnswer) -> dict[str, Any]:
-    """What an attempt keeps of an answer."""
+def summary_of(answer: HttpAnswer) -> dict[str, Any]:
+    """What an attempt records of an answer."""
     return {
         "status_code": answer.status,
         "duration_ms": round(answer.duration * 1000, 1),

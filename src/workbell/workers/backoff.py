@@ -1,4 +1,4 @@
-"""How long to wait before a child that died is started anew. Pure."""
+"""Backoff before a dead child is restarted. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One child process as its supervisor sees it: started, heard, told, killed."""
+"""The supervisor's handle of one child process: start, messages, stop, kill."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from multiprocessing.context import BaseContext
 from queue import SimpleQueue
 from typing import Any
 
-from workbell.engine.journal import Note, board_size, notes_on
+from workbell.engine.journal import Note, journal_size, read_notes
 from workbell.notices.push_message import Broadcast, SendToUser
 from workbell.process.identity import forkserver_context, is_running, process_start
 from workbell.workers.child import main
@@ -23,7 +23,7 @@ from workbell.workers.pipe import Pipe
 from workbell.workers.task import ChildKind, Task, encode_task
 
 MOST_WAITING = 10_000  # messages to a child
-LAST = 1.5  # seconds after the grace: whoever is still there is killed
+LAST = 1.5  # seconds after the grace before a child is killed
 PRELOAD = [
     "workbell.engine.handler_processes.preload",
     "workbell.workers.child",
@@ -35,7 +35,7 @@ PRELOAD = [
 def make_context() -> BaseContext:
     """Children are forked from a small process that has loaded Workbell, and nothing of the application's.
 
-    Forking the supervisor itself would hand its threads' locks and its pipes on; elsewhere than on Linux children are
+    Forking the supervisor itself would pass its threads' locks and its pipes on; elsewhere than on Linux children are
     started from nothing.
     """
     if sys.platform != "linux":
@@ -46,7 +46,7 @@ def make_context() -> BaseContext:
 
 
 class Child:
-    """A process and the line to it. Its worker id is known once it has started."""
+    """A process and the pipe to it. Its worker id is known once it has started."""
 
     def __init__(
         self, context: BaseContext, task: Task, default_concurrency: int, http: socket.socket | None = None
@@ -54,12 +54,12 @@ class Child:
         self.task = task
         self.worker: str | None = None
         self.started = False
-        self.end_by: float | None = None  # asked to end, because another takes its place or all end
+        self.end_by: float | None = None  # asked to end, because it is replaced or all end
         self.cut = False  # killed, because it did not
         self.unreachable = False  # it has said that it cannot go on, for lack of a store
-        self.ended_well = False  # it has said goodbye: nothing is left in its hands
+        self.ended_well = False  # it has sent WorkerShutdown: it holds no run
         self.stopped_at: float | None = None  # since when the system says that it is stopped, as far as we saw
-        self.stop_told = False  # in the log
+        self.stop_logged = False  # in the log
         self.hindered = False  # killed, because it was stopped with the write lock of a SQLite file
         self.overdue: list[str] = []  # runs that outlasted their time, for which it was killed
         self.booked = 0
@@ -67,9 +67,9 @@ class Child:
         self.began_at = time.monotonic()
         self._shared: Any = None
         if task.kind is ChildKind.WORKER:
-            self._shared = context.RawArray("B", board_size(task.concurrency or default_concurrency))
+            self._shared = context.RawArray("B", journal_size(task.concurrency or default_concurrency))
         here, there = context.Pipe()
-        self.line = Pipe(here, task.name)
+        self.pipe = Pipe(here, task.name)
         self._process = context.Process(  # type: ignore[attr-defined]
             target=main, args=[encode_task(task), there, self._shared, http], name=f"workbell-{task.name}"
         )
@@ -104,17 +104,17 @@ class Child:
         return time.monotonic() - self.began_at
 
     def notes(self) -> list[Note]:
-        """What its board says; also after its death."""
-        return [] if self._shared is None else notes_on(self._shared)
+        """Entries of its journal; also after its death."""
+        return [] if self._shared is None else read_notes(self._shared)
 
     def send(self, message: Message) -> None:
-        """Never waits: a child that does not listen must not hold up its supervisor. It may miss what is for people."""
+        """Queue a message. Never waits: a child that does not read must not block us; it may miss notifications."""
         if self._to_send.qsize() < MOST_WAITING or not isinstance(message, SendToUser | Broadcast):
             self._to_send.put(message)
 
     def _send_all(self) -> None:
         while (message := self._to_send.get()) is not None:
-            self.line.send(message)
+            self.pipe.send(message)
 
     def retire(self, *, at_once: bool = False) -> None:
         """Ask it to end; `end_by` is when it should have."""
@@ -122,7 +122,7 @@ class Child:
         self.send(Stop(at_once))
 
     def cut_short(self) -> None:
-        """It was asked to end and did not: what it was executing is handed back."""
+        """Kill a child that did not end in time; its executing runs are handed back."""
         self.cut = True
         self.kill()
 
@@ -137,9 +137,9 @@ class Child:
 
     def bury(self) -> None:
         """After its end: give back what belongs to us."""
-        # If the process that it was forked from has died, nobody is told of its own end, and it may well live.
+        # If the forkserver has died, nothing reports the end of this child, and it may still live.
         self.kill()
         self._process.join()
         self._to_send.put(None)
-        self.line.close()
+        self.pipe.close()
         self._process.close()

@@ -1,20 +1,18 @@
 """The keeper: renews the leases of living children, whatever they are doing, and gives back what dead ones held.
 
-A handler that holds the interpreter lock keeps its own process from renewing anything. The keeper is another process,
-which runs no handler. It keeps nothing for a child that is stopped: that one may never go on.
+A handler that holds the interpreter lock stops its own process from renewing anything. The keeper is another process,
+which runs no handler. It renews nothing for a child that is stopped: that one may never go on.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import partial
 from random import Random
 
-from workbell.engine.renew import PARTS
-from workbell.engine.tallies import write_at_once
+from workbell.engine.renew import RENEWALS_PER_LEASE
 from workbell.errors import StoreError, StoreUnavailable
 from workbell.events.alerting import Alerting, stored_job
 from workbell.events.publishing import EventPublishing
@@ -23,41 +21,43 @@ from workbell.model.retry import Retry
 from workbell.model.run import Run
 from workbell.model.state import Move, Retention, Transition
 from workbell.model.worker import BEAT
-from workbell.notices.bus import Notice
+from workbell.notices.bus import Bus
 from workbell.notices.run_log import log_runs
 from workbell.process.identity import is_running
 from workbell.queues.opening import open_beside
 from workbell.runs.booking import Booking
+from workbell.runs.publisher import RunPublisher
 from workbell.stores.measuring import follow_time
 from workbell.stores.opening import open_store
 from workbell.stores.port import Held
-from workbell.stores.publisher import Pair
 from workbell.workers.messages import Bury, DeathVerdict, KeepLeases, LeasesKept, Stop, StoreNamed
 from workbell.workers.pipe import Pipe
 from workbell.workers.reclaim import burial
 
 log = logging.getLogger("workbell.workers")
 
-AGAIN = (0.5, 2.0, 5.0)  # a claim of the dead may be committed after we looked: look again after these seconds
+AGAIN = (0.5, 2.0, 5.0)  # a dead worker's claim may be committed after our read: read again after these seconds
 PATIENCE = 2.0  # at the end, for what could not be given back yet
 
 
 class Keeper:
-    def __init__(self, store: StoreNamed, line: Pipe) -> None:
+    def __init__(self, store: StoreNamed, pipe: Pipe) -> None:
         keep = Retention(timedelta(seconds=store.keep_succeeded), timedelta(seconds=store.keep_other))
         self._store = open_store(store.url, keep, connections=1)
         self._queue = open_beside(store.queue_url, self._store)
         self._lease = timedelta(seconds=store.lease)
         self._pace = min(store.lease / 6, BEAT / 2)
-        self._line = line
+        self._pipe = pipe
         self._children: list[LeasesKept] = []
-        self._dead: list[tuple[float, int, Bury]] = []  # when to look, for which time, after whom
+        self._dead: list[tuple[float, int, Bury]] = []  # when to read, how often it was read, which worker
         self._random = Random()
         self._tenant = store.tenant
         alerting = Alerting(lambda: self._store, tenant=store.tenant)
-        self._telling = EventPublishing(Subscriptions(lambda: self._store), alerting)
-        tally = partial(write_at_once, self._store)
-        self._booking = Booking(lambda: self._store, self._telling, keep, tally)
+        events = EventPublishing(Subscriptions(lambda: self._store), alerting)
+        bus = Bus()
+        bus.subscribe(log_runs, set(Move) - {Move.RELEASE})  # what had not begun is no news of a run
+        self._publisher = RunPublisher(lambda: self._store, events, bus)
+        self._booking = Booking(lambda: self._store, self._publisher, keep)
         self._seen_at = 0.0
         self._seen: dict[str, tuple[tuple[int, datetime | None], float]] = {}  # leases by run, and since when
         self._failing = False
@@ -70,8 +70,8 @@ class Keeper:
         while not stopping:
             moment = time.monotonic()
             due = min([renew_at, *(at for at, _, _ in self._dead)])
-            if self._line.waits(max(due - moment, 0)):
-                stopping = self._hear()
+            if self._pipe.waits(max(due - moment, 0)):
+                stopping = self._receive()
                 self._try(self._bury_due)
             moment = time.monotonic()
             if moment >= renew_at:
@@ -83,8 +83,8 @@ class Keeper:
             self._queue.close()
         self._store.close()
 
-    def _hear(self) -> bool:
-        match self._line.hear():
+    def _receive(self) -> bool:
+        match self._pipe.receive():
             case KeepLeases(children):
                 self._children = children
             case Bury() as bury:
@@ -130,7 +130,7 @@ class Keeper:
             lease, since = before.get(run.id, (None, moment))
             as_now = (run.token, run.lease_until)
             self._seen[run.id] = (as_now, since if lease == as_now else moment)
-        limit = self._lease.total_seconds() / PARTS
+        limit = self._lease.total_seconds() / RENEWALS_PER_LEASE
         return [Held(run_id, lease[0]) for run_id, (lease, since) in self._seen.items() if moment - since >= limit]
 
     def _bury_due(self) -> None:
@@ -144,27 +144,23 @@ class Keeper:
 
     def _bury(self, bury: Bury, *, last: bool = False) -> None:
         now = self._store.clock.now()
-        self._telling.look()
+        self._publisher.poll()
         decided = [(run, self._decide(run, bury, now)) for run in self._store.runs.held_by(bury.worker)]
-        # A worker that was told to stop is not lost.
+        # A worker that was asked to stop is not lost.
         written = self._booking.book(decided, lost=bury.verdict is not DeathVerdict.HANDED_BACK)
         self._store.workers.remove([bury.worker])
         if written:
             self._store.wake()
             if self._queue is not None:
                 self._queue.announce(change.after(run) for run, change in written)
-            self._tell(bury, written)
+            count = len(written)
+            log.warning("worker %s; given back of what it held: %d", bury.how, count, extra={"worker_id": bury.worker})
         if last and bury.verdict is not DeathVerdict.HANDED_BACK:  # those whose runs it held know already
-            self._store.events.add(self._telling.missing([bury.worker], now))
+            self._publisher.missing([bury.worker], now)
 
     def _decide(self, run: Run, bury: Bury, now: datetime) -> Transition:
         retry = self._retry_of(run, bury)
         return burial(run, bury, now, keep=self._booking.keep, job_retry=retry, randomness=self._random)
-
-    def _tell(self, bury: Bury, moved: Sequence[Pair]) -> None:
-        log.warning("worker %s; given back of what it held: %d", bury.how, len(moved), extra={"worker_id": bury.worker})
-        begun = [(run, change) for run, change in moved if change.move is not Move.RELEASE]
-        log_runs([Notice(change.move, change.after(run), change.ended) for run, change in begun])
 
     def _retry_of(self, run: Run, bury: Bury) -> Retry | None:
         """Asked for only where a retry is to be decided upon."""
@@ -175,7 +171,7 @@ class Keeper:
 
     def _end(self) -> None:
         """What is left to give back is given back now; what cannot be is left to the leases."""
-        while self._line.waits() and not self._hear():
+        while self._pipe.waits() and not self._receive():
             pass
         end = time.monotonic() + PATIENCE
         self._dead = [(0.0, len(AGAIN), bury) for _, _, bury in self._dead]

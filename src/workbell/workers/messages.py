@@ -28,7 +28,7 @@ class StoreNamed(msgspec.Struct, frozen=True, tag="store-named"):
     keep_succeeded: float
     keep_other: float
     tenant: str = TENANT  # for which its jobs are stored
-    file: str | None = None  # where the store is one, whatever its URL looks like
+    file: str | None = None  # the path, if the store is a file
     queue_url: str = "store://"
 
 
@@ -53,7 +53,7 @@ class ExecutingRun(msgspec.Struct, frozen=True):
 
 
 class ChildHeartbeat(msgspec.Struct, frozen=True, tag="heartbeat"):
-    """The child lives; what it is executing, and what it has used and done so far."""
+    """The child is alive: its executing runs, booked runs and memory."""
 
     worker: str
     executing: list[ExecutingRun]
@@ -79,7 +79,7 @@ class LeasesKept(msgspec.Struct, frozen=True):
 
 
 class KeepLeases(msgspec.Struct, frozen=True, tag="keep"):
-    """Whose leases are to be kept from now on."""
+    """Workers whose leases the keeper renews from now on."""
 
     children: list[LeasesKept]
 
@@ -89,11 +89,11 @@ class DeathVerdict(StrEnum):
 
     BLAMED = "blamed"  # one of them may have killed it: they are executed alone from now on
     INNOCENT = "innocent"  # it died of something else
-    HANDED_BACK = "handed-back"  # it was told to stop, and did not in time
+    HANDED_BACK = "handed-back"  # it was asked to stop, and did not in time
 
 
 class Bury(msgspec.Struct, frozen=True, tag="bury"):
-    """A child is dead: give back what it held. Lists are of run ids; what `returned` was begun, and is not booked."""
+    """A child is dead: reclaim its runs. Lists are of run ids; runs in `returned` were begun, and are not booked."""
 
     worker: str
     how: str
@@ -121,6 +121,6 @@ decode = msgspec.json.Decoder(Message).decode
 
 
 def shown(message: Message) -> str:
-    """For the log: what is sent to people is theirs, and a store's URL nobody's."""
+    """A message for the log, without notifications' texts and without the store's URL."""
     name = str(message.__struct_config__.tag)
     return name if isinstance(message, StoreNamed | SendToUser | Broadcast) else f"{name} {encode(message).decode()}"

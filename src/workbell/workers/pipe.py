@@ -12,7 +12,7 @@ log = logging.getLogger("workbell.workers")
 
 
 class Pipe:
-    """Sends from any thread; one thread hears. Nothing is raised when the other end is gone."""
+    """Sends from any thread; one thread receives. Nothing is raised when the other end is gone."""
 
     def __init__(self, connection: Connection, peer: str) -> None:
         self.connection = connection
@@ -29,7 +29,7 @@ class Pipe:
         except (OSError, ValueError):
             return False
 
-    def hear(self) -> Message | None:
+    def receive(self) -> Message | None:
         """The next message, waiting for it; none when the other end is gone."""
         try:
             message: Message = decode(self.connection.recv_bytes())
@@ -40,7 +40,7 @@ class Pipe:
         return message
 
     def waits(self, timeout: float = 0) -> bool:
-        """Whether there is something to hear; the end of the other side counts."""
+        """Whether a message, or the end of the other side, can be received."""
         try:
             return self.connection.poll(timeout)
         except (OSError, EOFError):

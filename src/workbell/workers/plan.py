@@ -1,4 +1,4 @@
-"""What a supervisor is asked to keep running."""
+"""Worker plan: which processes a supervisor keeps running."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class WorkerPlan(NamedTuple):
     max_memory: int | None = None
 
     def tasks(self) -> list[Task]:
-        """The server first: what is wrong with the project is seen there before anything else is started."""
+        """Tasks of the children, the server first: it finds problems of the project before anything else is started."""
         kinds = [(ChildKind.SERVER, "server")] if self.server else []
         kinds += [(ChildKind.WORKER, f"worker {number + 1}") for number in range(self.workers)]
-        return [self._task(kind, name, tells=place == 0) for place, (kind, name) in enumerate(kinds)]
+        return [self._task(kind, name, reports=index == 0) for index, (kind, name) in enumerate(kinds)]
 
     def keeper(self, store: StoreNamed) -> Task:
         return Task(kind=ChildKind.KEEPER, name="keeper", recipe=self.recipe, grace=self.grace, store=store)
 
-    def _task(self, kind: ChildKind, name: str, *, tells: bool) -> Task:
+    def _task(self, kind: ChildKind, name: str, *, reports: bool) -> Task:
         return Task(
             kind=kind,
             name=name,
@@ -40,5 +40,5 @@ class WorkerPlan(NamedTuple):
             queues=self.queues,
             concurrency=self.concurrency,
             watch=self.watch,
-            tells=tells,
+            reports=reports,
         )

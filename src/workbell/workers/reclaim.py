@@ -1,4 +1,4 @@
-"""What becomes of the runs of a dead child. Pure."""
+"""Decides the transition of a dead child's run: lost, quarantined after repeated crashes, or handed back. Pure."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class WorkerKilled(Exception):
 def burial(
     run: Run, bury: Bury, now: datetime, *, keep: Retention, job_retry: Retry | None, randomness: Random
 ) -> Transition:
-    """The move of one run that the child held.
+    """Transition of one run that the child held.
 
-    What it had claimed and not begun is as if it had never been claimed. Of what it was executing, the verdict tells. A
-    handler that had returned, or was in a process of its own, did not kill it; but it was called, which is an attempt.
+    A run that was claimed and not begun goes back as if it had never been claimed. For an executing run the verdict
+    decides. A handler that had returned, or ran in its own process, did not kill it; but its call counts as an attempt.
     """
     if run.id in bury.timed_out:
         late = Raised(WorkerKilled(f"{run.job} did not return within its time; its worker was killed"), "timeout")
@@ -32,15 +32,15 @@ def burial(
         return decide(run, late, now, started_at=begun, job_retry=job_retry, keep=keep, randomness=randomness)
     if run.id not in bury.executing and run.id not in bury.returned:
         return state.release(run, now)
-    kept = state.kept(run, keep).other
+    retention = state.retention_of(run, keep).other
     verdict = bury.verdict
     if verdict is DeathVerdict.BLAMED and run.id not in bury.executing:
         verdict = DeathVerdict.INNOCENT
     match verdict:
         case DeathVerdict.BLAMED:
-            return state.lose(run, now, keep=kept, blamed=True, how=bury.how)
+            return state.lose(run, now, keep=retention, blamed=True, how=bury.how)
         case DeathVerdict.INNOCENT:
-            return state.lose(run, now, keep=kept, blamed=False, how=bury.how)
+            return state.lose(run, now, keep=retention, blamed=False, how=bury.how)
         case DeathVerdict.HANDED_BACK:
             return state.release(run, now, started_at=run.started_at)
         case _:

@@ -1,4 +1,4 @@
-"""Signals as something to wait for beside pipes, instead of something that interrupts."""
+"""Signals as a file descriptor, to wait for together with pipes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 
 
 class Signals:
-    """Those that came, in order; `ear` can be waited for."""
+    """Received signals, in order; `read_end` can be waited for."""
 
     def __init__(self) -> None:
-        self.ear, self._mouth = os.pipe()
-        os.set_blocking(self._mouth, False)
-        os.set_blocking(self.ear, False)
+        self.read_end, self._write_end = os.pipe()
+        os.set_blocking(self._write_end, False)
+        os.set_blocking(self.read_end, False)
         self._came: deque[int] = deque()
 
     @contextmanager
@@ -27,17 +27,17 @@ class Signals:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            os.close(self.ear)
-            os.close(self._mouth)
+            os.close(self.read_end)
+            os.close(self._write_end)
 
     def _note(self, number: int) -> None:
         self._came.append(number)
         with suppress(BlockingIOError):  # then there is enough to be read already
-            os.write(self._mouth, b"!")
+            os.write(self._write_end, b"!")
 
-    def heard(self) -> list[int]:
+    def received(self) -> list[int]:
         with suppress(BlockingIOError):
-            os.read(self.ear, 4096)
+            os.read(self.read_end, 4096)
         came = []
         while self._came:  # one may arrive at any moment
             came.append(self._came.popleft())

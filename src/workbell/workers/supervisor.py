@@ -39,7 +39,7 @@ from workbell.workers.task import ChildKind, Task
 
 log = logging.getLogger("workbell.workers")
 
-LOOK = 0.5  # seconds between two looks at what the children are doing
+CHECK_PACE = 0.5  # seconds between two checks of the children
 HUNG = 5.0  # seconds that a handler may outlast its time, before its worker is killed
 STOPPED_FOR = 2.0  # seconds that a child may be stopped (SIGSTOP) before that is logged
 # Seconds that a stopped child may have the write lock of a SQLite file, before it is killed. All other writes wait
@@ -47,11 +47,11 @@ STOPPED_FOR = 2.0  # seconds that a child may be stopped (SIGSTOP) before that i
 HINDERS = 4.0
 KEEPER_ENDS = 3.0
 AT_ONCE = 100  # messages of one child
-REMEMBER = 30.0  # seconds for which a new keeper is told what the one before was told
+REMEMBER = 30.0  # seconds for which a new keeper gets the deaths that the one before got
 
 
 class CannotStart(WorkbellError):
-    """The children cannot do their work: what is wrong is what the first of them said."""
+    """The children cannot start: the error that the first of them reported."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ class CannotStart(WorkbellError):
 
 
 class Post:
-    """A child that is to be there, and whoever is it at the moment."""
+    """A child position, and the process that fills it now."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -71,27 +71,25 @@ class Post:
 class Supervisor:
     def __init__(self, plan: WorkerPlan, http: socket.socket | None = None) -> None:
         self._plan = plan
-        self._http = (
-            http  # kept here and lent to the server: whoever asks while that is replaced waits, and is answered
-        )
+        self._http = http  # held here and lent to the server: requests during a replacement wait, and are answered
         self._context = make_context()
-        self._places = [Post(task) for task in plan.tasks()]
+        self._posts = [Post(task) for task in plan.tasks()]
         self._keeper: Post | None = None
-        self._leaving: list[Child] = []  # their places are taken; they end, once their successors have started
-        self._burials: list[tuple[float, Bury]] = []  # when, and what the keeper was told then, or is to be told
-        self._told_at = 0.0
-        self._looked_at = 0.0  # at the boards
+        self._leaving: list[Child] = []  # replaced children; they end once their successors have started
+        self._burials: list[tuple[float, Bury]] = []  # deaths to report to the keeper, with their times
+        self._keeper_updated_at = 0.0
+        self._checked_at = 0.0
         self._to_roll: deque[Post] = deque()
         self._signals = Signals()
         self._error: WorkerError | None = None
-        self._ready = False  # a first child has started: from then on the dead are started anew
+        self._ready = False  # a first child has started: from then on dead children are restarted
         self._stopping = False
 
     def run(self) -> None:
         """Until SIGTERM or SIGINT; the second one hurries. SIGHUP replaces the children one by one."""
         with self._signals.caught(signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             try:
-                self._start(self._places[0])
+                self._start(self._posts[0])
                 while not (self._stopping and not self._present()):
                     self._step()
                 self._end_keeper()
@@ -105,52 +103,52 @@ class Supervisor:
         if self._error is not None:
             raise CannotStart(self._error.error, self._error.exit_code)
 
-    # Who is there
+    # Present children
 
     def _present(self) -> list[Child]:
-        return [place.child for place in self._places if place.child is not None] + self._leaving
+        return [post.child for post in self._posts if post.child is not None] + self._leaving
 
     def _keepers(self) -> list[Child]:
         return [self._keeper.child] if self._keeper is not None and self._keeper.child is not None else []
 
-    def _all_places(self) -> list[Post]:
-        return self._places if self._keeper is None else [*self._places, self._keeper]
+    def _all_posts(self) -> list[Post]:
+        return self._posts if self._keeper is None else [*self._posts, self._keeper]
 
-    def _start(self, place: Post) -> None:
+    def _start(self, post: Post) -> None:
         try:
-            http = self._http if place.task.kind is ChildKind.SERVER else None
-            place.child = Child(self._context, place.task, self._plan.recipe.settings.concurrency, http)
-            log.debug("%s: process %d", place.task.name, place.child.pid)
+            http = self._http if post.task.kind is ChildKind.SERVER else None
+            post.child = Child(self._context, post.task, self._plan.recipe.settings.concurrency, http)
+            log.debug("%s: process %d", post.task.name, post.child.pid)
         except (OSError, EOFError) as error:  # no room for another process; the others go on
-            place.child = None
-            self._put_off(place, 0.0)
-            log.error("%s cannot be started, and is tried again: %s", place.task.name, error or "no process was made")
+            post.child = None
+            self._put_off(post, 0.0)
+            log.error("%s cannot be started, and is tried again: %s", post.task.name, error or "no process was made")
 
     # One round
 
     def _step(self) -> None:
         children = [*self._present(), *self._keepers()]
-        by_line = {child.line.connection: child for child in children}
+        by_pipe = {child.pipe.connection: child for child in children}
         by_end = {child.sentinel: child for child in children}
-        for ready in wait([*by_line, *by_end, self._signals.ear], self._pause()):
-            if ready is self._signals.ear:
-                for number in self._signals.heard():
+        for ready in wait([*by_pipe, *by_end, self._signals.read_end], self._pause()):
+            if ready is self._signals.read_end:
+                for number in self._signals.received():
                     self._on_signal(number)
-            elif ready in by_line:
-                self._hear(by_line[ready])
+            elif ready in by_pipe:
+                self._receive(by_pipe[ready])
         for child in [child for end, child in by_end.items() if wait([end], 0)]:
             self._on_end(child)
-        self._look()
+        self._check_children()
 
     def _pause(self) -> float:
         """Seconds until something is to be done, if nothing happens before."""
-        times = [place.start_at for place in self._all_places() if place.child is None]
+        times = [post.start_at for post in self._all_posts() if post.child is None]
         times += [child.end_by for child in self._present() if child.end_by is not None and not child.cut]
-        return max(min([LOOK, *(at - time.monotonic() for at in times)]), 0.01)
+        return max(min([CHECK_PACE, *(at - time.monotonic() for at in times)]), 0.01)
 
-    def _hear(self, child: Child) -> None:
-        for _ in range(AT_ONCE):  # others have something to say too
-            message = child.line.hear() if child.line.waits() else None
+    def _receive(self, child: Child) -> None:
+        for _ in range(AT_ONCE):  # others have messages too
+            message = child.pipe.receive() if child.pipe.waits() else None
             if message is None:
                 return
             self._on_message(child, message)
@@ -163,7 +161,7 @@ class Supervisor:
                 log.info("%s started", child.task.name, extra={"worker_id": worker})
                 self._on_start(child)
             case StoreNamed():
-                self._keep(message)
+                self._ensure_keeper(message)
             case ChildHeartbeat(_, _, booked, memory):
                 child.booked, child.memory = booked, memory
             case WorkerError(error, code):
@@ -171,18 +169,18 @@ class Supervisor:
                 if self._ready:
                     log.error("%s: %s", child.task.name, error)
                 else:
-                    self._error = message  # said at the end, and once
+                    self._error = message  # raised once, at the end
             case WorkerShutdown(_, handed_back):
                 child.ended_well = True
                 log.info("%s ended; handed back: %d", child.task.name, handed_back)
             case SendToUser() | Broadcast():
-                for place in self._places:
-                    if place.task.kind is ChildKind.SERVER and place.child is not None:
-                        place.child.send(message)
+                for post in self._posts:
+                    if post.task.kind is ChildKind.SERVER and post.child is not None:
+                        post.child.send(message)
             case _:
                 pass
 
-    def _keep(self, store: StoreNamed) -> None:
+    def _ensure_keeper(self, store: StoreNamed) -> None:
         """Have a keeper for this store; another one, if the code names another store than before."""
         task = self._plan.keeper(store)
         if self._keeper is None:
@@ -198,10 +196,10 @@ class Supervisor:
         for before in self._leaving:
             if before.task.name == child.task.name and before.end_by is None:
                 before.retire()
-        self._tell_keeper()
+        self._update_keeper()
         self._roll_next()
 
-    def _tell_keeper(self) -> None:
+    def _update_keeper(self) -> None:
         for keeper in self._keepers():
             workers = [
                 child for child in self._present() if child.kind is ChildKind.WORKER and child.worker is not None
@@ -210,32 +208,32 @@ class Supervisor:
                 KeepLeases([LeasesKept(child.worker, child.pid) for child in workers if child.worker is not None])
             )
             for at, bury in self._burials:
-                if at > self._told_at:
+                if at > self._keeper_updated_at:
                     keeper.send(bury)
-            self._told_at = time.monotonic()
-            self._burials = [(at, bury) for at, bury in self._burials if self._told_at - at < REMEMBER]
+            self._keeper_updated_at = time.monotonic()
+            self._burials = [(at, bury) for at, bury in self._burials if self._keeper_updated_at - at < REMEMBER]
 
     # What the children are doing
 
-    def _look(self) -> None:
+    def _check_children(self) -> None:
         now = time.monotonic()
-        boards = now - self._looked_at >= LOOK
-        self._looked_at = now if boards else self._looked_at
-        for place in self._all_places():
-            child = place.child
+        check_now = now - self._checked_at >= CHECK_PACE
+        self._checked_at = now if check_now else self._checked_at
+        for post in self._all_posts():
+            child = post.child
             if child is None:
-                if self._ready and not (self._stopping and place is not self._keeper) and now >= place.start_at:
-                    self._start(place)
-                    if place is self._keeper:
-                        self._told_at = 0.0  # the one before may have died before it had done what it was told
-                        self._tell_keeper()
+                if self._ready and not (self._stopping and post is not self._keeper) and now >= post.start_at:
+                    self._start(post)
+                    if post is self._keeper:
+                        self._keeper_updated_at = 0.0  # the one before may have died with work left
+                        self._update_keeper()
             elif child.kind is ChildKind.WORKER and not self._stopping and self._is_worn(child):
-                self._replace(place)
-        if boards:
+                self._replace(post)
+        if check_now:
             for child in [*self._present(), *self._keepers()]:
-                self._look_if_stopped(child, now)
+                self._check_if_stopped(child, now)
         for child in self._present():
-            if boards:
+            if check_now:
                 self._kill_if_hung(child, now)
             if child.end_by is not None and now >= child.end_by and not child.cut:
                 log.warning("%s does not end; it is killed", child.task.name)
@@ -250,22 +248,22 @@ class Supervisor:
             log.error("%s: run %s outlasted its time and does not stop; it is killed", child.task.name, overdue[0])
             child.kill()
 
-    def _look_if_stopped(self, child: Child, now: float) -> None:
-        """Log that a child is stopped; kill it only where it keeps everybody from writing. Else it may go on later."""
+    def _check_if_stopped(self, child: Child, now: float) -> None:
+        """Log that a child is stopped; kill it only if it blocks all writes. Else it may be continued later."""
         state = process_state(child.pid)
         if state not in STOPPED:
-            if child.stop_told:
+            if child.stop_logged:
                 log.info("%s (process %d) goes on", child.task.name, child.pid)
-            child.stopped_at, child.stop_told = None, False
+            child.stopped_at, child.stop_logged = None, False
             return
         if child.stopped_at is None:
             child.stopped_at = now
-        if now - child.stopped_at >= STOPPED_FOR and not child.stop_told:
-            child.stop_told = True
+        if now - child.stopped_at >= STOPPED_FOR and not child.stop_logged:
+            child.stop_logged = True
             what = "nobody can write to the store's file" if self._hinders(child) else "its runs go to others"
             stopped = "%s (process %d) is stopped (state %s), and %s; let it go on: kill -CONT %d"
             log.error(stopped, child.task.name, child.pid, state, what, child.pid)
-        # One that a debugger holds (state t) is being looked at.
+        # State t is a debugger: leave it alone.
         if now - child.stopped_at >= HINDERS and state == "T" and not child.hindered and self._hinders(child):
             child.hindered = True
             killed = "%s (process %d) was stopped inside a write, which keeps all others from writing; it is killed"
@@ -288,16 +286,16 @@ class Supervisor:
             log.info("%s is replaced after %d runs, with %d MB", child.task.name, child.booked, child.memory >> 20)
         return by_runs or by_memory
 
-    def _replace(self, place: Post) -> None:
+    def _replace(self, post: Post) -> None:
         """The last one goes on until the next one has started: what was deployed may be broken. Then it lets its
         handlers end."""
-        assert place.child is not None
-        self._leaving.append(place.child)
-        self._start(place)
+        assert post.child is not None
+        self._leaving.append(post.child)
+        self._start(post)
 
     def _roll_next(self) -> None:
         """The next one to be replaced, once the one before has started."""
-        if any(place.child is None or not place.child.started for place in self._places):
+        if any(post.child is None or not post.child.started for post in self._posts):
             return
         if self._to_roll and not self._stopping:
             self._replace(self._to_roll.popleft())
@@ -305,9 +303,9 @@ class Supervisor:
     # The end of a child
 
     def _on_end(self, child: Child) -> None:
-        self._hear(child)  # what it said last
+        self._receive(child)  # its last messages
         code = child.exit_code or 0
-        place = next((place for place in self._all_places() if place.child is child), None)
+        post = next((post for post in self._all_posts() if post.child is child), None)
         orphaned = child.is_alive()  # then it is the process that it was forked from which has ended
         child.bury()
         if child.kind is ChildKind.WORKER and child.worker is not None and not child.ended_well:
@@ -315,10 +313,10 @@ class Supervisor:
             self._burials.append((time.monotonic(), self._judge(child, code)))
         if child in self._leaving:
             self._leaving.remove(child)
-        if place is not None:
-            place.child = None
-            self._on_vacancy(place, child, code)
-        self._tell_keeper()
+        if post is not None:
+            post.child = None
+            self._on_vacancy(post, child, code)
+        self._update_keeper()
 
     def _judge(self, child: Child, code: int) -> Bury:
         verdict = DeathVerdict.BLAMED
@@ -332,22 +330,22 @@ class Supervisor:
         assert child.worker is not None
         return Bury(child.worker, how_it_ended(code), verdict, executing, child.overdue, returned)
 
-    def _on_vacancy(self, place: Post, child: Child, code: int) -> None:
+    def _on_vacancy(self, post: Post, child: Child, code: int) -> None:
         if self._stopping:
-            self._put_off(place, child.lived)
+            self._put_off(post, child.lived)
             return
         if not self._ready:
             self._error = self._error or WorkerError(f"{child.task.name} {how_it_ended(code)} as it started", 70)
             self._stopping = True
             return
-        pause = self._put_off(place, child.lived)
+        pause = self._put_off(post, child.lived)
         log.warning("%s %s; another is started in %.1f s", child.task.name, how_it_ended(code), pause)
 
-    def _put_off(self, place: Post, lived: float) -> float:
+    def _put_off(self, post: Post, lived: float) -> float:
         """When the next one is started, after one that lived so long; in how many seconds."""
-        place.failures = next_failures(place.failures, lived)
-        pause = wait_after(place.failures)
-        place.start_at = time.monotonic() + pause
+        post.failures = next_failures(post.failures, lived)
+        pause = wait_after(post.failures)
+        post.start_at = time.monotonic() + pause
         return pause
 
     # Stop
@@ -355,7 +353,7 @@ class Supervisor:
     def _on_signal(self, number: int) -> None:
         if number == signal.SIGHUP:
             log.info("replacing the children, one after the other")
-            self._to_roll = deque(reversed(self._places))  # the server last: its successor finds new workers
+            self._to_roll = deque(reversed(self._posts))  # the server last: its successor finds new workers
             self._roll_next()
             return
         at_once = self._stopping

@@ -1,4 +1,4 @@
-"""What a child is started for."""
+"""Task of a child process: its kind and settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     queues: list[str] | None = None
     concurrency: int | None = None
     watch: bool = False
-    tells: bool = True  # of the problems of job files, for all
+    reports: bool = True  # this child logs the problems of job files, for all
     store: StoreNamed | None = None  # for the keeper, which loads no app
 
 

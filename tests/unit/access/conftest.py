@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import Workbell
-from workbell.client.client import Client
 from workbell.model.clock import ManualClock
 from workbell.settings import Settings
 from workbell.stores.sqlite.store import SqliteStore
@@ -23,11 +22,11 @@ def shared_store(clock: ManualClock) -> SqliteStore:
 def bell(shared_store: SqliteStore) -> Iterator[Workbell]:
     made = Workbell(store=shared_store, settings=Settings())
     yield made
-    Client.close(made)
+    made.runtime.close()
 
 
 @pytest.fixture
 def elsewhere(shared_store: SqliteStore) -> Iterator[Workbell]:
     made = Workbell(store=shared_store, settings=Settings())
     yield made
-    Client.close(made)
+    made.runtime.close()

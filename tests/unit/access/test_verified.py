@@ -245,12 +245,11 @@ def test_a_use_that_cannot_be_noted_hinders_nothing(bell: Workbell, clock: Manua
 
 
 def test_a_closed_one_still_answers(shared_store: SqliteStore) -> None:
-    from workbell.client.client import Client
     from workbell.settings import Settings
 
     bell = Workbell(store=shared_store, settings=Settings())
     _, text = bell.tokens.create("x")
-    Client.close(bell)
+    bell.runtime.close()
     assert bell.verified.check(text)
     assert is_quiet(bell)
 

@@ -93,7 +93,7 @@ class TestPutting:
         self, store: SqliteStore, shop: DeclaredTriggers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(store.subscribers, "write_trigger", lambda trigger, expected: False)
-        with pytest.raises(StoreError, match=r"^trigger mail: it kept changing"):
+        with pytest.raises(StoreError, match=r"^trigger mail: it changed again and again"):
             shop.put(want("mail", "posts.*"))
 
 

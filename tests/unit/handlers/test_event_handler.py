@@ -318,7 +318,9 @@ class TestDirectCalls:
         handler = bell.on("posts.*")(take_event)
         assert handler(event) == handler(event=event) == ["posts.created", {"id": 7}]
         assert bell.on("posts.*", name="c")(lambda event, ctx: ctx.event is event)(event)
-        assert bell.on("posts.*", name="d")(lambda ctx, event: ctx.run.id)(detached("d", "default", bell), event)
+        assert bell.on("posts.*", name="d")(lambda ctx, event: ctx.run.id)(
+            detached("d", "default", bell._services), event
+        )
 
     def test_with_event_and_execution(self, workbell_memory: Workbell, event: Event) -> None:
         processor = workbell_memory.processor("p")(lambda event, execution: {"given": [event.id, execution]})

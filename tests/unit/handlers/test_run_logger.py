@@ -138,7 +138,7 @@ def test_there_is_a_last_line(logger: RunLogger, kept: Kept) -> None:
         logger.info("%d", number)
     assert len(kept) == LINES + 1
     assert [line.line for line in kept] == list(range(LINES + 1))
-    assert kept.texts[-2:] == ["999", "What follows is left out: 1,000 lines of an attempt are kept."]
+    assert kept.texts[-2:] == ["999", "What follows is left out: 1,000 log lines of an attempt are stored."]
 
 
 @pytest.mark.usefixtures("level")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.fresh_store import fresh_store
 from workbell import DuplicateRun, UnknownJob, Workbell
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.http.enqueueing import MOST, Enqueueing, Order, WaitingEnqueue
 
 pytestmark = pytest.mark.anyio
@@ -55,7 +55,7 @@ async def test_each_gets_its_own_answer(bell: Workbell) -> None:
 async def test_a_flood_of_one_tenant_delays_no_other(bell: Workbell) -> None:
     enqueueing, loop = Enqueueing(bell), asyncio.get_running_loop()
 
-    def waiting(client: Client, count: int) -> WaitingEnqueue:
+    def waiting(client: LocalClient, count: int) -> WaitingEnqueue:
         return WaitingEnqueue(client, orders(count), loop.create_future())
 
     small = bell.for_tenant("small")

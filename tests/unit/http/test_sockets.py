@@ -201,6 +201,6 @@ async def test_a_handshake_is_refused_with_words_where_the_server_can() -> None:
 @pytest.mark.anyio
 async def test_who_has_gone_is_noticed() -> None:
     under = Jammed()
-    for word in (under.wire.accept, under.wire.hear):
+    for word in (under.wire.accept, under.wire.receive):
         with pytest.raises(Gone):
             await word()

@@ -11,10 +11,10 @@ from workbell.model.ids import new_id
 from workbell.model.run import NewRun
 from workbell.model.run_defaults import Maker
 from workbell.model.schedule import Schedule, ScheduleChange, ScheduleKind, ScheduleOptions, Tick
+from workbell.scheduling.control import begin
 from workbell.scheduling.decide import decide
 from workbell.scheduling.request import request_for
 from workbell.scheduling.rule import rule_of
-from workbell.scheduling.steer import begin
 
 DAY = datetime(2030, 1, 7, tzinfo=UTC)  # a Monday
 ID = "01890000-0000-7000-8000-000000000001"

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.scheduling.making import Fate, Story, at, make_run, schedule, show
 from workbell.model.run import Status
 from workbell.model.schedule import FireStatus, Schedule
-from workbell.scheduling.decide import HELD_LOOK, account_for_pending
+from workbell.scheduling.decide import HELD_TICK_CHECK, account_for_pending
 from workbell.scheduling.failing import decide_broken, decide_failed
 from workbell.scheduling.rule import rule_of
 from workbell.timing import jitter
@@ -107,7 +107,7 @@ def test_overlap(options: dict[str, Any], when: str, fates: list[Fate], held: bo
     assert story.last.cancel_live is (options.get("overlap") == "cancel_previous")
     assert not story.last.only_idle, "it was found busy, and decided so"
     if held:
-        assert story.now.look_at == at(when) + HELD_LOOK
+        assert story.now.look_at == at(when) + HELD_TICK_CHECK
         assert all(tick.run is None for tick in story.ledger), "the run that stands for them is not made yet"
 
 

@@ -8,8 +8,8 @@ from workbell.errors import StoreError
 from workbell.model.clock import EPOCH
 from workbell.model.limit import UNUSED, Limits, limits_on
 from workbell.model.run import Lane
-from workbell.stores.lacking import ANSWERS, FEATURES, complete, lacks
 from workbell.stores.memory.store import MemoryStore
+from workbell.stores.missing_parts import ANSWERS, FEATURES, complete, lacks
 from workbell.stores.opening import open_store
 from workbell.stores.port import CoreStore, Store
 

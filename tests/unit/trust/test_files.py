@@ -150,7 +150,7 @@ def test_a_link_of_another(file: Path, tmp_path: Path) -> None:
         os.chown(link, NOBODY, NOBODY, follow_symlinks=False)
         assert f"the link {link} belongs to" in refusal(link)
         assert f"`chown -h 0 {link}`" in refusal(link)
-    judged = list(files._places(link, None))
+    judged = list(files._parts(link, None))
     assert [place.path for place in judged] == [link, tmp_path, file, file.parent]
     assert judged[0].facts.owner == link.lstat().st_uid
     assert judged[0].is_link

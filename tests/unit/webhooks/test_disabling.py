@@ -112,7 +112,7 @@ def test_a_success_ends_the_row_that_another_process_began(scene: Scene) -> None
     with Workbell(store=scene.store, settings=scene.bell.settings) as other:
         there = Pretended()
         there.status = 500
-        other.registry.add_built_in(delivery_job(other, there.made))
+        other.registry.add_built_in(delivery_job(other.runtime, there.made))
         scene.emit()
         drain(other)
         assert scene.webhooks.health(endpoint.id).failures == 1
@@ -198,7 +198,7 @@ def test_by_hand_it_is_told_once_too(scene: Scene) -> None:
     for reason in ("moving house", "again"):
         assert scene.webhooks.disable(endpoint.id, reason).reason == "moving house"
     now, bell = scene.clock.now(), scene.bell
-    assert disable(scene.store, bell.subscriptions, endpoint.id, "once more", now) is None
+    assert disable(scene.store, bell.runtime.subscriptions, endpoint.id, "once more", now) is None
     assert [event.data["reason"] for event in told(scene)] == ["moving house"]
 
 

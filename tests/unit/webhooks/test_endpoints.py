@@ -129,7 +129,7 @@ BAD: list[tuple[dict[str, Any], type[WorkbellError], str]] = [
     ({"url": None}, InvalidOption, "url: expected a text"),
     ({"url": 5}, InvalidOption, "url: expected a text"),
     ({"url": "https://user:pass@hooks.example.com/"}, EndpointRefused, ""),
-    ({"patterns": []}, InvalidOption, "hears nothing"),
+    ({"patterns": []}, InvalidOption, "needs a pattern"),
     ({"patterns": ""}, InvalidEvent, "pattern"),
     ({"patterns": ["posts.*", "posts.**.x"]}, InvalidEvent, "pattern"),
     ({"patterns": ["a b"]}, InvalidEvent, "pattern"),

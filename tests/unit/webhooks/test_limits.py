@@ -59,7 +59,7 @@ def test_what_is_left_of_a_deleted_endpoint_has_the_default(scene: Scene) -> Non
 def test_where_nothing_can_be_sent_there_is_no_such_job(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr("workbell.webhooks.delivery.find_spec", asked.append)
-    assert delivery_job(scene.bell) is None
+    assert delivery_job(scene.bell.runtime) is None
     assert asked == ["httpx2"]
 
 

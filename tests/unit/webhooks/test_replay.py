@@ -168,7 +168,9 @@ def test_a_ping_goes_to_one_endpoint(scene: Scene, sender: Pretended) -> None:
 def _fan_out(scene: Scene) -> None:
     """Make the deliveries, and send none."""
     bell = scene.bell
-    MatchEvents(bell.store, bell.registry, bell.subscriptions, lambda _: None, 1).fan_out_waiting(scene.clock.now())
+    MatchEvents(bell.store, bell.registry, bell.runtime.subscriptions, lambda _: None, 1).fan_out_waiting(
+        scene.clock.now()
+    )
 
 
 def test_a_ping_passes_what_waits_and_counts_for_nothing_when_it_fails(scene: Scene, sender: Pretended) -> None:

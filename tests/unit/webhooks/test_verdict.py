@@ -8,7 +8,7 @@ from email.utils import format_datetime
 import pytest
 
 from workbell.outgoing.answer import HttpAnswer
-from workbell.webhooks.verdict import DELIVERED, LONGEST_WAIT, DeliveryVerdict, told, verdict
+from workbell.webhooks.verdict import DELIVERED, LONGEST_WAIT, DeliveryVerdict, summary_of, verdict
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
@@ -76,7 +76,7 @@ def test_who_asks_to_be_left_alone_is_for_a_day_at_most(status: int, said: str, 
 
 
 def test_what_is_kept_of_an_answer() -> None:
-    assert told(HttpAnswer(503, {"retry-after": "5"}, "no", 0.12345)) == {
+    assert summary_of(HttpAnswer(503, {"retry-after": "5"}, "no", 0.12345)) == {
         "status_code": 503,
         "duration_ms": 123.5,
         "answer": "no",

@@ -62,9 +62,9 @@ def test_a_line_says_when_the_other_end_is_gone() -> None:
     assert not line.waits()
     assert other.send(Stop())
     assert line.waits()
-    assert line.hear() == Stop()
+    assert line.receive() == Stop()
     other.close()
     assert line.waits()
-    assert line.hear() is None
+    assert line.receive() is None
     assert not line.send(Stop())
     line.close()

@@ -13,10 +13,10 @@ def test_they_come_in_order_and_are_given_back() -> None:
     before = signal.getsignal(signal.SIGUSR1)
     signals = Signals()
     with signals.caught(signal.SIGUSR1, signal.SIGUSR2):
-        assert not wait([signals.ear], 0)
+        assert not wait([signals.read_end], 0)
         for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR1):
             os.kill(os.getpid(), number)
-        assert wait([signals.ear], 10)
-        assert signals.heard() == [signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR1]
-        assert signals.heard() == []
+        assert wait([signals.read_end], 10)
+        assert signals.received() == [signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR1]
+        assert signals.received() == []
     assert signal.getsignal(signal.SIGUSR1) == before

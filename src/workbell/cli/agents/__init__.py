@@ -1,4 +1,4 @@
-"""`workbell agents`: the machines elsewhere that work for this service, over HTTP."""
+"""`workbell agents`: agents, which run jobs on other machines over HTTP."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ COMMANDS = {
     "pair": Lazy(
         f"{PACKAGE}.pair:pair", "Let one machine become an agent; its token is shown this once, and can be used once."
     ),
-    "list": Lazy(f"{PACKAGE}.list_and_show:list_agents", "List the agents, and when they were last heard of."),
-    "show": Lazy(f"{PACKAGE}.list_and_show:show_agent", "Show all there is to know about an agent."),
+    "list": Lazy(f"{PACKAGE}.list_and_show:list_agents", "List the agents, and when each was last seen."),
+    "show": Lazy(f"{PACKAGE}.list_and_show:show_agent", "Show all details of an agent."),
     "label": Lazy(f"{PACKAGE}.change:label", "Give an agent these labels instead of those it has."),
-    "enable": Lazy(f"{PACKAGE}.change:enable", "Let an agent have runs again."),
-    "disable": Lazy(f"{PACKAGE}.change:disable", "Let an agent have no more runs; those that it has, it may end."),
-    "remove": Lazy(f"{PACKAGE}.change:remove", "Forget an agent; its token is valid no more."),
+    "enable": Lazy(f"{PACKAGE}.change:enable", "Give an agent runs again."),
+    "disable": Lazy(f"{PACKAGE}.change:disable", "Give an agent no more runs; it may finish those that it has."),
+    "remove": Lazy(f"{PACKAGE}.change:remove", "Forget an agent; its token is revoked."),
 }
 
 

@@ -28,11 +28,11 @@ def label(
         raise click.UsageError("Give one or more labels, or --none; one of the two.")
     agent = _change(name, url, tenant, as_json, labels=labels)
     if not as_json:
-        said = ", ".join(f"label:{word}" for word in agent.labels)
-        click.echo(f"{agent.name} takes what is aimed at {said or 'its name alone'}.")
+        text = ", ".join(f"label:{word}" for word in agent.labels)
+        click.echo(f"{agent.name} takes runs that target {text or 'its name alone'}.")
 
 
-@click.command(help="Let an agent have runs again.")
+@click.command(help="Give an agent runs again.")
 @click.argument("name")
 @store_options
 @tenant_option
@@ -43,7 +43,7 @@ def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
         click.echo(f"{agent.name} is enabled.")
 
 
-@click.command(help="Let an agent have no more runs; those that it has, it may end.")
+@click.command(help="Give an agent no more runs; it may finish those that it has.")
 @click.argument("name")
 @store_options
 @tenant_option
@@ -63,7 +63,7 @@ def _change(
     labels: Sequence[str] | None = None,
     enabled: bool | None = None,
 ) -> Agent:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         agent = bell.agents.change(name, labels=labels, enabled=enabled)
         detail = {"labels": agent.labels} if enabled is None else {"enabled": enabled}
         note(bell, "agents.change", agent.name, detail=detail)
@@ -73,14 +73,14 @@ def _change(
     return agent
 
 
-@click.command(help="Forget an agent; its token is valid no more. What is aimed at it waits for another of its name.")
+@click.command(help="Forget an agent; its token is revoked. Runs that target it wait for another agent of its name.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @store_options
 @tenant_option
 @json_option
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         agent = bell.agents.get(name)
         if not yes:
             click.confirm(f"Forget the agent {agent.name}, and end its token?", abort=True, err=True)
@@ -89,4 +89,4 @@ def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: b
     if as_json:
         print_json({"id": agent.id, "name": agent.name, "removed": True})
     else:
-        click.echo(f"{agent.name} is removed, and its token valid no more.")
+        click.echo(f"{agent.name} is removed, and its token is revoked.")

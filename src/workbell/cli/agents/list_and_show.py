@@ -13,21 +13,21 @@ from workbell.cli.bell import opened_store
 from workbell.cli.output import can_draw, make_console, one_line, print_facts, print_json
 from workbell.cli.project import json_option, open_project, say_empty, store_options, tenant_option
 from workbell.cli.words import ago, local
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.model.agent import Agent
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-LOOKS = {"lost": ("✗", "x", "bold red"), "disabled": ("◷", "z", "yellow"), "alive": ("✓", "+", "green")}
+STYLES = {"lost": ("✗", "x", "bold red"), "disabled": ("◷", "z", "yellow"), "alive": ("✓", "+", "green")}
 
 
-@click.command("list", help="List the agents, and when they were last heard of.")
+@click.command("list", help="List the agents, and when each was last seen.")
 @store_options
 @tenant_option
 @json_option
 def list_agents(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         found = bell.agents.list()
         now = bell.store.clock.now()
     if as_json:
@@ -68,30 +68,30 @@ def _named(agent: Agent, now: datetime, symbols: bool) -> Text:
     from rich.text import Text
 
     word = state_of(agent, now)
-    symbol, plain, style = LOOKS[word]
-    said = "" if word == "alive" else f" ({word})"
-    return Text(f"{symbol if symbols else plain} {one_line(agent.name, 40)}{said}", style)
+    symbol, plain, style = STYLES[word]
+    suffix = "" if word == "alive" else f" ({word})"
+    return Text(f"{symbol if symbols else plain} {one_line(agent.name, 40)}{suffix}", style)
 
 
 def _jobs(agent: Agent) -> str:
-    return "it has not said" if agent.jobs is None else ", ".join(agent.jobs) or "none"
+    return "not reported yet" if agent.jobs is None else ", ".join(agent.jobs) or "none"
 
 
-@click.command("show", help="Show all there is to know about an agent.")
+@click.command("show", help="Show all details of an agent.")
 @click.argument("name")
 @store_options
 @tenant_option
 @json_option
 def show_agent(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         agent = bell.agents.get(name)
         now = bell.store.clock.now()
         queued, running = _aimed_at(bell, agent)
-    told = describe_agent(agent, now)
+    described = describe_agent(agent, now)
     if as_json:
-        print_json(told | {"queued": queued, "running": running})
+        print_json(described | {"queued": queued, "running": running})
         return
-    metrics = told["metrics"] if isinstance(told["metrics"], dict) else {}
+    metrics = described["metrics"] if isinstance(described["metrics"], dict) else {}
     facts = [
         ("agent", agent.name),
         ("id", agent.id),
@@ -108,7 +108,7 @@ def show_agent(name: str, url: str | None, tenant: str | None, as_json: bool) ->
     print_facts(make_console(), [(word, one_line(value, 1000)) for word, value in facts if value])
 
 
-def _aimed_at(bell: Client, agent: Agent) -> tuple[int, int]:
+def _aimed_at(bell: LocalClient, agent: Agent) -> tuple[int, int]:
     """Runs that this agent may take or has; under a label, others may have them as well."""
     aimed = [
         counts

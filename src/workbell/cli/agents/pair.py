@@ -25,7 +25,7 @@ from workbell.model.pairing import terms_of
     help="The agent's name; otherwise it chooses one. An existing agent moves to the new machine.",
 )
 @click.option("--label", "labels", multiple=True, metavar="WORD", help="A label of the agent; may be repeated.")
-@click.option("--expires", type=SPAN, metavar="SPAN", help="How long the token is good: 5m, 2h. Otherwise: 15m.")
+@click.option("--expires", type=SPAN, metavar="SPAN", help="How long the token is valid: 5m, 2h. Otherwise: 15m.")
 @click.option(
     "--at", metavar="URL", help="The service's URL as the agent reaches it; printed in the command to type there."
 )
@@ -43,16 +43,16 @@ def pair(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=False) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=True) as bell:
         span = EXPIRES if expires is None else expires
         token, text = bell.agents.pairing(name, labels=labels, expires=span, created_by=operator())
         terms = terms_of(token)
-        kept = {"name": terms.agent, "labels": terms.labels or ()}
-        note(bell, "agents.allow", token.id, detail=kept | {"expires_at": token.expires_at})
+        terms_given = {"name": terms.agent, "labels": terms.labels or ()}
+        note(bell, "agents.allow", token.id, detail=terms_given | {"expires_at": token.expires_at})
         moves = any(agent.name == terms.agent for agent in bell.agents.list())
     there = _command(at or f"https://{socket.gethostname()}", name)
     if as_json:
-        print_json({"id": token.id, **kept, "expires_at": token.expires_at, "token": text, "command": there})
+        print_json({"id": token.id, **terms_given, "expires_at": token.expires_at, "token": text, "command": there})
         return
     if not quiet:
         until = local(token.expires_at)
@@ -61,10 +61,10 @@ def pair(
         where = "" if at is not None else "with the URL by which it reaches this service. "
         click.echo(f"{where}It asks for the token, which is shown this once:", err=True)
         if moves:
-            click.echo(f"(The agent {name} exists: it moves there, and what it has now is valid no more.)", err=True)
+            click.echo(f"(The agent {name} exists: it moves there, and its present token is revoked.)", err=True)
     click.echo(text)  # alone on stdout, so that it can be piped to the other machine
 
 
 def _command(address: str, name: str | None) -> str:
-    """Without the token: a command line can be read by others, and is kept in a history."""
+    """Without the token: a command line can be read by others, and is stored in a history."""
     return f"workbell agent pair --url {shlex.quote(address)}" + ("" if name is not None else " --name NAME")

@@ -1,4 +1,4 @@
-"""`workbell events emit`: a fact told by hand."""
+"""`workbell events emit`: emit an event by hand."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ SOURCE = "/cli"  # where there is no project that could be named
 STDIN = "-"
 
 
-@click.command(
-    help="Tell a fact: every trigger that matches it starts a run. DATA is JSON, or - to read it from stdin."
-)
+@click.command(help="Emit an event: every matching trigger starts a run. DATA is JSON, or - to read it from stdin.")
 @click.argument("event_type", metavar="TYPE")
 @click.argument("data", required=False)
 @click.option("--subject", metavar="TEXT", help="What it is about, such as an id.")
-@click.option("--source", metavar="TEXT", help="Who tells it; otherwise the project, such as /shop.")
-@click.option("--key", metavar="TEXT", help="Of events with one source and key there is one.")
+@click.option("--source", metavar="TEXT", help="Who emits it; otherwise the project, such as /shop.")
+@click.option("--key", metavar="TEXT", help="Deduplicate: one event for each source and key.")
 @store_options
 @tenant_option
 @json_option
@@ -42,16 +40,16 @@ def emit(
     project = open_project(url=url, tenant=tenant)
     if source is None and project.settings.project is None:
         source = SOURCE
-    with opened_store(project, to_look=False) as bell:
+    with opened_store(project, create=True) as bell:
         begun = bell.store.clock.now()
         event = bell.emit(event_type, value, subject=subject, source=source, key=key)
-        hearers = bell.events.match(event.type)
+        subscribers = bell.events.match(event.type)
     if as_json:
         print_json(event.as_dict())
     elif event.created_at < begun:
-        click.echo(f"{event.type} was told before, with the key {key}: it is {event.id}.")
+        click.echo(f"{event.type} was emitted before, with the key {key}: it is {event.id}.")
     else:
-        click.echo(f"{event.type} is stored as {event.id}; {counted(hearers)}.")
+        click.echo(f"{event.type} is stored as {event.id}; {counted(subscribers)}.")
 
 
 def _read(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""Which event is meant: by its id, or by the beginning or the end of it."""
+"""Finds an event by its id, or by the beginning or end of it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import click
 
 from workbell.cli.runs.find import SHORTEST
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import EventNotFound, InvalidOption
 from workbell.model.event import Event
 from workbell.model.ids import is_id
-from workbell.runs.listing import PAGE
+from workbell.runs.filters import PAGE
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -21,8 +21,8 @@ def event_argument(command: Command) -> Command:
     return click.argument("event_id", metavar="ID")(command)
 
 
-def find_event(bell: Client, text: str) -> Event:
-    """A part of an id is looked for among the last events only: no store has an index for it."""
+def find_event(bell: LocalClient, text: str) -> Event:
+    """A part of an id is searched among the last events only: no store has an index for it."""
     part = text.strip().lower()
     if is_id(part):
         return bell.events.get(part)

@@ -1,4 +1,4 @@
-"""`workbell events tail`: events as they come."""
+"""`workbell events tail`: new events as they are emitted."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ WIDTH = 24  # columns for a type; a longer one takes what it needs
 
 
 @click.command(help="Print events as they come, until Ctrl-C.")
-@click.option("--type", "event_type", metavar="PATTERN", help="Only of this type, or those that a pattern hears.")
+@click.option("--type", "event_type", metavar="PATTERN", help="Only of this type, or of a pattern such as orders.*.")
 @store_options
 @tenant_option
 @json_option
 def tail(event_type: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
-    # Not only to look: a store that is not there yet is made, for that is where they will come.
-    with opened_store(open_project(url=url, tenant=tenant), to_look=False) as bell:
+    # Creates a missing store: the events will be written there.
+    with opened_store(open_project(url=url, tenant=tenant), create=True) as bell:
         found = bell.events.tail(type=event_type)
-        what = "events" if event_type is None else f"events that {event_type} hears"
+        what = "events" if event_type is None else f"events that match {event_type}"
         click.echo(f"Waiting for {what}; Ctrl-C ends.", err=True)
         try:
             with closing(found):

@@ -14,13 +14,13 @@ from workbell.cli.project import json_option, limit_option, open_project, say_em
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago
 from workbell.model.event import Event
-from workbell.runs.listing import PAGE
+from workbell.runs.filters import PAGE
 
 NAME = 40  # letters of a type or a source
 
 
 @click.command("list", help="List events, newest first.")
-@click.option("--type", "event_type", metavar="PATTERN", help="Only of this type, or those that a pattern hears.")
+@click.option("--type", "event_type", metavar="PATTERN", help="Only of this type, or of a pattern such as orders.*.")
 @limit_option(PAGE)
 @click.option("--before", metavar="ID", help="Only older ones: the last event of the page before.")
 @store_options
@@ -29,16 +29,16 @@ NAME = 40  # letters of a type or a source
 def list_events(
     event_type: str | None, limit: int, before: str | None, url: str | None, tenant: str | None, as_json: bool
 ) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         last = None if before is None else find_event(bell, before).id
         found = bell.events.list(type=event_type, before=last, limit=limit)
         now = bell.store.clock.now()
     if as_json:
         print_json([event.as_dict() for event in found])
     elif not found and (event_type is not None or before is not None):
-        click.echo("No event is like that.")
+        click.echo("No event matches the filter.")
     elif not found:
-        say_empty(bell.settings.url, "There are no events yet; `workbell events emit TYPE` tells one.")
+        say_empty(bell.settings.url, "There are no events yet; `workbell events emit TYPE` emits one.")
     else:
         _show(found, now)
         if len(found) == limit:
@@ -64,11 +64,11 @@ def _show(found: Sequence[Event], now: datetime) -> None:
         )
         for event in found
     ]
-    print_rows(console, ("when", "event", "type", "source"), "what it says", rows, right=("when",))
+    print_rows(console, ("when", "event", "type", "source"), "data", rows, right=("when",))
 
 
 def about(event: Event) -> str:
     """In one line: what it is about, and its data."""
     subject = [one_line(event.subject)] if event.subject is not None else []
-    said = [one_line(event.data_text)] if event.data_text not in (None, "null") else []
-    return " ".join([*subject, *said])
+    data = [one_line(event.data_text)] if event.data_text not in (None, "null") else []
+    return " ".join([*subject, *data])

@@ -1,4 +1,4 @@
-"""`workbell events match`: the tester. Which triggers and endpoints hear events of a type, and if none, what to do."""
+"""`workbell events match`: pattern tester. Which triggers and endpoints match a type, and the remedy if none does."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from workbell.cli.bell import opened_store
 from workbell.cli.output import make_console, one_line, print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import short
-from workbell.model.event_hearers import Hearer
+from workbell.model.event_subscribers import EventSubscriber
 
 NAME = 40
 
 
-@click.command(help="Say which triggers and endpoints hear events of a type.")
+@click.command(help="Say which triggers and endpoints match events of a type.")
 @click.argument("event_type", metavar="TYPE")
 @store_options
 @tenant_option
 @json_option
 def match(event_type: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         found = bell.events.match(event_type)
         triggers, endpoints = (
             ([], []) if found else (bell.triggers.list(), bell.store.subscribers.list_endpoints(bell.tenant))
         )
     if as_json:
-        print_json([hearer.as_dict() for hearer in found])
+        print_json([subscriber.as_dict() for subscriber in found])
     elif found:
         _show(found)
     else:
@@ -35,38 +35,38 @@ def match(event_type: str, url: str | None, tenant: str | None, as_json: bool) -
 
         patterns = [(one.pattern, one.name) for one in triggers]
         patterns += [(pattern, one.shown_url) for one in endpoints for pattern in one.patterns]
-        click.echo(f"Nothing hears {event_type}. {remedy(event_type, patterns)}")
+        click.echo(f"Nothing matches {event_type}. {remedy(event_type, patterns)}")
 
 
-def counted(hearers: Sequence[Hearer]) -> str:
-    """`2 triggers and 1 endpoint hear it (1 disabled)`."""
-    if not hearers:
-        return "nothing hears it"
+def counted(subscribers: Sequence[EventSubscriber]) -> str:
+    """`2 triggers and 1 endpoint match it (1 disabled)`."""
+    if not subscribers:
+        return "nothing matches it"
     parts = []
     for kind in ("trigger", "endpoint"):
-        number = sum(hearer.kind == kind for hearer in hearers)
+        number = sum(subscriber.kind == kind for subscriber in subscribers)
         parts += [f"{number:,} {kind}{'' if number == 1 else 's'}"] if number else []
-    off = sum(not hearer.enabled for hearer in hearers)
-    verb = "hears" if len(hearers) == 1 else "hear"
+    off = sum(not subscriber.enabled for subscriber in subscribers)
+    verb = "matches" if len(subscribers) == 1 else "match"
     return f"{' and '.join(parts)} {verb} it" + (f" ({off:,} disabled)" if off else "")
 
 
-def _show(found: Sequence[Hearer]) -> None:
+def _show(found: Sequence[EventSubscriber]) -> None:
     from rich.text import Text
 
     from workbell.cli.columns import TableRow, print_rows
 
     console = make_console()
     rows = []
-    for hearer in found:
-        name = one_line(hearer.name, NAME) if hearer.kind == "trigger" else short(hearer.id)
-        what = f"starts {hearer.job}" if hearer.job is not None else f"sends to {hearer.name}"
-        why = f" ({one_line(hearer.reason)})" if hearer.reason else ""
+    for subscriber in found:
+        name = one_line(subscriber.name, NAME) if subscriber.kind == "trigger" else short(subscriber.id)
+        what = f"starts {subscriber.job}" if subscriber.job is not None else f"sends to {subscriber.name}"
+        why = f" ({one_line(subscriber.reason)})" if subscriber.reason else ""
         cells = [
-            Text(hearer.kind, "dim"),
+            Text(subscriber.kind, "dim"),
             Text(name),
-            Text(" ".join(hearer.patterns)),
-            Text("on", "green") if hearer.enabled else Text("off", "yellow"),
+            Text(" ".join(subscriber.patterns)),
+            Text("on", "green") if subscriber.enabled else Text("off", "yellow"),
         ]
         rows.append(TableRow(cells, Text(one_line(what) + why)))
     print_rows(console, ("who", "name", "pattern", ""), "what it does", rows)

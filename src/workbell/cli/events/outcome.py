@@ -1,4 +1,4 @@
-"""How it is shown what came of a match: the run's status, or why there is no run."""
+"""Formats the outcome of a match: the run's status, or why there is no run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbell.cli.runs.appearance import came, status_text
 from workbell.model.event import MatchOutcome
 from workbell.model.run import Run
 
-LOOKS = {
+STYLES = {
     MatchOutcome.STARTED: MoveStyle("✓", "+", "dim", "started"),
     MatchOutcome.DISABLED: MoveStyle("–", "-", "yellow", "disabled"),
     MatchOutcome.TOO_DEEP: MoveStyle("✗", "x", "red", "too deep"),
@@ -19,12 +19,12 @@ LOOKS = {
 
 
 def outcome_text(outcome: MatchOutcome, run_id: str | None, run: Run | None, console: Console) -> Text:
-    """The status of the run, while it is kept; otherwise the outcome."""
+    """The status of the run, until it is removed; then the outcome."""
     if run is not None:
         return status_text(run, console)
-    look = LOOKS[outcome]
-    word = "run removed" if run_id is not None else look.word
-    return Text(f"{look.symbol if can_draw(console) else look.plain} {word}", look.style)
+    style = STYLES[outcome]
+    word = "run removed" if run_id is not None else style.word
+    return Text(f"{style.symbol if can_draw(console) else style.plain} {word}", style.style)
 
 
 def what_came_of(reason: str | None, run: Run | None) -> str:

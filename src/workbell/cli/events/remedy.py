@@ -1,4 +1,4 @@
-"""Why nothing hears a type, and what would help: the nearest of the patterns there are."""
+"""Remedy for an event type that nothing matches: the nearest existing pattern."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbell.model.system_events import SYSTEM_TYPES
 
 
 def remedy(event_type: str, patterns: Sequence[tuple[str, str]]) -> str:
-    """A sentence or two; `patterns` are those there are, each with the name of whose it is."""
+    """A sentence or two; `patterns` are the existing ones, each with the name of its subscriber."""
     first = event_type.split(".")[0]
     if not patterns:
         return "There are no triggers and endpoints yet; `workbell triggers add` makes one."
@@ -19,16 +19,16 @@ def remedy(event_type: str, patterns: Sequence[tuple[str, str]]) -> str:
     for pattern, whose in patterns:
         if system and matches(pattern, event_type):
             return (
-                "Workbell tells it itself, and such events are heard only by patterns whose first segment is written "
+                "Workbell emits it itself, and only patterns match it whose first segment is written "
                 f"out: not by {_of(pattern, whose)}, but by {first}.* or {event_type}."
             )
     for pattern, whose in patterns:
         if matches(pattern.lower(), event_type.lower(), system=system):
-            return f"Small and capital letters differ: {_of(pattern, whose)} hears it if the letters are the same."
+            return f"Small and capital letters differ: {_of(pattern, whose)} matches it if the letters are the same."
     for pattern, whose in patterns:
         longer = f"{pattern}*" if pattern.endswith(".*") else f"{pattern}.**"
         if not pattern.endswith("**") and matches(longer, event_type, system=system):
-            return f"{_of(pattern, whose)} ends before it; {longer} would hear it."
+            return f"{_of(pattern, whose)} ends before it; {longer} would match it."
     near = get_close_matches(event_type, [pattern for pattern, _ in patterns], n=1)
     if near:
         return f"The nearest is {_of(near[0], dict(patterns)[near[0]])}."

@@ -1,4 +1,4 @@
-"""`workbell events show`: an event, what it matched, and what came of it."""
+"""`workbell events show`: an event and its matches with their outcomes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbell.cli.project import json_option, open_project, store_options, tenan
 from workbell.cli.runs.find import short
 from workbell.cli.words import ago, local
 from workbell.model.event import Event
-from workbell.model.event_hearers import Matched
+from workbell.model.event_subscribers import Matched
 from workbell.model.run import Run
 
 if TYPE_CHECKING:
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 BESIDE = 60  # letters of data that stand beside its name
 
 
-@click.command("show", help="Show an event, what it matched and what came of it.")
+@click.command("show", help="Show an event, and its matches with their outcomes.")
 @event_argument
 @store_options
 @tenant_option
 @json_option
 def show_event(event_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         event = find_event(bell, event_id)
         matches = bell.events.matches(event.id)
         runs = bell.store.runs.find([match.run for match in matches if match.run is not None])
         now = bell.store.clock.now()
     if as_json:
-        told = [match.as_dict() | {"run_status": _status(match, runs)} for match in matches]
-        print_json(event.as_dict() | {"matches": told})
+        described = [match.as_dict() | {"run_status": _status(match, runs)} for match in matches]
+        print_json(event.as_dict() | {"matches": described})
         return
     console = make_console()
     print_facts(console, _facts(event, now))
@@ -56,7 +56,7 @@ def _facts(event: Event, now: datetime) -> list[tuple[str, str]]:
     optional = [
         ("subject", event.subject),
         ("key", event.key),
-        ("told by", "Workbell itself" if event.system else None),
+        ("emitted by", "Workbell itself" if event.system else None),
         ("run", event.cause),
         ("depth", f"{event.depth}: so many events lie behind it" if event.depth else None),
     ]
@@ -94,7 +94,7 @@ def _show_matches(console: Console, event: Event, matches: Sequence[Matched], ru
         name = one_line(match.name or f"{match.subscriber} (removed)", 60)
         cells = [outcome_text(match.outcome, match.run, run, console), Text(name), Text(shown, "dim")]
         rows.append(TableRow(cells, Text(what_came_of(match.reason, run))))
-    print_rows(console, ("outcome", "trigger or endpoint", "run"), "what came of it", rows)
+    print_rows(console, ("outcome", "trigger or endpoint", "run"), "details", rows)
 
 
 def _status(match: Matched, runs: Mapping[str, Run]) -> str | None:

@@ -1,4 +1,4 @@
-"""`workbell jobs`: the jobs of this folder and of its store, and their runs."""
+"""`workbell jobs`: jobs of this folder and its store, and their runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COMMANDS = {
     "list": Lazy(
         "workbell.cli.jobs.list_and_show:list_jobs", "List the jobs: when each runs next, and how it ended last."
     ),
-    "show": Lazy("workbell.cli.jobs.list_and_show:show_job", "Show all there is to know about a job."),
+    "show": Lazy("workbell.cli.jobs.list_and_show:show_job", "Show all details of a job."),
     "run": Lazy("workbell.cli.jobs.run:run_job", "Run a job now, as soon as a worker is free."),
     "pause": Lazy("workbell.cli.jobs.pause:pause", "Start no more runs of a job until it is resumed."),
     "resume": Lazy("workbell.cli.jobs.pause:resume", "Let the runs of a paused job start again."),

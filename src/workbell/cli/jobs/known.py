@@ -1,4 +1,4 @@
-"""What is known about jobs: from this folder's files and code, and from the store."""
+"""Merges what files, code and the store know about jobs."""
 
 from __future__ import annotations
 
@@ -107,18 +107,20 @@ def _declared(here: Here, name: str) -> str | None:
         return file.schedule
     if function is None or function.ticks is None:
         return None
-    said = {word: function.ticks.get(word) for word in ("cron", "every", "at")}
-    return next((str(value) if word == "cron" else f"{word} {value}" for word, value in said.items() if value), None)
+    triggers = {word: function.ticks.get(word) for word in ("cron", "every", "at")}
+    return next(
+        (str(value) if word == "cron" else f"{word} {value}" for word, value in triggers.items() if value), None
+    )
 
 
 def make_known(bell: Workbell, name: str) -> None:
-    """Tell the store of a job of this folder, so that others know what a run or a schedule of it means."""
+    """Store a job of this folder, so that other processes know what its runs and schedules mean."""
     mine = bell.registry.stored_definitions(bell.store.clock, bell.tenant)
     bell.store.jobs.put([job for job in mine if job.name == name])
 
 
 def mention_problems(here: Here) -> None:
-    """On stderr: job files that cannot be loaded are missing in what was shown."""
+    """Warn on stderr that job files which cannot be loaded are missing in the output."""
     broken = sorted({problem.path for problem in here.problems})
     if broken:
         click.echo(f"Left out for their problems: {', '.join(broken)}; `workbell check` lists them.", err=True)

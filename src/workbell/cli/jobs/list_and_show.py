@@ -31,7 +31,7 @@ STYLES = {Status.SUCCEEDED: "green", Status.FAILED: "red", Status.CANCELED: "mag
 @json_option
 def list_jobs(app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
     project = open_project(app=app, url=url, tenant=tenant)
-    with opened_here(project, url, to_look=True) as here:
+    with opened_here(project, url, create=False) as here:
         jobs = all_jobs(here)
         now = here.bell.store.clock.now()
     if as_json:
@@ -86,7 +86,7 @@ def _last(run: Run, now: datetime) -> str:
     return f"{run.status} {ago(run.finished_at or run.started_at or run.created_at, now)}"
 
 
-@click.command("show", help="Show all there is to know about a job.")
+@click.command("show", help="Show all details of a job.")
 @click.argument("name")
 @app_option
 @url_option
@@ -94,7 +94,7 @@ def _last(run: Run, now: datetime) -> str:
 @json_option
 def show_job(name: str, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
     project = open_project(app=app, url=url, tenant=tenant)
-    with opened_here(project, url, to_look=True) as here:
+    with opened_here(project, url, create=False) as here:
         known = find_job(here, name)
         now = here.bell.store.clock.now()
     if as_json:

@@ -20,7 +20,7 @@ from workbell.cli.project import app_option, json_option, open_project, store_op
 @json_option
 def pause(name: str, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
     project = open_project(app=app, url=url, tenant=tenant)
-    with opened_here(project, url, to_look=False) as here:
+    with opened_here(project, url, create=True) as here:
         find_job(here, name)  # a name that is misspelt would pause nothing
         made = here.bell.pause(job=name)
         note(here.bell, "jobs.pause", name)
@@ -36,7 +36,7 @@ def pause(name: str, app: str | None, url: str | None, tenant: str | None, as_js
 @tenant_option
 @json_option
 def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         ended = bell.resume(job=name)
         left = bell.pauses()
         note(bell, "jobs.resume", name, detail={"resumed": ended})

@@ -1,4 +1,4 @@
-"""`workbell jobs run`: a run of a job now, or in a while."""
+"""`workbell jobs run`: enqueues a run of a job, now or after a delay."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbell.errors import WaitTimeout
 from workbell.model.request import EnqueueOptions
 from workbell.model.run import Run, Status
 
-GLANCE = 1.0  # seconds to see whether a worker takes the run up
+PICKUP_WAIT = 1.0  # seconds to see whether a worker takes the run up
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -46,7 +46,7 @@ def wait_options(command: Command) -> Command:
 @click.option("--delay", type=SPAN, metavar="SPAN", help="Not now but after this: 90, 5m, 1h30m.")
 @click.option("--queue", metavar="NAME", help="Another queue than the job's own.")
 @click.option("--priority", type=click.IntRange(-100, 100), help="Higher runs first.")
-@click.option("--key", metavar="TEXT", help="Deduplicate: of a job's runs with one key there is one at a time.")
+@click.option("--key", metavar="TEXT", help="Deduplicate: one run of the job with this key at a time.")
 @click.option("--tag", metavar="TEXT", help="A word to find it by.")
 @click.option("--target", metavar="AGENT", help="Which agent is to run it: a name, or label:x.")
 @wait_options
@@ -69,10 +69,10 @@ def run_job(
     **options: Any,
 ) -> None:
     project = open_project(app=app, url=url, tenant=tenant)
-    with opened_here(project, url, to_look=False) as here:
+    with opened_here(project, url, create=True) as here:
         arguments = _usual_input(here, name) if given is None else given
-        said = {word: value for word, value in options.items() if value is not None}
-        run = here.bell.enqueue(name, arguments, **cast(EnqueueOptions, said))
+        chosen = {word: value for word, value in options.items() if value is not None}
+        run = here.bell.enqueue(name, arguments, **cast(EnqueueOptions, chosen))
         make_known(here.bell, name)
         finish(context, here, run, wait=wait, timeout=timeout, as_json=as_json)
 
@@ -80,17 +80,17 @@ def run_job(
 def finish(
     context: click.Context, here: Here, run: Run, *, wait: bool, timeout: timedelta | None, as_json: bool
 ) -> None:
-    """Show what becomes of a run: at its end with `wait`, otherwise after a glance."""
+    """Show a run: at its end with `wait`, otherwise after a short wait."""
     if wait:
         if not as_json:
             click.echo(f"Run {run.id} of {run.job}: waiting for its end.", err=True)
         run = here.bell.wait(run.id, timeout)
     elif run.status is not Status.SCHEDULED and not as_json:
-        run = _glance(here, run)
+        run = _wait_for_pickup(here, run)
     if as_json:
         print_json(run.as_dict())
     else:
-        _tell(run, "" if run.status.final else here.bell.why(run.id))
+        _print_run(run, "" if run.status.final else here.bell.why(run.id))
     if wait and run.status is not Status.SUCCEEDED:
         context.exit(1)
 
@@ -103,15 +103,15 @@ def _usual_input(here: Here, name: str) -> dict[str, Any]:
     return next((schedule.payload for schedule in known.schedules if schedule.name == name), {})
 
 
-def _glance(here: Here, run: Run) -> Run:
-    """The run as it is after a moment, in which a worker that is there has taken it up."""
+def _wait_for_pickup(here: Here, run: Run) -> Run:
+    """The run after a short wait, in which a free worker has started it."""
     try:
-        return here.bell.wait(run.id, GLANCE)
+        return here.bell.wait(run.id, PICKUP_WAIT)
     except WaitTimeout:
         return here.bell.get(run.id)
 
 
-def _tell(run: Run, why: str) -> None:
+def _print_run(run: Run, why: str) -> None:
     console = make_console()
     if run.status.final:
         style = "green" if run.status is Status.SUCCEEDED else "red"

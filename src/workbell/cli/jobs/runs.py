@@ -1,4 +1,4 @@
-"""`workbell jobs runs`: how a job's last runs ended."""
+"""`workbell jobs runs`: the last finished runs of a job."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from workbell.cli.jobs.known import find_job
 from workbell.cli.output import can_draw, make_console, one_line, print_json, print_lines, span
 from workbell.cli.project import app_option, json_option, limit_option, open_project, tenant_option, url_option
 from workbell.cli.words import local
-from workbell.job_files.jobs_engine import RUNS, JobRun
+from workbell.job_files.job_folder import RUNS, JobRun
 
-LOOKS = {"completed": ("✓", "+", "green"), "failed": ("✗", "x", "bold red")}
+STYLES = {"completed": ("✓", "+", "green"), "failed": ("✗", "x", "bold red")}
 
 
 @click.command("runs", help="List the last runs of a job that ended.")
@@ -25,7 +25,7 @@ LOOKS = {"completed": ("✓", "+", "green"), "failed": ("✗", "x", "bold red")}
 @json_option
 def runs_of_job(name: str, limit: int, app: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
     project = open_project(app=app, url=url, tenant=tenant)
-    with opened_here(project, url, to_look=True) as here:
+    with opened_here(project, url, create=False) as here:
         runs = here.bell.engine.get_runs(name)[:limit]
         if not runs:
             find_job(here, name)  # raises if there is no such job
@@ -44,7 +44,7 @@ def _show(runs: Sequence[JobRun]) -> None:
     symbols = can_draw(console)
     lines = []
     for run in runs:
-        symbol, plain, style = LOOKS[run.status]
+        symbol, plain, style = STYLES[run.status]
         took = span(run.ended_at - run.started_at) if run.ended_at and run.started_at else ""
         line = Text().append(f"{local(run.started_at)} ", "dim")
         line.append(f"{symbol if symbols else plain} {run.status:9} ", style)

@@ -1,1 +1,1 @@
-"""What `workbell bench` measures, and the same work in raw SQL to compare it with."""
+"""Measurements of `workbell bench`, and the same work in raw SQL for comparison."""

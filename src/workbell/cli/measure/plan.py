@@ -1,4 +1,4 @@
-"""What is measured in which order: ours and raw SQL in turn, so that the machine's moods hit both."""
+"""Order of the measurements: ours and raw SQL in turn, so that noise of the machine hits both."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def measure(
     rounds: int = 1,
     raw: bool = False,
     latency: bool = True,
-    tell: Callable[[str, int], None],
+    show_step: Callable[[str, int], None],
     advance: Callable[[], None],
 ) -> list[MeasuredRow]:
     """Measure everything, round by round."""
@@ -74,15 +74,15 @@ def measure(
     total = rounds * (sum(1 + (raw and step.raw is not None) for step in plan) + latency)
     for _ in range(rounds):
         for step in plan:
-            tell(step.what, total)
+            show_step(step.what, total)
             ours[step.key].append(step.ours())
             advance()
             if raw and step.raw is not None:
-                tell(f"{step.what} (raw SQL)", total)
+                show_step(f"{step.what} (raw SQL)", total)
                 theirs[step.key].append(step.raw())
                 advance()
         if latency:
-            tell("enqueue to start", total)
+            show_step("enqueue to start", total)
             spread.append(measures.latency(url))
             advance()
     return [_row(step, ours[step.key], theirs[step.key]) for step in plan] + _latencies(spread)

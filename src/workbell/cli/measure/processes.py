@@ -17,7 +17,7 @@ from workbell.cli.measure.tally import WorkerNumbers
 from workbell.errors import WorkbellError
 
 PATIENCE = 300.0
-LOOK = 0.002
+POLL = 0.002
 
 
 @contextmanager
@@ -74,9 +74,9 @@ def _any_dead(started: list[subprocess.Popen[bytes]]) -> bool:
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
-    """Look until a condition holds."""
+    """Poll until a condition holds."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
             raise WorkbellError(f"The measurement waited {PATIENCE:g} s for {what}, and gives up.")
-        time.sleep(LOOK)
+        time.sleep(POLL)

@@ -64,9 +64,9 @@ class RawSqlite(Raw):
             self._connection.execute(f"PRAGMA {pragma}")
 
     def insert(self, new: Sequence[NewRun], batch: int) -> float:
-        from workbell.stores.sqlite.dialect import spell_runs
+        from workbell.stores.sqlite.dialect import bind_runs
 
-        sql, rows = spell_runs([new_values(request) for request in new])[1:3]
+        sql, rows = bind_runs([new_values(request) for request in new])[1:3]
         connection = self._connection
         began = time.perf_counter()
         for page in _pages(rows, batch):
@@ -109,7 +109,7 @@ class RawPostgres(Raw):
         self._connection.adapters.register_loader("uuid", TextLoader)
 
     def insert(self, new: Sequence[NewRun], batch: int) -> float:
-        from workbell.stores.postgres.copy_text import copy_lines
+        from workbell.stores.postgres.copy_text import copy_rows
         from workbell.stores.postgres.dialect import QUERIES
 
         connection = self._connection
@@ -119,7 +119,7 @@ class RawPostgres(Raw):
             for row in values:
                 connection.execute(QUERIES["add_run"], row)
             return time.perf_counter() - began
-        pages = [copy_lines([new_values(request) for request in page]) for page in _pages(new, batch)]
+        pages = [copy_rows([new_values(request) for request in page]) for page in _pages(new, batch)]
         began = time.perf_counter()
         for columns, lines in pages:
             with connection.cursor().copy(f"COPY workbell_runs ({', '.join(columns)}) FROM STDIN") as copy:

@@ -1,4 +1,4 @@
-"""The job that is measured, in a tenant and queue of its own, and how its runs are cleared away again."""
+"""The measured job, in its own tenant and queue, and the removal of its runs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from workbell.app import Workbell
 from workbell.cli.measure.tally import WorkerNumbers
-from workbell.events.publishing import EventPublishing
 from workbell.handlers.job_function import JobFunction
 from workbell.model import state
 from workbell.model.run import LIVE, Lane
 from workbell.model.state import Retention
 from workbell.runs.booking import Booking
+from workbell.runs.publisher import RunPublisher
 from workbell.settings import Settings
 from workbell.stores.port import Filter, Store
 
@@ -51,6 +51,6 @@ def clear(store: Store) -> None:
     now = store.clock.now()
     while waiting := store.runs.list(Filter(NAME, LIVE[:2], job=NAME, limit=PAGE)):
         over = [(run, state.cancel(run, now, reason="the measurement is over", keep=now - now)) for run in waiting]
-        Booking(lambda: store, EventPublishing(), Retention()).book(over)
+        Booking(lambda: store, RunPublisher(lambda: store), Retention()).book(over)
     while store.prune(store.clock.now(), PAGE) >= PAGE:
         pass

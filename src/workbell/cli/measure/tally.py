@@ -1,4 +1,4 @@
-"""What handlers in other processes note, in a file that both sides have mapped: counting must be cheap."""
+"""Counters of handlers in other processes, in a memory-mapped file: counting must be cheap."""
 
 from __future__ import annotations
 

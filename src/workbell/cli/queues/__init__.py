@@ -1,4 +1,4 @@
-"""`workbell queues`: what waits in each queue, and pausing it."""
+"""`workbell queues`: queues with their waiting runs; pause and resume."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def all_queues(bell: Workbell) -> list[QueueRow]:
 @tenant_option
 @json_option
 def list_queues(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         found = all_queues(bell)
         jobs = [pause for pause in bell.pauses() if pause.queue is None]
         now = bell.store.clock.now()

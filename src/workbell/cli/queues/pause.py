@@ -21,7 +21,7 @@ from workbell.cli.queues.list import all_queues
 @tenant_option
 @json_option
 def pause(name: str, job: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=False) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=True) as bell:
         known = {queue.name for queue in all_queues(bell)}
         made = bell.pause(queue=name, job=job)
         note(bell, "queues.pause", name, detail={"job": job})
@@ -43,7 +43,7 @@ def pause(name: str, job: str | None, url: str | None, tenant: str | None, as_js
 @tenant_option
 @json_option
 def resume(name: str, job: str | None, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         ended = bell.resume(queue=name, job=job)
         left = bell.pauses()
         note(bell, "queues.resume", name, detail={"job": job, "resumed": ended})

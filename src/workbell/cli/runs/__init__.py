@@ -9,7 +9,7 @@ from workbell.cli.lazy import Lazy, LazyGroup
 PACKAGE = "workbell.cli.runs"
 COMMANDS = {
     "list": Lazy(f"{PACKAGE}.listed:list_runs", "List runs, newest first."),
-    "show": Lazy(f"{PACKAGE}.show:show_run", "Show all there is to know about a run."),
+    "show": Lazy(f"{PACKAGE}.show:show_run", "Show all details of a run."),
     "logs": Lazy(f"{PACKAGE}.logs:logs", "Print what a run's handler logged."),
     "watch": Lazy(f"{PACKAGE}.watch:watch", "Watch a run until it has ended."),
     "cancel": Lazy(f"{PACKAGE}.cancel_retry_why:cancel", "End a run, or ask its handler to."),

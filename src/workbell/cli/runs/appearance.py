@@ -1,4 +1,4 @@
-"""How a run is shown: its status with a symbol, how far it is, how long it took, and what came of it."""
+"""Formats a run: status with a symbol, progress, duration, and result or error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbell.cli.words import ago, due_in
 from workbell.model.run import Run, Status
 from workbell.model.state import Move
 
-LOOKS = {
+STYLES = {
     Status.SCHEDULED: MoveStyle("◷", "z", "cyan", "scheduled"),
     Status.QUEUED: MoveStyle("⋯", ".", "yellow", "queued"),
     Status.RUNNING: MoveStyle("▸", ">", "bold cyan", "running"),
@@ -26,9 +26,9 @@ ENDS = {Status.SUCCEEDED: Move.SUCCEED, Status.FAILED: Move.FAIL, Status.CANCELE
 
 
 def status_text(run: Run, console: Console) -> Text:
-    look = LOOKS[run.status]
-    word = "stopping" if run.cancel_requested else look.word
-    return Text(f"{look.symbol if can_draw(console) else look.plain} {word}", look.style)
+    style = STYLES[run.status]
+    word = "stopping" if run.cancel_requested else style.word
+    return Text(f"{style.symbol if can_draw(console) else style.plain} {word}", style.style)
 
 
 def when(run: Run, now: datetime) -> str:

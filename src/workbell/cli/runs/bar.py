@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Column
 
 from workbell.cli.output import can_draw, one_line
-from workbell.cli.runs.appearance import LOOKS, number, took_text
+from workbell.cli.runs.appearance import STYLES, number, took_text
 from workbell.cli.runs.follow import line_text
 from workbell.cli.words import here_now
 from workbell.model.log_line import LogLine
@@ -17,7 +17,7 @@ from workbell.model.run import Run, Status
 
 
 class BarView:
-    """Where the handler tells no total, the bar only moves to and fro."""
+    """Progress bar; without a total it only moves to and fro."""
 
     def __init__(self, console: Console) -> None:
         spinner = "dots" if can_draw(console) else "line"
@@ -55,14 +55,14 @@ class BarView:
 
 
 def _fields(run: Run) -> dict[str, Any]:
-    told = (run.progress or {}) if run.status is Status.RUNNING else {}
-    done, total = told.get("done", 0), told.get("total")
-    word = "stopping" if run.cancel_requested else LOOKS[run.status].word
+    progress = (run.progress or {}) if run.status is Status.RUNNING else {}
+    done, total = progress.get("done", 0), progress.get("total")
+    word = "stopping" if run.cancel_requested else STYLES[run.status].word
     again = f" #{run.attempt}" if run.attempt > 1 else ""
     amount = (
-        "" if not told else number(done) if not total else f"{number(done)}/{number(total)} {_percent(done, total)}"
+        "" if not progress else number(done) if not total else f"{number(done)}/{number(total)} {_percent(done, total)}"
     )
-    message = told.get("message") or (run.reason if run.cancel_requested else None) or ""
+    message = progress.get("message") or (run.reason if run.cancel_requested else None) or ""
     return {
         "description": f"{one_line(run.job, 30)} {word}{again}",
         "completed": min(done, total) if total else 0,

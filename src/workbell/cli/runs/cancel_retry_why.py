@@ -19,16 +19,18 @@ from workbell.model.state import CANCELED
     "With --all, end every run of a filter that has not ended; a worker does it."
 )
 @one_or_all("Cancel")
-@click.option("--reason", default=CANCELED, metavar="TEXT", show_default=True, help="What is noted with one run.")
+@click.option(
+    "--reason", default=CANCELED, metavar="TEXT", show_default=True, help="The reason that is recorded with one run."
+)
 @store_options
 @tenant_option
 @json_option
-def cancel(asked: RunsWanted, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
-        if asked.run_id is None:
-            order(bell, "cancel", asked, as_json)
+def cancel(requested: RunsWanted, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+        if requested.run_id is None:
+            order(bell, "cancel", requested, as_json)
             return
-        before = find_run(bell, asked.run_id)
+        before = find_run(bell, requested.run_id)
         run = bell.cancel(before.id, reason)
         note(bell, "runs.cancel", run.id, detail={"job": run.job, "reason": reason})
     if as_json:
@@ -50,12 +52,12 @@ def cancel(asked: RunsWanted, reason: str, url: str | None, tenant: str | None, 
 @store_options
 @tenant_option
 @json_option
-def retry(asked: RunsWanted, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
-        if asked.run_id is None:
-            order(bell, "retry", asked, as_json)
+def retry(requested: RunsWanted, url: str | None, tenant: str | None, as_json: bool) -> None:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+        if requested.run_id is None:
+            order(bell, "retry", requested, as_json)
             return
-        ended = find_run(bell, asked.run_id)
+        ended = find_run(bell, requested.run_id)
         run = bell.retry(ended.id)
         note(bell, "runs.retry", ended.id, detail={"job": run.job, "run": run.id})
     if as_json:
@@ -70,10 +72,10 @@ def retry(asked: RunsWanted, url: str | None, tenant: str | None, as_json: bool)
 @tenant_option
 @json_option
 def why(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         run = find_run(bell, run_id)
-        told = bell.why(run.id)
+        reason = bell.why(run.id)
     if as_json:
-        print_json({"id": run.id, "job": run.job, "status": run.status, "why": told})
+        print_json({"id": run.id, "job": run.job, "status": run.status, "why": reason})
     else:
-        click.echo(printable(told))
+        click.echo(printable(reason))

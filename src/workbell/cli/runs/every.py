@@ -1,4 +1,4 @@
-"""Acting on one run by its id, or with --all on every run of a filter: how that is said, and how it is asked for."""
+"""Actions on one run by id, or with --all on every run of a filter: options, confirmation and messages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import click
 
-from workbell.bulk.order import narrowed, read_action
+from workbell.bulk.bulk_request import narrowed, read_action
 from workbell.cli.acting import note
 from workbell.cli.output import print_json
 from workbell.cli.runs.filters import NAMES, filter_from, filter_options
 from workbell.cli.runs.find import short
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.model.filter_options import FilterOptions
+from workbell.runs.filters import read_filter
 
 
 class RunsWanted(NamedTuple):
@@ -27,7 +28,7 @@ class RunsWanted(NamedTuple):
 
 
 def one_or_all(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an ID and the options of a filter, of which one is used; it is handed an `RunsWanted`."""
+    """Give a command an ID argument and filter options, one of which is used; it gets a `RunsWanted`."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @click.argument("run_id", metavar="[ID]", required=False)
@@ -37,8 +38,8 @@ def one_or_all(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]
         @filter_options
         @functools.wraps(command)
         def called(run_id: str | None, every: bool, yes: bool, dry_run: bool, **rest: Any) -> None:
-            said = {name: rest.pop(name) for name in NAMES}
-            wanted = filter_from(said)
+            options = {name: rest.pop(name) for name in NAMES}
+            wanted = filter_from(options)
             if every == (run_id is not None):
                 raise click.UsageError("Give the ID of one run, or --all with a filter; one of the two.")
             if not every and (wanted or yes or dry_run):
@@ -50,11 +51,11 @@ def one_or_all(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]
     return decorate
 
 
-def order(bell: Client, action: str, asked: RunsWanted, as_json: bool) -> None:
+def order(bell: LocalClient, action: str, requested: RunsWanted, as_json: bool) -> None:
     """Say how many there are, ask, and have it done."""
-    counted = bell.store.reports.count(narrowed(read_action(action), bell.filter_of(asked.wanted)))
+    counted = bell.store.reports.count(narrowed(read_action(action), read_filter(bell.runtime, requested.wanted)))
     number = f"{'at least ' if counted.capped else ''}{counted.count:,} run{'' if counted.count == 1 else 's'}"
-    if asked.dry_run:
+    if requested.dry_run:
         if as_json:
             print_json({"count": counted.count, "capped": counted.capped})
         else:
@@ -65,12 +66,12 @@ def order(bell: Client, action: str, asked: RunsWanted, as_json: bool) -> None:
             print_json(None)
         else:
             left_out = " that was not retried before" if action == "retry" else ""
-            click.echo(f"No run{left_out} is like that: there is nothing to {action}.")
+            click.echo(f"No run{left_out} matches the filter: there is nothing to {action}.")
         return
-    if not asked.yes:
+    if not requested.yes:
         click.confirm(f"{action.capitalize()} {number} of tenant {bell.tenant}?", abort=True, err=True)
-    run = bell.bulk(action, **asked.wanted)
-    note(bell, "bulk.act", run.id, detail={"action": action, **asked.wanted})
+    run = bell.bulk(action, **requested.wanted)
+    note(bell, "bulk.act", run.id, detail={"action": action, **requested.wanted})
     if as_json:
         print_json(run.as_dict())
     else:

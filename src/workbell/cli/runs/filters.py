@@ -1,4 +1,4 @@
-"""The options that say which runs, for listing them and for acting on all of them."""
+"""Filter options for runs, for lists and for actions with --all."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ NAMES = tuple("status job queue tag schedule user_id target event retry_of retri
 
 
 def filter_options(command: Command) -> Command:
-    """Give a command the options; what was said comes as keyword arguments, for `filter_from`."""
+    """Give a command the options; given values come as keyword arguments, for `filter_from`."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
-def filter_from(said: dict[str, Any]) -> FilterOptions:
-    """The words of `bell.runs` that were said."""
-    words: dict[str, Any] = {name: said[name] for name in NAMES if said[name] not in (None, ())}
+def filter_from(given: dict[str, Any]) -> FilterOptions:
+    """The filter options of `bell.runs` that were given."""
+    words: dict[str, Any] = {name: given[name] for name in NAMES if given[name] not in (None, ())}
     if "input" in words:
         words["input"] = dict(words["input"])
     found: FilterOptions = words  # type: ignore[assignment]

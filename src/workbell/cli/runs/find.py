@@ -1,4 +1,4 @@
-"""Which run is meant: by its id, or by the beginning or the end of it."""
+"""Finds a run by its id, or by the beginning or end of it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import click
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import InvalidOption, RunNotFound
 from workbell.model.ids import is_id
 from workbell.model.run import Run
-from workbell.runs.listing import PAGE
+from workbell.runs.filters import PAGE
 
 SHORTEST = 6
 SHORT = 8  # letters of an id that are shown in lists, from its end: its beginning is the time, and the same for many
@@ -27,8 +27,8 @@ def short(run_id: str) -> str:
     return run_id[-SHORT:]
 
 
-def find_run(bell: Client, text: str) -> Run:
-    """A part of an id is looked for among the last runs only: no store has an index for it."""
+def find_run(bell: LocalClient, text: str) -> Run:
+    """A part of an id is searched among the last runs only: no store has an index for it."""
     part = text.strip().lower()
     if is_id(part):
         return bell.get(part)

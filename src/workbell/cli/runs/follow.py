@@ -1,4 +1,4 @@
-"""Following a run: how it is, and what it logged since the last look, until it has ended."""
+"""Follows a run until its end: its state, and new log lines since the last read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import msgspec
 
 from workbell.cli.output import printable
 from workbell.cli.words import local
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.model.log_line import LogLine
 from workbell.model.run import Run
-from workbell.runs.following import looks
+from workbell.runs.verbs import polled
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 STYLES = {"DEBUG": "dim", "INFO": "", "WARNING": "yellow", "ERROR": "red", "CRITICAL": "bold red"}
 
 
-def follow(bell: Client, run_id: str, after: LogLine | None = None) -> Iterator[tuple[Run, list[LogLine]]]:
-    """The lines are read after the run: whatever was logged before its end comes with the look that shows the end."""
-    for run in looks(bell, run_id):
+def follow(bell: LocalClient, run_id: str, after: LogLine | None = None) -> Iterator[tuple[Run, list[LogLine]]]:
+    """Log lines are read after the run: those from before its end come with the read that shows the end."""
+    for run in polled(bell.runs, run_id):
         lines = list(all_lines(bell, run_id, after))
         after = lines[-1] if lines else after
         yield run, lines
 
 
-def all_lines(bell: Client, run_id: str, after: LogLine | None = None) -> Iterator[LogLine]:
+def all_lines(bell: LocalClient, run_id: str, after: LogLine | None = None) -> Iterator[LogLine]:
     while page := bell.logs(run_id, after=after):
         yield from page
         after = page[-1]

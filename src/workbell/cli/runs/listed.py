@@ -14,7 +14,7 @@ from workbell.cli.project import json_option, limit_option, open_project, say_em
 from workbell.cli.runs.filters import filter_from, filter_options
 from workbell.cli.runs.find import find_run, short
 from workbell.model.run import Run
-from workbell.runs.listing import PAGE
+from workbell.runs.filters import PAGE
 
 NAME = 24  # letters of a job's name
 
@@ -26,16 +26,16 @@ NAME = 24  # letters of a job's name
 @store_options
 @tenant_option
 @json_option
-def list_runs(limit: int, before: str | None, url: str | None, tenant: str | None, as_json: bool, **said: Any) -> None:
-    wanted = filter_from(said)
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+def list_runs(limit: int, before: str | None, url: str | None, tenant: str | None, as_json: bool, **given: Any) -> None:
+    wanted = filter_from(given)
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         last = None if before is None else find_run(bell, before).id
         found = bell.runs(**wanted, before=last, limit=limit)
         now = bell.store.clock.now()
     if as_json:
         print_json([run.as_dict() for run in found])
     elif not found and (wanted or before):
-        click.echo("No run is like that.")
+        click.echo("No run matches the filter.")
     elif not found:
         say_empty(bell.settings.url, "There are no runs yet; `workbell jobs run NAME` makes one.")
     else:
@@ -67,4 +67,4 @@ def _show(found: Sequence[Run], now: datetime) -> None:
         for run in found
     ]
     names = ("status", "run", "job", "#", "when", "took")
-    print_rows(console, names, "what came of it", rows, right=("#", "took"))
+    print_rows(console, names, "result", rows, right=("#", "took"))

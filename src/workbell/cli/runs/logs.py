@@ -19,7 +19,7 @@ from workbell.cli.runs.follow import all_lines, as_dict, follow, line_text
 @tenant_option
 @json_option
 def logs(run_id: str, follows: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         run = find_run(bell, run_id)
         console = make_console()
         found = all_lines(bell, run.id) if not follows else (line for _, new in follow(bell, run.id) for line in new)

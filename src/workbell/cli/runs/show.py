@@ -14,7 +14,7 @@ from workbell.cli.output import make_console, one_line, print_facts, print_json,
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import find_run, run_argument, short
 from workbell.cli.words import local
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.model.event import Event
 from workbell.model.run import Attempt, Run, Status
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-@click.command("show", help="Show all there is to know about a run.")
+@click.command("show", help="Show all details of a run.")
 @run_argument
 @store_options
 @tenant_option
 @json_option
 def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         run = find_run(bell, run_id)
         attempts, why = bell.attempts(run.id), bell.why(run.id)
         logged = bell.logs(run.id, limit=1)
@@ -36,10 +36,10 @@ def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         retry = bell.store.reports.retries([run.id]).get(run.id)
         schedule = None if run.schedule is None else bell.store.schedules.get(run.schedule)
     if as_json:
-        told = [msgspec.structs.asdict(one) | {"error_type": one.error_type} for one in attempts]
+        described = [msgspec.structs.asdict(one) | {"error_type": one.error_type} for one in attempts]
         behind: dict[str, Any] = {"trigger": run.options.trigger, "event_type": None if event is None else event.type}
         behind["retried_by"] = None if retry is None else retry.as_dict()
-        print_json(run.as_dict() | {"worker": run.worker, "why": why, "attempts": told} | behind)
+        print_json(run.as_dict() | {"worker": run.worker, "why": why, "attempts": described} | behind)
         return
     retried = "" if retry is None else f"{retry.id} ({retry.status})"
     more = [("schedule", (run.schedule or "") if schedule is None else schedule.name)]
@@ -49,11 +49,11 @@ def show_run(run_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         click.echo(f"\nWhat it logged: workbell runs logs {short(run.id)}")
 
 
-def _behind(bell: Client, run: Run) -> tuple[Event | None, str | None]:
-    """The event that made a run, while it is kept, and the trigger or the endpoint that it matched."""
+def _behind(bell: LocalClient, run: Run) -> tuple[Event | None, str | None]:
+    """The event that made a run, while it is stored, and the trigger or the endpoint that it matched."""
     if run.event is None:
         return None, None
-    known, subscriber = bell.subscriptions.current(), run.options.trigger or ""
+    known, subscriber = bell.runtime.subscriptions.current(), run.options.trigger or ""
     trigger, endpoint = known.triggers.get(subscriber), known.endpoints.get(subscriber)
     name = trigger.name if trigger is not None else endpoint.shown_url if endpoint is not None else subscriber
     return bell.store.events.find([run.event]).get(run.event), name
@@ -122,21 +122,23 @@ def _events(run: Run, attempts: Sequence[Attempt]) -> Iterator[tuple[datetime, s
             yield attempt.started_at, f"attempt {attempt.number} starts{where}", ""
         if attempt.finished_at is not None:
             yield attempt.finished_at, *_end(attempt)
-            if attempt.status == "failed" and _says_something(attempt.result):
-                yield attempt.finished_at, f"  {one_line(attempt.result_text or '', TOLD)}", "dim"
+            if attempt.status == "failed" and _has_content(attempt.result):
+                yield attempt.finished_at, f"  {one_line(attempt.result_text or '', DETAIL_LIMIT)}", "dim"
     if run.status is Status.SCHEDULED and attempts:
         yield run.scheduled_for, f"attempt {run.attempt + 1} is due", "cyan"
     if run.status is Status.CANCELED and not any(attempt.finished_at == run.finished_at for attempt in attempts):
         yield run.finished_at or run.updated_at, f"canceled: {one_line(run.reason or '')}", "magenta"
 
 
-TOLD = 1000  # letters of what was told with an error
+DETAIL_LIMIT = 1000  # letters of the result that came with an error
 STYLES = {"succeeded": "green", "failed": "red", "lost": "red", "canceled": "magenta"}
 
 
-def _says_something(told: Any) -> bool:
-    """What was told with an error, such as the answer to a webhook."""
-    return any(value is not None for value in told.values()) if isinstance(told, dict) else told is not None
+def _has_content(described: Any) -> bool:
+    """Whether the result that came with an error, such as the answer to a webhook, has a value."""
+    return (
+        any(value is not None for value in described.values()) if isinstance(described, dict) else described is not None
+    )
 
 
 def _end(attempt: Attempt) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""`workbell runs watch`: a run as it goes on, with a progress bar on a terminal and in lines anywhere else."""
+"""`workbell runs watch`: live view of a run: a progress bar on a terminal, lines anywhere else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INTERRUPTED = 130
 @json_option
 @click.pass_context
 def watch(context: click.Context, run_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         run = find_run(bell, run_id)
         console = make_console()
         try:
@@ -39,11 +39,11 @@ def watch(context: click.Context, run_id: str, url: str | None, tenant: str | No
                     run = seen
                     view.show(run, lines)
         except KeyboardInterrupt:
-            told = f"Run {short(run.id)} goes on; `workbell runs cancel {short(run.id)}` would end it."
-            click.echo(told, err=True)
+            message = f"Run {short(run.id)} goes on; `workbell runs cancel {short(run.id)}` would end it."
+            click.echo(message, err=True)
             context.exit(INTERRUPTED)
         if not as_json:
-            _tell_end(console, run)
+            _print_end(console, run)
     if run.status is not Status.SUCCEEDED:
         context.exit(1)
 
@@ -86,7 +86,7 @@ class _LineView:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._said = ""
+        self._printed = ""
 
     def __enter__(self) -> RunView:
         return self
@@ -100,10 +100,10 @@ class _LineView:
             self._console.print(line_text(line, attempt=run.attempt > 1), soft_wrap=True)
         if not run.status.final:
             what = came(run)
-            said = f"{_now_word(run)}{': ' if what else ''}{what}"
-            if said != self._said:
-                self._said = said
-                self._console.print(f"{local(here_now())[11:]} {printable(said)}", markup=False, soft_wrap=True)
+            text = f"{_now_word(run)}{': ' if what else ''}{what}"
+            if text != self._printed:
+                self._printed = text
+                self._console.print(f"{local(here_now())[11:]} {printable(text)}", markup=False, soft_wrap=True)
         self._console.file.flush()
 
 
@@ -115,7 +115,7 @@ def _now_word(run: Run) -> str:
     return run.status.value
 
 
-def _tell_end(console: Console, run: Run) -> None:
+def _print_end(console: Console, run: Run) -> None:
     from rich.text import Text
 
     from workbell.cli.runs.appearance import came, status_text, took_text

@@ -1,4 +1,4 @@
-"""`workbell schedules`: the schedules of the store, and what became of their ticks."""
+"""`workbell schedules`: schedules of the store, and the outcomes of their ticks."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from workbell.cli.lazy import Lazy, LazyGroup
 PACKAGE = "workbell.cli.schedules"
 COMMANDS = {
     "list": Lazy(f"{PACKAGE}.list_and_show:list_schedules", "List the schedules: when each ticks, next and last."),
-    "show": Lazy(f"{PACKAGE}.list_and_show:show_schedule", "Show all there is to know about a schedule."),
+    "show": Lazy(f"{PACKAGE}.list_and_show:show_schedule", "Show all details of a schedule."),
     "add": Lazy(f"{PACKAGE}.add:add", "Add a schedule for a job."),
     "run": Lazy(
         f"{PACKAGE}.run:run_schedule",
         "Run a schedule's job now, with its input and settings; its ticks go on as before.",
     ),
     "update": Lazy(f"{PACKAGE}.update:update", "Change what is given; the rest stays."),
-    "pause": Lazy(f"{PACKAGE}.pause_and_remove:pause", "Let no tick make a run until it is resumed."),
-    "resume": Lazy(f"{PACKAGE}.pause_and_remove:resume", "Go on with a paused schedule from its next tick."),
+    "pause": Lazy(f"{PACKAGE}.pause_and_remove:pause", "Pause a schedule: its ticks make no runs until it is resumed."),
+    "resume": Lazy(f"{PACKAGE}.pause_and_remove:resume", "Resume a paused schedule from its next tick."),
     "remove": Lazy(f"{PACKAGE}.pause_and_remove:remove", "Remove a schedule; its runs stay."),
     "preview": Lazy(f"{PACKAGE}.preview:preview", "Show the next ticks of a schedule, or of a cron expression."),
-    "ticks": Lazy(f"{PACKAGE}.ticks:ticks", "Show what became of a schedule's ticks, newest first."),
+    "ticks": Lazy(f"{PACKAGE}.ticks:ticks", "Show the outcomes of a schedule's ticks, newest first."),
 }
 
 
 @click.group(
     cls=LazyGroup,
     lazy=COMMANDS,
-    help="See, add, change, preview, run, pause and remove schedules, and ask what became of their ticks.",
+    help="List, add, change, preview, run, pause and remove schedules, and show the outcomes of their ticks.",
 )
 def schedules() -> None: ...

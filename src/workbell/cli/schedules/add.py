@@ -1,4 +1,4 @@
-"""`workbell schedules add`: a schedule for a job, with everything that can be said about one."""
+"""`workbell schedules add`: creates a schedule for a job."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.retrying import take_retry
 from workbell.cli.schedules.list_and_show import as_dict, source_in_words
-from workbell.cli.schedules.settings import changed_retry, check_when, said_in, schedule_options
+from workbell.cli.schedules.settings import changed_retry, check_when, given_settings, schedule_options
 from workbell.cli.words import here_now, in_words, next_in_words
 from workbell.errors import InvalidOption
 from workbell.scheduling.declare import ScheduleSettings
@@ -39,7 +39,7 @@ def add(
     **given: Any,
 ) -> None:
     settings = _settings(given)
-    with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=False) as here:
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=True) as here:
         bell = here.bell
         known = bell.store.schedules.find(bell.tenant, [name]).get(name)
         if known is not None and not known.source.startswith("api"):
@@ -63,5 +63,5 @@ def _settings(given: dict[str, Any]) -> ScheduleSettings:
     if given["anchor"] is not None and given["every"] is None:
         raise click.UsageError("--anchor goes with --every.")
     retry = take_retry(given)
-    said = said_in(given)
-    return cast(ScheduleSettings, said | ({"retry": changed_retry(retry)} if retry else {}))
+    changes = given_settings(given)
+    return cast(ScheduleSettings, changes | ({"retry": changed_retry(retry)} if retry else {}))

@@ -23,7 +23,7 @@ STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "scheduler_f
 @tenant_option
 @json_option
 def list_schedules(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         found = all_schedules(bell)
         now = bell.store.clock.now()
     if as_json:
@@ -65,13 +65,13 @@ def last_in_words(schedule: Schedule, now: datetime) -> str:
     return f"{schedule.last_status.replace('_', ' ')} {when}".strip()
 
 
-@click.command("show", help="Show all there is to know about a schedule.")
+@click.command("show", help="Show all details of a schedule.")
 @click.argument("name")
 @store_options
 @tenant_option
 @json_option
 def show_schedule(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         schedule = bell.schedules.get(name)
         now = bell.store.clock.now()
     if as_json:
@@ -121,6 +121,6 @@ def _facts(schedule: Schedule, now: datetime) -> list[tuple[str, str]]:
 
 
 def source_in_words(schedule: Schedule) -> str:
-    """Who declared it, and will declare it again."""
+    """The declaration that it comes from, and that repeats it."""
     kind, _, project = schedule.source.partition(":")
     return {"file": f"by a job file of {project}", "code": f"in the code of {project}"}.get(kind, f"by hand ({kind})")

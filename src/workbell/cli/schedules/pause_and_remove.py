@@ -16,7 +16,7 @@ from workbell.model.schedule import Schedule
 from workbell.scheduling.schedules import Schedules
 
 
-@click.command(help="Let no tick make a run until it is resumed.")
+@click.command(help="Pause a schedule: its ticks make no runs until it is resumed.")
 @click.argument("name")
 @store_options
 @tenant_option
@@ -29,7 +29,7 @@ def pause(name: str, url: str | None, tenant: str | None, as_json: bool) -> None
         click.echo(f"{name} is paused; `workbell schedules resume {name}` lets it go on.")
 
 
-@click.command(help="Go on with a paused schedule from its next tick.")
+@click.command(help="Resume a paused schedule from its next tick.")
 @click.argument("name")
 @store_options
 @tenant_option
@@ -43,7 +43,7 @@ def resume(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
 
 
 def _steer(url: str | None, tenant: str | None, action: str, verb: Callable[[Schedules], Schedule]) -> Schedule:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         schedule = verb(bell.schedules)
         note(bell, action, schedule.name)
         return schedule
@@ -56,7 +56,7 @@ def _steer(url: str | None, tenant: str | None, action: str, verb: Callable[[Sch
 @tenant_option
 @json_option
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         schedule = bell.schedules.get(name)
         if not yes:
             click.confirm(f"Remove the schedule {name}?", abort=True, err=True)

@@ -56,8 +56,8 @@ def preview(
         assert name is not None
         found = _of_schedule(name, after, limit, url, tenant)
     if as_json:
-        told = {"timezone": found.timezone, "description": found.words, "ticks": found.ticks}
-        print_json(found.what | told)
+        described = {"timezone": found.timezone, "description": found.words, "ticks": found.ticks}
+        print_json(found.what | described)
     else:
         _show(found)
 
@@ -72,7 +72,7 @@ def _of_schedule(name: str, after: datetime | None, number: int, url: str | None
     from workbell.cli.bell import opened_store
     from workbell.cli.words import in_words
 
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         schedule = bell.schedules.get(name)
         since = after or bell.store.clock.now()
         ticks = bell.schedules.preview(name, number, after=since)
@@ -113,14 +113,14 @@ def _show(found: Preview) -> None:
 
 def _clocks(before: datetime, here: datetime) -> str:
     """What to know about a tick beside a change of the clocks."""
-    said = []
+    notes = []
     if before.utcoffset() != here.utcoffset():
-        said.append(f"{offset(before)} to {offset(here)}")
+        notes.append(f"{offset(before)} to {offset(here)}")
     if here.fold:
-        said.append("comes twice: the second")
+        notes.append("comes twice: the second")
     elif (here.utcoffset() or NONE) > (here.replace(fold=1).utcoffset() or NONE):
-        said.append("comes twice: the first")
-    return "; ".join(said)
+        notes.append("comes twice: the first")
+    return "; ".join(notes)
 
 
 def offset(moment: datetime) -> str:

@@ -32,7 +32,7 @@ def run_schedule(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=False) as here:
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=True) as here:
         schedule = here.bell.schedules.get(name)
         run = here.bell.enqueue(schedule.job, schedule.payload, **enqueue_options(schedule))
         make_known(here.bell, schedule.job)

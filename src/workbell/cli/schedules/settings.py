@@ -1,4 +1,4 @@
-"""Options of commands that say what a schedule is: when it ticks, and what becomes of its ticks and runs."""
+"""Options that define a schedule: when it ticks, its policies, and the settings of its runs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TICKS = (
 )
 ABOUT = (
     click.option("--description", metavar="TEXT", help="What it is for."),
-    click.option("--created-by", metavar="TEXT", help="Who wanted it."),
+    click.option("--created-by", metavar="TEXT", help="Who created it."),
     click.option("--alert-url", metavar="URL", help="Notify this URL of runs that failed for good."),
     click.option("--ping-url", metavar="URL", help="Notify this URL whenever a run ends, as healthchecks.io wants it."),
 )
@@ -77,12 +77,12 @@ def check_when(given: dict[str, Any], *, needed: bool) -> None:
         )
 
 
-def said_in(given: dict[str, Any]) -> dict[str, Any]:
+def given_settings(given: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, in the words of `bell.schedules`; those about retries were taken out before."""
     return {word: value for word, value in given.items() if value is not None}
 
 
-def changed_retry(said: dict[str, Any], before: Retry | None = None) -> Retry:
-    """A policy with what was said of it. The rest stays as it was, or is as schedules have it."""
-    changed = msgspec.structs.replace(before or RETRY, **said)
+def changed_retry(changes: dict[str, Any], before: Retry | None = None) -> Retry:
+    """A retry policy with these changes. The rest stays as before, or is the default of schedules."""
+    changed = msgspec.structs.replace(before or RETRY, **changes)
     return msgspec.structs.replace(changed, cap=max(changed.cap, changed.delay))

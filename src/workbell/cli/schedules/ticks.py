@@ -15,7 +15,7 @@ from workbell.cli.values import INSTANT
 from workbell.cli.words import local
 from workbell.model.schedule import Tick, TickOutcome
 
-LOOKS = {
+STYLES = {
     TickOutcome.FIRED: ("✓", "+", "green"),
     TickOutcome.SKIPPED: ("–", "-", "yellow"),
     TickOutcome.COALESCED: ("⇉", "=", "cyan"),
@@ -23,7 +23,7 @@ LOOKS = {
 }
 
 
-@click.command(help="Show what became of a schedule's ticks, newest first.")
+@click.command(help="Show the outcomes of a schedule's ticks, newest first.")
 @click.argument("name")
 @limit_option(1000, default=50)
 @click.option("--before", type=INSTANT, metavar="TIME", help="Only earlier ones: the end of the page before.")
@@ -31,7 +31,7 @@ LOOKS = {
 @tenant_option
 @json_option
 def ticks(name: str, limit: int, before: datetime | None, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         found = bell.schedules.ticks(name, before=before, limit=limit)
     if as_json:
         print_json([_as_dict(tick) for tick in found])
@@ -53,7 +53,7 @@ def _show(found: Sequence[Tick]) -> None:
     symbols = can_draw(console)
     lines = []
     for tick in found:
-        symbol, plain, style = LOOKS[tick.outcome]
+        symbol, plain, style = STYLES[tick.outcome]
         line = Text().append(f"{local(tick.due)} ", "dim")
         line.append(f"{symbol if symbols else plain} {tick.outcome:9} ", style)
         lines.append((line, Text("\n" if console.is_terminal else "; ").join(Text(part) for part in _parts(tick))))

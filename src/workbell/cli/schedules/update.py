@@ -13,7 +13,7 @@ from workbell.cli.output import print_json
 from workbell.cli.project import app_option, json_option, open_project, tenant_option, url_option
 from workbell.cli.retrying import take_retry
 from workbell.cli.schedules.list_and_show import as_dict
-from workbell.cli.schedules.settings import WHEN, changed_retry, check_when, said_in, schedule_options
+from workbell.cli.schedules.settings import WHEN, changed_retry, check_when, given_settings, schedule_options
 from workbell.cli.words import here_now, in_words, next_in_words
 from workbell.scheduling.declare import NAMES, ScheduleChanges
 
@@ -26,7 +26,11 @@ TAKEN_BACK = {"input" if name == "payload" else name: name for name in sorted(NA
 @schedule_options
 @click.option("--enable/--disable", "enabled", default=None, help="Switch it on or off.")
 @click.option(
-    "--default", "taken_back", type=click.Choice(sorted(TAKEN_BACK)), multiple=True, help="Take back what was said."
+    "--default",
+    "taken_back",
+    type=click.Choice(sorted(TAKEN_BACK)),
+    multiple=True,
+    help="Reset this setting to its default.",
 )
 @app_option
 @url_option
@@ -44,20 +48,20 @@ def update(
 ) -> None:
     check_when(given, needed=False)
     retry = take_retry(given)
-    said = said_in(given)
+    changes = given_settings(given)
     taken_back = tuple(TAKEN_BACK[word] for word in taken_back)
-    if twice := sorted(set(taken_back) & {*said, *(["retry"] if retry else [])}):
+    if twice := sorted(set(taken_back) & {*changes, *(["retry"] if retry else [])}):
         raise click.UsageError(f"--default {twice[0]} and another value of it say two things.")
-    said |= dict.fromkeys(taken_back)
-    if not said and not retry and job is None:
+    changes |= dict.fromkeys(taken_back)
+    if not changes and not retry and job is None:
         raise click.UsageError("Say what to change, such as --cron or --window.")
-    with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=True) as here:
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=False) as here:
         bell = here.bell
         if retry:
-            said["retry"] = changed_retry(retry, bell.schedules.get(name).options.retry)
-        schedule = bell.schedules.update(name, job=job, **cast(ScheduleChanges, said))
+            changes["retry"] = changed_retry(retry, bell.schedules.get(name).options.retry)
+        schedule = bell.schedules.update(name, job=job, **cast(ScheduleChanges, changes))
         make_known(bell, schedule.job)
-        detail = {"changed": sorted({*said, *(() if job is None else ("job",))}), "when": in_words(schedule)}
+        detail = {"changed": sorted({*changes, *(() if job is None else ("job",))}), "when": in_words(schedule)}
         note(bell, "schedules.change", schedule.name, detail=detail)
     if as_json:
         print_json(as_dict(schedule))

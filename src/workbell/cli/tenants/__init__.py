@@ -1,4 +1,4 @@
-"""`workbell tenants`: how the work is shared between them."""
+"""`workbell tenants`: weights and limits of tenants."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from workbell.cli.lazy import Lazy, LazyGroup
 PACKAGE = "workbell.cli.tenants"
 COMMANDS = {
     "list": Lazy(f"{PACKAGE}.list_and_show:list_tenants", "List the tenants, their weights and limits."),
-    "show": Lazy(f"{PACKAGE}.list_and_show:show_tenant", "Show all there is to know about a tenant."),
+    "show": Lazy(f"{PACKAGE}.list_and_show:show_tenant", "Show all details of a tenant."),
     "set": Lazy(f"{PACKAGE}.change:set_tenant", "Set what is given; the rest stays."),
-    "remove": Lazy(f"{PACKAGE}.change:remove", "Forget what was set for a tenant; its runs stay."),
+    "remove": Lazy(f"{PACKAGE}.change:remove", "Remove the settings of a tenant; its runs stay."),
 }
 
 

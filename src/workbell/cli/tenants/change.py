@@ -21,7 +21,7 @@ from workbell.model.tenant import WEIGHTS, Tenant
 @click.option("--no-concurrency", is_flag=True, help="As many at once as there is room for.")
 @click.option("--rate", metavar="RATE", help="No more starts than that: 10/s, 100/m.")
 @click.option("--no-rate", is_flag=True, help="As many starts as there is room for.")
-@click.option("--description", metavar="TEXT", help="Who it is.")
+@click.option("--description", metavar="TEXT", help="A description of the tenant.")
 @store_options
 @json_option
 def set_tenant(
@@ -46,7 +46,7 @@ def set_tenant(
         settings["rate"] = rate
     if description is not None:
         settings["description"] = description
-    with opened_store(open_project(url=url), to_look=False) as bell:
+    with opened_store(open_project(url=url), create=True) as bell:
         tenant = bell.tenants.put(name, **settings)
         note(bell, "tenants.put", name, tenant=name, detail=settings)
     if as_json:
@@ -64,13 +64,13 @@ def in_words(tenant: Tenant) -> str:
     return ", ".join(text for text in limits if text) + ("" if any(limits[1:]) else ", no limits")
 
 
-@click.command(help="Forget what was set for a tenant; its runs stay.")
+@click.command(help="Remove the settings of a tenant; its runs stay.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @store_options
 @json_option
 def remove(name: str, yes: bool, url: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url), to_look=True) as bell:
+    with opened_store(open_project(url=url), create=False) as bell:
         bell.tenants.get(name)
         if not yes:
             click.confirm(f"Forget the weight and the limits of tenant {name}?", abort=True, err=True)

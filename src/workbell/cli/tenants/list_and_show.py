@@ -18,7 +18,7 @@ from workbell.model.tenant import Tenant
 @store_options
 @json_option
 def list_tenants(url: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url), to_look=True) as bell:
+    with opened_store(open_project(url=url), create=False) as bell:
         found = bell.tenants.list()
     if as_json:
         print_json([describe_tenant(tenant) for tenant in found])
@@ -52,12 +52,12 @@ def _show_table(found: Sequence[Tenant]) -> None:
     print_rows(make_console(), names, "about", rows, right=("weight", "at once"))
 
 
-@click.command("show", help="Show all there is to know about a tenant.")
+@click.command("show", help="Show all details of a tenant.")
 @click.argument("name")
 @store_options
 @json_option
 def show_tenant(name: str, url: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url), to_look=True) as bell:
+    with opened_store(open_project(url=url), create=False) as bell:
         tenant = bell.tenants.get(name)
     if as_json:
         print_json(describe_tenant(tenant))

@@ -1,4 +1,4 @@
-"""`workbell tokens`: who may use the HTTP API, and for what."""
+"""`workbell tokens`: access tokens of the HTTP API, with their scopes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from workbell.cli.lazy import Lazy, LazyGroup
 
 PACKAGE = "workbell.cli.tokens"
 COMMANDS = {
-    "create": Lazy(f"{PACKAGE}.create:create", "Make a token; its text is shown this once."),
+    "create": Lazy(f"{PACKAGE}.create:create", "Create a token; its text is shown this once."),
     "list": Lazy(f"{PACKAGE}.list:list_tokens", "List the tokens that are valid, and when they were last used."),
     "url": Lazy(f"{PACKAGE}.url:url", "Print an address that signs a browser in, once."),
-    "revoke": Lazy(f"{PACKAGE}.revoke:revoke", "Let a token be valid no more, from now on."),
+    "revoke": Lazy(f"{PACKAGE}.revoke:revoke", "Revoke a token."),
 }
 
 
 @click.group(
     cls=LazyGroup,
     lazy=COMMANDS,
-    help="Make, see and revoke the tokens that the HTTP API asks for.\n\n"
+    help="Create, list and revoke access tokens of the HTTP API.\n\n"
     "ID is the id of a token, or at least six letters of its beginning or its end; never its text.",
 )
 def tokens() -> None: ...

@@ -18,7 +18,7 @@ from workbell.model.access import EVERY_TENANT, Scope, Token
 from workbell.model.users import UserId
 
 
-@click.command(help="Make a token; its text is shown this once.")
+@click.command(help="Create a token; its text is shown this once.")
 @click.argument("name", default="")
 @click.option(
     "--scope",
@@ -47,21 +47,21 @@ def create(
 ) -> None:
     own, for_all = whose(tenant, every_tenant)
     wanted = scopes or (() if user_id is not None else (Scope.READ,))
-    with opened_store(open_project(url=url, tenant=own), to_look=False) as bell:
+    with opened_store(open_project(url=url, tenant=own), create=True) as bell:
         target = EVERY_TENANT if for_all else bell.tenant
         token, text = bell.tokens.create(
             name, scopes=wanted, tenant=target, user_id=user_id, expires=expires, created_by=operator()
         )
         detail = {"name": token.name, "scopes": token.scopes, "user_id": user_id, "expires_at": token.expires_at}
         note(bell, "tokens.create", token.id, tenant=target, detail=detail)
-        told = describe_token(token, bell.store.clock.now())
+        described = describe_token(token, bell.store.clock.now())
     if as_json:
-        print_json(told | {"token": text})
+        print_json(described | {"token": text})
         return
     if not quiet:
         click.echo(f"Token {token.id}: {in_words(token)}.", err=True)
         click.echo("Its text, which is shown this once and never again:", err=True)
-    click.echo(text)  # alone on stdout, so that it can be piped to where it is kept
+    click.echo(text)  # alone on stdout, so that it can be piped to where it is stored
 
 
 def in_words(token: Token) -> str:

@@ -1,4 +1,4 @@
-"""Tokens of one tenant, and those of all: which are meant."""
+"""Options that select the tokens of one tenant, or of all."""
 
 from __future__ import annotations
 

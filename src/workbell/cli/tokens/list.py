@@ -25,7 +25,7 @@ from workbell.model.pairing import shown_name
 @json_option
 def list_tokens(also_ended: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
     own = None if tenant == EVERY_TENANT else tenant
-    with opened_store(open_project(url=url, tenant=own), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=own), create=False) as bell:
         now = bell.store.clock.now()
         known = bell.tokens.list(tenant=EVERY_TENANT) if tenant == EVERY_TENANT else usable_here(bell)
         found = [token for token in known if also_ended or token.is_valid(now)]

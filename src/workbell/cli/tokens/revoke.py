@@ -14,20 +14,20 @@ from workbell.cli.tokens.find import find_token
 from workbell.model.pairing import shown_name
 
 
-@click.command(help="Let a token be valid no more, from now on: servers refuse it within a second.")
+@click.command(help="Revoke a token: servers refuse it within a second.")
 @click.argument("token_id", metavar="ID")
 @store_options
 @tenant_option
 @json_option
 def revoke(token_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
     own, _ = whose(tenant, False)
-    with opened_store(open_project(url=url, tenant=own), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=own), create=False) as bell:
         found = find_token(bell, token_id)
         token = bell.tokens.revoke(found.id, tenant=found.tenant)
         note(bell, "tokens.revoke", token.id, tenant=token.tenant, detail={"name": shown_name(token)})
-        told = describe_token(token, bell.store.clock.now())
+        described = describe_token(token, bell.store.clock.now())
     if as_json:
-        print_json(told)
+        print_json(described)
         return
     name = f" ({one_line(shown_name(token))})" if token.name else ""
     click.echo(f"Token {token.id}{name} {'is' if found.revoked_at is None else 'was already'} revoked.")

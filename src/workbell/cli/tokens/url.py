@@ -33,7 +33,7 @@ def url(scopes: tuple[str, ...], tenant: str | None, at: str | None, url: str | 
     wanted, target = scopes or (Scope.ADMIN.value,), tenant or EVERY_TENANT
     project = open_project(url=url)
     _check_there(store_url(project))
-    with opened_store(project, to_look=False) as bell:
+    with opened_store(project, create=True) as bell:
         address = (at or _running(bell)).rstrip("/")
         shown = login_url(bell, address, scopes=wanted, tenant=target)
         note(bell, "tokens.url", address, tenant=tenant or bell.tenant, detail={"scopes": wanted, "for": target})

@@ -14,7 +14,8 @@ COMMANDS = {
     "update": Lazy(f"{PACKAGE}.update:update", "Change what is given; the rest stays."),
     "enable": Lazy(f"{PACKAGE}.enable_and_remove:enable", "Let a trigger start runs again."),
     "disable": Lazy(
-        f"{PACKAGE}.enable_and_remove:disable", "Let a trigger start no more runs; what it matches is noted."
+        f"{PACKAGE}.enable_and_remove:disable",
+        "Disable a trigger: it starts no more runs; what it matches is recorded.",
     ),
     "remove": Lazy(f"{PACKAGE}.enable_and_remove:remove", "Remove a trigger; its runs stay."),
 }

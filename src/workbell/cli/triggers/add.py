@@ -41,7 +41,7 @@ def add(
     **given: Any,
 ) -> None:
     retry = retry_config(given)
-    with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=False) as here:
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=True) as here:
         bell = here.bell
         made = bell.triggers.add(
             name,

@@ -17,7 +17,7 @@ from workbell.cli.triggers.list_and_show import source_in_words
 @tenant_option
 @json_option
 def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         trigger = bell.triggers.enable(name)
         note(bell, "triggers.enable", trigger.id, detail={"name": trigger.name})
     if as_json:
@@ -26,13 +26,13 @@ def enable(name: str, url: str | None, tenant: str | None, as_json: bool) -> Non
         click.echo(f"{trigger.name} is enabled: {trigger.pattern} starts {trigger.job}.")
 
 
-@click.command(help="Let a trigger start no more runs; what it matches is noted.")
+@click.command(help="Disable a trigger: it starts no more runs; what it matches is recorded.")
 @click.argument("name")
 @store_options
 @tenant_option
 @json_option
 def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         trigger = bell.triggers.disable(name)
         note(bell, "triggers.disable", trigger.id, detail={"name": trigger.name})
     if as_json:
@@ -48,7 +48,7 @@ def disable(name: str, url: str | None, tenant: str | None, as_json: bool) -> No
 @tenant_option
 @json_option
 def remove(name: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         trigger = bell.triggers.get(name)
         if not yes:
             click.confirm(f"Remove the trigger {trigger.name}?", abort=True, err=True)

@@ -30,7 +30,7 @@ NAME = 40
 @tenant_option
 @json_option
 def list_triggers(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         found = bell.triggers.list()
     if as_json:
         print_json([trigger.as_dict() for trigger in found])
@@ -75,7 +75,7 @@ def _state(trigger: Trigger) -> Text:
 @tenant_option
 @json_option
 def show_trigger(name: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         trigger = bell.triggers.get(name)
         store = bell.store
         matches = store.events.matches_of_subscriber(trigger.id, before=None, limit=LAST)
@@ -83,8 +83,8 @@ def show_trigger(name: str, url: str | None, tenant: str | None, as_json: bool) 
         runs = store.runs.find([match.run for match in matches if match.run is not None])
         now = store.clock.now()
     if as_json:
-        told = [_as_dict(match, events, runs) for match in matches]
-        print_json(trigger.as_dict() | {"last_matches": told})
+        described = [_as_dict(match, events, runs) for match in matches]
+        print_json(trigger.as_dict() | {"last_matches": described})
         return
     console = make_console()
     print_facts(console, _facts(trigger))
@@ -129,7 +129,7 @@ def _show_matches(
             outcome_text(match.outcome, match.run, run, console),
         ]
         rows.append(TableRow(cells, Text(what_came_of(match.reason, run))))
-    print_rows(console, ("when", "type", "event", "run", "outcome"), "what came of it", rows, right=("when",))
+    print_rows(console, ("when", "type", "event", "run", "outcome"), "details", rows, right=("when",))
 
 
 def _as_dict(match: Match, events: Mapping[str, Event], runs: Mapping[str, Run]) -> dict[str, object]:
@@ -146,6 +146,6 @@ def _as_dict(match: Match, events: Mapping[str, Event], runs: Mapping[str, Run])
 
 
 def source_in_words(trigger: Trigger) -> str:
-    """Who declared it, and will declare it again."""
+    """The declaration that it comes from, and that repeats it."""
     kind, _, project = trigger.source.partition(":")
     return {"file": f"by a job file of {project}", "code": f"in the code of {project}"}.get(kind, "by hand")

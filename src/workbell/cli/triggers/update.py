@@ -19,13 +19,15 @@ from workbell.model.trigger import RetryConfig, config_of
 
 @click.command(help="Change what is given; the rest stays.")
 @click.argument("name")
-@click.option("--name", "new_name", metavar="TEXT", help="Call it this.")
+@click.option("--name", "new_name", metavar="TEXT", help="The new name.")
 @click.option("--pattern", metavar="PATTERN", help="Which events, such as posts.* .")
 @job_option(required=False)
 @click.option("--description", metavar="TEXT", help="What it is for.")
 @retry_options
 @run_options
-@click.option("--job-default", "taken_back", type=click.Choice(WORDS), multiple=True, help="Take back what was said.")
+@click.option(
+    "--job-default", "taken_back", type=click.Choice(WORDS), multiple=True, help="Reset this setting to the job's own."
+)
 @click.option("--default-retry", is_flag=True, help="Retry as the job does by itself.")
 @app_option
 @url_option
@@ -43,25 +45,25 @@ def update(
     **given: Any,
 ) -> None:
     retry = retry_config(given)
-    said = {word: value for word, value in (given | {"name": new_name}).items() if value is not None}
+    changes = {word: value for word, value in (given | {"name": new_name}).items() if value is not None}
     if retry and default_retry:
         raise click.UsageError("--default-retry goes with none of the other options about retries.")
-    if twice := sorted(set(taken_back) & set(said)):
+    if twice := sorted(set(taken_back) & set(changes)):
         raise click.UsageError(f"--job-default {twice[0]} and --{twice[0].replace('_', '-')} say two things.")
-    said |= dict.fromkeys(taken_back)
-    if not (said or retry or default_retry):
+    changes |= dict.fromkeys(taken_back)
+    if not (changes or retry or default_retry):
         raise click.UsageError("Say what to change, such as --pattern or --job.")
-    with opened_here(open_project(app=app, url=url, tenant=tenant), url, to_look=True) as here:
+    with opened_here(open_project(app=app, url=url, tenant=tenant), url, create=False) as here:
         bell = here.bell
         old = bell.triggers.get(name)
         if retry:
             before = config_of(old.retry) if old.retry is not None else {}
-            said["retry_config"] = cast(RetryConfig, {**before, **retry})
+            changes["retry_config"] = cast(RetryConfig, {**before, **retry})
         if default_retry:
-            said["retry"] = None
-        changed = bell.triggers.update(old.id, **cast(TriggerChanges, said))
+            changes["retry"] = None
+        changed = bell.triggers.update(old.id, **cast(TriggerChanges, changes))
         make_known(bell, changed.job)
-        note(bell, "triggers.change", changed.id, detail={"name": old.name, "changed": sorted(said)})
+        note(bell, "triggers.change", changed.id, detail={"name": old.name, "changed": sorted(changes)})
     if as_json:
         print_json(changed.as_dict())
     else:

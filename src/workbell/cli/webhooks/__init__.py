@@ -1,4 +1,4 @@
-"""`workbell webhooks`: the endpoints that events are sent to, and what was sent."""
+"""`workbell webhooks`: webhook endpoints and their deliveries."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from workbell.cli.lazy import Lazy, LazyGroup
 PACKAGE = "workbell.cli.webhooks"
 COMMANDS = {
     "list": Lazy(f"{PACKAGE}.list_and_show:list_endpoints", "List the endpoints, and how deliveries to them go."),
-    "show": Lazy(f"{PACKAGE}.list_and_show:show_endpoint", "Show all there is to know about an endpoint."),
-    "add": Lazy(f"{PACKAGE}.add:add", "Have events sent to a URL; the secret is shown this once."),
+    "show": Lazy(f"{PACKAGE}.list_and_show:show_endpoint", "Show all details of an endpoint."),
+    "add": Lazy(f"{PACKAGE}.add:add", "Add an endpoint: send events to a URL. The secret is shown this once."),
     "update": Lazy(f"{PACKAGE}.update:update", "Change what is given; the rest stays."),
     "test": Lazy(f"{PACKAGE}.ping:test", "Send a ping to an endpoint, and say what it answered."),
     "rotate": Lazy(f"{PACKAGE}.rotate:rotate", "Give an endpoint another secret; the old one is valid for a while."),
     "enable": Lazy(f"{PACKAGE}.enable_and_remove:enable", "Send to an endpoint again."),
     "disable": Lazy(
         f"{PACKAGE}.enable_and_remove:disable",
-        "Send nothing more to an endpoint; what it would have heard of is noted.",
+        "Send nothing more to an endpoint; matching events are recorded.",
     ),
     "remove": Lazy(f"{PACKAGE}.enable_and_remove:remove", "Remove an endpoint; its deliveries stay."),
     "deliveries": Lazy(
@@ -29,7 +29,7 @@ COMMANDS = {
         "Seal secrets, headers and URLs, also those of alerts, with the first key of WORKBELL_SECRET_KEY.",
     ),
     "new-key": Lazy(
-        f"{PACKAGE}.new_key:print_new_key", "Make a key that keeps the secrets of endpoints sealed in the store."
+        f"{PACKAGE}.new_key:print_new_key", "Generate a key that encrypts the secrets of endpoints in the store."
     ),
 }
 

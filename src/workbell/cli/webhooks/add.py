@@ -10,10 +10,10 @@ from workbell.cli.acting import note
 from workbell.cli.bell import opened_store
 from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
-from workbell.cli.webhooks.settings import endpoint_options, read_secret, secret_option, settings_of, tell_secret
+from workbell.cli.webhooks.settings import endpoint_options, print_secret, read_secret, secret_option, settings_of
 
 
-@click.command(help="Have events sent to a URL; the secret is shown this once.")
+@click.command(help="Add an endpoint: send events to a URL. The secret is shown this once.")
 @click.argument("target", metavar="URL")
 @endpoint_options
 @secret_option
@@ -24,12 +24,12 @@ def add(target: str, secret: str | None, url: str | None, tenant: str | None, as
     settings = settings_of(given)
     if "patterns" not in settings:
         raise click.UsageError("Say which events are sent there: --pattern 'posts.*'.")
-    with opened_store(open_project(url=url, tenant=tenant), to_look=False) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=True) as bell:
         endpoint, text = bell.webhooks.add(target, secret=read_secret(secret), **settings)
         note(bell, "webhooks.add", endpoint.id, detail={"to": endpoint.shown_url, "patterns": endpoint.patterns})
-        told = bell.webhooks.describe(endpoint.id)
+        described = bell.webhooks.describe(endpoint.id)
     if as_json:
-        print_json(told | {"secret": text})
+        print_json(described | {"secret": text})
         return
     click.echo(f"Endpoint {endpoint.id}: {' '.join(endpoint.patterns)} to {endpoint.shown_url}.", err=True)
-    tell_secret(text)
+    print_secret(text)

@@ -15,7 +15,7 @@ from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 from workbell.cli.words import ago, due_in
 from workbell.model.delivery import Delivery
 from workbell.model.run import Status
-from workbell.runs.listing import PAGE
+from workbell.runs.filters import PAGE
 
 
 @click.command(help="List what was and will be sent to an endpoint, newest first.")
@@ -35,7 +35,7 @@ def deliveries(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
         last = None if before is None else find_run(bell, before).id
         found = bell.webhooks.deliveries(endpoint.id, status=status, before=last, limit=limit)
@@ -45,7 +45,7 @@ def deliveries(
     elif not found:
         some = status is not None or before is not None
         ping = f"`workbell webhooks test {short(endpoint.id)}` sends a ping"
-        click.echo("No delivery is like that." if some else f"Nothing was sent to it yet; {ping}.")
+        click.echo("No delivery has this status." if some else f"Nothing was sent to it yet; {ping}.")
     else:
         _show(found, now)
         click.echo(f"Each try of one: workbell runs show {short(found[0].id)}", err=True)
@@ -57,15 +57,15 @@ def _show(found: Sequence[Delivery], now: datetime) -> None:
     from rich.text import Text
 
     from workbell.cli.columns import TableRow, print_rows
-    from workbell.cli.runs.appearance import LOOKS
+    from workbell.cli.runs.appearance import STYLES
 
     console = make_console()
     rows = []
     for delivery in found:
-        look = LOOKS[delivery.status]
+        style = STYLES[delivery.status]
         ids = (delivery.id, delivery.event or "")
         cells = [
-            Text(f"{look.symbol if can_draw(console) else look.plain} {look.word}", look.style),
+            Text(f"{style.symbol if can_draw(console) else style.plain} {style.word}", style.style),
             *(Text(short(each) if console.is_terminal else each, "dim") for each in ids),
             Text(str(delivery.attempts or ""), "dim"),
             Text(when(delivery, now)),
@@ -73,7 +73,7 @@ def _show(found: Sequence[Delivery], now: datetime) -> None:
         ]
         rows.append(TableRow(cells, Text(what_came(delivery))))
     names = ("status", "delivery", "event", "#", "when", "took")
-    print_rows(console, names, "what came of it", rows, right=("#", "took"))
+    print_rows(console, names, "answer", rows, right=("#", "took"))
 
 
 def when(delivery: Delivery, now: datetime) -> str:
@@ -83,7 +83,7 @@ def when(delivery: Delivery, now: datetime) -> str:
 
 
 def what_came(delivery: Delivery) -> str:
-    """In one line: what went wrong, or what was answered."""
+    """The error or the answer, in one line."""
     if delivery.error:
         return one_line(delivery.error)
     answer = one_line(delivery.answer or "", 100)

@@ -19,30 +19,30 @@ from workbell.webhooks.verbs import BY_HAND
 @tenant_option
 @json_option
 def enable(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = bell.webhooks.enable(find_endpoint(bell, endpoint_id).id)
         note(bell, "webhooks.enable", endpoint.id, detail={"to": endpoint.shown_url})
-        told = bell.webhooks.describe(endpoint.id)
+        described = bell.webhooks.describe(endpoint.id)
     if as_json:
-        print_json(told)
+        print_json(described)
         return
     click.echo(f"Endpoint {endpoint.id} is enabled.")
     click.echo(f"What was missed is sent by `workbell webhooks replay {short(endpoint.id)} --since TIME`.", err=True)
 
 
-@click.command(help="Send nothing more to an endpoint; what it would have heard of is noted.")
+@click.command(help="Send nothing more to an endpoint; matching events are recorded.")
 @endpoint_argument
-@click.option("--reason", default=BY_HAND, metavar="TEXT", show_default=True, help="What is noted with it.")
+@click.option("--reason", default=BY_HAND, metavar="TEXT", show_default=True, help="The reason that is recorded.")
 @store_options
 @tenant_option
 @json_option
 def disable(endpoint_id: str, reason: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(for_people=not as_json, url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(for_people=not as_json, url=url, tenant=tenant), create=False) as bell:
         endpoint = bell.webhooks.disable(find_endpoint(bell, endpoint_id).id, reason)
         note(bell, "webhooks.disable", endpoint.id, detail={"to": endpoint.shown_url, "reason": reason})
-        told = bell.webhooks.describe(endpoint.id)
+        described = bell.webhooks.describe(endpoint.id)
     if as_json:
-        print_json(told)
+        print_json(described)
     else:
         click.echo(
             f"Endpoint {endpoint.id} is disabled; `workbell webhooks enable {short(endpoint.id)}` lets it go on."
@@ -56,7 +56,7 @@ def disable(endpoint_id: str, reason: str, url: str | None, tenant: str | None, 
 @tenant_option
 @json_option
 def remove(endpoint_id: str, yes: bool, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
         if not yes:
             click.confirm(f"Remove the endpoint {endpoint.id} ({endpoint.shown_url})?", abort=True, err=True)

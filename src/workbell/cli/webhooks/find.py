@@ -1,4 +1,4 @@
-"""Which endpoint is meant: by its id, or by the beginning or the end of it."""
+"""Finds an endpoint by its id, or by the beginning or end of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from workbell.cli.runs.find import SHORTEST
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import InvalidOption
 from workbell.model.endpoint import Endpoint
 
@@ -19,7 +19,7 @@ def endpoint_argument(command: Command) -> Command:
     return click.argument("endpoint_id", metavar="ID")(command)
 
 
-def find_endpoint(bell: Client, text: str) -> Endpoint:
+def find_endpoint(bell: LocalClient, text: str) -> Endpoint:
     part = text.strip().lower()
     known = bell.webhooks.list()
     found = [one for one in known if len(part) >= SHORTEST and (one.id.endswith(part) or one.id.startswith(part))]

@@ -27,13 +27,13 @@ PATTERNS = 40  # letters of the patterns in a list
 @tenant_option
 @json_option
 def list_endpoints(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
-        told = bell.webhooks.describe_all() if as_json else []
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
+        described = bell.webhooks.describe_all() if as_json else []
         found = [] if as_json else bell.webhooks.list()
         health = {endpoint.id: bell.store.subscribers.find_health(endpoint.id) for endpoint in found}
         now = bell.store.clock.now()
     if as_json:
-        print_json(told)
+        print_json(described)
     elif found:
         _show_table(found, health, now)
     else:
@@ -71,25 +71,25 @@ def how_it_goes(health: Health, now: datetime) -> tuple[str, str]:
     return "none yet", "dim"
 
 
-@click.command("show", help="Show all there is to know about an endpoint.")
+@click.command("show", help="Show all details of an endpoint.")
 @endpoint_argument
 @store_options
 @tenant_option
 @json_option
 def show_endpoint(endpoint_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
-        told, health = bell.webhooks.describe(endpoint.id), bell.webhooks.health(endpoint.id)
+        described, health = bell.webhooks.describe(endpoint.id), bell.webhooks.health(endpoint.id)
         now = bell.store.clock.now()
     if as_json:
-        print_json(told)
+        print_json(described)
         return
-    print_facts(make_console(), _facts(endpoint, health, told, now))
+    print_facts(make_console(), _facts(endpoint, health, described, now))
     click.echo(f"\nWhat was sent: workbell webhooks deliveries {short(endpoint.id)}")
 
 
-def _facts(endpoint: Endpoint, health: Health, told: dict[str, Any], now: datetime) -> list[tuple[str, str]]:
-    names = told["header_names"]
+def _facts(endpoint: Endpoint, health: Health, described: dict[str, Any], now: datetime) -> list[tuple[str, str]]:
+    names = described["header_names"]
     headers = "sealed with a key that is not known here" if names is None else ", ".join(names)
     off = f"disabled {ago(endpoint.disabled_at, now)}: {one_line(endpoint.reason or 'no reason was noted')}"
     limit = STANDARD.concurrency if endpoint.concurrency is None else endpoint.concurrency
@@ -100,9 +100,9 @@ def _facts(endpoint: Endpoint, health: Health, told: dict[str, Any], now: dateti
         ("patterns", " ".join(endpoint.patterns)),
         ("state", "enabled" if endpoint.enabled else off),
         ("deliveries", how_it_goes(health, now)[0]),
-        ("slowed", _slowed(endpoint, told["slowed"])),
+        ("slowed", _slowed(endpoint, described["slowed"])),
         ("headers", f"{headers} (their values are not shown)" if headers else ""),
-        ("secret", _secrets(endpoint, bool(told["sealed"]), now)),
+        ("secret", _secrets(endpoint, bool(described["sealed"]), now)),
         ("retry", retry_in_words(RETRY if endpoint.retry is None else endpoint.retry)),
         ("at once", f"{limit:,}" if limit is not None else ""),
         ("rate", endpoint.rate or ""),
@@ -112,16 +112,16 @@ def _facts(endpoint: Endpoint, health: Health, told: dict[str, Any], now: dateti
     return [(name, value) for name, value in facts if value]
 
 
-def _slowed(endpoint: Endpoint, told: dict[str, Any] | None) -> str:
-    if told is None:
+def _slowed(endpoint: Endpoint, described: dict[str, Any] | None) -> str:
+    if described is None:
         return ""
-    waiting = f"{told['waiting']:,}{' or more' if told['capped'] else ''} wait"
+    waiting = f"{described['waiting']:,}{' or more' if described['capped'] else ''} wait"
     return f"to one attempt a minute; {waiting}; `workbell webhooks test {short(endpoint.id)}` tries now"
 
 
 def _secrets(endpoint: Endpoint, sealed: bool, now: datetime) -> str:
     """Since when the newest is valid, and until when the one before it."""
-    kept = "sealed" if sealed else "not sealed: the setting secret_key is missing"
-    said = f"{kept}; made {local(endpoint.secrets[-1].created_at)}" if endpoint.secrets else "none"
+    sealing = "sealed" if sealed else "not sealed: the setting secret_key is missing"
+    text = f"{sealing}; made {local(endpoint.secrets[-1].created_at)}" if endpoint.secrets else "none"
     older = [one.until for one in endpoint.secrets[:-1] if one.until is not None and one.until > now]
-    return f"{said}; the one before it is valid until {local(older[-1])}" if older else said
+    return f"{text}; the one before it is valid until {local(older[-1])}" if older else text

@@ -1,4 +1,4 @@
-"""`workbell webhooks new-key`: what the setting `secret_key` is set to."""
+"""`workbell webhooks new-key`: generates a value for the setting `secret_key`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import click
 from workbell.trust.sealing import VARIABLE, new_key
 
 
-@click.command("new-key", help="Make a key that keeps the secrets of endpoints sealed in the store.")
+@click.command("new-key", help="Generate a key that encrypts the secrets of endpoints in the store.")
 def print_new_key() -> None:
-    # Alone on stdout, so that it can be piped to where it is kept.
+    # Alone on stdout, so that it can be piped to where it is stored.
     click.echo(f"Set it as {VARIABLE}, for every process on this store, and keep it apart from the database:", err=True)
     click.echo(new_key())

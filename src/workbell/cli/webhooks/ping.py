@@ -14,9 +14,9 @@ from workbell.cli.project import json_option, open_project, store_options, tenan
 from workbell.cli.values import SPAN
 from workbell.cli.webhooks.deliveries import what_came
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.model.run import Run, Status
-from workbell.runs.following import looks
+from workbell.runs.verbs import polled
 from workbell.webhooks.describe import delivery_of
 
 PATIENCE = timedelta(seconds=10)
@@ -41,7 +41,7 @@ def test(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
         ping = bell.webhooks.test(endpoint.id)
         note(bell, "webhooks.test", endpoint.id, detail={"to": endpoint.shown_url, "delivery": ping.id})
@@ -54,16 +54,16 @@ def test(
         click.echo(f"{_not_yet(run)} {why}")
     else:
         well = run.status is Status.SUCCEEDED
-        said = f"{endpoint.shown_url} {'took' if well else 'did not take'} the ping: {what_came(delivery)}"
-        make_console().print(said, style="green" if well else "red", markup=False, soft_wrap=True)
+        text = f"{endpoint.shown_url} {'took' if well else 'did not take'} the ping: {what_came(delivery)}"
+        make_console().print(text, style="green" if well else "red", markup=False, soft_wrap=True)
     if run.status is not Status.SUCCEEDED:
         context.exit(1 if _is_tried(run) else TOO_LATE)
 
 
-def _tried(bell: Client, run_id: str, patience: timedelta) -> Run:
+def _tried(bell: LocalClient, run_id: str, patience: timedelta) -> Run:
     """The run once its first try has ended: one that failed would go on for days."""
     end = time.monotonic() + patience.total_seconds()
-    for run in looks(bell, run_id):
+    for run in polled(bell.runs, run_id):
         if _is_tried(run) or time.monotonic() >= end:
             return run
     raise AssertionError("unreachable")

@@ -18,7 +18,7 @@ from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
 
 @click.command(help="Send again: one event, or all that were not delivered since a time.")
 @endpoint_argument
-@click.option("--event", metavar="ID", help="This one, whatever became of it.")
+@click.option("--event", metavar="ID", help="This one, whatever its outcome.")
 @click.option("--since", type=SINCE, metavar="TIME", help="All since 2026-11-16T09:00:00Z, or since 2h ago: 2h, 3d.")
 @store_options
 @tenant_option
@@ -33,7 +33,7 @@ def replay(
 ) -> None:
     if (event is None) == (since is None):
         raise click.UsageError("Give either --event or --since.")
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         endpoint = find_endpoint(bell, endpoint_id)
         one = None if event is None else find_event(bell, event).id
         made = bell.webhooks.replay(endpoint.id, event=one, since=since)

@@ -12,7 +12,7 @@ from workbell.cli.output import print_json, span
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.values import SPAN
 from workbell.cli.webhooks.find import endpoint_argument, find_endpoint
-from workbell.cli.webhooks.settings import read_secret, secret_option, tell_secret
+from workbell.cli.webhooks.settings import print_secret, read_secret, secret_option
 from workbell.webhooks.endpoints import OVERLAP
 
 
@@ -27,14 +27,14 @@ def rotate(
     endpoint_id: str, overlap: timedelta | None, secret: str | None, url: str | None, tenant: str | None, as_json: bool
 ) -> None:
     both = OVERLAP if overlap is None else overlap
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         found = find_endpoint(bell, endpoint_id)
         endpoint, text = bell.webhooks.rotate(found.id, secret=read_secret(secret), overlap=both)
         note(bell, "webhooks.rotate", endpoint.id, detail={"to": endpoint.shown_url, "overlap": both.total_seconds()})
-        told = bell.webhooks.describe(endpoint.id)
+        described = bell.webhooks.describe(endpoint.id)
     if as_json:
-        print_json(told | {"secret": text})
+        print_json(described | {"secret": text})
         return
     until = f"the old secret signs as well for {span(both)}" if both else "the old secret signs no more"
     click.echo(f"Endpoint {endpoint.id}: {until}.", err=True)
-    tell_secret(text)
+    print_secret(text)

@@ -1,4 +1,4 @@
-"""`workbell webhooks seal`: everything secret about the endpoints, sealed with the newest key."""
+"""`workbell webhooks seal`: encrypts all secrets of endpoints with the newest key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbell.cli.project import json_option, open_project, store_options, tenan
 @tenant_option
 @json_option
 def seal(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(for_people=not as_json, url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(for_people=not as_json, url=url, tenant=tenant), create=False) as bell:
         count = bell.webhooks.seal()
         note(bell, "webhooks.seal", detail={"sealed": count})
     if as_json:

@@ -37,12 +37,12 @@ def endpoint_options(command: Command) -> Command:
 def settings_of(given: dict[str, Any]) -> EndpointSettings:
     """The options that were given, in the words of `bell.webhooks.add`."""
     retry = retry_config(given)
-    said = {word: value for word, value in given.items() if value not in (None, ())}
-    if "headers" in said:
-        said["headers"] = _headers(said["headers"])
-    if isinstance(said.get("timeout"), timedelta):
-        said["timeout"] = said["timeout"].total_seconds()
-    return cast(EndpointSettings, said | ({"retry": retry} if retry else {}))
+    settings = {word: value for word, value in given.items() if value not in (None, ())}
+    if "headers" in settings:
+        settings["headers"] = _headers(settings["headers"])
+    if isinstance(settings.get("timeout"), timedelta):
+        settings["timeout"] = settings["timeout"].total_seconds()
+    return cast(EndpointSettings, settings | ({"retry": retry} if retry else {}))
 
 
 def _headers(given: Iterable[str]) -> dict[str, str]:
@@ -69,7 +69,7 @@ def read_secret(given: str | None) -> str | None:
     return sys.stdin.readline().strip() if given == STDIN else given
 
 
-def tell_secret(secret: str) -> None:
-    """Alone on stdout, so that it can be piped to where it is kept."""
+def print_secret(secret: str) -> None:
+    """Alone on stdout, so that it can be piped to where it is stored."""
     click.echo("Its secret, which is shown this once and never again:", err=True)
     click.echo(secret)

@@ -19,7 +19,7 @@ from workbell.model.trigger import RetryConfig, config_of
 @endpoint_argument
 @click.option("--to", "target", metavar="URL", help="The new URL to send to.")
 @endpoint_options
-@click.option("--no-headers", is_flag=True, help="Send no headers of your own any more.")
+@click.option("--no-headers", is_flag=True, help="Remove all custom headers.")
 @store_options
 @tenant_option
 @json_option
@@ -37,7 +37,7 @@ def update(
         settings["headers"] = None
     if not settings and target is None:
         raise click.UsageError("Say what to change, such as --pattern or --to.")
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         old = find_endpoint(bell, endpoint_id)
         if "retry" in settings:
             before = config_of(old.retry) if old.retry is not None else {}
@@ -45,8 +45,8 @@ def update(
         endpoint = bell.webhooks.update(old.id, url=target, **settings)
         changed = sorted([*settings, *([] if target is None else ["url"])])  # without values: headers can be secrets
         note(bell, "webhooks.change", endpoint.id, detail={"to": endpoint.shown_url, "changed": changed})
-        told = bell.webhooks.describe(endpoint.id)
+        described = bell.webhooks.describe(endpoint.id)
     if as_json:
-        print_json(told)
+        print_json(described)
     else:
         click.echo(f"Endpoint {endpoint.id}: {' '.join(endpoint.patterns)} to {endpoint.shown_url}.")

@@ -1,4 +1,4 @@
-"""`workbell workers`: who is there to run something, and draining one."""
+"""`workbell workers`: alive and lost workers; drain and resume."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from workbell.cli.lazy import Lazy, LazyGroup
 
 COMMANDS = {
     "list": Lazy("workbell.cli.workers.listed:list_workers", "List the workers, and what they are doing."),
-    "drain": Lazy("workbell.cli.workers.drain:drain", "Have a worker claim no more runs, and end what it has."),
+    "drain": Lazy(
+        "workbell.cli.workers.drain:drain", "Drain a worker: it claims no more runs, and finishes what it has."
+    ),
     "resume": Lazy("workbell.cli.workers.drain:resume", "Let a drained worker claim runs again."),
 }
 

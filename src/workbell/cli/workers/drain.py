@@ -10,20 +10,20 @@ from workbell.cli.output import print_json
 from workbell.cli.project import json_option, open_project, store_options, tenant_option
 from workbell.cli.runs.find import SHORTEST, short
 from workbell.cli.workers.listed import as_dict
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import InvalidOption, WorkerNotFound
 
 
 @click.command(
-    help="Have a worker claim no more runs: it ends what it runs, gives back what it has not begun, and stays there "
-    "until it is resumed or stopped. The worker is named by its id, or by the beginning or the end of it."
+    help="Drain a worker: it claims no more runs, finishes what it runs, gives back what it has not begun, and stays "
+    "alive until it is resumed or stopped. The worker is named by its id, or by the beginning or the end of it."
 )
 @click.argument("worker_id", metavar="ID")
 @store_options
 @tenant_option
 @json_option
 def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         seen = bell.drain_worker(_find(bell, worker_id))
         note(bell, "workers.drain", seen.worker.id)
     if as_json:
@@ -35,7 +35,7 @@ def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) ->
         click.echo(f"Worker {seen.worker.id} claims no more runs, and {left}; {again}.")
         return
     click.echo(
-        f"Worker {seen.worker.id} will claim no more runs as soon as it has heard of it, in seconds; now it {left}.\n"
+        f"Worker {seen.worker.id} will claim no more runs within seconds; now it {left}.\n"
         f"Until then `workbell workers list` says draining, then drained. {again}."
     )
 
@@ -46,7 +46,7 @@ def drain(worker_id: str, url: str | None, tenant: str | None, as_json: bool) ->
 @tenant_option
 @json_option
 def resume(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         seen = bell.resume_worker(_find(bell, worker_id))
         note(bell, "workers.resume", seen.worker.id)
     if as_json:
@@ -55,7 +55,7 @@ def resume(worker_id: str, url: str | None, tenant: str | None, as_json: bool) -
         click.echo(f"Worker {seen.worker.id} claims runs again.")
 
 
-def _find(bell: Client, text: str) -> str:
+def _find(bell: LocalClient, text: str) -> str:
     """Which worker is meant. Of several the living one, if only one of them lives."""
     part = text.strip()
     known = bell.store.workers.list()

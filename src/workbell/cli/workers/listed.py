@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 NAMED = 3  # jobs that are named of those a worker is busy with
-LOOKS = {
+STYLES = {
     "lost": ("✗", "x", "bold red"),
     "stopping": ("◷", "z", "yellow"),
-    "draining": ("◌", "-", "yellow"),  # it was asked to, and has not said that it obeys
+    "draining": ("◌", "-", "yellow"),  # requested, and not confirmed by the worker yet
     "drained": ("◌", "-", "yellow"),
     "alive": ("✓", "+", "green"),
 }
@@ -35,7 +35,7 @@ LOOKS = {
 @tenant_option
 @json_option
 def list_workers(url: str | None, tenant: str | None, as_json: bool) -> None:
-    with opened_store(open_project(url=url, tenant=tenant), to_look=True) as bell:
+    with opened_store(open_project(url=url, tenant=tenant), create=False) as bell:
         found = bell.workers()
         now = bell.store.clock.now()
     if as_json:
@@ -47,8 +47,8 @@ def list_workers(url: str | None, tenant: str | None, as_json: bool) -> None:
 
 
 def as_dict(seen: SeenWorker) -> dict[str, Any]:
-    told = msgspec.structs.asdict(seen.worker) | {"alive": seen.alive, "busy": seen.busy}
-    return told | {"runs": [{"id": run.id, "job": run.job, "started_at": run.started_at} for run in seen.runs]}
+    described = msgspec.structs.asdict(seen.worker) | {"alive": seen.alive, "busy": seen.busy}
+    return described | {"runs": [{"id": run.id, "job": run.job, "started_at": run.started_at} for run in seen.runs]}
 
 
 def _show(found: Sequence[SeenWorker], now: datetime) -> None:
@@ -79,9 +79,9 @@ def _worker(seen: SeenWorker, symbols: bool) -> Text:
     from rich.text import Text
 
     word = _state(seen)
-    symbol, plain, style = LOOKS[word]
-    said = "" if word == "alive" else f" ({word})"
-    return Text(f"{symbol if symbols else plain} {one_line(seen.worker.host, 30)}{said}", style)
+    symbol, plain, style = STYLES[word]
+    suffix = "" if word == "alive" else f" ({word})"
+    return Text(f"{symbol if symbols else plain} {one_line(seen.worker.host, 30)}{suffix}", style)
 
 
 def _state(seen: SeenWorker) -> str:

@@ -1,1 +1,1 @@
-"""Handlers in processes of their own: started when needed, kept warm, and really killed when their time is over."""
+"""Handler processes (`isolate="process"`): started when needed, reused, and killed at a timeout."""

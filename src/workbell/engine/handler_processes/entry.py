@@ -1,4 +1,4 @@
-"""The beginning of a process for handlers: what it is told, and what it does before anything else."""
+"""Entry point of a handler process: the settings it gets, and its first steps."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from workbell.settings import Settings
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-# By its name, as a command would be: it knows everything, also what is above the engine.
+# Imported by name: it is a composition root, in a layer above the engine.
 MAIN = "workbell.boot.handler_process"
 
 
 class Entry(NamedTuple):
-    """The worker's Workbell in words, and what surrounded the worker when it started the process."""
+    """The worker's Workbell as data, and the worker's environment when it started the process."""
 
     recipe: bytes | None  # how to make the Workbell again, where the command line made it
     settings: bytes
@@ -33,30 +33,30 @@ class Entry(NamedTuple):
 
 
 def entry(settings: Settings, project: Path, recipe: msgspec.Struct | None) -> Entry:
-    """How a process is started that can execute the jobs of this Workbell, as things are at this moment."""
+    """Entry for a process that can execute the jobs of this Workbell, with the current environment."""
     if settings.url == "memory://":
         raise JobsError("the store memory:// is in the worker alone, and no process reaches it; use sqlite:///file.db.")
-    spelled = None if recipe is None else msgspec.json.encode(recipe)
-    return Entry(spelled, msgspec.json.encode(settings), str(project), str(Path.cwd()), dict(os.environ))
+    encoded = None if recipe is None else msgspec.json.encode(recipe)
+    return Entry(encoded, msgspec.json.encode(settings), str(project), str(Path.cwd()), dict(os.environ))
 
 
 def no_entry() -> Entry:
-    """Of an engine that was not told."""
+    """Default of an engine that was given no entry: it cannot start processes."""
     raise JobsError("this worker cannot start processes; run it with bell.run() or `workbell start`.")
 
 
 def begin(connection: Connection, lifeline: Connection, given: Entry) -> None:
-    """In the new process: a group of its own, which is killed as a whole, and an end when the worker ends."""
+    """Start of the new process: its own process group, killed as a whole, and an exit when the worker ends."""
     if hasattr(os, "setsid"):
         os.setsid()
     hang_on(lifeline)
     die_first()
     # Signals to stop that go to every process of a service: the worker decides what follows from them. Handled and not
-    # ignored, because a program that a handler starts would inherit being deaf.
+    # ignored: SIG_IGN survives exec, so a program that a handler starts would ignore SIGTERM.
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), lambda *_: None)
-    # What it was forked from began before the worker had all of these.
+    # The fork server was started earlier, perhaps with another folder and environment.
     os.chdir(given.folder)
     os.environ.clear()
     os.environ.update(given.environment)

@@ -1,4 +1,4 @@
-"""The limits of a process while it executes a handler."""
+"""Memory and CPU limits of a process while it executes a handler."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from workbell.handlers.process_isolation import Isolation
 if sys.platform != "win32":
     import resource
 
-EAGER = "500"  # from -1000 to 1000: how readily the kernel kills a process when memory runs out
+OOM_SCORE = "500"  # from -1000 to 1000: how readily the kernel kills a process when memory runs out
 
 
 @contextlib.contextmanager
 def limited(isolation: Isolation) -> Iterator[None]:
-    """What the handler may use; afterwards the process has its freedom back.
+    """Set the limits of a handler; afterwards they are lifted again.
 
     Memory is what the process has for itself to write to. Counting all addresses, as is more usual, would count what
     libraries set aside and never touch, several times what is really used. Only the soft limits are set: the hard ones
@@ -50,4 +50,4 @@ def _limit(kind: int, value: int) -> Iterator[None]:
 def die_first() -> None:
     """When the machine's memory runs out, this process is to be killed rather than its worker."""
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(EAGER)
+        Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)

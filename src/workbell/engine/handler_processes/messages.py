@@ -1,10 +1,10 @@
-"""What a worker and a process that it started for handlers tell each other: frozen, typed, sent as JSON over a pipe."""
+"""Messages between a worker and a handler process: frozen, typed, sent as JSON over a pipe."""
 
 from __future__ import annotations
 
 import msgspec
 
-from workbell.model.outcome import EndedOutcome, Failed, HandedBack, Later, Outcome, Raised, Returned, told
+from workbell.model.outcome import EndedOutcome, Failed, HandedBack, Later, Outcome, Raised, Returned, failed_of
 from workbell.model.run import Run
 from workbell.notices.push_message import Broadcast, SendToUser
 
@@ -17,7 +17,7 @@ class Execute(msgspec.Struct, frozen=True, tag="execute"):
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
-    """From the process: it can be told what to execute."""
+    """From the process: it is ready for a run."""
 
 
 class Begun(msgspec.Struct, frozen=True, tag="begun"):
@@ -37,10 +37,10 @@ decode: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 
 
 def answer_of(outcome: Outcome, *, limited_memory: bool = False) -> Answer:
-    """An outcome as it can be sent: of an error its text and the names of its kinds."""
+    """An outcome as it can be sent: an error becomes its text and the names of its types."""
     if isinstance(outcome, Raised):
         if limited_memory and outcome.reason == "error" and isinstance(outcome.error, MemoryError):
             outcome = Raised(outcome.error, "memory", outcome.final)
-        return told(outcome)
+        return failed_of(outcome)
     assert isinstance(outcome, Answer)
     return outcome

@@ -1,4 +1,4 @@
-"""The end of a process when its worker is gone, however that came about: a pipe that only the worker holds open.
+"""Exit of an orphaned handler process: a pipe that only the worker holds open closes when the worker is gone.
 
 The kernel itself kills the process, and whatever it started, when the pipe closes: also while a handler holds the
 interpreter. Where the kernel offers no such thing, a thread waits for it.
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def hang_on(lifeline: Connection) -> None:
-    """From now on this process lives no longer than the other end of the pipe."""
+    """Exit when the other end of the pipe closes."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             _ask_the_kernel(lifeline.fileno())
-    # Also where the kernel was asked: it tells of nothing that happened before, and not every kernel keeps its word.
+    # Also where the kernel was asked: it does not signal a close that came before, and not every kernel signals at all.
     threading.Thread(target=_wait, args=[lifeline], name="workbell-lifeline", daemon=True).start()
 
 

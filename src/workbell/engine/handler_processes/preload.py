@@ -1,7 +1,7 @@
-"""Loaded first by the process that children are forked from, and by nothing else.
+"""Preload of the fork server, the process that handler processes are forked from; imported by nothing else.
 
-A stop that is meant for all processes of a service must not end that one before the others: it alone can tell how its
-children ended. They themselves stop as usual.
+A stop that is meant for all processes of a service must not end that one before the others: it alone can read the exit
+codes of its children. They themselves stop as usual.
 """
 
 from __future__ import annotations

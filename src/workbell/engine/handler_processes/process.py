@@ -1,6 +1,6 @@
-"""One process for handlers, seen from the worker: started, told what to execute, listened to, killed.
+"""Handler process, seen from the worker: start it, send it runs, receive its answers, kill it.
 
-What multiprocessing brings along is loaded when the first process is started: most workers never start one.
+multiprocessing is imported when the first process is started: most workers never start one.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class IsolatedProcess:
             return False
         return True
 
-    def hear(self, timeout: float | None = None) -> Message | None:
+    def receive(self, timeout: float | None = None) -> Message | None:
         """The next message; none when the process is dead."""
         from multiprocessing.connection import wait
 
@@ -90,19 +90,19 @@ class IsolatedProcess:
         return None
 
     def kill(self) -> None:
-        """At once, with everything that it started; from any thread."""
+        """Kill the process group at once; from any thread."""
         with self._lock:
             if not self._gone:
                 _kill(self.pid)
 
     def end(self) -> None:
-        """Let it end by itself, if it does so soon; then sweep up what it has left behind."""
+        """Let the process end by itself, if it does so soon; then kill what it has left behind."""
         self._connection.close()
         self._process.join(END)
         self.bury()
 
     def bury(self) -> int | None:
-        """Make sure that it is dead, and everything that it started; its exit code, or minus the signal."""
+        """Kill and join the process and everything that it started; its exit code, or minus the signal."""
         if self._process.exitcode is None:
             self._process.join(0.2)  # its pipe is closed, so that it is about to end
         with self._lock:
@@ -131,10 +131,10 @@ def _context() -> Any:
 
 
 def _forget(process: Any) -> None:
-    """Have multiprocessing leave it to us.
+    """Remove the process from multiprocessing's list of children.
 
-    It would wait for the process when the worker exits, and look after its exit code in any thread that starts another
-    process, which can be told only once.
+    multiprocessing would join it when the worker exits, and poll it from any thread that starts another process; an
+    exit code can be read only once.
     """
     import multiprocessing.process
 

@@ -1,4 +1,4 @@
-"""The inside of a process for handlers: hears what to execute, calls it, answers; until its worker lets go of it."""
+"""Handler process, inside: receives a run, calls its handler, answers; until the worker closes the pipe."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from workbell.client.client import Client
-from workbell.engine.duty import Duty
+from workbell.engine.duty import Duty, DutyThread
 from workbell.engine.execute import call_async, call_plain
 from workbell.engine.handler_processes.limits import limited
 from workbell.engine.handler_processes.messages import BEGUN, READY, Execute, Message, answer_of, decode_execute, encode
@@ -22,6 +21,7 @@ from workbell.errors import WorkbellError
 from workbell.handlers.context import Context
 from workbell.handlers.job_function import JobFunction
 from workbell.handlers.process_isolation import Isolation
+from workbell.handlers.services import JobServices
 from workbell.model.outcome import Failed, Outcome, Raised
 from workbell.stores.port import Store
 
@@ -35,7 +35,7 @@ class HandlerServer:
         self._connection = connection
         self._find = find
         self._lock = threading.Lock()
-        self._clients: dict[tuple[int, str], Client] = {}
+        self._services: dict[tuple[int, str], JobServices] = {}
         self._reports: dict[Store, ProgressAndLogs] = {}
 
     def run(self) -> None:
@@ -54,7 +54,7 @@ class HandlerServer:
     def _answer(self, execute: Execute) -> None:
         try:
             job = self._find(execute)
-            client = self._client_of(job.client, execute.run.tenant)
+            services = self._services_of(job.services, execute.run.tenant)
         except WorkbellError as error:
             self.send(Failed(f"job {execute.run.job} with isolate='process': {error}", "isolate"))
             return
@@ -64,38 +64,38 @@ class HandlerServer:
         work = Work(execute.run, job)
         isolation = job.isolation or Isolation()
         self.send(BEGUN)
-        outcome = self._call(work, client, isolation)
+        outcome = self._call(work, services, isolation)
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()  # this process may be killed before it is full
         self.send(answer_of(outcome, limited_memory=isolation.memory is not None))
 
-    def _client_of(self, client: Client, tenant: str) -> Client:
-        if client.tenant == tenant:
-            return client
-        key = id(client), tenant
-        if key not in self._clients:
-            self._clients[key] = client.for_tenant(tenant)
-        return self._clients[key]
+    def _services_of(self, services: JobServices, tenant: str) -> JobServices:
+        if services.tenant == tenant:
+            return services
+        key = id(services), tenant
+        if key not in self._services:
+            self._services[key] = services.for_tenant(tenant)
+        return self._services[key]
 
-    def _call(self, work: Work, client: Client, isolation: Isolation) -> Outcome:
+    def _call(self, work: Work, services: JobServices, isolation: Isolation) -> Outcome:
         if not work.job.signature.wants_context:
             return _call(work, None, isolation)
         try:
-            reports = self._reports_to(client.store)
+            reports = self._reports_to(services.store)
         except WorkbellError as error:
             return Raised(error)
-        outcome = _call(work, Context(work.run, client, reports.progress, lambda: False, reports.keep), isolation)
+        outcome = _call(
+            work, Context(work.run, services, reports.progress, lambda: False, reports.save_line), isolation
+        )
         reports.flush()
         return outcome
 
     def _reports_to(self, store: Store) -> ProgressAndLogs:
-        """What handlers tell is written by this process itself; it has no other duty, and opens nothing before."""
+        """Reports of handlers are written by this process itself; it has no other duty, and opens nothing before."""
         if store not in self._reports:
             reports = self._reports[store] = ProgressAndLogs(store, store.clock)
-            duty = Duty("report", reports.step, store.clock)
-            reports.wake = duty.wake
-            duty.start()
+            DutyThread([Duty("reports", reports.step, store.clock, reports.waker)]).start()
         store.measure_time()
         return self._reports[store]
 

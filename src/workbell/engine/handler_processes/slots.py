@@ -1,4 +1,4 @@
-"""Where handlers are called that want a process of their own: a thread for each process that is needed at once."""
+"""Slots for isolated handlers: a thread of the worker for each handler process that is in use."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from workbell.notices.push_message import Broadcast, SendToUser
 
 log = logging.getLogger("workbell.boot.handler_process")
 
-IDLE = 60.0  # seconds that a process is kept for the next run
-MOST_RUNS = 1000  # of one process, after which another takes its place
-TIDY_UP = 1.0  # seconds for an async handler to end by itself, once its time is over
-PREPARE = 60.0  # seconds to start a process, and again to load a job's code
+IDLE = 60.0  # seconds that an idle process waits for the next run
+MOST_RUNS = 1000  # of one process, after which another replaces it
+CANCEL_GRACE = 1.0  # seconds for an async handler to end by itself, once its time is over
+PREPARE_TIMEOUT = 60.0  # seconds to start a process, and again to load a job's code
 
 Post = Callable[[SendToUser | Broadcast], None]
 
@@ -45,7 +45,7 @@ class IsolatedSlots:
         entry: Callable[[], Entry],
         post: Post,
         done: Done,
-        board: Journal | None = None,
+        journal: Journal | None = None,
         *,
         idle: float = IDLE,
     ) -> None:
@@ -56,12 +56,12 @@ class IsolatedSlots:
         self.entry = entry
         self.post = post
         self.done = done
-        self.board = board
+        self.journal = journal
         self._lock = threading.Lock()
         self._waiting: deque[Work] = deque()
-        self._hands: set[_Hand] = set()
-        self._idle: list[_Hand] = []
-        self._busy: dict[Work, _Hand] = {}
+        self._slots: set[_ProcessSlot] = set()
+        self._idle: list[_ProcessSlot] = []
+        self._busy: dict[Work, _ProcessSlot] = {}
         self._closed = False
 
     def put(self, works: Sequence[Work]) -> None:
@@ -69,53 +69,53 @@ class IsolatedSlots:
             for work in works:
                 if self._idle:
                     self._idle.pop().give(work)
-                elif len(self._hands) < self._size:
-                    hand = _Hand(self)
-                    self._hands.add(hand)
-                    hand.give(work)
-                    hand.start()
+                elif len(self._slots) < self._size:
+                    slot = _ProcessSlot(self)
+                    self._slots.add(slot)
+                    slot.give(work)
+                    slot.start()
                 else:
                     self._waiting.append(work)
 
-    def next_for(self, hand: _Hand) -> Work | None:
-        """What a hand does next; none: it is needed no more."""
+    def next_for(self, slot: _ProcessSlot) -> Work | None:
+        """Next work of a slot; none: the slot was idle for too long, and ends."""
         try:
-            return hand.line.get(timeout=self._idle_span)
+            return slot.queue.get(timeout=self._idle_span)
         except Empty:
             with self._lock:
-                if hand in self._idle:
-                    self._idle.remove(hand)
-                    self._hands.discard(hand)
+                if slot in self._idle:
+                    self._idle.remove(slot)
+                    self._slots.discard(slot)
                     return None
-            return hand.line.get()  # it was given something at this very moment
+            return slot.queue.get()  # it was given something at this very moment
 
-    def begin(self, work: Work, hand: _Hand) -> bool:
+    def begin(self, work: Work, slot: _ProcessSlot) -> bool:
         """Whether there is still something to do."""
         with self._lock:
             if work.settled:
                 return False
-            self._busy[work] = hand
+            self._busy[work] = slot
             return True
 
-    def finish(self, work: Work, outcome: Outcome, hand: _Hand) -> None:
-        """The hand is free before anybody hears of the end, so that what they enqueue then finds it."""
+    def finish(self, work: Work, outcome: Outcome, slot: _ProcessSlot) -> None:
+        """Free the slot, then book the outcome: runs that are enqueued on a run's end find the slot free."""
         with self._lock:
             work.returned = True
             self._busy.pop(work, None)
-        self.free(hand)
+        self.free(slot)
         book_safely(self.done, work, outcome)
 
-    def free(self, hand: _Hand) -> None:
+    def free(self, slot: _ProcessSlot) -> None:
         with self._lock:
             if self._waiting:
-                hand.give(self._waiting.popleft())
+                slot.give(self._waiting.popleft())
             elif self._closed:
-                hand.give(None)
+                slot.give(None)
             else:
-                self._idle.append(hand)
+                self._idle.append(slot)
 
     def expire(self, work: Work) -> None:
-        """The time of a work is over: its process is killed, and what that means follows from the work."""
+        """Timeout of a work: kill its process; the outcome follows from `work.timed_out`."""
         with self._lock:
             if work.settled or work.returned or work.timed_out or not self._is_over(work):
                 return
@@ -123,19 +123,19 @@ class IsolatedSlots:
         self.stop_work(work)
 
     def _is_over(self, work: Work) -> bool:
-        """An async handler is first told by its own event loop, as in the worker itself, and may tidy up."""
+        """An async handler is first cancelled by its own event loop, as in the worker itself, and may tidy up."""
         timeout, begun = work.timeout, work.begun
         if timeout is None or begun is None:
             return False
-        allowed = timeout + TIDY_UP if work.job.is_async else timeout
+        allowed = timeout + CANCEL_GRACE if work.job.is_async else timeout
         return self.clock.monotonic() - begun >= allowed
 
     def stop_work(self, work: Work) -> None:
         """Kill the process of a work, from any thread; what it means stands in the work."""
         with self._lock:
-            hand = None if work.returned else self._busy.get(work)
-            if hand is not None and hand.process is not None:
-                hand.process.kill()
+            slot = None if work.returned else self._busy.get(work)
+            if slot is not None and slot.process is not None:
+                slot.process.kill()
 
     def take_back(self) -> list[Work]:
         """What has not begun."""
@@ -148,31 +148,31 @@ class IsolatedSlots:
         """Let the processes end, and kill those that do not."""
         with self._lock:
             self._closed = True
-            hands = list(self._hands)
+            slots = list(self._slots)
             for work in self._busy:
                 work.release = True
-            for hand in self._idle:
-                hand.line.put(None)
+            for slot in self._idle:
+                slot.queue.put(None)
             self._idle.clear()
-            self._hands.difference_update(hands)
+            self._slots.difference_update(slots)
         for work in list(self._busy):
             self.stop_work(work)
-        for hand in hands:
-            hand.thread.join(2 * END)
+        for slot in slots:
+            slot.thread.join(2 * END)
 
 
-class _Hand:
-    """A thread, and the process that it holds."""
+class _ProcessSlot:
+    """Slot for one isolated handler: a thread, and the process that it holds."""
 
     def __init__(self, slots: IsolatedSlots) -> None:
         self._slots = slots
-        self.line: SimpleQueue[Work | None] = SimpleQueue()
+        self.queue: SimpleQueue[Work | None] = SimpleQueue()
         self.process: IsolatedProcess | None = None
         self.thread = threading.Thread(target=self._run, name="workbell-isolated", daemon=True)
-        self.give, self.start = self.line.put, self.thread.start
+        self.give, self.start = self.queue.put, self.thread.start
 
     def _run(self) -> None:
-        work = self.line.get()
+        work = self.queue.get()
         while work is not None:
             if self._slots.begin(work, self):
                 self._slots.finish(work, self._outcome(work), self)
@@ -196,7 +196,7 @@ class _Hand:
 
     def _execute(self, work: Work) -> Outcome:
         process = self._process_for(work)
-        # Whoever asked for its end before there was a process to kill, or while it was starting.
+        # A cancel or stop may have come before there was a process to kill, or while it was starting.
         asked = stopped(work)
         if process is None:
             how = "its process ended while it was starting; its own words are in the worker's output."
@@ -205,11 +205,11 @@ class _Hand:
             return asked
         process.runs += 1
         begun = False
-        if self._slots.board is not None:  # from now on the handler may be called; it can take no worker with it
-            self._slots.board.begin(work)
-            self._slots.board.end(work)
+        if self._slots.journal is not None:  # from now on the handler may be called; it can take no worker with it
+            self._slots.journal.begin(work)
+            self._slots.journal.end(work)
         try:
-            message = process.hear(PREPARE) if process.send(Execute(work.run, work.job.handler)) else None
+            message = process.receive(PREPARE_TIMEOUT) if process.send(Execute(work.run, work.job.handler)) else None
             while message is not None:
                 match message:
                     case Begun():
@@ -221,10 +221,10 @@ class _Hand:
                         pass
                     case _:
                         return self._answered(message)
-                message = process.hear(None if begun else PREPARE)
+                message = process.receive(None if begun else PREPARE_TIMEOUT)
         except NoAnswerInTime:
             self._bury()
-            return stopped(work) or _unfit(work, f"its code was not loaded within {PREPARE:g} s.")
+            return stopped(work) or _unfit(work, f"its code was not loaded within {PREPARE_TIMEOUT:g} s.")
         code = self._bury()
         asked = stopped(work)
         if asked is not None:
@@ -236,7 +236,7 @@ class _Hand:
         return Died(how_it_ended(code))
 
     def _process_for(self, work: Work) -> IsolatedProcess | None:
-        """The one at hand, if it has the code of this job as it is now; else a new one. None: it ended at once."""
+        """The slot's process, if it has the current code of this job; else a new one. None: it ended at once."""
         if self.process is not None and self.process.is_dead:
             self._bury()  # killed while it had nothing to do: that is not this run's fault
         if self.process is not None and self.process.jobs.get(work.job.name) is work.job:
@@ -245,7 +245,7 @@ class _Hand:
         jobs = {job.name: job for job in self._slots.registry}
         self.process = process = IsolatedProcess(self._slots.entry(), jobs)
         try:
-            if process.hear(PREPARE) is not None:
+            if process.receive(PREPARE_TIMEOUT) is not None:
                 return process
         except NoAnswerInTime:
             pass

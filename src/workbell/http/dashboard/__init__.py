@@ -1,1 +1,1 @@
-"""The dashboard: one page whose screens are small files, living on the HTTP API and `/ws` alone."""
+"""Dashboard: a single-page application that uses the HTTP API and `/ws` alone."""

@@ -1,7 +1,7 @@
-"""The files of the dashboard, as they are sent: read once, compressed once, and kept by browsers until they change.
+"""Static files of the dashboard: read once, compressed once, and cached by browsers until they change.
 
-Their address has a digest of all of them in it, so a browser may keep them for ever, and after an upgrade it never runs
-an old module beside a new one.
+Their address has a digest of all of them in it, so a browser may cache them for ever; after an upgrade it never runs an
+old module beside a new one.
 """
 
 from __future__ import annotations

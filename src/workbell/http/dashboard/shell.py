@@ -1,4 +1,4 @@
-"""The page that the dashboard's modules fill: it names them, and says where the service lies. No inline script."""
+"""HTML page of the dashboard: lists its modules, and the path prefix of the service. No inline script."""
 
 from __future__ import annotations
 

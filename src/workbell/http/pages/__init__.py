@@ -1,1 +1,1 @@
-"""The pages of the service: a door for browsers, and the description of the API. No script, nothing from elsewhere."""
+"""HTML pages of the service: sign-in and API reference. No script, nothing from other hosts."""

@@ -1,4 +1,4 @@
-"""The front door: whoever is signed in gets the dashboard, everybody else a place to sign in."""
+"""Front page: the dashboard for signed-in browsers, the sign-in page for others."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ LONGEST = 4096  # bytes of a form
 
 
 async def front(request: Request) -> Response:
-    """Sign in with the token of a printed URL or of the form, or show the dashboard to who is signed in."""
+    """Sign in with the token of a printed URL or of the form, or show the dashboard if signed in."""
     if request.method == "POST":
         return await sign_in(request)
     service = service_of(request)
     text = request.query_params.get("token") if request.url.path.endswith("/") else None
     try:
-        if text is not None and request.method == "GET":  # who only looks whether there is a page uses nothing up
+        if text is not None and request.method == "GET":  # HEAD must not use the ticket up
             return await log_in(service, request, text)
         await service.access_of(request)
     except (Unauthorized, Forbidden, TooMany) as error:
@@ -52,7 +52,7 @@ def wants_page(request: Request) -> bool:
 
 
 async def unknown(request: Request) -> Response:
-    """The page for an address that there is not: with the dashboard around it for who is signed in."""
+    """The page for an address that there is not: inside the dashboard if signed in."""
     try:
         await service_of(request).access_of(request)
     except (Unauthorized, Forbidden, TooMany):
@@ -71,7 +71,7 @@ async def sign_in(request: Request) -> Response:
 
 
 async def _pasted(request: Request) -> str:
-    """The token of the form. Of whoever sends more than the form has, who may be anybody, nothing is read."""
+    """The token of the sign-in form. A body larger than the form is not read: anybody may send one."""
     body = b""
     async for part in request.stream():
         body += part

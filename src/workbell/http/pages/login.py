@@ -1,4 +1,4 @@
-"""From a printed URL to a session: its token is good for once, and what it is changed for lives in a cookie."""
+"""Sign-in by a printed URL: its single-use token is exchanged for a session cookie."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from workbell.access.tokens import made_with
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import Unauthorized
 from workbell.http.service import Service, cookie_name
 from workbell.model.access import EVERY_TENANT, Scope, Token, TokenKind
@@ -20,7 +20,7 @@ NOT_VALID = "The token is not valid; it may have expired or been revoked."
 
 
 def login_url(
-    client: Client, address: str, *, scopes: Sequence[str] = (Scope.ADMIN,), tenant: str = EVERY_TENANT
+    client: LocalClient, address: str, *, scopes: Sequence[str] = (Scope.ADMIN,), tenant: str = EVERY_TENANT
 ) -> str:
     """A URL that lets its first reader in: as an operator of everything, unless it says otherwise."""
     made = client.tokens.create(
@@ -28,7 +28,7 @@ def login_url(
         kind=TokenKind.LOGIN,
         scopes=scopes,
         tenant=tenant,
-        user_id=0 if Scope.ADMIN in scopes else None,  # what the system is told is for who looks after it
+        user_id=0 if Scope.ADMIN in scopes else None,  # administrators read the system's notifications
         expires=GOOD_FOR,
         created_by="workbell",
     )
@@ -48,7 +48,7 @@ async def log_in(service: Service, request: Request, text: str) -> Response:
 
 
 async def log_in_with(service: Service, request: Request, text: str) -> Response:
-    """A session for whoever has a token, with what that token allows. It ends with the token, at the latest."""
+    """Session cookie for a token, with the same scopes. It ends with the token, at the latest."""
     service.check_origin(request)
     await service.check_door(request)
     token = await service.verified.acheck(text)
@@ -72,7 +72,7 @@ async def _begin(service: Service, request: Request, token: Token) -> Response:
         created_by=made_with(token.id),
     )
     if token.kind is TokenKind.API and (await tokens.aget(token.id, tenant=token.tenant)).revoked_at is not None:
-        # Meanwhile, or elsewhere a moment ago; whoever revoked it may not have seen this session.
+        # Meanwhile, or elsewhere a moment ago; the one who revoked it may not have seen this session.
         await tokens.arevoke(session.token.id, tenant=token.tenant)
         raise Unauthorized(NOT_VALID)
     root = request.scope.get("root_path", "")

@@ -1,4 +1,4 @@
-"""What every page has in common: its frame, its style, and what it may load."""
+"""Layout of every page: frame, style, and Content-Security-Policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page that describes the API to people, made from the OpenAPI page."""
+"""API reference page, made from the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEEPEST = 4  # schemas within schemas
 
 
 async def reference(request: Request) -> Response:
-    description = await service_of(request).client.hop(request.app.openapi)  # the first time it takes a second
+    description = await service_of(request).client.runtime.hop(request.app.openapi)  # the first time it takes a second
     return page(request, "The API of Workbell", _body(description))
 
 
@@ -93,4 +93,4 @@ def _example(description: dict[str, Any], schema: dict[str, Any], depth: int) ->
 def _marked(text: str) -> str:
     """Plain text with `code` in it."""
     parts = escape(text).split("`")
-    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))
+    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))

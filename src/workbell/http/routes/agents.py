@@ -1,4 +1,4 @@
-"""Agents: pair them, look at them, change them; and what an agent itself does, known by its token."""
+"""Routes of agents: pair, list and change them; and the agent protocol, authorised by the agent's token."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.agents.describe import describe_agent, describe_handed_out, describe_kept
+from workbell.agents.describe import describe_agent, describe_handed_out, describe_lease
 from workbell.agents.log_lines import AgentLogLine
 from workbell.agents.reports import AttemptReport
 from workbell.agents.verbs import Agents
@@ -24,7 +24,7 @@ from workbell.http.schemas.agents import (
     HandedRuns,
     HeartbeatBody,
     HeldRun,
-    KeptRuns,
+    LeasesShown,
     NewPairing,
     PairBody,
     PairedShown,
@@ -47,7 +47,7 @@ SECRET = {"Cache-Control": "no-store"}
 
 
 def _agents(call: ApiCall) -> Agents:
-    return Agents(call.client, call.service.settings.lease_span)
+    return Agents(call.client.runtime, call.client.verified, call.service.settings.lease_span)
 
 
 def _shown(call: ApiCall, agent: Agent, status: int = 200) -> JsonResponse:
@@ -59,7 +59,7 @@ def _shown(call: ApiCall, agent: Agent, status: int = 200) -> JsonResponse:
 
 async def _self(call: ApiCall) -> tuple[Working, Agent]:
     working = _agents(call).working
-    return working, await call.client.hop(working.agent, call.access.agent)
+    return working, await call.client.runtime.hop(working.agent, call.access.agent)
 
 
 @routes.add("POST", "/agents/self/poll", needs=Scope.AGENT, answers=HandedRuns)
@@ -70,11 +70,11 @@ async def poll(request: Request, asked: PollBody) -> Response:
     while True:
         working, agent = await _self(call)
         if await request.is_disconnected():
-            return JsonResponse({"runs": []})  # nobody would hear of what is claimed now
-        runs = await call.client.hop(_poll, working, agent, asked)
+            return JsonResponse({"runs": []})  # the caller has gone: nobody would receive what is claimed
+        runs = await call.client.runtime.hop(_poll, working, agent, asked)
         if runs and asked.session is None and await request.is_disconnected():
             # With a session they are handed out again at its next poll, which may be under way.
-            await call.client.hop(_hand_back, working, agent, runs)
+            await call.client.runtime.hop(_hand_back, working, agent, runs)
             return JsonResponse({"runs": []})
         left = end - loop.time()
         if runs or left <= 0 or call.service.stopping.is_set():
@@ -103,26 +103,26 @@ def _held(holding: Sequence[HeldRun]) -> Sequence[Held]:
     return [Held(one.id, one.token) for one in holding]
 
 
-@routes.add("POST", "/agents/self/heartbeat", needs=Scope.AGENT, answers=KeptRuns)
+@routes.add("POST", "/agents/self/heartbeat", needs=Scope.AGENT, answers=LeasesShown)
 async def heartbeat(request: Request, asked: HeartbeatBody) -> Response:
-    """Keep the leases of runs, and hear which are lost and whose end was asked for."""
+    """Renew the leases of runs; the answer names lost leases and cancel requests."""
     call = call_of(request)
     working, agent = await _self(call)
-    kept = await call.client.hop(
+    renewed = await call.client.runtime.hop(
         lambda: working.heartbeat(
             agent, asked.session, holding=_held(asked.holding), lease=asked.lease, metrics=asked.metrics
         )
     )
-    return JsonResponse({"runs": [describe_kept(one) for one in kept]})
+    return JsonResponse({"runs": [describe_lease(one) for one in renewed]})
 
 
 @routes.add("POST", "/agents/self/runs/{run_id}/progress", needs=Scope.AGENT, answers=TakenShown)
 async def progress(request: Request, run_id: str, asked: ProgressBody) -> Response:
-    """Tell how far a run is, and what it logged."""
+    """Report the progress and log lines of a run."""
     call = call_of(request)
     working, agent = await _self(call)
     lines = [AgentLogLine(message=one.message, level=one.level, line=one.line, at=one.at) for one in asked.logs]
-    taken = await call.client.hop(
+    taken = await call.client.runtime.hop(
         lambda: working.progress(
             agent,
             run_id,
@@ -139,7 +139,7 @@ async def progress(request: Request, run_id: str, asked: ProgressBody) -> Respon
 
 @routes.add("POST", "/agents/self/runs/{run_id}/result", needs=Scope.AGENT, answers=TakenShown)
 async def result(request: Request, run_id: str, asked: ResultBody) -> Response:
-    """Tell what came of a run. To send it again does no harm: it is taken once."""
+    """Report the result of a run. Idempotent: it is taken once."""
     call = call_of(request)
     working, agent = await _self(call)
     report = AttemptReport(
@@ -151,13 +151,13 @@ async def result(request: Request, run_id: str, asked: ResultBody) -> Response:
         retry_after=asked.retry_after,
         final=asked.final,
     )
-    taken = await call.client.hop(lambda: working.result(agent, run_id, asked.token, report, asked.session))
+    taken = await call.client.runtime.hop(lambda: working.result(agent, run_id, asked.token, report, asked.session))
     return JsonResponse({"taken": taken})
 
 
 @routes.add("GET", "/agents/self", needs=Scope.AGENT, answers=AgentShown)
 async def me(request: Request) -> Response:
-    """Look at oneself, as an agent."""
+    """Show the calling agent."""
     call = call_of(request)
     return _shown(call, (await _self(call))[1])
 
@@ -187,7 +187,7 @@ async def allow(request: Request, asked: NewPairing) -> Response:
     return JsonResponse({"id": token.id, "token": text, "expires_at": token.expires_at}, 201, SECRET)
 
 
-# Look and change
+# Read and change
 
 
 @routes.add("GET", "/agents", needs=Scope.READ, answers=ListPage[AgentShown])
@@ -206,7 +206,7 @@ async def list(  # noqa: A001
 
 @routes.add("GET", "/agents/{name}", needs=Scope.READ, answers=AgentShown)
 async def get(request: Request, name: str) -> Response:
-    """Look at an agent, by its name or id."""
+    """Show an agent, by its name or id."""
     call = call_of(request)
     return _shown(call, await _agents(call).aget(name))
 
@@ -216,11 +216,13 @@ async def change(request: Request, name: str, asked: AgentChange) -> Response:
     """Give an agent other labels, or switch it off and on."""
     call = call_of(request)
     verbs = _agents(call)
-    return _shown(call, await call.client.hop(lambda: verbs.change(name, labels=asked.labels, enabled=asked.enabled)))
+    return _shown(
+        call, await call.client.runtime.hop(lambda: verbs.change(name, labels=asked.labels, enabled=asked.enabled))
+    )
 
 
 @routes.add("DELETE", "/agents/{name}", needs=Scope.ADMIN, status=204)
 async def delete(request: Request, name: str) -> Response:
-    """Forget an agent; its token is valid no more."""
+    """Remove an agent, and revoke its token."""
     await _agents(call_of(request)).adelete(name)
     return nothing()

@@ -1,4 +1,4 @@
-"""Many runs at once: how many there are, and cancelling or repeating all of a filter."""
+"""Routes of bulk actions: count, cancel or retry all runs of a filter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ routes = Routes("bulk")  # listed before the runs: /runs/count would be taken fo
 async def count(request: Request, wanted: Annotated[RunFilter, Query()]) -> Response:
     """Count runs by filter, up to 10,000.
 
-    Where only looking at each run can tell, no more than the last 20,000 are looked at; then too it is `capped`.
+    A filter without an index reads no more than the last 20,000 runs; then too it is `capped`.
     """
     return JsonResponse(await call_of(request).client.acount_runs(**run_filter(request, wanted)))
 

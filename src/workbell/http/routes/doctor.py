@@ -1,4 +1,4 @@
-"""The doctor: how the store is, and who looks after what is in it."""
+"""Route of the doctor: health checks of the store, workers and schedules."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ routes = Routes("doctor")
 
 @routes.add("GET", "/doctor", needs=Scope.READ, answers=Findings)
 async def examine(request: Request) -> Response:
-    """Look at the store and say what is fine, what to note and what is a problem, as `workbell doctor` does.
+    """Check the store: what is fine, what to note and what is a problem, as `workbell doctor` does.
 
-    Only with a token of all tenants: it looks at the whole store. What takes too long is left out, and said to be.
+    Only with a token of all tenants: it checks the whole store. A check that takes too long is left out, with a note.
     """
     call = call_of(request)
     if call.access.tenant != EVERY_TENANT:
-        raise Forbidden("The doctor looks at the whole store, and so needs a token of all tenants, not of one.")
+        raise Forbidden("The doctor checks the whole store, and so needs a token of all tenants, not of one.")
     found = await call.service.doctor.examine(call.service.client)
     return JsonResponse({"items": [shown(finding) for finding in found], "at": call.client.store.clock.now()})

@@ -1,4 +1,4 @@
-"""Events: tell facts, look at them, and ask who hears of them."""
+"""Routes of events: emit, list and show them, and test patterns."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.client.client import Client
-from workbell.events.emitting import Fact, emit_all
+from workbell.client.local import LocalClient
+from workbell.events.emitting import Emitter, Fact
 from workbell.http.answers import JsonResponse
 from workbell.http.call import ApiCall, call_of
 from workbell.http.idempotency import answer_once, key_at, key_of
@@ -22,12 +22,12 @@ from workbell.http.schemas.events import (
     EventCounts,
     EventPage,
     EventShown,
-    Hearers,
+    EventSubscribers,
     MatchedShown,
     NewEvents,
 )
 from workbell.model.access import Scope
-from workbell.model.event import Event, MatchOutcome, OnceTold
+from workbell.model.event import EmitKey, Event, MatchOutcome
 from workbell.model.ids import is_id
 from workbell.model.patterns import matches as is_match
 from workbell.model.system_events import SYSTEM_TYPES
@@ -48,9 +48,9 @@ MOST_COUNTED = 100  # matches of an event; some have a hundred thousand
     parameters=[IDEMPOTENCY_KEY],
 )
 async def emit(request: Request) -> Response:
-    """Tell a fact: every trigger and endpoint that matches it hears of it.
+    """Emit an event: every matching trigger starts a run, every matching endpoint is sent it.
 
-    The `Idempotency-Key` becomes the event's key: told again, it is the first one that is answered. If the event has
+    The `Idempotency-Key` becomes the event's key: emitted again, the first one is answered. If the event has
     a key of its own, the answer is remembered instead. A CloudEvent is taken as it is, with its `id` as the key.
     """
     call, body = call_of(request), await request.body()
@@ -59,7 +59,7 @@ async def emit(request: Request) -> Response:
         fact = _of_cloud_event(CloudEvent.model_validate_json(body))
     else:
         fact = _fact(EventBody.model_validate_json(body))
-    return await _make(call, [fact], lambda told: told[0])
+    return await _make(call, [fact], lambda shown: shown[0])
 
 
 @routes.add(
@@ -72,33 +72,33 @@ async def emit(request: Request) -> Response:
     parameters=[IDEMPOTENCY_KEY],
 )
 async def emit_batch(request: Request) -> Response:
-    """Tell up to 1,000 facts in one transaction: all of them or none."""
+    """Emit up to 1,000 events in one transaction: all of them or none."""
     call = call_of(request)
     facts = [_fact(one) for one in NewEvents.model_validate_json(await request.body()).events]
-    return await _make(call, facts, lambda told: {"items": told})
+    return await _make(call, facts, lambda shown: {"items": shown})
 
 
 async def _make(call: ApiCall, facts: Sequence[Fact], answer: Callable[[Sequence[Any]], Any]) -> Response:
-    """Tell facts. The idempotency key is written with them; where they have keys of their own, the answer is kept."""
+    """Emit events. The idempotency key is written with them; if they have keys of their own, the answer is stored."""
     key = key_of(call.request)
     own = any(fact.key is not None for fact in facts)
     many = len(facts) > 1
     once, keyed = None, facts
     if key is not None and not own:
-        once = OnceTold(key, beside=key if many else key_at(key, 0))
+        once = EmitKey(key, beside=key if many else key_at(key, 0))
         keyed = [one._replace(key=key_at(key, at) if many else key) for at, one in enumerate(facts)]
 
     async def make(_request: Request) -> Response:
-        events = await call.client.hop(emit_all, call.client, keyed, once)
-        return JsonResponse(answer([_told(call, *both) for both in zip(facts, events, strict=True)]), 201)
+        events = await call.client.runtime.hop(Emitter(call.client.runtime).emit_all, keyed, once)
+        return JsonResponse(answer([_shown(call, *both) for both in zip(facts, events, strict=True)]), 201)
 
     return await (answer_once(call, make) if own and key is not None else make(call.request))
 
 
-def _told(call: ApiCall, fact: Fact, event: Event) -> dict[str, Any]:
-    """Who may not read gets back what it said itself, also where somebody else was the first to say it."""
-    told = event.as_dict()
-    return told if call.access.may(Scope.READ) else told | {"data": fact.data, "subject": fact.subject, "cause": None}
+def _shown(call: ApiCall, fact: Fact, event: Event) -> dict[str, Any]:
+    """The event; a caller without `read` gets its own data back, even if another caller emitted it first."""
+    shown = event.as_dict()
+    return shown if call.access.may(Scope.READ) else shown | {"data": fact.data, "subject": fact.subject, "cause": None}
 
 
 def _fact(asked: EventBody) -> Fact:
@@ -122,21 +122,21 @@ async def list(  # noqa: A001
     return JsonResponse({"items": [event.as_dict() for event in found], "next": following})
 
 
-@routes.add("GET", "/events/match", needs=Scope.READ, answers=Hearers)
+@routes.add("GET", "/events/match", needs=Scope.READ, answers=EventSubscribers)
 async def match(
     request: Request,
     wanted: Annotated[str, Query(alias="type", min_length=1, max_length=256, examples=["posts.created"])],
-    system: Annotated[bool | None, Query(description="One of Workbell's own; left out, the type tells.")] = None,
+    system: Annotated[bool | None, Query(description="One of Workbell's own; left out, the type decides.")] = None,
     pattern: Annotated[str | None, Query(min_length=1, max_length=256, examples=["posts.*"])] = None,
 ) -> Response:
-    """Ask which triggers and endpoints would hear of an event of a type; nothing is told.
+    """List the triggers and endpoints that match a type of event; nothing is emitted.
 
-    A `pattern` is tried as well: `matches` says whether one that has it would hear of it too.
+    A `pattern` is tried as well: `matches` says whether it matches the type.
     """
     own = wanted in SYSTEM_TYPES if system is None else system
     tried = None if pattern is None else is_match(pattern, wanted, system=own)
     found = await call_of(request).client.events.amatch(wanted, system=own)
-    return JsonResponse({"items": [hearer.as_dict() for hearer in found], "matches": tried})
+    return JsonResponse({"items": [subscriber.as_dict() for subscriber in found], "matches": tried})
 
 
 @routes.add("GET", "/events/counts", needs=Scope.READ, answers=EventCounts)
@@ -146,27 +146,27 @@ async def counts(
 ) -> Response:
     """Say of many events how much each matched, and how much of that became a run; those not found are left out."""
     client = call_of(request).client
-    return JsonResponse({"items": await client.hop(_counted, client, event)})
+    return JsonResponse({"items": await client.runtime.hop(_counted, client, event)})
 
 
-def _counted(client: Client, wanted: Sequence[str]) -> Sequence[dict[str, Any]]:
+def _counted(client: LocalClient, wanted: Sequence[str]) -> Sequence[dict[str, Any]]:
     ids = [one for one in dict.fromkeys(wanted) if is_id(one)]
     known = client.store.events.find(ids)
     return [_count(client, known[one]) for one in ids if one in known and known[one].tenant == client.tenant]
 
 
-def _count(client: Client, event: Event) -> dict[str, Any]:
+def _count(client: LocalClient, event: Event) -> dict[str, Any]:
     fanned_out = event.fanned_out_at is not None
     found = client.store.events.matches(event.id, after=None, limit=MOST_COUNTED + 1) if fanned_out else []
     counted = found[:MOST_COUNTED]
     started = sum(match.outcome is MatchOutcome.STARTED for match in counted)
-    told = {"event": event.id, "type": event.type, "fanned_out": fanned_out, "count": len(counted)}
-    return told | {"started": started, "capped": len(found) > MOST_COUNTED}
+    shown = {"event": event.id, "type": event.type, "fanned_out": fanned_out, "count": len(counted)}
+    return shown | {"started": started, "capped": len(found) > MOST_COUNTED}
 
 
 @routes.add("GET", "/events/{event_id}", needs=Scope.READ, answers=EventShown)
 async def get(request: Request, event_id: str) -> Response:
-    """Look at an event."""
+    """Show an event."""
     return JsonResponse((await call_of(request).client.events.aget(event_id)).as_dict())
 
 
@@ -177,7 +177,7 @@ async def matches(
     after: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
     limit: Limit = 100,
 ) -> Response:
-    """List what an event matched, and what came of it; nothing before it was fanned out."""
+    """List the matches of an event with their outcomes; none before it was fanned out."""
     found = await call_of(request).client.events.amatches(event_id, after=after, limit=limit)
     following = found[-1].subscriber if len(found) == limit else None
     return JsonResponse({"items": [one.as_dict() for one in found], "next": following})

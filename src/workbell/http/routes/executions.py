@@ -38,7 +38,7 @@ async def list(  # noqa: A001
 
 @routes.add("GET", "/executions/{execution_id}", needs=Scope.READ, answers=ExecutionShown)
 async def get(request: Request, execution_id: str) -> Response:
-    """Look at an execution."""
+    """Show an execution."""
     return JsonResponse((await call_of(request).client.aexecution(execution_id)).as_dict())
 
 

@@ -55,11 +55,11 @@ async def put(
         async for chunk in request.stream():
             waiting += chunk
             if len(waiting) >= CHUNK:
-                await call.client.hop(part.write, bytes(waiting))
+                await call.client.runtime.hop(part.write, bytes(waiting))
                 waiting.clear()
         part.write(waiting)
         part.seek(0)
-        made = await call.client.hop(_put, call, cast(BinaryIO, part), filename)
+        made = await call.client.runtime.hop(_put, call, cast(BinaryIO, part), filename)
     call.subject = made.id
     return JsonResponse(made, 201)
 
@@ -76,13 +76,13 @@ async def list(  # noqa: A001
 ) -> Response:
     """List stored files, oldest first."""
     call = call_of(request)
-    found = await call.client.hop(lambda: _storage(call).list(after=after, limit=limit))
+    found = await call.client.runtime.hop(lambda: _storage(call).list(after=after, limit=limit))
     return JsonResponse({"items": found, "next": found[-1].id if len(found) == limit else None})
 
 
 @routes.add("GET", "/files/{file_id}", needs=Scope.READ, answers=FileShown)
 async def get(request: Request, file_id: str) -> Response:
-    """Look at what is known about a file."""
+    """Show a file's name, type, size and creation time."""
     return JsonResponse(await _find(call_of(request), file_id))
 
 
@@ -91,7 +91,7 @@ async def content(request: Request, file_id: str) -> Response:
     """Get a file's content, as an attachment."""
     call = call_of(request)
     file = await _find(call, file_id)
-    opened = await call.client.hop(_storage(call).open, file_id)
+    opened = await call.client.runtime.hop(_storage(call).open, file_id)
     headers = {
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.filename, safe='')}",
         "Content-Length": str(file.size),
@@ -103,7 +103,7 @@ async def content(request: Request, file_id: str) -> Response:
 
 async def _chunks(call: ApiCall, opened: BinaryIO) -> AsyncIterator[bytes]:
     with opened:
-        while chunk := await call.client.hop(opened.read, CHUNK):
+        while chunk := await call.client.runtime.hop(opened.read, CHUNK):
             yield chunk
 
 
@@ -111,13 +111,13 @@ async def _chunks(call: ApiCall, opened: BinaryIO) -> AsyncIterator[bytes]:
 async def delete(request: Request, file_id: str) -> Response:
     """Remove a file."""
     call = call_of(request)
-    if not await call.client.hop(_storage(call).delete, file_id):
+    if not await call.client.runtime.hop(_storage(call).delete, file_id):
         raise _unknown(file_id)
     return nothing()
 
 
 async def _find(call: ApiCall, file_id: str) -> StoredFile:
-    found = await call.client.hop(_storage(call).get, file_id)
+    found = await call.client.runtime.hop(_storage(call).get, file_id)
     if found is None:
         raise _unknown(file_id)
     return found

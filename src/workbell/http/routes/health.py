@@ -1,4 +1,4 @@
-"""For those who look after the server: is it alive, can it work, and the page that describes the API."""
+"""Health routes: liveness, readiness, and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ async def readyz(request: Request) -> Response:
     if service.stopping.is_set():
         return JsonResponse({"status": "stopping"}, 503)
     try:
-        await service.client.hop(_look, service.client.store)
+        await service.client.runtime.hop(_check, service.client.store)
     except StoreError as error:
         return of_error(error)
     return JsonResponse({"status": "ready"})
 
 
-def _look(store: Store) -> None:
+def _check(store: Store) -> None:
     store.check()
     store.runs.next_due()
 
 
 async def openapi_page(request: Request) -> Response:
-    return JsonResponse(await service_of(request).client.hop(request.app.openapi))  # the first time it takes a second
+    return JsonResponse(
+        await service_of(request).client.runtime.hop(request.app.openapi)
+    )  # the first time it takes a second
 
 
 PLAIN_ROUTES: list[BaseRoute] = [

@@ -26,12 +26,12 @@ async def list(request: Request) -> Response:  # noqa: A001
     """List the jobs, and what is wrong with job files."""
     call = call_of(request)
     problems = [{"path": one.path, "line": one.line, "message": one.message} for one in call.service.jobs.problems]
-    return JsonResponse({"items": await call.client.hop(_jobs, call), "problems": problems})
+    return JsonResponse({"items": await call.client.runtime.hop(_jobs, call), "problems": problems})
 
 
 @routes.add("GET", "/reloads", needs=Scope.READ, answers=ReloadsShown)
 async def reloads(request: Request, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Response:
-    """Show what became of job files that were saved since the server started, newest first.
+    """List the reloads of job files since the server started, newest first.
 
     Of the tenant of the program, whose files they are. A broken file keeps its last good version; a server that does
     not watch files (`workbell start` without `--watch`) has only what was wrong when it started.
@@ -42,8 +42,8 @@ async def reloads(request: Request, limit: Annotated[int, Query(ge=1, le=100)] =
 
 @routes.add("GET", "/jobs/{name}", needs=Scope.READ, answers=JobShown, more=NOT_MODIFIED)
 async def get(request: Request, name: str) -> Response:
-    """Look at a job."""
-    found = await call_of(request).client.hop(_find, call_of(request), name)
+    """Show a job."""
+    found = await call_of(request).client.runtime.hop(_find, call_of(request), name)
     return answer_with(request, found, etag_of(found))
 
 
@@ -51,7 +51,7 @@ async def get(request: Request, name: str) -> Response:
 async def pause(request: Request, name: str) -> Response:
     """Start no more runs of a job until it is resumed."""
     call = call_of(request)
-    check_match(request, etag_of(await call.client.hop(_find, call, name)))
+    check_match(request, etag_of(await call.client.runtime.hop(_find, call, name)))
     return JsonResponse(await call.client.apause(job=name))
 
 
@@ -59,7 +59,7 @@ async def pause(request: Request, name: str) -> Response:
 async def resume(request: Request, name: str) -> Response:
     """End the pause of a job."""
     call = call_of(request)
-    check_match(request, etag_of(await call.client.hop(_find, call, name)))
+    check_match(request, etag_of(await call.client.runtime.hop(_find, call, name)))
     return JsonResponse({"ended": await call.client.aresume(job=name)})
 
 

@@ -1,4 +1,4 @@
-"""Notifications: one's own to read, and telling others."""
+"""Routes of notifications: read one's own, and send some."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def list(  # noqa: A001
     before: Annotated[str | None, Query(description="The cursor: `next` of the page before.", max_length=100)] = None,
     limit: Limit = 100,
 ) -> Response:
-    """List what you were told, newest first: the token's user is you."""
+    """List your notifications, newest first: those of the token's user."""
     call = call_of(request)
     found = await call.client.notifications.alist(_person(call), unread=unread, before=before, limit=limit)
     following = found[-1].id if len(found) == limit else None
@@ -45,18 +45,18 @@ async def mark_read(request: Request, asked: Annotated[ReadBody, Body()]) -> Res
 
 @routes.add("POST", "/notifications", needs=Scope.OPERATE, answers=NotificationShown, status=201, creates=True)
 async def tell(request: Request, asked: Annotated[NewNotification, Body()]) -> Response:
-    """Tell one person something, or everybody of the tenant."""
+    """Send a notification to one person, or to everybody of the tenant."""
     call = call_of(request)
     if asked.user_id is not None and asked.everybody:
         raise InvalidOption("user_id: one person, or `everybody`; not both.")
     if asked.user_id is not None:
-        told = await call.client.anotify(asked.user_id, asked.data)
+        notification = await call.client.anotify(asked.user_id, asked.data)
     elif asked.everybody:
-        told = await call.client.abroadcast(asked.data)
+        notification = await call.client.abroadcast(asked.data)
     else:
         raise InvalidOption("user_id: say whom; for all of the tenant, `everybody`: true.")
-    call.subject = told.id
-    return JsonResponse(told.as_dict(), 201)
+    call.subject = notification.id
+    return JsonResponse(notification.as_dict(), 201)
 
 
 def _person(call: ApiCall) -> UserId:

@@ -23,7 +23,7 @@ routes = Routes("queues")
 async def list(request: Request) -> Response:  # noqa: A001
     """List the queues: what waits and runs in each, for how long, and what is paused."""
     client = call_of(request).client
-    return JsonResponse({"items": await client.hop(queues_of, client)})
+    return JsonResponse({"items": await client.runtime.hop(queues_of, client)})
 
 
 @routes.add("POST", "/queues/{name}/pause", needs=Scope.OPERATE, answers=PauseShown)

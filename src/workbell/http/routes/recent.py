@@ -1,4 +1,4 @@
-"""What was last and what comes next: the last runs of jobs, with how long they take, and the next ticks."""
+"""Routes of recent runs of jobs, with durations, and of the next ticks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.http.answers import JsonResponse
 from workbell.http.call import call_of
 from workbell.http.job_list import known_jobs
@@ -36,10 +36,10 @@ async def runs(
 ) -> Response:
     """Show the last finished runs of each job, and how long those of the last 200 took that succeeded or failed."""
     client = call_of(request).client
-    return JsonResponse({"items": await client.hop(_recent, client, job, limit)})
+    return JsonResponse({"items": await client.runtime.hop(_recent, client, job, limit)})
 
 
-def _recent(client: Client, job: str | None, limit: int) -> Sequence[dict[str, Any]]:
+def _recent(client: LocalClient, job: str | None, limit: int) -> Sequence[dict[str, Any]]:
     names = sorted(known_jobs(client))[:MOST_JOBS] if job is None else [job]
     found = client.store.reports.recent(client.tenant, names, MEASURED)
     return [shown_job(name, found.get(name, []), limit) for name in names]
@@ -79,10 +79,10 @@ def quantile(ascending: Sequence[float], percent: int) -> float | None:
 async def ticks(request: Request, limit: Few = 10) -> Response:
     """Show which schedules come next, the next one first; those that are paused or switched off are left out."""
     client = call_of(request).client
-    return JsonResponse({"items": await client.hop(_upcoming, client, limit)})
+    return JsonResponse({"items": await client.runtime.hop(_upcoming, client, limit)})
 
 
-def _upcoming(client: Client, limit: int) -> Sequence[dict[str, Any]]:
+def _upcoming(client: LocalClient, limit: int) -> Sequence[dict[str, Any]]:
     return [
         {
             "schedule": schedule.name,

@@ -1,4 +1,4 @@
-"""Runs: make, find, look at, watch, end and repeat them."""
+"""Routes of runs: enqueue, list, show, watch, cancel and retry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbell.http.answers import JsonResponse
 from workbell.http.call import ApiCall, call_of
 from workbell.http.enqueueing import Order
 from workbell.http.found_runs import found_runs
-from workbell.http.idempotency import KEPT, answer_once, fingerprint_of, key_at, key_of
+from workbell.http.idempotency import ANSWER_TTL, answer_once, fingerprint_of, key_at, key_of
 from workbell.http.routing import IDEMPOTENCY_KEY, Routes
 from workbell.http.run_filter import RunFilter, run_filter
 from workbell.http.run_stream import events_of
@@ -45,12 +45,12 @@ from workbell.model.state import CANCELED
 routes = Routes("runs")
 
 LONGEST_WAIT = 60.0
-OURS = "http:"  # keeps the keys of requests apart from those that runs are given
+OURS = "http:"  # prefix of run keys that come from an Idempotency-Key header
 FULL = {
     "name": "full",
     "in": "query",
     "required": False,
-    "description": "Answer with all that there is about the run, as when it is looked at.",
+    "description": "Answer with the whole run, as GET /runs/{run_id} does.",
     "schema": {"type": "boolean", "default": False},
 }
 
@@ -86,12 +86,12 @@ async def enqueue_batch(request: Request) -> Response:
 
 
 async def _make(call: ApiCall, asked: Sequence[RunBody], answer: Callable[[Sequence[Run]], Any]) -> Response:
-    """Make runs. The idempotency key is written with them; where they have keys of their own, the answer is kept."""
+    """Make runs. The idempotency key is written with them; if they have keys of their own, the answer is stored."""
     key = key_of(call.request)
 
     async def make(_request: Request) -> Response:
         once = None if key is None else IdempotencyKey(key, fingerprint_of(await call.request.body()))
-        orders = [_order(one, once, place) for place, one in enumerate(asked)]
+        orders = [_order(one, once, index) for index, one in enumerate(asked)]
         runs = await call.service.enqueueing.put(call.client, orders)
         return JsonResponse(answer(runs), 201)
 
@@ -101,7 +101,7 @@ async def _make(call: ApiCall, asked: Sequence[RunBody], answer: Callable[[Seque
 
 
 def _made(call: ApiCall, run: Run) -> Mapping[str, Any]:
-    """What is told of a new run: all of it costs more than most callers need, and is for those who may read."""
+    """A new run as it is answered: id and status; the whole run costs more, and needs the scope `read`."""
     request = call.request
     full = request.query_params.get("full", "false") if request.scope["query_string"] else "false"
     if full not in ("true", "false"):
@@ -109,8 +109,8 @@ def _made(call: ApiCall, run: Run) -> Mapping[str, Any]:
     return run.as_dict() if full == "true" and call.access.may(Scope.READ) else {"id": run.id, "status": run.status}
 
 
-def _order(asked: RunBody, once: IdempotencyKey | None, place: int) -> Order:
-    """What was asked for, in the words of `bell.enqueue`; what is null counts as not said."""
+def _order(asked: RunBody, once: IdempotencyKey | None, index: int) -> Order:
+    """Options of `bell.enqueue` from a request body; null counts as left out."""
     options: dict[str, Any] = {
         name: value
         for name in asked.model_fields_set
@@ -120,8 +120,8 @@ def _order(asked: RunBody, once: IdempotencyKey | None, place: int) -> Order:
         options["retry"] = _retry(options["retry"])
     if once is None or not options.keys().isdisjoint(("key", *ABOUT_KEYS)):
         return Order(asked.job, asked.input, options)
-    key = f"{OURS}{key_at(once.key, place)}"
-    options |= {"key": key, "key_for": KEPT, "key_scope": KeyScope.TENANT}
+    key = f"{OURS}{key_at(once.key, index)}"
+    options |= {"key": key, "key_for": ANSWER_TTL, "key_scope": KeyScope.TENANT}
     return Order(asked.job, asked.input, options, once)
 
 
@@ -139,7 +139,7 @@ async def list(  # noqa: A001
     """List runs by filter, newest first."""
     call = call_of(request)
     page = await call.client.apage_of_runs(**run_filter(request, wanted), before=before, limit=limit)
-    items = await call.client.hop(found_runs, call.client, page.runs)
+    items = await call.client.runtime.hop(found_runs, call.client, page.runs)
     return JsonResponse({"items": items, "next": page.next})
 
 
@@ -149,12 +149,12 @@ async def get(
     run_id: str,
     wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the run to end.")] = 0,
 ) -> Response:
-    """Look at a run, or wait for up to a minute until it has ended."""
+    """Show a run, or wait for up to a minute until it has ended."""
     call = call_of(request)
     run = await call.client.aget(run_id)
     if wait and not run.status.final:
         run = await _wait(call, run, wait)
-    return JsonResponse((await call.client.hop(found_runs, call.client, [run]))[0])
+    return JsonResponse((await call.client.runtime.hop(found_runs, call.client, [run]))[0])
 
 
 async def _wait(call: ApiCall, run: Run, wait: float) -> Run:
@@ -185,12 +185,12 @@ async def logs(
 ) -> Response:
     """Read what a run's handler logged, oldest first."""
     call = call_of(request)
-    lines = await call.client.alogs(run_id, after=_place(run_id, after), limit=limit)
+    lines = await call.client.alogs(run_id, after=_cursor(run_id, after), limit=limit)
     following = f"{lines[-1].attempt}:{lines[-1].line}" if len(lines) == limit else None
     return JsonResponse({"items": lines, "next": following})
 
 
-def _place(run_id: str, cursor: str | None) -> LogLine | None:
+def _cursor(run_id: str, cursor: str | None) -> LogLine | None:
     if cursor is None:
         return None
     attempt, line = cursor.split(":")

@@ -1,4 +1,4 @@
-"""Schedules: make, see, change, pause and try them out, and ask what became of their ticks."""
+"""Routes of schedules: create, show, change, pause, preview, and the outcomes of their ticks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from workbell.scheduling.words import rule_in_words
 
 routes = Routes("schedules")
 
-LONG_ENOUGH = 0.5  # seconds of work to look for ticks; those found by then are shown
+LONG_ENOUGH = 0.5  # seconds of search for ticks; those found by then are shown
 
 # What somebody can change; all else changes by itself.
 DEFINITION = "name job kind expression timezone options enabled paused".split()
@@ -65,7 +65,7 @@ async def list(  # noqa: A001
 
 @routes.add("GET", "/schedules/{name}", needs=Scope.READ, answers=ScheduleShown, more=NOT_MODIFIED)
 async def get(request: Request, name: str) -> Response:
-    """Look at a schedule."""
+    """Show a schedule."""
     found = await call_of(request).client.schedules.aget(name)
     return answer_with(request, shown(found), etag(found) or "")
 
@@ -77,12 +77,12 @@ async def put(request: Request, name: str, asked: ScheduleBody) -> Response:
     With `If-Match` only if it is still as it was read; with `If-None-Match: *` only if there is none.
     """
     call = call_of(request)
-    found = await call.client.hop(_put, call, name, asked)
+    found = await call.client.runtime.hop(_put, call, name, asked)
     return answer_with(request, shown(found), etag(found) or "")
 
 
 def _put(call: ApiCall, name: str, asked: ScheduleBody) -> Schedule:
-    settings: Any = {word: value for word, value in _said(asked).items() if value is not None}
+    settings: Any = {word: value for word, value in _given(asked).items() if value is not None}
     declaration = Declaration(name, asked.job, settings)
     accept = lambda old: check_match(call.request, etag(old))  # noqa: E731
     return call.client.schedules.put_all([declaration], source="api", accept=accept, created_by=call.access.actor)[0]
@@ -95,38 +95,38 @@ async def change(request: Request, name: str, asked: ScheduleUpdateBody) -> Resp
     With `If-Match` only if it is still as it was read. One that code or a job file declares is changed there.
     """
     call = call_of(request)
-    found = await call.client.hop(_change, call, name, asked)
+    found = await call.client.runtime.hop(_change, call, name, asked)
     return answer_with(request, shown(found), etag(found) or "")
 
 
 def _change(call: ApiCall, name: str, asked: ScheduleUpdateBody) -> Schedule:
     job = asked.job if "job" in asked.model_fields_set else None
-    changes: Any = _said(asked)
+    changes: Any = _given(asked)
     return call.client.schedules.update_if(name, job, changes, lambda old: check_match(call.request, etag(old)))
 
 
-def _said(asked: ScheduleTerms) -> dict[str, Any]:
-    """In the words of `bell.schedules`, besides the job."""
-    said = {word: getattr(asked, word) for word in asked.model_fields_set if word != "job"}
-    retry = said.get("retry")
+def _given(asked: ScheduleTerms) -> dict[str, Any]:
+    """Options of `bell.schedules` from a request body, besides the job."""
+    given = {word: getattr(asked, word) for word in asked.model_fields_set if word != "job"}
+    retry = given.get("retry")
     if isinstance(retry, RetryBody):
-        said["retry"] = Retry(**retry.model_dump())
+        given["retry"] = Retry(**retry.model_dump())
     elif isinstance(retry, RetryPolicy):
-        said["retry"] = retry.model_dump()
-    return said
+        given["retry"] = retry.model_dump()
+    return given
 
 
 @routes.add("DELETE", "/schedules/{name}", needs=Scope.OPERATE, status=204, parameters=[IF_MATCH])
 async def delete(request: Request, name: str) -> Response:
     """Remove a schedule; its runs stay."""
     client = call_of(request).client
-    await client.hop(client.schedules.delete_if, name, lambda known: check_match(request, etag(known)))
+    await client.runtime.hop(client.schedules.delete_if, name, lambda known: check_match(request, etag(known)))
     return nothing()
 
 
 @routes.add("POST", "/schedules/{name}/pause", needs=Scope.OPERATE, answers=ScheduleShown)
 async def pause(request: Request, name: str) -> Response:
-    """Let no tick make a run until it is resumed."""
+    """Pause a schedule: no tick makes a run until it is resumed."""
     return JsonResponse(shown(await call_of(request).client.schedules.apause(name)))
 
 
@@ -171,7 +171,7 @@ def _upcoming(rule: ScheduleRule, times: Sequence[datetime], zone: str, since: d
 async def ticks(
     request: Request, name: str, before: Annotated[When | None, Query()] = None, limit: Limit = 100
 ) -> Response:
-    """Say what became of a schedule's ticks, newest first; `before` is the cursor."""
+    """List the outcomes of a schedule's ticks, newest first; `before` is the cursor."""
     found = await call_of(request).client.schedules.aticks(name, before=before, limit=limit)
     following = found[-1].due.astimezone(UTC).isoformat() if len(found) == limit else None
     return JsonResponse({"items": found, "next": following})
@@ -181,7 +181,7 @@ async def ticks(
 async def try_cron(request: Request, asked: CronAsked) -> Response:
     """Try a timing before it is saved: in words, and when its next runs would be due, without any jitter."""
     client = call_of(request).client
-    return JsonResponse(await client.hop(_try, asked, client.store.clock.now()))
+    return JsonResponse(await client.runtime.hop(_try, asked, client.store.clock.now()))
 
 
 def _try(asked: CronAsked, now: datetime) -> dict[str, Any]:
@@ -189,6 +189,6 @@ def _try(asked: CronAsked, now: datetime) -> dict[str, Any]:
     settings: Any = {word: value for word in words if (value := getattr(asked, word)) is not None}
     rule = try_out(settings, asked.timezone, now)
     end = time.thread_time() + LONG_ENOUGH
-    # Where the window lets hardly a tick through, years are looked through for each.
+    # Where the window lets hardly a tick through, years are searched for each.
     found = [*islice(takewhile(lambda _tick: time.thread_time() < end, rule.runs(now)), asked.n)]
     return _upcoming(rule, found, asked.timezone, now) | {"in_words": rule_in_words(rule)}

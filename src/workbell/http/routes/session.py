@@ -14,5 +14,5 @@ routes = Routes("session")
 
 @routes.add("DELETE", "/session", needs=None, status=204)
 async def end(request: Request) -> Response:
-    """Sign out: the session of this browser is valid no more."""
+    """Sign out: end the session of this browser."""
     return await log_out(call_of(request).service, request)

@@ -1,4 +1,4 @@
-"""Tallies: what ended over time, for charts."""
+"""Route of tallies: finished runs over time, for charts."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ async def list(  # noqa: A001
 
 @routes.add("GET", "/tenants/{name}", needs=Scope.ADMIN, answers=TenantShown)
 async def get(request: Request, name: str) -> Response:
-    """Look at a tenant."""
+    """Show a tenant."""
     call = call_of(request)
     _check_known(call, name)
     return JsonResponse(describe_tenant(await call.client.tenants.aget(name)))
@@ -65,7 +65,7 @@ async def delete(request: Request, name: str) -> Response:
 
 
 def _check_known(call: ApiCall, name: str) -> None:
-    """Whether another tenant exists is nobody's business but its own."""
+    """Raise NotFound for another tenant: a token of one tenant must not learn which others exist."""
     if not call.access.may_act_for(name):
         raise TenantNotFound(f"There is no tenant {name[:40]!r} here.")
 

@@ -23,7 +23,7 @@ routes = Routes("tokens")
 
 @routes.add("POST", "/tokens", needs=Scope.ADMIN, answers=MadeToken, status=201, parameters=[IDEMPOTENCY_KEY])
 async def create(request: Request, asked: TokenBody) -> Response:
-    """Make a token; its text is told this once.
+    """Create a token; its text is shown this once.
 
     With an `Idempotency-Key` nothing is made twice; but the text, which is not stored, is in the first answer only.
     """
@@ -46,14 +46,14 @@ async def create(request: Request, asked: TokenBody) -> Response:
 
 
 def _check(call: ApiCall, asked: TokenBody) -> None:
-    """Nobody can hand out more than they have."""
+    """Refuse scopes and tenants that the caller does not have."""
     access = call.access
     if asked.every_tenant and access.tenant != EVERY_TENANT:
         raise Forbidden("Only a token of all tenants may make another one for all.")
     for scope in asked.scopes:
         if not access.may(scope):
             hint = "; an agent gets its token by pairing" if scope is Scope.AGENT else ""
-            raise Forbidden(f"{access.actor} does not have the scope {scope!s}, and cannot hand it out{hint}.")
+            raise Forbidden(f"{access.actor} does not have the scope {scope!s}, and cannot grant it{hint}.")
 
 
 @routes.add("GET", "/tokens", needs=Scope.ADMIN, answers=ListPage[TokenShown])
@@ -97,14 +97,14 @@ async def me(request: Request) -> Response:
 
 @routes.add("GET", "/tokens/{token_id}", needs=Scope.ADMIN, answers=TokenShown)
 async def get(request: Request, token_id: str) -> Response:
-    """Look at a token."""
+    """Show a token."""
     call = call_of(request)
     return JsonResponse(_shown(call, await _find(call, token_id)))
 
 
 @routes.add("DELETE", "/tokens/{token_id}", needs=Scope.ADMIN, answers=TokenShown)
 async def revoke(request: Request, token_id: str) -> Response:
-    """Let a token be valid no more: here at once, in other servers within a second."""
+    """Revoke a token: here at once, in other servers within a second."""
     call = call_of(request)
     found = await _find(call, token_id)
     return JsonResponse(_shown(call, await call.client.tokens.arevoke(found.id, tenant=found.tenant)))

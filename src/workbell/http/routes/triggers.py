@@ -1,4 +1,4 @@
-"""Triggers: make, see, change and switch them. Nobody overwrites what somebody else has changed (`If-Match`)."""
+"""Routes of triggers: add, show, change, enable and disable. `If-Match` prevents lost updates."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def list(request: Request) -> Response:  # noqa: A001
 
 @routes.add("GET", "/triggers/{name_or_id}", needs=Scope.READ, answers=TriggerShown, more=NOT_MODIFIED)
 async def get(request: Request, name_or_id: str) -> Response:
-    """Look at a trigger."""
+    """Show a trigger."""
     return shown(request, await call_of(request).client.triggers.aget(name_or_id))
 
 
@@ -77,12 +77,12 @@ async def enable(request: Request, name_or_id: str) -> Response:
 
 @routes.add("POST", "/triggers/{name_or_id}/disable", needs=Scope.OPERATE, answers=TriggerShown, parameters=[IF_MATCH])
 async def disable(request: Request, name_or_id: str) -> Response:
-    """Start no more runs; what matches meanwhile is noted as matched while disabled."""
+    """Start no more runs; what matches meanwhile is recorded as matched while disabled."""
     return await _change(request, name_or_id, {"enabled": False})
 
 
 async def _change(request: Request, name_or_id: str, changes: TriggerChanges) -> Response:
-    """With `If-Match` only the version that was read: the store compares it as it writes."""
+    """Change a trigger; with `If-Match` only the version that was read: the store compares it as it writes."""
     triggers = call_of(request).client.triggers
     if "if-match" not in request.headers:
         return shown(request, await triggers.aupdate(name_or_id, **changes))

@@ -1,4 +1,4 @@
-"""Webhooks: have events sent elsewhere. Endpoints are shown as `describe` tells them, without what is secret."""
+"""Routes of webhooks: endpoints, their secrets and deliveries. Secrets are never shown again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NEVER_NULL = ("url", "patterns", "description", "secret")
 
 
 def _settings(asked: EndpointChange) -> dict[str, Any]:
-    """In the words of `bell.webhooks`; where a setting cannot be none, null is as if it were not said."""
+    """Options of `bell.webhooks` from a request body; null counts as left out where a setting cannot be none."""
     given = {
         word: value
         for word, value in asked.model_dump(exclude_unset=True).items()
@@ -57,7 +57,7 @@ async def _shown(call: ApiCall, endpoint_id: str) -> dict[str, Any]:
 
 
 def _fit_for(call: ApiCall, endpoint: dict[str, Any]) -> dict[str, Any]:
-    """Who may only look does not see the query of a URL."""
+    """The endpoint; without the scope `operate` the query of its URL is masked."""
     return endpoint if call.access.may(Scope.OPERATE) else _masked(endpoint)
 
 
@@ -67,20 +67,20 @@ def _masked(endpoint: dict[str, Any]) -> dict[str, Any]:
     return endpoint | {"url": f"{address}?…"} if mark else endpoint
 
 
-def _told_once(endpoint: dict[str, Any], secret: str) -> MadeOnce:
-    """What is stored for an idempotency key has no secret in it, and no query of a URL."""
+def _shown_once(endpoint: dict[str, Any], secret: str) -> MadeOnce:
+    """The endpoint with its secret; the answer stored for an idempotency key has neither secret nor URL query."""
     return MadeOnce(_masked(endpoint), {"secret": secret, "url": endpoint["url"]})
 
 
 @routes.add("POST", "/webhooks", needs=Scope.OPERATE, answers=MadeEndpoint, status=201, parameters=[IDEMPOTENCY_KEY])
 async def add(request: Request, asked: EndpointBody) -> Response:
-    """Have events sent to a URL. The secret, which signs every delivery, is told this once."""
+    """Add an endpoint: send events to a URL. The secret, which signs every delivery, is shown this once."""
     call = call_of(request)
 
     async def make() -> MadeOnce:
         endpoint, secret = await call.client.webhooks.aadd(**_settings(asked))
         call.subject = endpoint.id
-        return _told_once(await _shown(call, endpoint.id), secret)
+        return _shown_once(await _shown(call, endpoint.id), secret)
 
     return await answer_secret(call, make)
 
@@ -96,7 +96,7 @@ async def list(request: Request) -> Response:  # noqa: A001
 
 @routes.add("GET", "/webhooks/{endpoint_id}", needs=Scope.READ, answers=EndpointShown)
 async def get(request: Request, endpoint_id: str) -> Response:
-    """Look at an endpoint, and how deliveries to it go."""
+    """Show an endpoint, and how deliveries to it go."""
     return JsonResponse(await _shown(call_of(request), endpoint_id))
 
 
@@ -117,7 +117,7 @@ async def delete(request: Request, endpoint_id: str) -> Response:
 
 @routes.add("POST", "/webhooks/{endpoint_id}/enable", needs=Scope.OPERATE, answers=EndpointShown)
 async def enable(request: Request, endpoint_id: str) -> Response:
-    """Send again, from now on."""
+    """Enable an endpoint: events are sent again, from now on."""
     call = call_of(request)
     await call.client.webhooks.aenable(endpoint_id)
     return JsonResponse(await _shown(call, endpoint_id))
@@ -125,7 +125,7 @@ async def enable(request: Request, endpoint_id: str) -> Response:
 
 @routes.add("POST", "/webhooks/{endpoint_id}/disable", needs=Scope.OPERATE, answers=EndpointShown)
 async def disable(request: Request, endpoint_id: str, asked: Annotated[DisableBody | None, Body()] = None) -> Response:
-    """Send nothing more; what it would have heard of is noted, and can be replayed."""
+    """Disable an endpoint: nothing more is sent; matching events are recorded, and can be replayed."""
     call = call_of(request)
     await call.client.webhooks.adisable(endpoint_id, BY_HAND if asked is None else asked.reason)
     return JsonResponse(await _shown(call, endpoint_id))
@@ -139,13 +139,13 @@ async def disable(request: Request, endpoint_id: str, asked: Annotated[DisableBo
     parameters=[IDEMPOTENCY_KEY],
 )
 async def rotate(request: Request, endpoint_id: str, asked: Annotated[RotateBody | None, Body()] = None) -> Response:
-    """Give an endpoint another secret, which is told this once; for a day, or `overlap`, the old one signs as well."""
+    """Give an endpoint another secret, which is shown this once; for a day, or `overlap`, the old one signs as well."""
     call = call_of(request)
     given = {} if asked is None else asked.model_dump(exclude_unset=True)
 
     async def make() -> MadeOnce:
         endpoint, secret = await call.client.webhooks.arotate(endpoint_id, **given)
-        return _told_once(await _shown(call, endpoint.id), secret)
+        return _shown_once(await _shown(call, endpoint.id), secret)
 
     return await answer_secret(call, make, 200)
 
@@ -154,7 +154,7 @@ async def rotate(request: Request, endpoint_id: str, asked: Annotated[RotateBody
     "POST", "/webhooks/{endpoint_id}/test", needs=Scope.OPERATE, answers=DeliveryShown, status=202, creates=True
 )
 async def test(request: Request, endpoint_id: str) -> Response:
-    """Send a `webhook.ping` to this endpoint alone; the answer is the delivery, to be looked at later."""
+    """Send a `webhook.ping` to this endpoint alone; the answer is the delivery, to be read later."""
     return JsonResponse((await call_of(request).client.webhooks.atest(endpoint_id)).as_dict(), 202)
 
 
@@ -162,7 +162,7 @@ async def test(request: Request, endpoint_id: str) -> Response:
 async def replay(request: Request, endpoint_id: str, asked: ReplayBody) -> Response:
     """Send again: one event, or all since a time that were not delivered."""
     found = await call_of(request).client.webhooks.areplay(endpoint_id, event=asked.event, since=asked.since)
-    return JsonResponse({"items": _told(found)}, 202)
+    return JsonResponse({"items": _as_dicts(found)}, 202)
 
 
 @routes.add("GET", "/webhooks/{endpoint_id}/deliveries", needs=Scope.READ, answers=ListPage[DeliveryShown])
@@ -175,10 +175,10 @@ async def deliveries(
 ) -> Response:
     """List what was and will be sent to an endpoint, newest first."""
     found = await call_of(request).client.webhooks.adeliveries(endpoint_id, status=status, before=before, limit=limit)
-    return JsonResponse({"items": _told(found), "next": found[-1].id if len(found) == limit else None})
+    return JsonResponse({"items": _as_dicts(found), "next": found[-1].id if len(found) == limit else None})
 
 
-def _told(found: Sequence[Delivery]) -> Sequence[dict[str, Any]]:
+def _as_dicts(found: Sequence[Delivery]) -> Sequence[dict[str, Any]]:
     return [one.as_dict() for one in found]
 
 

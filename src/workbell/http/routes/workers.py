@@ -1,4 +1,4 @@
-"""Workers: who is there to run something, what they are doing, and draining one."""
+"""Routes of workers: list them with their runs, drain and resume one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def list(request: Request) -> Response:  # noqa: A001
 async def drain(request: Request, worker_id: str) -> Response:
     """Have a worker claim nothing more, and end what it runs. Only with a token of all tenants.
 
-    What it has not begun goes back to its queue. It hears of it within seconds, and says so: from `drain_seen_at` on it
+    What it has not begun goes back to its queue. It confirms the drain within seconds: from `drain_seen_at` on it
     begins nothing. It stays there until it is resumed or stopped; once `drain_seen_at` is set and `busy` is 0, its
     machine can be taken away. A slash in its id is sent as %2F.
     """
@@ -54,5 +54,5 @@ def _of_all(request: Request) -> ApiCall:
 
 
 def _shown(seen: SeenWorker) -> dict[str, Any]:
-    told = msgspec.structs.asdict(seen.worker) | {"alive": seen.alive, "busy": seen.busy}
-    return told | {"runs": [run.as_dict() for run in seen.runs]}
+    shown = msgspec.structs.asdict(seen.worker) | {"alive": seen.alive, "busy": seen.busy}
+    return shown | {"runs": [run.as_dict() for run in seen.runs]}

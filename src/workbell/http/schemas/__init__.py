@@ -1,1 +1,1 @@
-"""What goes in and out over HTTP, as the OpenAPI page shows it: one file a resource."""
+"""Schemas of the HTTP API, as OpenAPI shows them: one file a resource."""

@@ -1,4 +1,4 @@
-"""Agents, their pairing, and what they are handed and tell."""
+"""Schemas of agents, pairing, handed-out runs and reports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AgentShown(Shown):
     jobs: list[str] | None = Field(description="What it said it can run; null: anything, or it has not polled yet.")
     version: str
     host: str
-    metrics: dict[str, Any] | None = Field(description="What it told of itself with its last heartbeat.")
+    metrics: dict[str, Any] | None = Field(description="What it reported with its last heartbeat.")
     enabled: bool
     alive: bool
     seen_at: datetime | None = Field(examples=[AT])
@@ -71,7 +71,7 @@ class PairedShown(Shown):
 
 
 class AgentChange(RequestBody):
-    """What to change; what is left out stays."""
+    """Changes of an agent; fields that are left out stay."""
 
     labels: Labels | None = None
     enabled: bool | None = None
@@ -85,7 +85,7 @@ class HeldRun(AgentBody):
 
 
 class PollBody(AgentBody):
-    """What an agent can take."""
+    """Capacity of an agent, and the runs that it holds."""
 
     wait: float = Field(0, ge=0, le=60, description="Seconds to wait for a run, if there is none.")
     jobs: list[Name] | None = Field(None, max_length=MOST_JOBS, description="Jobs that it can run; null: any.")
@@ -127,7 +127,7 @@ class HandedRuns(Shown):
 
 
 class HeartbeatBody(AgentBody):
-    """What the agent has, so that it keeps it."""
+    """Runs that the agent holds, to renew their leases."""
 
     holding: list[HeldRun] = Field(default_factory=list, max_length=MOST_HELD)
     session: Session | None = Field(None, description=SESSION)
@@ -135,7 +135,7 @@ class HeartbeatBody(AgentBody):
     metrics: dict[str, Any] | None = Field(None, examples=[{"load": 0.4}])
 
 
-class KeptRun(Shown):
+class LeaseShown(Shown):
     """Whether a lease is good; `cancel` says that the run's end was asked for, and why."""
 
     id: str
@@ -145,12 +145,12 @@ class KeptRun(Shown):
     cancel: str | None
 
 
-class KeptRuns(Shown):
-    runs: list[KeptRun]
+class LeasesShown(Shown):
+    runs: list[LeaseShown]
 
 
 class LineBody(AgentBody):
-    """A line of a log; with a number, from 0 on, it is kept once however often it comes."""
+    """A log line; with a number, from 0 on, it is stored once however often it comes."""
 
     message: str = Field(max_length=100_000)
     level: str = Field("INFO", max_length=20)
@@ -159,7 +159,7 @@ class LineBody(AgentBody):
 
 
 class ProgressBody(AgentBody):
-    """How far a run is, and what it logged."""
+    """Progress and log lines of a run."""
 
     token: Token
     session: Session | None = None
@@ -170,7 +170,7 @@ class ProgressBody(AgentBody):
 
 
 class ResultBody(AgentBody):
-    """What came of a run."""
+    """Result of a run."""
 
     token: Token
     session: Session | None = None
@@ -184,6 +184,6 @@ class ResultBody(AgentBody):
 
 
 class TakenShown(Shown):
-    """Whether what was told is new here; false: it came once more, or after the end."""
+    """Whether the report is new; false: it is a repeat, or came after the end."""
 
     taken: bool

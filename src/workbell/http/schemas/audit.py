@@ -11,7 +11,7 @@ from workbell.http.schemas.base import AT, RUN_ID, Shown
 
 
 class AuditShown(Shown):
-    """What an operator did, to what, when and from where."""
+    """An action of an operator: on what, when and from where."""
 
     id: str = Field(examples=[RUN_ID])
     tenant: str

@@ -1,4 +1,4 @@
-"""What all schemas have in common, and the small words that many of them use."""
+"""Base class of all schemas, and field types that many of them use."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ AT = "2026-11-16T09:00:00Z"
 
 
 class Shown(BaseModel):
-    """Something that the API answers."""
+    """Base of answers."""
 
 
 class RequestBody(BaseModel):
-    """Something that the API is sent: a word that is misspelt is refused, not passed over."""
+    """Base of request bodies: unknown fields are refused, not ignored."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class AgentBody(BaseModel):
-    """Something that an agent tells: fields that are not known here are passed over, the agent may be newer."""
+    """Body of an agent's request; unknown fields are ignored, because the agent may be newer."""
 
     model_config = ConfigDict(extra="ignore")
 

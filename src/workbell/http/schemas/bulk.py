@@ -1,10 +1,10 @@
-"""Bulk actions: what is asked for."""
+"""Schemas of bulk actions."""
 
 from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from workbell.bulk.order import Action
+from workbell.bulk.bulk_request import Action
 from workbell.http.run_filter import RunFilter
 from workbell.http.schemas.base import RequestBody
 

@@ -1,4 +1,4 @@
-"""What the doctor found."""
+"""Findings of the doctor."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from workbell.http.schemas.base import AT, Shown
 
 
 class FindingShown(Shown):
-    """One thing that was looked at. There may be several of one name, such as endpoints that fail."""
+    """One finding of a check. There may be several of one name, such as endpoints that fail."""
 
     name: str = Field(examples=["schedules"])
     state: Literal["ok", "warning", "problem"]
-    says: str = Field(examples=["a schedule has been due for 5 min, and no scheduler looks"])
+    says: str = Field(examples=["a schedule has been due for 5 min, and no scheduler takes it"])
     remedy: str | None = Field(description="What to do.", examples=["start one (`workbell start`)."])
 
 

@@ -1,4 +1,4 @@
-"""Events, what they matched, and who would hear of one."""
+"""Schemas of events, matches and the pattern tester."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVENT: dict[str, Any] = {"type": "posts.created", "data": {"id": 7}, "subject": 
 
 
 class EventBody(RequestBody):
-    """A fact to be told. Of events with one source and key there is one."""
+    """An event to emit. Of events with one source and key there is one."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EVENT]})
 
@@ -27,7 +27,7 @@ class EventBody(RequestBody):
 
 
 class NewEvents(RequestBody):
-    """Many facts, told in one transaction: all of them or none."""
+    """Many events, emitted in one transaction: all of them or none."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"events": [EVENT]}]})
 
@@ -57,7 +57,7 @@ class CloudEvent(RequestBody):
 
 
 class EventShown(Shown):
-    """A fact that was told."""
+    """An event that was emitted."""
 
     id: str = Field(examples=[RUN_ID])
     type: str = Field(examples=["posts.created"])
@@ -67,7 +67,7 @@ class EventShown(Shown):
     data: Any = Field(examples=[{"id": 7}])
     key: str | None
     tenant: str
-    system: bool = Field(description="Told by Workbell itself.")
+    system: bool = Field(description="Emitted by Workbell itself.")
     depth: int = Field(description="How many events lie behind it, each the cause of the next.")
     cause: str | None = Field(description="The run that emitted it, or that it is about.")
     created_at: datetime
@@ -79,7 +79,7 @@ class EventPage(Shown):
 
 
 class MatchedShown(Shown):
-    """What an event matched, and what came of it."""
+    """A match of an event, and its outcome."""
 
     event: str
     kind: Literal["trigger", "endpoint"] | None = Field(description="None once it was removed.")
@@ -91,8 +91,8 @@ class MatchedShown(Shown):
     created_at: datetime
 
 
-class HearerShown(Shown):
-    """A trigger or an endpoint that hears of a type; only if it is enabled does anything come of it."""
+class EventSubscriberShown(Shown):
+    """A trigger or an endpoint that matches an event type; only an enabled one starts anything."""
 
     kind: Literal["trigger", "endpoint"]
     id: str
@@ -103,13 +103,13 @@ class HearerShown(Shown):
     job: str | None = Field(description="What a trigger starts.")
 
 
-class Hearers(Shown):
-    items: list[HearerShown]
+class EventSubscribers(Shown):
+    items: list[EventSubscriberShown]
     matches: bool | None = Field(description="Whether the pattern that was asked about matches; none without one.")
 
 
 class EventCount(Shown):
-    """How much an event matched, counted up to 100; `capped` says that there is more."""
+    """Number of an event's matches, counted up to 100; `capped` says that there is more."""
 
     event: str
     type: str

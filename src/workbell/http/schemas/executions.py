@@ -12,7 +12,7 @@ from workbell.model.execution import ExecutionStatus, InvocationStatus
 
 
 class ExecutionShown(Shown):
-    """What became of an event for one trigger."""
+    """Execution of an event by one trigger."""
 
     id: str = Field(description="That of the run behind it.", examples=[RUN_ID])
     job_id: str | None = Field(description="The id of the trigger.")

@@ -14,7 +14,7 @@ from workbell.job_files.reloads import ReloadOutcome
 
 
 class JobShown(RunSettingsShown):
-    """What can be run: its defaults and limits, and the form of its input where its code is known here."""
+    """A job: its defaults and limits, and the schema of its input where its code is known here."""
 
     name: str = Field(examples=["send"])
     handler: str = Field(examples=["shop:send"])
@@ -37,7 +37,7 @@ class JobShown(RunSettingsShown):
 
 
 class JobProblem(Shown):
-    """What is wrong with a job file; its last good version goes on."""
+    """Error in a job file; its last good version goes on."""
 
     path: str
     line: int | None
@@ -50,7 +50,7 @@ class JobList(Shown):
 
 
 class ReloadShown(Shown):
-    """What became of one job file that was saved, or one thing that is wrong with it."""
+    """Reload of one saved job file, or one error in it."""
 
     id: str = Field(description="Counted from the start of the server.", examples=["7"])
     at: datetime = Field(examples=[AT])
@@ -67,7 +67,7 @@ class ReloadsShown(Shown):
 
 
 class PauseShown(Shown):
-    """What is paused, and since when; none stands for all."""
+    """A pause: what is paused, and since when; none stands for all."""
 
     tenant: str
     queue: str | None

@@ -11,7 +11,7 @@ from workbell.http.schemas.base import AT, RUN_ID, RequestBody, Shown, User
 
 
 class NotificationShown(Shown):
-    """Something that a person was told, or everybody (`user_id` null)."""
+    """A notification to one person, or to everybody (`user_id` null)."""
 
     id: str = Field(examples=[RUN_ID])
     user_id: int | str | None
@@ -22,7 +22,7 @@ class NotificationShown(Shown):
 
 
 class NewNotification(RequestBody):
-    """Something to tell one person, or everybody of the tenant: `user_id` or `everybody`."""
+    """A notification to send to one person, or to everybody of the tenant: `user_id` or `everybody`."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"user_id": 7, "data": {"text": "Your report is ready."}}]}

@@ -1,4 +1,4 @@
-"""What every refusal looks like (RFC 9457)."""
+"""Problem document of every error (RFC 9457)."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class UpcomingTick(Shown):
 
     schedule: str = Field(examples=["nightly"])
     job: str = Field(examples=["send"])
-    due: datetime = Field(description="In the past, if no scheduler is there to look.", examples=[AT])
+    due: datetime = Field(description="In the past, if no scheduler runs.", examples=[AT])
     timezone: str = Field(examples=["Europe/Paris"])
     in_words: str = Field(examples=["at 03:00, every day, Europe/Paris"])
 

@@ -1,4 +1,4 @@
-"""What can be said about all runs that a job, a trigger or a schedule makes."""
+"""Settings for all runs of a job, a trigger or a schedule."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbell.http.schemas.base import Name, RequestBody, Seconds, Shown, User
 
 
 class RunSettingsBody(RequestBody):
-    """Of a run's own options, its schedule's or trigger's and its job's, the first that is said counts."""
+    """Run options; those of the run win over its schedule's or trigger's, and those over its job's."""
 
     queue: Name | None = None
     priority: int | None = Field(None, ge=-100, le=100)
@@ -24,7 +24,7 @@ class RunSettingsBody(RequestBody):
 
 
 class RunSettingsShown(Shown):
-    """None: nothing is said, and the next level counts."""
+    """Run options; null: not set, and the next level counts."""
 
     queue: str | None
     priority: int | None

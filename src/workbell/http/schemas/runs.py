@@ -116,7 +116,7 @@ class RetryShown(Shown):
 
 
 class FoundRun(RunShown):
-    """A run that was looked for, with what became of its retry."""
+    """A run of a list, with the newest retry of it."""
 
     retried_by: RetryShown | None
 

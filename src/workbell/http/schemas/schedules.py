@@ -24,7 +24,7 @@ class RetryPolicy(RequestBody):
 
 
 class ScheduleTerms(RunSettingsBody):
-    """What can be said about a schedule."""
+    """Options of a schedule."""
 
     cron: str | None = Field(None, max_length=200, description="Five fields, or six with seconds first.")
     every: Seconds | None = Field(None, description="An interval in seconds.")
@@ -47,7 +47,7 @@ class ScheduleTerms(RunSettingsBody):
 
 
 class ScheduleBody(ScheduleTerms):
-    """A schedule as somebody wants it. One of `cron`, `every` and `at` says when."""
+    """A schedule to put. One of `cron`, `every` and `at` says when."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -68,7 +68,7 @@ class ScheduleBody(ScheduleTerms):
 
 
 class ScheduleUpdateBody(ScheduleTerms):
-    """What is to be otherwise. Null takes a setting back to its default."""
+    """Changes of a schedule. Null takes a setting back to its default."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"cron": "0 4 * * *"}, {"window": None, "priority": 5}]}
@@ -123,7 +123,7 @@ class ScheduleShown(RunSettingsShown):
 
 
 class TickShown(Shown):
-    """What became of an instant of a schedule, or of a span of them."""
+    """Outcome of a tick of a schedule, or of a span of ticks."""
 
     schedule: str
     due: datetime

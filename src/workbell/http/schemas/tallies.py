@@ -1,4 +1,4 @@
-"""What ended over time, as the API shows it."""
+"""Schema of tallies: finished runs over time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbell.http.schemas.base import AT, Shown
 
 
 class Ends(Shown):
-    """How many attempts ended, and how."""
+    """Numbers of finished attempts by outcome."""
 
     succeeded: int = Field(examples=[41])
     failed: int = Field(description="For good: they are not tried again.", examples=[1])
@@ -27,7 +27,7 @@ class EndsOfJob(Ends):
 
 
 class TalliesShown(Shown):
-    """What ended in a span of time, step by step and by job."""
+    """Finished attempts in a span of time, step by step and by job."""
 
     since: datetime = Field(description="When the first step begins.", examples=[AT])
     until: datetime = Field(description="Now, by the store's clock; the last step may not be over.", examples=[AT])

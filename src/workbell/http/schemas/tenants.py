@@ -24,7 +24,7 @@ class TenantShown(Shown):
 
 
 class TenantBody(RequestBody):
-    """What is to be set; what is not named stays, and null takes a limit away."""
+    """Settings of a tenant; those that are left out stay, and null removes a limit."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"weight": 3, "concurrency": 10, "rate": "100/m"}]}

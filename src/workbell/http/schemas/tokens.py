@@ -13,7 +13,7 @@ TEXT = "wb_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh84O7WPJ"
 
 
 class TokenShown(Shown):
-    """A token; its text is told once, when it is made."""
+    """A token; its text is shown once, when it is made."""
 
     id: str = Field(examples=[RUN_ID])
     name: str = Field(examples=["grafana"])
@@ -48,13 +48,13 @@ class MadeToken(TokenShown):
     """A token that was made."""
 
     token: str | None = Field(
-        description="The text, which is told this once; null where an Idempotency-Key repeats the answer.",
+        description="The text, shown this once; null where an Idempotency-Key repeats the answer.",
         examples=[TEXT],
     )
 
 
 class SelfShown(Shown):
-    """What the caller may do."""
+    """Access of the caller."""
 
     actor: str = Field(description="The name in the audit log.", examples=["grafana"])
     tenant: str = Field(description="`*`: every tenant.", examples=["default"])

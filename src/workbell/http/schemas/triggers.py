@@ -39,7 +39,7 @@ class NewTrigger(RunSettingsBody):
 
 
 class TriggerChange(RunSettingsBody):
-    """What is to be otherwise. Null is as if it were not said; what is said about runs is taken away by it."""
+    """Changes of a trigger. Null counts as left out, but removes an option of its runs."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"event_pattern": "posts.**"}]})
 

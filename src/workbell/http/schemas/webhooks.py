@@ -19,7 +19,7 @@ Secret = Annotated[str, Field(min_length=1, max_length=500, description="As `whs
 
 
 class EndpointChange(RequestBody):
-    """What is to be otherwise. What is not named stays; null takes a setting away."""
+    """Changes of an endpoint. Fields that are left out stay; null removes a setting."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"patterns": ["posts.**"]}]})
 
@@ -34,7 +34,7 @@ class EndpointChange(RequestBody):
 
 
 class EndpointBody(EndpointChange):
-    """Where events are to be sent, and which."""
+    """An endpoint to add: its URL and event patterns."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"url": URL, "patterns": ["posts.*"], "rate": "10/s"}]}
@@ -57,7 +57,7 @@ class DisableBody(RequestBody):
 
 
 class ReplayBody(RequestBody):
-    """One event, whatever became of it, or all since a time that were not delivered."""
+    """One event, whatever its outcome, or all since a time that were not delivered."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"since": AT}]})
 
@@ -113,7 +113,7 @@ class MadeEndpoint(EndpointShown):
     """An endpoint with a new secret."""
 
     secret: str | None = Field(
-        description="Told this once; null where an Idempotency-Key repeats the answer.",
+        description="Shown this once; null where an Idempotency-Key repeats the answer.",
         examples=["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
     )
 

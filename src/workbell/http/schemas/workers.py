@@ -26,9 +26,9 @@ class WorkerShown(Shown):
     stopping: bool
     drained_at: datetime | None = Field(description="Since when it is to claim nothing more; none: it claims.")
     drain_seen_at: datetime | None = Field(
-        description="When it said that it obeys, and begins nothing more; none: it may not have heard of it yet."
+        description="When it confirmed the drain, and begins nothing more; none: it may not have read it yet."
     )
-    alive: bool = Field(description="Whether it was heard of lately.")
+    alive: bool = Field(description="Whether it was seen lately.")
     busy: int
     runs: list[RunShown]
 

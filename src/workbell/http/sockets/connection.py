@@ -1,4 +1,4 @@
-"""One client: a task that hears it, one that tells it, and what it has subscribed to."""
+"""WebSocket connection of one client: a receiving task, a sending task, and its subscriptions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import Forbidden, InvalidOption, TooMany, WorkbellError
 from workbell.http.sockets import frames
 from workbell.http.sockets.feed import UNREAD, Feed, PassedOn
-from workbell.http.sockets.frames import Ping, Read, Said, Subscribe, Topic, Unsubscribe
+from workbell.http.sockets.frames import ClientMessage, Ping, Read, Subscribe, Topic, Unsubscribe
 from workbell.http.sockets.outbox import Outbox
 from workbell.http.sockets.topics import filter_of
 from workbell.http.sockets.views import Subscription
@@ -26,13 +26,13 @@ MOST_SUBSCRIPTIONS = 20
 
 
 class MessageSource(Protocol):
-    """Something that has messages for the client."""
+    """Source of messages for the client: a subscription or the notification feed."""
 
     def next(self) -> str | None: ...
 
 
 class SocketConnection:
-    def __init__(self, hub: Hub, wire: Wire, access: Access, client: Client) -> None:
+    def __init__(self, hub: Hub, wire: Wire, access: Access, client: LocalClient) -> None:
         self.access = access
         self.client = client
         self.feed: Feed | None = None
@@ -45,12 +45,12 @@ class SocketConnection:
         self._passed_on = PassedOn()
         self._wake = asyncio.Event()
         self._ended: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
-        self._saying_since: float | None = None
+        self._sending_since: float | None = None
 
     async def run(self) -> None:
-        """Until the client goes, or is sent away."""
-        self.tell(frames.CONNECTED)
-        tasks = [asyncio.create_task(self._hear_all()), asyncio.create_task(self._say_all())]
+        """Serve the connection until the client leaves, or is disconnected."""
+        self.send(frames.CONNECTED)
+        tasks = [asyncio.create_task(self._receive_all()), asyncio.create_task(self._send_all())]
         try:
             ends: list[asyncio.Future[Any]] = [*tasks, self._ended]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -67,17 +67,17 @@ class SocketConnection:
                 raise outcome
 
     def end(self, code: int, reason: str) -> None:
-        """Send the client away, without waiting for it."""
+        """Disconnect the client, without waiting for it."""
         if not self._ended.done():
             self._ended.set_result((code, reason))
 
     def is_stuck(self, patience: float) -> bool:
-        """Whether it has not taken the last message for so long."""
-        return self._saying_since is not None and time.monotonic() - self._saying_since > patience
+        """Whether the client has not read the last message for so long."""
+        return self._sending_since is not None and time.monotonic() - self._sending_since > patience
 
     # To the client
 
-    def tell(self, text: str) -> None:
+    def send(self, text: str) -> None:
         if not self._answers.put(text):
             self._too_slow()
         self._wake.set()
@@ -85,16 +85,16 @@ class SocketConnection:
     def _too_slow(self) -> None:
         self.end(TRY_AGAIN_LATER, "you read too slowly; connect again")
 
-    async def _say_all(self) -> None:
+    async def _send_all(self) -> None:
         while True:
             text = self._next()
             if text is None:
                 self._wake.clear()
                 await self._wake.wait()
                 continue
-            self._saying_since = time.monotonic()
-            await self._wire.say(text)
-            self._saying_since = None
+            self._sending_since = time.monotonic()
+            await self._wire.send(text)
+            self._sending_since = None
 
     def _next(self) -> str | None:
         """Answers first, then what the subscriptions have, in turns."""
@@ -111,31 +111,31 @@ class SocketConnection:
 
     # From the client
 
-    async def _hear_all(self) -> None:
+    async def _receive_all(self) -> None:
         while True:
-            heard = await self._wire.hear()
+            frame = await self._wire.receive()
             name = None
             try:
-                said = frames.decode(heard)
-                name = said.id if isinstance(said, Subscribe | Unsubscribe) else None
-                await self._on(said)
+                message = frames.decode(frame)
+                name = message.id if isinstance(message, Subscribe | Unsubscribe) else None
+                await self._on(message)
             except WorkbellError as error:
-                self.tell(frames.refused(type(error).__name__, str(error), name))
+                self.send(frames.refused(type(error).__name__, str(error), name))
 
-    async def _on(self, said: Said) -> None:
-        match said:
+    async def _on(self, message: ClientMessage) -> None:
+        match message:
             case Ping():
-                self.tell(frames.PONG)
+                self.send(frames.PONG)
             case Subscribe():
-                await self._subscribe(said)
+                await self._subscribe(message)
             case Unsubscribe(name):
                 if name not in self._sources:
                     raise InvalidOption(f"id: there is no subscription {name!r}.")
                 self._leave(name)
-                self.tell(frames.unsubscribed(name))
+                self.send(frames.unsubscribed(name))
             case Read(ids):
                 count = await self.client.notifications.amark_read(self._person(), ids)
-                self.tell(frames.was_read(count))
+                self.send(frames.was_read(count))
 
     async def _subscribe(self, asked: Subscribe) -> None:
         if asked.id in self._sources:
@@ -148,8 +148,8 @@ class SocketConnection:
             return
         if not self.access.may(Scope.READ):
             raise Forbidden(f"the topic {asked.topic} needs the scope read.")
-        look = await self._hub.views.look(self._hub.source_of(self.client), asked, self._wake.set)
-        self._add(asked.id, look)
+        subscription = await self._hub.views.subscribe(self._hub.source_of(self.client), asked, self._wake.set)
+        self._add(asked.id, subscription)
 
     async def _subscribe_to_notifications(self, asked: Subscribe) -> None:
         person = self._person()
@@ -175,7 +175,7 @@ class SocketConnection:
     def _add(self, name: str, source: MessageSource) -> None:
         self._sources[name] = source
         self._turns.append(name)
-        self.tell(frames.subscribed(name))
+        self.send(frames.subscribed(name))
 
     def _leave(self, name: str) -> None:
         source = self._sources.pop(name)

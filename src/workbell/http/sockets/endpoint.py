@@ -33,7 +33,7 @@ class Sockets:
 
 
 async def admit(service: Service, request: HTTPConnection) -> Access:
-    """Who comes with this ticket."""
+    """Access by a ticket."""
     headers = request.headers
     if not host_is_allowed(headers.get("host"), service.hosts):
         raise Forbidden("The Host header names no host of this service; the setting http_hosts lists them.")

@@ -14,7 +14,7 @@ REMEMBERED = 3 * UNREAD  # ids that were passed on: more than can be found again
 
 
 class PassedOn:
-    """What was passed on over a connection, also to a subscription before."""
+    """Ids of notifications that were sent over a connection, also to an earlier subscription."""
 
     __slots__ = ("_ids",)
 

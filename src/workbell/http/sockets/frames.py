@@ -1,4 +1,4 @@
-"""What a client and the server say to each other over `/ws`: JSON, one object a frame."""
+"""Messages of `/ws`: JSON, one object a frame."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from workbell.errors import InvalidOption
 
 FRAME_LIMIT = 64 * 1024  # bytes of what a client may send at once
-CHUNK = 256 * 1024  # letters, above which what there is to tell is told in several frames
+CHUNK = 256 * 1024  # characters, above which changes are split into several frames
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 SubscriptionId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
@@ -23,14 +23,14 @@ class Topic(StrEnum):
     JOBS = "jobs"
     SCHEDULES = "schedules"
     EVENTS = "events"  # the newest 100; `pattern` chooses among them
-    RELOADS = "reloads"  # what became of job files that were saved: rows of GET /reloads, by their numbers
+    RELOADS = "reloads"  # reloads of job files: rows of GET /reloads, by their numbers
     NOTIFICATIONS = "notifications"
 
 
 class Subscribe(
     msgspec.Struct, frozen=True, tag_field="type", tag="subscribe", forbid_unknown_fields=True, kw_only=True
 ):
-    """Tell me of this, under a name that I choose. The other words are the filter, as in GET /runs."""
+    """Subscribe to a topic, under an id that the client chooses. The other fields are the filter, as in GET /runs."""
 
     id: SubscriptionId
     topic: Topic
@@ -57,7 +57,7 @@ class Unsubscribe(msgspec.Struct, frozen=True, tag_field="type", tag="unsubscrib
 
 
 class Read(msgspec.Struct, frozen=True, tag_field="type", tag="read", forbid_unknown_fields=True):
-    """I have read these notifications; without `ids`, all of them."""
+    """Mark these notifications as read; without `ids`, all of them."""
 
     ids: Annotated[list[str], msgspec.Meta(max_length=1000)] | None = None
 
@@ -66,19 +66,19 @@ class Ping(msgspec.Struct, frozen=True, tag_field="type", tag="ping"):
     """Are you there?"""
 
 
-Said = Subscribe | Unsubscribe | Read | Ping
+ClientMessage = Subscribe | Unsubscribe | Read | Ping
 
-_decoder = msgspec.json.Decoder(Said)
+_decoder = msgspec.json.Decoder(ClientMessage)
 _encoder = msgspec.json.Encoder()
 
 
-def decode(text: str | bytes) -> Said:
-    """What a client said."""
+def decode(text: str | bytes) -> ClientMessage:
+    """Decode a message of a client."""
     try:
-        said: Said = _decoder.decode(text)
+        message: ClientMessage = _decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise InvalidOption(f"this is not a message of the protocol: {error}.") from None
-    return said
+    return message
 
 
 def encode(value: Any) -> str:
@@ -107,17 +107,17 @@ def refused(code: str, message: str, name: str | None = None) -> str:
 
 
 def beginning(name: str) -> str:
-    """How every `changes` of a subscription begins; the rest is the same for all that are told the same."""
+    """Start of every `changes` frame of a subscription; the rest is shared by all that get the same changes."""
     return f'{{"type":"changes","id":{encode(name)},'
 
 
-SAME = "same"  # of a cursor that nothing is told of
+SAME = "same"  # of a cursor that did not change
 
 
 def body(
     items: list[str], removed: list[str] | None = None, logs: list[str] | None = None, following: str | None = SAME
 ) -> str:
-    """The rest of a `changes`, from what was encoded before: once, for all that are told of it."""
+    """Rest of a `changes` frame, from encoded items: built once for all subscriptions that get it."""
     more = f',"logs":[{",".join(logs)}]' if logs else ""
     more += f',"next":{encode(following)}' if following != SAME else ""
     return f'"items":[{",".join(items)}],"removed":{encode(removed or [])}{more}}}'

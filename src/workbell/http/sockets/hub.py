@@ -1,4 +1,4 @@
-"""The hub: every client that is connected here, how many there may be, and what is passed on to whom."""
+"""Hub of all WebSocket connections of this server: their limits, and the routing of messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import WorkbellError
 from workbell.http.sockets import frames
 from workbell.http.sockets.connection import SocketConnection
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("workbell.http")
 
-RECHECK = 4.0  # seconds between two looks whether tokens are still valid
+RECHECK = 4.0  # seconds between two checks whether tokens are still valid
 STUCK = 30.0  # seconds for which a client may not take a message
 
 Who = tuple[str, object]
 
 
 class Hub:
-    """Nothing here runs while nobody is connected."""
+    """All WebSocket connections and their shared tasks, which run only while clients are connected."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -52,13 +52,13 @@ class Hub:
     def __len__(self) -> int:
         return len(self.connections)
 
-    async def serve(self, wire: Wire, access: Access, client: Client) -> None:
+    async def serve(self, wire: Wire, access: Access, client: LocalClient) -> None:
         """A client that was let in, until it goes."""
         # By session where that is no person: all who sign in with a printed URL are user 0.
         who = (client.tenant, access.user_id or access.token or access.actor)
         refusal = self._refusal(who)
-        if refusal is not None:  # a browser is told of it only once it is connected
-            await wire.say(frames.refused("TooMany", refusal))
+        if refusal is not None:  # a browser shows a refusal only once it is connected
+            await wire.send(frames.refused("TooMany", refusal))
             await wire.end(TRY_AGAIN_LATER, refusal)
             return
         connection = SocketConnection(self, wire, access, client)
@@ -83,16 +83,16 @@ class Hub:
             return f"you have {settings.sockets_per_user:,} connections; close one of them"
         return None
 
-    def source_of(self, client: Client) -> ViewSource:
-        """Where the views of a tenant are read."""
+    def source_of(self, client: LocalClient) -> ViewSource:
+        """Source of the views of a tenant."""
         return ViewSource(client, self._service.jobs, self._service.client.tenant)
 
     # While somebody is connected
 
     def _begin(self) -> None:
         if not self._duties:
-            self._duties = [asyncio.create_task(self._until_stopping()), asyncio.create_task(self._look_after())]
-            self._deafen = self._service.ear.listen(self._hint)
+            self._duties = [asyncio.create_task(self._until_stopping()), asyncio.create_task(self._recheck())]
+            self._deafen = self._service.hint_listener.listen(self._hint)
             self._unwatch = self._service.jobs.on_change(self._reloaded(asyncio.get_running_loop()))
 
     def _cease(self) -> None:
@@ -105,13 +105,13 @@ class Hub:
             self._unwatch()
 
     def _reloaded(self, loop: asyncio.AbstractEventLoop) -> Callable[[object], None]:
-        """Job files were looked at again, on a thread; for a broken one nothing is written that would be a hint."""
+        """Callback after a reload of job files, on a thread: a broken file writes nothing that would be a hint."""
 
-        def tell(_change: object) -> None:
+        def hint(_change: object) -> None:
             with suppress(RuntimeError):  # the event loop is closed
                 loop.call_soon_threadsafe(self.views.hint)
 
-        return tell
+        return hint
 
     def _hint(self) -> None:
         self.views.hint()
@@ -122,8 +122,8 @@ class Hub:
         for connection in list(self.connections):
             connection.end(GOING_AWAY, "the server stops")
 
-    async def _look_after(self) -> None:
-        """Who was let in by a token that is valid no more goes; and who takes nothing."""
+    async def _recheck(self) -> None:
+        """Close connections whose token is not valid any more, and those that read nothing."""
         while True:
             await asyncio.sleep(RECHECK)
             for connection in list(self.connections):
@@ -139,7 +139,7 @@ class Hub:
         if not behind:
             return
         client = self._service.client
-        invalid = await client.hop(invalid_tokens, client.store, behind)
+        invalid = await client.runtime.hop(invalid_tokens, client.store, behind)
         for connection in list(self.connections):
             if connection.access.token in invalid:
                 connection.end(REFUSED, "your token is not valid any more")
@@ -147,7 +147,7 @@ class Hub:
     # Notifications
 
     async def join_feed(self, connection: SocketConnection) -> None:
-        """When this returns, whatever is told is passed on to it."""
+        """Add a connection to the notification feed; from the return on, it gets every new notification."""
         assert connection.access.user_id is not None
         self.listeners.add(connection)
         self._feeds[connection.client.tenant][user_number(connection.access.user_id)].add(connection)

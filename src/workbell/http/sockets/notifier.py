@@ -1,8 +1,7 @@
-"""Passes new notifications on: those that this process hears of at once, and those of all others from the store.
+"""Pushes new notifications: those of this process at once, those of others as they appear in the store.
 
-Ids carry the time they were made at, and one may be committed after one that is younger. So the last minute is looked
-through again and again, and what was passed on of it is kept in mind. What is heard and what is found is told apart by
-its id.
+Ids carry the time they were made at, and one may be committed after one that is younger. So the last minute is read
+again and again, and the ids that were passed on are remembered: one that the bus brought is not sent again.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import WorkbellError
 from workbell.model.ids import new_id
 from workbell.model.notification import Notification
@@ -23,17 +22,17 @@ from workbell.notices.push_message import Message
 log = logging.getLogger("workbell.http")
 
 WINDOW = 60.0  # seconds: how late a notification may be committed after its id was made
-RECENT = 1.0  # seconds within which that is usual: looked through at every hint
-GAP = 0.05  # seconds between two looks, however many hints there are
-POLL = 2.0  # seconds without a hint after which we look anyway
-THOROUGH = 2.0  # seconds between two looks through the whole window
+RECENT = 1.0  # seconds within which that is usual: read at every hint
+GAP = 0.05  # seconds between two reads, however many hints there are
+POLL = 2.0  # seconds without a hint after which the store is polled
+THOROUGH = 2.0  # seconds between two reads of the whole window
 PAGE = 1000
 
 
 class SocketNotifier:
-    """Runs while somebody listens."""
+    """Pushes new notifications to feeds; runs while there are any."""
 
-    def __init__(self, client: Client, bus: Bus, pass_on: Callable[[Notification], None]) -> None:
+    def __init__(self, client: LocalClient, bus: Bus, pass_on: Callable[[Notification], None]) -> None:
         self._client = client
         self._bus = bus
         self._pass_on = pass_on
@@ -46,7 +45,7 @@ class SocketNotifier:
         self._deafen: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
-        """What is there already is not new; from when this returns, everything else is passed on."""
+        """Start; from the return on, every new notification is passed on."""
         if self._task is None:
             if self._starting is None:
                 self._starting = asyncio.create_task(self._start())
@@ -55,9 +54,9 @@ class SocketNotifier:
     async def _start(self) -> None:
         try:
             self._passed_on, self._last, self._floor, self._thorough_at = set(), "", "", 0.0
-            await self._look(quietly=True)
+            await self._poll(quietly=True)
             loop = asyncio.get_running_loop()
-            self._deafen = self._bus.on_message(lambda message: self._hear(loop, message))
+            self._deafen = self._bus.on_message(lambda message: self._receive(loop, message))
             self._task = asyncio.create_task(self._run(), name="workbell-notifier")
         finally:
             if self._starting is asyncio.current_task():
@@ -72,17 +71,17 @@ class SocketNotifier:
             self._task = None
             self._deafen()
 
-    def _hear(self, loop: asyncio.AbstractEventLoop, message: Message) -> None:
-        """On whichever thread tells it."""
+    def _receive(self, loop: asyncio.AbstractEventLoop, message: Message) -> None:
+        """Callback of the bus, on the publisher's thread."""
         found = notification_of(message)
         if found is not None:
             try:
-                loop.call_soon_threadsafe(self._tell, found)
+                loop.call_soon_threadsafe(self._pass_on_received, found)
             except RuntimeError:  # the event loop is closed
                 return
 
-    def _tell(self, new: Notification) -> None:
-        # One that comes so late was found in the store long ago, and is kept in mind no more.
+    def _pass_on_received(self, new: Notification) -> None:
+        # One that comes so late was read from the store long ago, and its id is forgotten.
         if self._task is not None and new.id >= self._floor:
             self._pass_on_once(new)
 
@@ -95,7 +94,7 @@ class SocketNotifier:
         while True:
             self.hinted.clear()
             try:
-                await self._look()
+                await self._poll()
             except WorkbellError as error:
                 log.warning("new notifications were not read: %s", error)
             await asyncio.sleep(GAP)
@@ -105,7 +104,7 @@ class SocketNotifier:
             except TimeoutError:
                 pass
 
-    async def _look(self, quietly: bool = False) -> None:
+    async def _poll(self, quietly: bool = False) -> None:
         store, now = self._client.store, time.monotonic()
         if now >= self._thorough_at:
             self._thorough_at = now + THOROUGH
@@ -114,7 +113,7 @@ class SocketNotifier:
         else:
             after = max(min(self._last, lowest_id(RECENT)), self._floor)
         while True:
-            page = await self._client.hop(store.notifications.new, after, PAGE)
+            page = await self._client.runtime.hop(store.notifications.new, after, PAGE)
             for new in page:
                 if quietly:
                     self._passed_on.add(new.id)

@@ -1,4 +1,4 @@
-"""What waits to be sent to one client, bounded: who reads too slowly is found out here."""
+"""Bounded send queue of one client; detects slow readers."""
 
 from __future__ import annotations
 

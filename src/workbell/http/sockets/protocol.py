@@ -1,4 +1,4 @@
-"""The server's side of a WebSocket, with a way to cut off a client that does not read.
+"""Server side of a WebSocket, with a way to cut off a client that does not read.
 
 Closing politely means to send what is left, which with such a client takes for ever. So the close frame is put behind
 what is left, and a moment later the connection is gone, whatever has become of that.

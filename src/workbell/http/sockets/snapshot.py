@@ -1,4 +1,4 @@
-"""What a view shows at one moment, and the way from one moment to a later one: what changed, and what is gone."""
+"""Snapshot of a live view, and the difference between two: changed and removed rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbell.http.sockets.frames import CHUNK, SAME, body
 
 
 class ViewSnapshot:
-    """Encoded items by their ids, encoded lines of a log by their places, and the cursor of what comes behind them.
+    """Encoded items by their ids, encoded log lines by attempt and line, and the cursor of what comes behind them.
 
     Never changed once it is made.
     """
@@ -37,22 +37,22 @@ NOTHING = ViewSnapshot({})  # what a new subscriber has
 
 
 def way(before: ViewSnapshot, now: ViewSnapshot) -> list[str]:
-    """The bodies of the `changes` that lead from what was told to what is; for a new subscriber there is always one."""
+    """Bodies of the `changes` frames from one snapshot to another; for a new subscriber there is always one."""
     removed = [name for name in before.items if name not in now.items]
     items = [text for name, text in now.items.items() if before.items.get(name) != text]
-    logs = [text for place, text in now.logs.items() if place not in before.logs]
+    logs = [text for index, text in now.logs.items() if index not in before.logs]
     if not (removed or items or logs or before.next != now.next or before is NOTHING):
         return []
     following = SAME if before.next == now.next else now.next
     parts = list(_chunks(items)) or [[]]
     lines = list(_chunks(logs))
-    bodies = [body(part, removed if place == 0 else None) for place, part in enumerate(parts[:-1])]
+    bodies = [body(part, removed if index == 0 else None) for index, part in enumerate(parts[:-1])]
     last = body(parts[-1], removed if len(parts) == 1 else None, lines[0] if lines else None, following)
     return [*bodies, last, *(body([], None, part) for part in lines[1:])]
 
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:
-    """As many at a time as make a frame of a decent size."""
+    """Texts in chunks of up to CHUNK characters, one a frame."""
     part: list[str] = []
     letters = 0
     for text in texts:

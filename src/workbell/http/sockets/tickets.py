@@ -1,4 +1,4 @@
-"""Tickets: what a WebSocket is opened with. No browser sends a header with it, and a token in a URL is logged.
+"""Tickets for opening a WebSocket: browsers cannot send a header with it, and a token in a URL is logged.
 
 A ticket is good for half a minute and once, carries what its maker may do, and remembers the token behind it: should
 that be revoked, the connection ends.
@@ -12,15 +12,15 @@ from collections.abc import Iterable
 import msgspec
 
 from workbell.access.secret_text import NewToken
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.model.access import EVERY_TENANT, Access, TokenKind, access_of
 from workbell.stores.port import Store
 
 GOOD_FOR = 30.0  # seconds
 
 
-async def make_ticket(client: Client, access: Access) -> NewToken:
-    """For the tenant of these verbs, and as much as the caller may do."""
+async def make_ticket(client: LocalClient, access: Access) -> NewToken:
+    """Make a ticket with the caller's access, for the tenant of these verbs."""
     return await client.tokens.acreate(
         access.actor,
         scopes=access.scopes,
@@ -31,8 +31,8 @@ async def make_ticket(client: Client, access: Access) -> NewToken:
     )
 
 
-async def use_ticket(client: Client, text: str) -> Access | None:
-    """What the ticket's maker may do; none, if it was used, is over, or never was."""
+async def use_ticket(client: LocalClient, text: str) -> Access | None:
+    """Use a ticket up: the access of its maker; none, if it was used, has expired, or never existed."""
     found = await client.tokens.aredeem(text, TokenKind.TICKET)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What a live view shows: how each topic is read for a tenant and a filter, encoded once for all who look."""
+"""Topics of live views: how each is read for a tenant and a filter, encoded once for all viewers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbell.client.client import Client
+from workbell.client.local import LocalClient
 from workbell.errors import InvalidOption, RunNotFound
 from workbell.http.found_runs import found_runs
 from workbell.http.job_list import jobs_of, reloads_of
 from workbell.http.schedule_list import shown
 from workbell.http.sockets.frames import Subscribe, Topic, encode
 from workbell.http.sockets.snapshot import NOTHING, ViewSnapshot
-from workbell.job_files.jobs_engine import JobsEngine
+from workbell.job_files.job_folder import JobFolder
 from workbell.model.log_line import LogLine
 from workbell.model.patterns import PatternIndex, check_pattern, is_literal
 
@@ -43,10 +43,10 @@ FILTERS = {
 
 
 class ViewSource(NamedTuple):
-    """Where a view is read: the verbs of a tenant, and what is known of the jobs of this program."""
+    """Source of a view: the verbs of a tenant, and the jobs of this program."""
 
-    client: Client
-    jobs: JobsEngine
+    client: LocalClient
+    jobs: JobFolder
     own: str  # the tenant of the program
 
 
@@ -54,7 +54,7 @@ Read = Callable[[ViewSource, Subscribe, ViewSnapshot], ViewSnapshot]
 
 
 def filter_of(asked: Subscribe) -> tuple[Any, ...]:
-    """What tells two views apart; a word that the topic does not know is refused, lest it be taken for a filter."""
+    """Filter of a subscription, the key of its view; a field that the topic does not have is refused."""
     for word in ("run", "pattern", *RUN_WORDS):
         if getattr(asked, word) is not None and word not in FILTERS[asked.topic]:
             known = ", ".join(sorted(FILTERS[asked.topic])) or "no filter"
@@ -81,7 +81,7 @@ def read_runs(source: ViewSource, asked: Subscribe, _before: ViewSnapshot) -> Vi
 
 
 def read_run(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> ViewSnapshot:
-    """A run with its progress, and the lines that it has logged since; it may be removed while somebody looks on."""
+    """A run with its progress, and the lines that it has logged since; it may be removed meanwhile."""
     assert asked.run is not None
     client = source.client
     try:
@@ -116,8 +116,8 @@ def read_schedules(source: ViewSource, _asked: Subscribe, _before: ViewSnapshot)
 
 
 def read_events(source: ViewSource, asked: Subscribe, before: ViewSnapshot) -> ViewSnapshot:
-    """The newest events. For a pattern there is no index: all that there are are looked through once, and from then on
-    the newest page; what is older than that was seen before."""
+    """The newest events. A pattern has no index: all events are read once, and from then on the newest page; older ones
+    were seen before."""
     verbs, pattern = source.client.events, asked.pattern
     if pattern is None or is_literal(check_pattern(pattern)) or before is NOTHING:
         return ViewSnapshot({event.id: encode(event.as_dict()) for event in verbs.list(type=pattern, limit=EVENTS)})
@@ -143,7 +143,7 @@ READ: dict[Topic, Read] = {
 
 
 def _last_of(run_id: str, logs: dict[tuple[int, int], str]) -> LogLine | None:
-    """The place behind which there may be new lines."""
+    """Cursor of the last log line; new lines come after it."""
     if not logs:
         return None
     attempt, line = next(reversed(logs))

@@ -1,7 +1,7 @@
-"""Live views, shared by all who look at the same: one reader for each tenant, topic and filter, however many look on.
+"""Live views: one shared reader for each tenant, topic and filter, for any number of viewers.
 
 A view is read again after a hint of the store, but not more often than four times a second, and every two seconds
-without one, because hints can be missed. A view that nobody looks at is not read, and not kept.
+without one, because hints can be missed. A view without subscriptions is removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbell.http.sockets.topics import READ, ViewSource, filter_of
 
 log = logging.getLogger("workbell.http")
 
-PACE = 0.25  # seconds between two looks at the least
+PACE = 0.25  # seconds between two reads at the least
 POLL = 2.0  # and at the most
 MOST_VIEWS = 1000
 READERS = 4  # of the threads that all requests share; and of one tenant one
@@ -28,26 +28,26 @@ Key = tuple[Any, ...]
 
 
 class Subscription:
-    """One subscription to a view: how far it has been told. Whoever reads slowly is told less often, and never waited
-    for: what it gets next is the way from what it has to what there is by then."""
+    """One subscription to a view, and the snapshot that was sent to it. A slow reader gets fewer frames, nobody waits
+    for it: its next frames lead from the snapshot it has to the newest one."""
 
-    __slots__ = ("_beginning", "_bodies", "_target", "_told", "_view", "wake")
+    __slots__ = ("_beginning", "_bodies", "_sent", "_target", "_view", "wake")
 
     def __init__(self, name: str, view: SharedView, wake: Callable[[], None]) -> None:
         self._beginning = beginning(name)
         self._view = view
         self.wake = wake
-        self._told = NOTHING
+        self._sent = NOTHING
         self._target = NOTHING
         self._bodies: list[str] = []  # what is left of the way to the target, the last one first
 
     def next(self) -> str | None:
-        """The next message for the subscriber, if there is anything to tell."""
+        """The next message for the subscriber, if anything has changed."""
         if not self._bodies:
-            self._told = self._target
-            if self._told is self._view.now:
+            self._sent = self._target
+            if self._sent is self._view.now:
                 return None
-            self._bodies = self._view.way_from(self._told)[::-1]
+            self._bodies = self._view.way_from(self._sent)[::-1]
             self._target = self._view.now
         return self._beginning + self._bodies.pop() if self._bodies else None
 
@@ -56,7 +56,7 @@ class Subscription:
 
 
 class SharedView:
-    """What all who look at it see, and who they are."""
+    """A view that is read once for all its subscriptions."""
 
     def __init__(self, views: Views, key: Key, source: ViewSource, asked: Subscribe) -> None:
         self._views = views
@@ -65,31 +65,31 @@ class SharedView:
         self._asked = asked
         self.now = NOTHING
         self._ways: list[tuple[ViewSnapshot, list[str]]] = []  # to what is now, from what others have
-        self._looks: set[Subscription] = set()
+        self._subscriptions: set[Subscription] = set()
         self.hinted = asyncio.Event()
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.ready.add_done_callback(_look_at)
+        self.ready.add_done_callback(_retrieve_error)
         self._task = asyncio.create_task(self._run(), name=f"workbell-view-{asked.topic}")
 
-    def join(self, look: Subscription) -> None:
-        self._looks.add(look)
+    def join(self, subscription: Subscription) -> None:
+        self._subscriptions.add(subscription)
 
-    def leave(self, look: Subscription) -> None:
-        self._looks.discard(look)
+    def leave(self, subscription: Subscription) -> None:
+        self._subscriptions.discard(subscription)
         self.end_if_unused()
 
     def end_if_unused(self) -> None:
-        if not self._looks:
+        if not self._subscriptions:
             self._task.cancel()
             self._views.forget(self._key, self)
 
-    def way_from(self, told: ViewSnapshot) -> list[str]:
-        """Made once for all that have been told the same."""
+    def way_from(self, sent: ViewSnapshot) -> list[str]:
+        """Frames from a sent snapshot to the newest; built once for all subscriptions that have the same one."""
         for before, bodies in self._ways:
-            if before is told:
+            if before is sent:
                 return bodies
-        bodies = way(told, self.now)
-        self._ways.append((told, bodies))
+        bodies = way(sent, self.now)
+        self._ways.append((sent, bodies))
         return bodies
 
     async def _run(self) -> None:
@@ -107,8 +107,8 @@ class SharedView:
         read, client = READ[self._asked.topic], self._source.client
         try:
             async with self._views.turn_of(client.tenant):
-                found = await client.hop(read, self._source, self._asked, self.now)
-        except Exception as error:  # whoever waits for the first look must hear of it, and the view goes on
+                found = await client.runtime.hop(read, self._source, self._asked, self.now)
+        except Exception as error:  # the first read raises it in the subscriber, and the view goes on
             if not self.ready.done():
                 self.ready.set_exception(error)
             else:
@@ -120,18 +120,18 @@ class SharedView:
         elif found == self.now:
             return
         self.now, self._ways = found, []
-        for look in self._looks:
-            look.wake()
+        for subscription in self._subscriptions:
+            subscription.wake()
 
 
-def _look_at(ready: asyncio.Future[None]) -> None:
-    """An error that nobody waited for any more is no news."""
+def _retrieve_error(ready: asyncio.Future[None]) -> None:
+    """Retrieve the exception, so that asyncio does not log one that nobody waits for."""
     if not ready.cancelled():
         ready.exception()
 
 
 class Views:
-    """Every view that somebody looks at."""
+    """All views that have subscriptions."""
 
     def __init__(self) -> None:
         self._views: dict[Key, SharedView] = {}
@@ -141,26 +141,26 @@ class Views:
     def __len__(self) -> int:
         return len(self._views)
 
-    async def look(self, source: ViewSource, asked: Subscribe, wake: Callable[[], None]) -> Subscription:
-        """Look at a view, which has been read once when this returns; an error of the filter is raised here."""
+    async def subscribe(self, source: ViewSource, asked: Subscribe, wake: Callable[[], None]) -> Subscription:
+        """Subscribe to a view, which has been read once when this returns; an error of the filter is raised here."""
         key = (source.client.tenant, asked.topic, *filter_of(asked))
         view = self._views.get(key)
         if view is None:
             if len(self._views) >= MOST_VIEWS:
-                raise TooMany(f"{MOST_VIEWS:,} different views are being looked at; ask for one of these, or later.")
+                raise TooMany(f"{MOST_VIEWS:,} different views are open; subscribe to one of these, or later.")
             view = self._views[key] = SharedView(self, key, source, asked)
-        look = Subscription(asked.id, view, wake)
-        view.join(look)
+        subscription = Subscription(asked.id, view, wake)
+        view.join(subscription)
         try:
             await asyncio.shield(view.ready)
         except BaseException:
-            view.leave(look)
+            view.leave(subscription)
             raise
-        return look
+        return subscription
 
     @asynccontextmanager
     async def turn_of(self, tenant: str) -> AsyncIterator[None]:
-        """Views are read in turn: however many one tenant looks at, requests and other tenants do not wait for them."""
+        """Limit of concurrent reads: a tenant with many views delays neither requests nor other tenants."""
         async with self._turns.setdefault(tenant, asyncio.Lock()), self._reading:
             yield
 

@@ -1,4 +1,4 @@
-"""A WebSocket as ASGI has it: the words that go to the server beneath, and how one is refused or cut."""
+"""ASGI messages of a WebSocket: accept, send, refuse, cut."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Wire:
             raise Gone
         await self._send({"type": "websocket.accept"})
 
-    async def hear(self) -> str | bytes:
-        """What the client says next."""
+    async def receive(self) -> str | bytes:
+        """The next message of the client."""
         message = await self._receive()
         if message["type"] != "websocket.receive":
             raise Gone
@@ -61,15 +61,15 @@ class Wire:
         found: str | bytes = message["bytes"] if text is None else text
         return found
 
-    async def say(self, text: str) -> None:
-        """It takes as long as the client takes to make room."""
+    async def send(self, text: str) -> None:
+        """Send a message; waits while the client's buffer is full."""
         try:
             await self._send({"type": "websocket.send", "text": text})
         except OSError as error:
             raise Gone from error
 
     async def end(self, code: int, reason: str) -> None:
-        """The last word. It does not wait for a client that makes no room."""
+        """Send the close frame, without waiting for a client whose buffer is full."""
         cut: Callable[[int, str], None] | None = self._scope.get("extensions", {}).get(CUT)
         if cut is not None:
             cut(code, reason)

@@ -22,7 +22,7 @@ Listed = list[AuditEntry]  # inside the class `list` is the verb
 
 
 class AuditLog:
-    """Entries are never changed; they are removed when their time is over."""
+    """The audit log. Entries are never changed; they are removed when their retention is over."""
 
     def __init__(self, database: Database, keep: Retention) -> None:
         self._database = database
@@ -41,7 +41,7 @@ class AuditLog:
         return [_entry(row) for row in read_rows(self._database, name, **values)]
 
     def prune(self, now: datetime, limit: int) -> int:
-        """Remove entries whose time is over; how many."""
+        """Remove entries whose retention is over; how many."""
         return len(write_rows(self._database, "delete_audit", before=now - self._keep.audit, limit=limit))
 
     def export(self) -> Iterator[Sequence[AuditEntry]]:

@@ -15,7 +15,7 @@ SELECT {token_columns} FROM workbell_tokens
 -- list_tokens: those of one tenant
 SELECT {token_columns} FROM workbell_tokens WHERE tenant = :tenant
 
--- redeem_token: use up a token, if it is still valid; of two who come at once the second finds it revoked
+-- redeem_token: use up a token, if it is still valid; of two callers at once the second finds it revoked
 UPDATE workbell_tokens SET revoked_at = :now, last_used_at = :now
 WHERE hash = :hash AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :now)
 RETURNING {token_columns}
@@ -31,14 +31,14 @@ ON CONFLICT (name) DO UPDATE SET description = excluded.description, weight = ex
 -- load_tenant: a tenant of another store
 INSERT INTO workbell_tenants ({tenant_columns}) VALUES ({tenant_values}) ON CONFLICT DO NOTHING
 
--- delete_tenant: nothing is set for it any more
+-- delete_tenant: remove the settings of a tenant
 DELETE FROM workbell_tenants WHERE name = :name RETURNING name
 
--- tenants: all that something is set for
+-- tenants: all tenants that have settings
 SELECT {tenant_columns} FROM workbell_tenants
 
--- known_tenants: all that there is a trace of
--- Of lanes and tokens there may be very many: stepping from one tenant to the next in the index.
+-- known_tenants: all tenants that have a lane, a token or settings
+-- There may be very many lanes and tokens: it steps from one tenant to the next in the index.
 WITH RECURSIVE lane(tenant) AS (
     SELECT min(l.tenant) FROM workbell_lanes l
     UNION ALL
@@ -63,20 +63,20 @@ SELECT {audit_columns} FROM workbell_audit WHERE tenant = :tenant AND id < :befo
 -- export_audit: all entries, by id
 SELECT {audit_columns} FROM workbell_audit WHERE id > :after ORDER BY id LIMIT :limit
 
--- remember: take a key for a request, unless it is taken and its time is not over
+-- remember: take a key for a request, unless it is taken and has not expired
 INSERT INTO workbell_answers ({answer_columns}) VALUES ({answer_values})
 ON CONFLICT (tenant, key) DO UPDATE SET fingerprint = excluded.fingerprint, created_at = excluded.created_at,
     until = excluded.until, status = excluded.status, body = excluded.body
 WHERE workbell_answers.until <= excluded.created_at RETURNING key
 
--- find_answer: what stands there for a key
+-- find_answer: the answer that is stored under a key
 SELECT {answer_columns} FROM workbell_answers WHERE tenant = :tenant AND key = :key
 
 -- answer: the answer to the request that took the key, if there is none yet
 UPDATE workbell_answers SET status = :status, body = :body, until = :until
 WHERE tenant = :tenant AND key = :key AND fingerprint = :fingerprint AND status IS NULL
 
--- forget: let go of a key that has no answer
+-- forget: release a key that has no answer
 DELETE FROM workbell_answers WHERE tenant = :tenant AND key = :key AND fingerprint = :fingerprint AND status IS NULL
 
 -- add_audit: many entries

@@ -32,7 +32,7 @@ class StoredTenants:
         return bool(write_rows(self._database, "delete_tenant", name=name))
 
     def list(self) -> Listed:
-        """Those that something was set for, by name."""
+        """Tenants that have settings, by name."""
         found = [Tenant(**fields_in_utc(TENANT, row)) for row in read_rows(self._database, "tenants")]
         return sorted(found, key=lambda tenant: tenant.name)  # a database may have an order of its own for words
 

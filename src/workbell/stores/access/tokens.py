@@ -16,9 +16,9 @@ from workbell.stores.times import fields_in_utc
 
 TOKEN = (*Token.__struct_fields__, "user_text")
 PAGE = 1000
-KEPT_SHORT = timedelta(minutes=1)  # how long a ticket is kept after its end: there are as many as people connect
-KEPT = timedelta(days=1)  # the same of a session, and of all else that is redeemed
-KEPT_LONG = timedelta(days=30)  # the same of what people make and look for in a list
+TICKET_RETENTION = timedelta(minutes=1)  # after a ticket's end: every connect makes one
+SESSION_RETENTION = timedelta(days=1)  # after the end of a session, and of other tokens that are redeemed
+TOKEN_RETENTION = timedelta(days=30)  # after the end of a token that a person made, and may search for in a list
 
 _scopes = msgspec.json.Decoder(tuple[Scope, ...])
 
@@ -27,7 +27,7 @@ Listed = list[Token]  # inside the class `list` is the verb
 
 
 class StoredTokens:
-    """Of a token's text only the SHA-256 is kept."""
+    """Tokens of callers. Only the SHA-256 of a token's text is stored."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -36,7 +36,7 @@ class StoredTokens:
         write_rows(self._database, "add_token", **_values(token))
 
     def find(self, token_hash: str) -> Token | None:
-        """By the SHA-256 of its text; also one that is revoked or has expired."""
+        """A token by the SHA-256 of its text; also if it is revoked or has expired."""
         found = read_rows(self._database, "find_token", hash=token_hash)
         return _token(found[0]) if found else None
 
@@ -49,13 +49,13 @@ class StoredTokens:
         return sorted(map(_token, found), key=lambda token: (token.created_at, token.id))
 
     def redeem(self, token_hash: str, now: datetime) -> Token | None:
-        """Use up a token that is good for once: for the first to ask it is still valid, then it is revoked."""
+        """Redeem a one-time token: the first caller gets it as valid, then it is revoked."""
         found = write_rows(self._database, "redeem_token", hash=token_hash, now=now)
         # As it was for the one who redeemed it: valid.
         return msgspec.structs.replace(_token(found[0]), revoked_at=None) if found else None
 
     def revoke(self, ids: Sequence[str], now: datetime) -> set[str]:
-        """Let these be valid no more; those that were not revoked before."""
+        """Revoke tokens; those that were not revoked before."""
         if not ids:
             return set()
         return {row[0] for row in write_rows(self._database, "revoke_tokens", ids=list(ids), now=now)}
@@ -67,7 +67,11 @@ class StoredTokens:
 
     def prune(self, now: datetime, limit: int) -> int:
         """Remove tokens that ended a while ago; how many."""
-        spans = {"shortly_before": now - KEPT_SHORT, "before": now - KEPT, "long_before": now - KEPT_LONG}
+        spans = {
+            "shortly_before": now - TICKET_RETENTION,
+            "before": now - SESSION_RETENTION,
+            "long_before": now - TOKEN_RETENTION,
+        }
         names = ("delete_expired_tokens", "delete_revoked_tokens")
         return sum(len(gone) for gone in self._database.write([Statement(n, spans | {"limit": limit}) for n in names]))
 

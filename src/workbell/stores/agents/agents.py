@@ -37,9 +37,9 @@ class StoredAgents:
     def see(
         self, agent_id: str, now: datetime, *, jobs: Sequence[str] | None = None, metrics_text: str | None = None
     ) -> None:
-        """Note that it was heard of, and what it told of itself; what it did not tell stays as it is."""
-        told = None if jobs is None else _text(list(jobs))
-        write_rows(self._database, "see_agent", id=agent_id, now=now, jobs=told, metrics=metrics_text)
+        """Note a sign of life of an agent, with what it reported of itself; what is None stays as it is."""
+        reported = None if jobs is None else _text(list(jobs))
+        write_rows(self._database, "see_agent", id=agent_id, now=now, jobs=reported, metrics=metrics_text)
 
     def find(self, agent_id: str) -> Agent | None:
         found = read_rows(self._database, "find_agent", id=agent_id)

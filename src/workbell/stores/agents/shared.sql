@@ -1,6 +1,6 @@
 -- The registry of agents.
 
--- see_agent: it is alive; and what it told of itself, if it did
+-- see_agent: note a sign of life, with what the agent reported of itself, if it did
 UPDATE workbell_agents SET seen_at = :now, jobs = coalesce(:jobs, jobs), metrics = coalesce(:metrics, metrics)
 WHERE id = :id
 
@@ -13,7 +13,7 @@ SELECT {agent_columns} FROM workbell_agents
 -- list_agents: those of one tenant
 SELECT {agent_columns} FROM workbell_agents WHERE tenant = :tenant
 
--- delete_agent: it is known no more
+-- delete_agent: remove an agent
 DELETE FROM workbell_agents WHERE id = :id RETURNING created_at
 
 -- put_agent: make an agent known, or change what is known of it; an error, if another one of the tenant has its name

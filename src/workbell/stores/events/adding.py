@@ -1,4 +1,4 @@
-"""Making events: the statements for new events, and for those that ride on other writes."""
+"""Adding events: the statements for new events, and for events that are part of other writes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from workbell.errors import StoreUnavailable
-from workbell.model.event import Event, NewEvent, OnceTold
+from workbell.model.event import EmitKey, Event, NewEvent
 from workbell.model.payload import decode
 from workbell.model.run import Added
 from workbell.stores import event_rows
@@ -15,19 +15,19 @@ from workbell.stores.event_rows import EVENT
 from workbell.stores.flows import Ask, Do, Flow
 from workbell.stores.refusals import key_reused
 
-TRIES = 20  # where the event that has a key is removed at the very moment it is asked for
+TRIES = 20  # the event that has the key may be removed between two statements
 
 
 def add_events(new: Iterable[Event], exactly: int | None = None) -> Statement:
     """Events; those whose key is taken are left out. Several writes may carry the same one."""
     once = {event.id: event for event in new}
-    # In the order of their keys, so that two writers of the same ones do not wait for each other crosswise.
-    ordered = sorted(once.values(), key=_place)
+    # In the order of their keys: two writers of the same events would deadlock otherwise.
+    ordered = sorted(once.values(), key=_lock_order)
     rows = Rows(EVENT, [event_rows.event_row(event) for event in ordered])
     return Statement("add_events", {"rows": rows}, exactly)
 
 
-def _place(event: Event) -> tuple[str, str, str]:
+def _lock_order(event: Event) -> tuple[str, str, str]:
     return event.tenant, event.source, event.key or ""
 
 
@@ -50,7 +50,7 @@ def emitting(new: Sequence[NewEvent], made: Container[str] = ()) -> Flow[list[Ad
         try:
             answers = yield Do(batch)
         except Conflict:
-            known |= yield from _told_before(asked)
+            known |= yield from _emitted_before(asked)
             continue
         known |= {one.event.id: Added(one.event.id, True) for one in asked}
         stored = {row[0] for row in answers[-1]} if others else set()
@@ -70,12 +70,12 @@ def _holders(events: Sequence[Event]) -> Flow[dict[str, Added]]:
     return {event.id: Added(str(rows[0][0]), rows[0][0] == event.id) for event, rows in found if rows}
 
 
-def _told_before(asked: Sequence[NewEvent]) -> Flow[dict[str, Added]]:
-    """Why events of HTTP requests were refused: raises if the key of one was used for another request.
+def _emitted_before(asked: Sequence[NewEvent]) -> Flow[dict[str, Added]]:
+    """Check refused events of HTTP requests: raises KeyReused if the key of one was used for another request.
 
     A request is written whole: of the same one either all events are there or none, and they say the same.
     """
-    requests: dict[tuple[str, OnceTold], list[Event]] = {}
+    requests: dict[tuple[str, EmitKey], list[Event]] = {}
     for event, once in asked:
         if once is not None:
             requests.setdefault((event.tenant, once), []).append(event)
@@ -84,16 +84,16 @@ def _told_before(asked: Sequence[NewEvent]) -> Flow[dict[str, Added]]:
         (other,) = yield Ask([Statement("event_holder", _key(events[0]) | {"key": once.beside})])
         if other:
             raise key_reused(once.key, f"event {other[0][0]}")
-        held = yield from _holders(events)
-        if not held:
+        holders = yield from _holders(events)
+        if not holders:
             continue
-        (rows,) = yield Ask([Statement("find_events", {"ids": [answer.id for answer in held.values()]})])
+        (rows,) = yield Ask([Statement("find_events", {"ids": [answer.id for answer in holders.values()]})])
         first = {row[0]: row for row in rows}
         for event in events:
-            answer = held.get(event.id)
-            if answer is None or (answer.id in first and _told_row(first[answer.id]) != _told(event)):
-                raise key_reused(once.key, f"event {next(iter(held.values())).id}")
-        known |= held
+            answer = holders.get(event.id)
+            if answer is None or (answer.id in first and _row_content(first[answer.id]) != _content(event)):
+                raise key_reused(once.key, f"event {next(iter(holders.values())).id}")
+        known |= holders
     return known
 
 
@@ -106,10 +106,10 @@ def _beside(asked: Sequence[NewEvent]) -> list[dict[str, Any]]:
     return [_key(event) | {"key": once.beside} for (_, once), event in first.items() if once is not None]
 
 
-def _told(event: Event) -> tuple[Any, ...]:
+def _content(event: Event) -> tuple[Any, ...]:
     return event.type, event.subject, decode(event.data_text)
 
 
-def _told_row(row: Sequence[Any]) -> tuple[Any, ...]:
+def _row_content(row: Sequence[Any]) -> tuple[Any, ...]:
     values = dict(zip(EVENT, row, strict=True))
     return values["type"], values["subject"], decode(values["data"])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from workbell.model.event import Event, FannedOut, Match, NewEvent, OnceTold, Rematch
+from workbell.model.event import EmitKey, Event, FannedOut, Match, NewEvent, Rematch
 from workbell.model.ids import FIRST_ID, LAST_ID
 from workbell.model.run import Added
 from workbell.stores import event_rows, flows
@@ -18,11 +18,11 @@ from workbell.stores.flows import Ask, Do, Flow
 from workbell.stores.group_commit import GroupCommit
 from workbell.stores.keyed_writes import KeyedWrites, LockName, LockWaits
 from workbell.stores.publisher import Pair
-from workbell.stores.runs.adding import Replacing, Writing, add_runs, look
+from workbell.stores.runs.adding import Replacing, Writing, add_runs, read_replaced
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.making import Making
 
-TRIES = 20  # of a write whose guards say no: each time somebody else has written
+TRIES = 20  # of a write whose guards refuse: each time another process has written
 
 
 class StoredEvents:
@@ -37,7 +37,7 @@ class StoredEvents:
 
     # Making
 
-    def add(self, new: Sequence[Event], once: OnceTold | None = None) -> builtins.list[Added]:
+    def add(self, new: Sequence[Event], once: EmitKey | None = None) -> builtins.list[Added]:
         if not new:
             return []
         items = [NewEvent(event, once) for event in new]
@@ -123,7 +123,7 @@ class StoredEvents:
         return made
 
     def prune(self, before: datetime, limit: int) -> int:
-        """Events whose time is over, with what they matched."""
+        """Remove events whose retention is over, with their matches."""
         batch = [Statement("delete_events", {"before": before, "limit": limit})]
         if self._database.dialect.one_writer:  # elsewhere one statement does both
             batch.insert(0, Statement("delete_matches", {"before": before, "limit": limit}))
@@ -161,10 +161,10 @@ def _names_of(new: NewEvent) -> list[LockName]:
 
 
 def _fanning(dialect: Dialect, fanned: Sequence[FannedOut], now: datetime) -> Iterator[Statement]:
-    """Take events, with what follows.
+    """Write the fan-out of events.
 
-    Where one writes at a time, all of them or nothing. Where others take some at the same moment, each keeps what it
-    has got: two that both began anew could do so for ever.
+    With one writer at a time, all of them or none. Where another process takes some of them at the same time, each
+    writes what it took first: if both started again, they could do so forever.
     """
     whole = dialect.one_writer
     yield _take(fanned, now, exactly=len(fanned) if whole else None)
@@ -187,9 +187,9 @@ def _matches(fanned: Sequence[FannedOut], query: str = "add_matches") -> Iterato
 def _replacing(
     one: FannedOut, now: datetime, replacing: Replacing, lanes: Sequence[Statement]
 ) -> Flow[builtins.list[Pair] | None]:
-    """The waiting runs that those of an event replace; none: another has the event, or has a tag in hand."""
+    """The waiting runs that those of an event replace; None: another process has the event, or locks a tag."""
     for _ in range(TRIES):
-        seen = yield from look(one.runs, replacing.dialect)
+        seen = yield from read_replaced(one.runs, replacing.dialect)
         writing = Writing(replacing, seen)
         try:
             yield Do([*lanes, _take([one], now, exactly=1), *writing.batch(one.runs), *_matches([one])])
@@ -205,8 +205,8 @@ def _replacing(
 
 def _rematching(matched: Sequence[Rematch], lanes: Sequence[Statement]) -> Flow[set[str]]:
     """The ids of the runs that were made."""
-    # In one order, so that two writers of the same ones do not wait for each other crosswise.
-    left = sorted(matched, key=_place)
+    # In one order: two writers of the same matches would deadlock otherwise.
+    left = sorted(matched, key=_match_key)
     for _ in range(TRIES):
         if not left:
             break
@@ -218,27 +218,27 @@ def _rematching(matched: Sequence[Rematch], lanes: Sequence[Statement]) -> Flow[
         try:
             yield Do([*lanes, *batch, *([add_runs(requests)] if requests else ())])
         except Conflict:
-            places = sorted({_place(one) for one in left})
-            answers = yield Ask([Statement("run_of_match", {"event": event, "subscriber": by}) for event, by in places])
-            left = _possible(left, dict(zip(places, answers, strict=True)))
+            keys = sorted({_match_key(one) for one in left})
+            answers = yield Ask([Statement("run_of_match", {"event": event, "subscriber": by}) for event, by in keys])
+            left = _possible(left, dict(zip(keys, answers, strict=True)))
         else:
             return {request.run.id for request in requests}
     return set()
 
 
 def _possible(matched: Sequence[Rematch], there: dict[tuple[str, str], list[Row]]) -> list[Rematch]:
-    """Those whose place is free, or held by the run that they are to follow; by the ledger as it is now."""
-    held = {place: rows[0][0] for place, rows in there.items() if rows}
+    """Those whose match is missing from the ledger, or belongs to the run that they are to follow."""
+    holders = {key: rows[0][0] for key, rows in there.items() if rows}
     left = []
     for one in matched:
-        place = _place(one)
-        if place not in held or held[place] == one.before:
+        key = _match_key(one)
+        if key not in holders or holders[key] == one.before:
             left.append(one)
-            held[place] = one.match.run
+            holders[key] = one.match.run
     return left
 
 
-def _place(one: Rematch) -> tuple[str, str]:
+def _match_key(one: Rematch) -> tuple[str, str]:
     return one.match.event, one.match.subscriber
 
 

@@ -1,12 +1,12 @@
 -- Events, and the ledger of what they matched.
 
--- add_event: one event, as the caller's statement or as ours; of a source and key there is one
+-- add_event: one event, as the caller's statement or as ours; one for each source and key
 INSERT INTO workbell_events ({event_columns}) VALUES ({event_values}) ON CONFLICT DO NOTHING
 
 -- event_holder: the event that holds a key
 SELECT id FROM workbell_events WHERE tenant = :tenant AND source = :source AND key = :key
 
--- waiting_events: what has not been fanned out, oldest first; without the data, which nobody needs for that
+-- waiting_events: what has not been fanned out, oldest first; without the data, which the fan-out does not need
 SELECT id, tenant, type, source, time, created_at, subject, NULL, key, system, depth, cause, fanned_out_at
 FROM workbell_events WHERE fanned_out_at IS NULL ORDER BY id LIMIT :limit
 
@@ -30,7 +30,7 @@ SELECT {event_columns} FROM workbell_events WHERE id > :after ORDER BY id LIMIT 
 SELECT {match} FROM workbell_matches WHERE (event, subscriber) > (:after, :after_subscriber)
 ORDER BY event, subscriber LIMIT :limit
 
--- settle_event: what another store has fanned out is not fanned out here as well
+-- settle_event: mark an event that another store has fanned out
 UPDATE workbell_events SET fanned_out_at = :at WHERE id = :id AND fanned_out_at IS NULL
 
 -- load_match: a match of another store
@@ -52,10 +52,10 @@ SELECT {match} FROM {rows new: event uuid, subscriber uuid, outcome text, create
 -- run_of_match: the run that an event has made for a subscriber
 SELECT run FROM workbell_matches WHERE event = :event AND subscriber = :subscriber
 
--- waiting_ids: which of these events nobody has fanned out
+-- waiting_ids: those of these events that are not fanned out
 SELECT id FROM workbell_events WHERE id {among ids uuid} AND fanned_out_at IS NULL
 
--- put_match: a later run takes the place of an earlier one, if nothing else has
+-- put_match: a later run replaces an earlier one, unless another has
 INSERT INTO workbell_matches ({match}) VALUES ({match_values})
 ON CONFLICT (event, subscriber) DO UPDATE SET outcome = excluded.outcome, run = excluded.run, reason = excluded.reason
 WHERE COALESCE(CAST(workbell_matches.run AS text), '') = COALESCE(CAST(:before AS text), '') RETURNING event

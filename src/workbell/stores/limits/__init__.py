@@ -1,1 +1,1 @@
-"""Limits, in the store: how much of them is taken, and claims that keep to them."""
+"""Limits, in the store: how much of them is used, and claims under them."""

@@ -1,13 +1,13 @@
-"""Claims under limits, for every SQL store: what is free is read, allotted, and taken in a write that is guarded.
+"""Claims under limits, for every SQL store: free room is read, allotted, and taken in a guarded write.
 
 Where no rate counts, the room that the caller has seen will do, and nothing is read first.
 
 The write holds the row of each limit, so that others cannot claim under it. It counts again what is running, and
-compares the starts with what was read: if somebody else has taken a place meanwhile, nothing of it is written, and all
-is read again. Nothing but the runs themselves is counted, so nothing can be left over from a process that died.
+compares the starts with what was read: if another claim took room meanwhile, nothing is written, and all is
+read again. Nothing but the runs themselves is counted, so nothing can be left over from a process that died.
 
-A limit that another claim holds at this moment has no room for this one: it is not waited for, because its holder may
-be a process that stands still, and everything else would wait with it.
+A limit whose row another claim has locked counts as full: waiting for it could mean waiting for a frozen process, and
+everything else would wait too.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from workbell.model.limit import MOST_RUNNING, Limit, Use
-from workbell.stores.allotment import LimitsOfLanes, Place, allot
+from workbell.stores.allotment import LaneRank, LimitsOfLanes, allot
 from workbell.stores.database import Batch, Conflict, Database, Row, Statement, read_rows, write_rows
 from workbell.stores.limits import statements
 from workbell.stores.limits.statements import NO_STARTS
 from workbell.stores.port import Pick
 from workbell.stores.runs.claiming import Claiming, Start
 
-KEPT_FOR = timedelta(days=2)  # longer than the longest span of a rate
+LIMIT_RETENTION = timedelta(days=2)  # longer than the longest span of a rate
 PAGE = 1000
-# Seconds until a claim is tried again that met others under the same limits. A claim takes a few milliseconds; what is
-# held for longer is left to the next poll.
+# Seconds until a claim that met others under the same limits is tried again. A claim takes a few milliseconds; a limit
+# that is locked for longer is left to the next poll.
 AGAIN = (0.002, 0.004, 0.008, 0.016)
 
 
 class SeenLimits(NamedTuple):
     """What was read before a claim."""
 
-    limits: LimitsOfLanes  # of lanes none of whose limits is held by another claim
-    starts: Mapping[int, str]  # as they are written
+    limits: LimitsOfLanes  # of lanes none of whose limits is locked by another claim
+    starts: Mapping[int, str]  # as stored
     uses: Mapping[int, Use]
-    queued: Mapping[Place, int]
+    queued: Mapping[LaneRank, int]
     started: Mapping[int, int]  # by limit: runs that this worker started at this very moment, in another claim
 
 
 class LimitedClaims:
-    """How much of limits is taken, and claims that keep to them."""
+    """Use of limits, and claims under them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._looked_at_to = -1
+        self._checked_to = -1
 
     def uses(self, limits: Sequence[Limit]) -> dict[int, Use]:
-        """How much of these limits is taken, by their ids; it may be more in the next moment."""
+        """How much of these limits is taken, by their ids; it may have grown when this returns."""
         every = {limit.id: limit for limit in limits}
         timed = [limit.id for limit in every.values() if limit.rate is not None]
         batch = [Statement("limit_starts", {"ids": timed})] if timed else []
@@ -61,7 +61,7 @@ class LimitedClaims:
     def claim(
         self, picks: Sequence[Pick], limit: int, limits: LimitsOfLanes, start: Start, claiming: Claiming
     ) -> list[Row]:
-        """The rows of runs that were started. What a limit is not about is never held up by it."""
+        """The rows of runs that were started. Lanes without a limit never wait for one."""
         concerned = {pick.lane_id: limits.get(pick.lane_id, ()) for pick in picks}
         start = self._moved(start)
         if _can_guess(picks, limit, concerned):
@@ -76,7 +76,7 @@ class LimitedClaims:
             except Conflict:
                 found, is_over = [], False
             else:
-                is_over = bool(found) or len(seen.limits) == len(concerned)  # nothing is held by others
+                is_over = bool(found) or len(seen.limits) == len(concerned)  # no limit is locked by others
             if is_over:
                 return found
             pause = next(pauses, None)
@@ -95,7 +95,7 @@ class LimitedClaims:
     def _see(
         self, picks: Sequence[Pick], limit: int, concerned: LimitsOfLanes, start: Start, *, probing: bool
     ) -> SeenLimits:
-        """What must be known for a claim. `probing`: leave out what other claims hold.
+        """What must be known for a claim. `probing`: leave out limits that other claims have locked.
 
         The first try does not: whether a row is locked is found out by locking it, which is a write of its own.
         """
@@ -104,18 +104,18 @@ class LimitedClaims:
         batch = [Statement(asked, {"ids": sorted(every)})] if every else []
         batch += statements.running(dict.fromkeys(every.values(), MOST_RUNNING))
         batch += statements.started_now(concerned, start)
-        if len(picks) > 1:  # else there is nobody who could be given what one has no runs for
+        if len(picks) > 1:  # else no other pick could use the room of a lane that has no runs
             batch.append(statements.queued(picks, limit, start))
         found = self._read(batch)
         starts: dict[int, str] = _by_id(found.get(asked))
         missing = [one for one in every.values() if one.id not in starts]
-        held = {one.id for one in missing} if probing else set()
+        locked = {one.id for one in missing} if probing else set()
         if missing and not probing and not self._database.dialect.one_writer:
-            # On its own, and before: rows that are made while others are held could not be made in one order.
+            # On its own, and before: rows that are made while others are locked could not be made in one order.
             self._database.write([statements.adding(missing, start.now)])
         queued = {(row[0], row[1]): row[2] for row in found.get("queued_runs", ())}
         return SeenLimits(
-            {lane: listed for lane, listed in concerned.items() if held.isdisjoint(one.id for one in listed)},
+            {lane: listed for lane, listed in concerned.items() if locked.isdisjoint(one.id for one in listed)},
             dict.fromkeys(every, NO_STARTS) | starts,
             statements.uses(every, starts, _by_id(found.get("running_within"))),
             queued or {(pick.lane_id, pick.rank): pick.quota for pick in picks},
@@ -143,11 +143,11 @@ class LimitedClaims:
         return {statement.query: rows for statement, rows in zip(batch, answers, strict=True)}
 
     def prune(self, now: datetime) -> None:
-        """Look at a page of the limits, and remove those whose starts no longer matter to anybody; one that is needed
-        again is made again."""
-        page = read_rows(self._database, "limits", after=self._looked_at_to, limit=PAGE)
-        self._looked_at_to = page[-1][0] if len(page) == PAGE else -1
-        before = now - KEPT_FOR
+        """Check a page of the limits, and remove those whose starts no longer count; a limit that is needed again is
+        made again."""
+        page = read_rows(self._database, "limits", after=self._checked_to, limit=PAGE)
+        self._checked_to = page[-1][0] if len(page) == PAGE else -1
+        before = now - LIMIT_RETENTION
         idle = [row[0] for row in page if row[1] <= before]
         if idle:
             write_rows(self._database, "delete_limits", ids=idle, before=before)

@@ -1,6 +1,6 @@
--- What is running is counted from the runs; starts are remembered.
+-- Limits. Running runs are counted from the runs; starts are stored.
 --
--- Counts are subqueries in place of a value. Neither engine makes joins of those, so they are done as they are written:
+-- Counts are scalar subqueries. Neither engine makes joins of those, so they are executed as they are written:
 -- from the lanes of a limit to what is running there. What other jobs do does not make them slower.
 
 -- limit_starts: the starts of limits
@@ -8,8 +8,8 @@ SELECT id, starts FROM workbell_limits WHERE id {among ids bigint}
 
 -- running_within: how many runs are running for each of some limits, of those that have no more than `most`
 -- From the lanes to the runs. Of a job with any number of lanes, and of a tenant, from what is running to its lanes.
--- With BETWEEN, as PostgreSQL does not know which job will be asked for. If one job has most of the lanes, it would read
--- all of them for any other; of a span it assumes that it is a small part.
+-- With BETWEEN, as PostgreSQL plans without knowing the job. If one job has most of the lanes, it would read all of them
+-- for any other; of a range it assumes a small part.
 WITH counted AS MATERIALIZED (SELECT wanted.id, wanted.most, CASE wanted.kind
     WHEN 'key' THEN (SELECT sum((SELECT count(*) FROM workbell_runs r WHERE r.status = 'running' AND r.lane = l.id))
         FROM workbell_lanes l WHERE l.tenant = wanted.tenant AND l.job = wanted.job AND l.key = wanted.key)
@@ -31,18 +31,18 @@ SELECT pick.lane, pick.rank, (SELECT count(*) FROM (SELECT 1 FROM workbell_runs 
     AND (q.expires_at IS NULL OR q.expires_at > :now OR q.attempt > 0) LIMIT :most) AS head)
 FROM {rows pick: lane bigint, rank smallint}
 
--- started_now: how many runs a worker has started at this very moment, in lanes of limits
+-- started_now: how many runs a worker has started with this very timestamp, in lanes of limits
 SELECT pair.id, CAST(sum((SELECT count(*) FROM workbell_runs r
     WHERE r.status = 'running' AND r.lane = pair.lane AND r.worker = :worker AND r.started_at = :now)) AS bigint)
 FROM {rows pair: id bigint, lane bigint} GROUP BY pair.id
 
--- as_many_started: limits of which this is as it was seen
+-- as_many_started: limits whose count is unchanged since it was read
 SELECT pair.id FROM {rows pair: id bigint, lane bigint, before bigint} GROUP BY pair.id
 HAVING sum((SELECT count(*) FROM workbell_runs r WHERE r.status = 'running' AND r.lane = pair.lane
     AND r.worker = :worker AND r.started_at = :now)) = max(pair.before)
 
 -- note_starts: remember what a claim has started, in the text of starts: between its head and its tail is the number
--- What is to be known of a limit stands with its first lane; with the others there are empty texts and zeros.
+-- The values of a limit are in the row of its first lane; those of the others have empty texts and zeros.
 INSERT INTO workbell_limits (id, tenant, job, key, starts, updated_at)
 SELECT noted.id, noted.tenant, noted.job, noted.key, noted.head || noted.number || noted.tail, :now
 FROM (SELECT pair.id, max(pair.tenant) AS tenant, max(pair.job) AS job, max(pair.key) AS key, max(pair.head) AS head,

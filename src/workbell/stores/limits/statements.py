@@ -1,4 +1,4 @@
-"""Statements of a claim under limits: what is counted before it, what guards it, and what is noted of it."""
+"""Statements of a claim under limits: counts before it, its guards, and the starts it notes."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def uses(limits: Mapping[int, Limit], starts: Mapping[int, str], running: Mappin
 
 def queued(picks: Sequence[Pick], limit: int, start: Start) -> Statement:
     """How many runs these have, as far as it matters."""
-    places = Rows(("lane", "rank"), [(pick.lane_id, pick.rank) for pick in picks])
+    lane_ranks = Rows(("lane", "rank"), [(pick.lane_id, pick.rank) for pick in picks])
     most = max(min(pick.quota, limit) for pick in picks)
-    return Statement("queued_runs", {"rows": places, "most": most, "now": start.now})
+    return Statement("queued_runs", {"rows": lane_ranks, "most": most, "now": start.now})
 
 
 def started_now(limits: LimitsOfLanes, start: Start) -> list[Statement]:
@@ -103,15 +103,15 @@ def guards(
 
 def noting(limits: LimitsOfLanes, uses: Mapping[int, Use], started: Mapping[int, int], start: Start) -> list[Statement]:
     """Remember the starts of this claim; the statement counts them."""
-    lines: list[tuple[object, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for limit, lanes in _timed(limits).items():
         if limit.rate is not None:
             head, base, tail = _around_count(limit.rate, uses[limit.id].starts, start.now)
             before = started.get(limit.id, 0)
-            lines.append((limit.id, lanes[0], before, limit.tenant, limit.job, limit.key, head, tail, base))
-            lines += [(limit.id, lane_id, 0, "", "", None, "", "", 0) for lane_id in lanes[1:]]
-    values = {"rows": Rows(NOTED, lines), "worker": start.worker, "now": start.now}
-    return [Statement("note_starts", values)] if lines else []
+            rows.append((limit.id, lanes[0], before, limit.tenant, limit.job, limit.key, head, tail, base))
+            rows += [(limit.id, lane_id, 0, "", "", None, "", "", 0) for lane_id in lanes[1:]]
+    values = {"rows": Rows(NOTED, rows), "worker": start.worker, "now": start.now}
+    return [Statement("note_starts", values)] if rows else []
 
 
 def _around_count(rate: Rate, starts: Starts, now: datetime) -> tuple[str, int, str]:

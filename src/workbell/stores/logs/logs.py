@@ -25,7 +25,7 @@ class Logs:
         self._database = database
 
     def add(self, lines: Sequence[tuple[int, LogLine]]) -> int:
-        """Keep lines, each with the token of the lease it was written under; how many were taken.
+        """Store log lines, each with the token of the lease it was written under; how many were stored.
 
         Those of another lease than the run's last one are left out.
         """
@@ -36,16 +36,16 @@ class Logs:
 
     def list(self, run_id: str, *, after: tuple[int, int], limit: int) -> Listed:
         """The lines of a run beyond an attempt and line, oldest first."""
-        place = {"after_attempt": after[0], "after_line": after[1]}
-        return [_line(row) for row in read_rows(self._database, "logs", id=run_id, limit=limit, **place)]
+        position = {"after_attempt": after[0], "after_line": after[1]}
+        return [_line(row) for row in read_rows(self._database, "logs", id=run_id, limit=limit, **position)]
 
     def export(self) -> Iterator[Sequence[LogLine]]:
         """All lines, in pages, by run, attempt and line."""
         after: tuple[str, int, int] = (FIRST_ID, -1, -1)
         names = ("after", "after_attempt", "after_line")
         while True:
-            place = dict(zip(names, after, strict=True))
-            page = [_line(row) for row in read_rows(self._database, "export_logs", limit=PAGE, **place)]
+            position = dict(zip(names, after, strict=True))
+            page = [_line(row) for row in read_rows(self._database, "export_logs", limit=PAGE, **position)]
             if not page:
                 return
             yield page

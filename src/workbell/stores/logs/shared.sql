@@ -1,6 +1,6 @@
 -- Log lines of runs.
 
--- logs: the log lines of a run beyond a place, oldest first
+-- logs: the log lines of a run beyond an attempt and line, oldest first
 SELECT run, attempt, line, at, level, message FROM workbell_logs
 WHERE run = :id AND (attempt, line) > (:after_attempt, :after_line) ORDER BY attempt, line LIMIT :limit
 

@@ -21,8 +21,8 @@ class MemoryJobs:
         with self._state.lock:
             for job in jobs:
                 old = self.find(job.tenant, job.name)
-                kept = {} if old is None else {"id": old.id, "created_at": old.created_at}
-                self._state.jobs[job.tenant, job.name] = msgspec.structs.replace(job, **kept)
+                unchanged = {} if old is None else {"id": old.id, "created_at": old.created_at}
+                self._state.jobs[job.tenant, job.name] = msgspec.structs.replace(job, **unchanged)
 
     def find(self, tenant: str, name: str) -> Job | None:
         return self._state.jobs.get((tenant, name))

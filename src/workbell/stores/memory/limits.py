@@ -1,4 +1,4 @@
-"""How much of limits is taken: counted from the runs, and by the starts that claims note."""
+"""Use of limits in the memory store: counted from the runs, and from the starts that claims note."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from workbell.model.clock import EPOCH
 from workbell.model.limit import Limit
 from workbell.model.run import PENDING, Added, Attempt, NewRun, OnDuplicate, Run, Status
 from workbell.model.state import Transition
-from workbell.stores.allotment import Place, allot
+from workbell.stores.allotment import LaneRank, allot
 from workbell.stores.matching import matches
 from workbell.stores.memory.limits import MemoryLimits
 from workbell.stores.memory.state import State
@@ -46,20 +46,20 @@ class MemoryRuns:
         return added
 
     def add_one(self, request: NewRun, replaced: builtins.list[Pair]) -> Added:
-        """Make a run within a write; the runs that it takes the place of are put into the list."""
+        """Make a run within a write; the runs that it replaces are put into the list."""
         run, keys = request.run, self._state.keys
         if request.replace_tag:
             self._make_room(self.pending(tenant=run.tenant, tag=run.tag), run, SAME_TAG, replaced)
         if run.key_text is not None:
             holder, until = keys.get((run.tenant, run.key_text), (None, None))
             if request.on_duplicate is OnDuplicate.REPLACE and holder is not None:
-                held = self._state.live.get(holder)
-                self._make_room([held] if held and held.status in PENDING else [], run, SAME_KEY, replaced)
+                old = self._state.live.get(holder)
+                self._make_room([old] if old and old.status in PENDING else [], run, SAME_KEY, replaced)
             elif holder is not None and (until is None or until > run.created_at):
                 added = Added(holder, False)
                 reject_duplicate(request, added)
-                if (held := self.find([holder]).get(holder)) is not None:
-                    refuse_other_request(request, holder, held.job, held.input_text, held.options_text)
+                if (old := self.find([holder]).get(holder)) is not None:
+                    refuse_other_request(request, holder, old.job, old.input_text, old.options_text)
                 return added
             span = request.key_span
             keys[run.tenant, run.key_text] = (run.id, None if span is None else run.created_at + span)
@@ -71,7 +71,7 @@ class MemoryRuns:
         self.end([(run, moves.replace(run, new.created_at, by=new, why=why, keep=keep)) for run in pending], replaced)
 
     def end(self, pairs: Sequence[Pair], replaced: builtins.list[Pair]) -> None:
-        """End runs that new ones take the place of, within a write."""
+        """End runs that new ones replace, within a write."""
         replaced += [pair for pair in self._state.publisher.publish(pairs) if self._move(pair[1])]
 
     def add_on(self, connection: Any, new: Sequence[NewRun]) -> builtins.list[Added]:
@@ -126,7 +126,10 @@ class MemoryRuns:
     ) -> builtins.list[Run]:
         with self._state.lock:
             chosen = [run for run in self._ready(now) if run.id in ids]
-            picks = [Pick(*place, count) for place, count in Counter((run.lane.id, run.rank) for run in chosen).items()]
+            picks = [
+                Pick(*lane_rank, count)
+                for lane_rank, count in Counter((run.lane.id, run.rank) for run in chosen).items()
+            ]
             return self._claim(chosen, picks, len(ids), Start(worker, now, lease_until), limits)
 
     def _claim(
@@ -137,13 +140,13 @@ class MemoryRuns:
         start: Start,
         limits: Mapping[int, Sequence[Limit]] | None,
     ) -> builtins.list[Run]:
-        waiting: dict[Place, builtins.list[Run]] = {}
+        waiting: dict[LaneRank, builtins.list[Run]] = {}
         for run in ready:
             waiting.setdefault((run.lane.id, run.rank), []).append(run)
         if limits:
             start = start._replace(now=max(start.now, self._state.clock.now()))
             uses = self._limits.uses([one for listed in limits.values() for one in listed])
-            queued = {place: len(runs) for place, runs in waiting.items()}
+            queued = {lane_rank: len(runs) for lane_rank, runs in waiting.items()}
             picks = allot(picks, limit, limits, uses, queued, start.now)
             self._limits.note_starts(picks, limits, uses, start.now)
         taken: builtins.list[Run] = []
@@ -208,7 +211,7 @@ class MemoryRuns:
         return {change.run_id for change in moved}
 
     def _move(self, change: Transition) -> bool:
-        """Write a transition if its guard holds. Its events are dropped: there is no part that keeps them."""
+        """Write a transition if its guard holds. Its events are dropped: this store has no part for events."""
         run = self._state.live.get(change.run_id)
         if run is None or (run.status, run.token) != (change.expected, change.expected_token):
             return False
@@ -228,7 +231,7 @@ class MemoryRuns:
         return True
 
     def _report(self, run: Run) -> None:
-        """Tell a schedule how its run ended."""
+        """Note in a schedule how its run ended."""
         schedule, word = self._state.schedules.get(run.schedule or ""), REPORTED.get(run.status)
         if schedule is None or word is None or run.finished_at is None:
             return

@@ -11,7 +11,7 @@ import msgspec
 from workbell.errors import StoreError
 from workbell.model.run import Status
 from workbell.model.schedule import DueSchedule, Schedule, ScheduleChange, Tick
-from workbell.model.state import cancel, kept
+from workbell.model.state import cancel, retention_of
 from workbell.stores.memory.runs import MemoryRuns
 from workbell.stores.memory.state import State
 from workbell.stores.publisher import Pair
@@ -39,7 +39,7 @@ class MemorySchedules:
             return {change.schedule.id for change in changes if self._change(change, replaced)}
 
     def _change(self, change: ScheduleChange, replaced: builtins.list[Pair]) -> bool:
-        """Write a change if its guard holds. Its events are dropped: there is no part that keeps them."""
+        """Write a change if its guard holds. Its events are dropped: this store has no part for events."""
         new, schedules, ticks = change.schedule, self._state.schedules, self._state.ticks
         old = schedules.get(new.id)
         if change.expected is None:
@@ -71,7 +71,7 @@ class MemorySchedules:
             self._runs.request_cancel(run.id, REASON)
         waiting = [run for run in live if run.status is not Status.RUNNING]
         self._runs.end(
-            [(run, cancel(run, now, reason=REASON, keep=kept(run, keep).other)) for run in waiting], replaced
+            [(run, cancel(run, now, reason=REASON, keep=retention_of(run, keep).other)) for run in waiting], replaced
         )
 
     def delete(self, schedule_id: str, expected: int | None = None) -> bool:
@@ -102,7 +102,7 @@ class MemorySchedules:
             first = [self._state.schedules[schedule_id] for _, schedule_id in sorted(due)[:limit]]
             return [DueSchedule(one, self._is_busy(one.id)) for one in first]
 
-    def next_look(self, after: datetime | None = None) -> datetime | None:
+    def next_check(self, after: datetime | None = None) -> datetime | None:
         times = [one.look_at for one in self._every() if one.look_at is not None]
         return min((at for at in times if after is None or at > after), default=None)
 

@@ -1,4 +1,4 @@
-"""What the memory store holds: dicts under one lock."""
+"""State of the memory store: dicts under one lock."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class State:
 
     @contextmanager
     def writing(self) -> Iterator[list[Pair]]:
-        """An atomic write: undone if it raises. The publisher hears of the runs that are put into the list."""
+        """An atomic write: undone if it raises. Runs that are put into the list are published afterwards."""
         replaced: list[Pair] = []
         with self.lock:
             before = {name: dict(getattr(self, name)) for name in UNDONE}

@@ -1,7 +1,7 @@
 """The memory store: runs, schedules and jobs of one process, gone when it ends.
 
 It is for tests and for trying things out, it shows what a store must do at least, and the SQL stores are compared with
-it. What needs more, such as events and logs, says so: see `workbell.stores.lacking`.
+it. What needs more, such as events and logs, says so: see `workbell.stores.missing_parts`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Notifications to people, in the store: rows first; whoever listens is only told to look."""
+"""Notifications to people, in the store. They are stored first; listeners only get a hint to read them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOWEST = -(2**63)
 
 
 class ReadMark(NamedTuple):
-    """Who has read what, and when."""
+    """Read mark: who has read which notification, and when."""
 
     tenant: str
     user_id: int
@@ -30,7 +30,7 @@ Listed = list[Notification]  # inside the class `list` is the verb
 
 
 class StoredNotifications:
-    """What people were told, for one person or for everybody of a tenant."""
+    """Notifications to one person, or to everybody of a tenant."""
 
     def __init__(self, database: Database, keep: Retention) -> None:
         self._database = database
@@ -48,7 +48,7 @@ class StoredNotifications:
         return [_notification(row) for row in read_rows(self._database, name, **values)]
 
     def new(self, after: str, limit: int) -> Listed:
-        """Those of all tenants and people with ids beyond `after`, oldest first: for who passes them on."""
+        """Notifications of all tenants with ids beyond `after`, oldest first: for the process that pushes them."""
         found = read_rows(self._database, "new_notifications", after=after, limit=limit)
         return [_notification(row) for row in found]
 
@@ -64,7 +64,7 @@ class StoredNotifications:
         return len(read)
 
     def prune(self, now: datetime, limit: int) -> int:
-        """Remove notifications whose time is over, and who had read them; how many."""
+        """Remove notifications whose retention is over, with their read marks; how many."""
         values = {"before": now - self._keep.events, "limit": limit}
         batch = [Statement("delete_notifications", values)]
         if self._database.dialect.one_writer:  # elsewhere one statement does both
@@ -82,8 +82,8 @@ class StoredNotifications:
         """All read marks, in pages, by notification and person."""
         last: tuple[str, int] = (FIRST_ID, LOWEST)
         while True:
-            place = {"after": last[0], "after_user": last[1]}
-            found = read_rows(self._database, "export_reads", limit=PAGE, **place)
+            position = {"after": last[0], "after_user": last[1]}
+            found = read_rows(self._database, "export_reads", limit=PAGE, **position)
             if not found:
                 return
             page = [ReadMark(row[0], row[1], row[2], row[3].astimezone(UTC)) for row in found]
@@ -105,7 +105,7 @@ def _row(new: Notification) -> Row:
 
 
 def _notification(row: Row) -> Notification:
-    """From the columns of a notification, with the time of its reading behind them."""
+    """A notification from its columns, followed by the time it was read."""
     created_at, text, read_at = row[4].astimezone(UTC), row[5], row[6]
     user = row[2] if text is None else text
     return Notification(row[0], row[1], user, row[3], created_at, read_at and read_at.astimezone(UTC))

@@ -1,7 +1,7 @@
 -- Notifications, and who has read them.
 
 -- list_notifications: a person's own and everybody's, newest first, with the person's read mark
--- Each half is a walk along the index; ordered by all its columns, because PostgreSQL does not see that they are equal.
+-- Each half is a walk along the index; ordered by all its columns, because PostgreSQL does not infer that they are equal.
 SELECT n.id, n.tenant, n.user_id, n.data, n.created_at, n.user_text,
     (SELECT r.at FROM workbell_reads r WHERE r.notification = n.id AND r.user_id = :user_id) AS read_at
 FROM (

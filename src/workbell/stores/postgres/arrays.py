@@ -1,4 +1,4 @@
-"""Lists as PostgreSQL's array text: `{a,b,NULL}`.
+"""Array literals of PostgreSQL: `{a,b,NULL}`.
 
 Built here because the driver does it value by value in Python, which took more time than the rest of a finish.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 def array_text(values: Sequence[Any]) -> str:
     """One array literal; the statement casts it to its type."""
-    if len(values) > 1 and values.count(values[0]) == len(values):  # most columns of a batch say the same
+    if len(values) > 1 and values.count(values[0]) == len(values):  # most columns of a batch have one value
         return "{" + ",".join([_element(values[0])] * len(values)) + "}"
     return "{" + ",".join(map(_element, values)) + "}"
 

@@ -42,7 +42,7 @@ def open_caller(connection: Any, store_id: str) -> Caller:
         cursor = Cursor(raw, row_factory=tuple_row).execute(sql, values)
         return cursor.fetchall() if cursor.description else []
 
-    caller = Caller(through or rows, POSTGRES.spell)
+    caller = Caller(through or rows, POSTGRES.bind)
     if _known.get(raw) != store_id:
         there = caller.rows(_HAS_STORE, {})[0][0] is not None
         _check_store(caller.rows(_STORE_ID, {}) if there else None, store_id)
@@ -65,7 +65,7 @@ async def open_async_caller(connection: Any, store_id: str) -> AsyncCaller:
         cursor = await AsyncCursor(raw, row_factory=tuple_row).execute(sql, values)
         return await cursor.fetchall() if cursor.description else []
 
-    caller = AsyncCaller(rows if outer is None else through_async_sqlalchemy(outer), POSTGRES.spell)
+    caller = AsyncCaller(rows if outer is None else through_async_sqlalchemy(outer), POSTGRES.bind)
     if _known.get(raw) != store_id:
         there = (await caller.rows(_HAS_STORE, {}))[0][0] is not None
         _check_store(await caller.rows(_STORE_ID, {}) if there else None, store_id)

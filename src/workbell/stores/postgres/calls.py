@@ -1,8 +1,8 @@
-"""Calls to PostgreSQL: on a kept connection, with a deadline, and with errors translated. All are in autocommit.
+"""Calls to PostgreSQL: on a pooled connection, with a deadline, and with errors translated. All are in autocommit.
 
-A transaction has ends on the server too: its process may be frozen, and the rows that it has locked would stay locked
-until it wakes (one worker stopped in a claim kept all others from working). They are set with the BEGIN, in the same
-round trip, and for that transaction alone: a pooler gives the server's session to others afterwards.
+A transaction has timeouts on the server too: our process may be frozen, and the rows that it has locked would stay
+locked until it wakes (one worker stopped in a claim blocked all others). They are set with the BEGIN, in the same round
+trip, and for that transaction alone: a pooler gives the server's session to others afterwards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from psycopg.types.string import TextLoader
 
 from workbell.errors import InvalidUrl, StoreError, StoreUnavailable
 from workbell.logs.secrets import without_quotes
-from workbell.process.fork_safety import in_every_child
+from workbell.process.fork_safety import remake_after_fork
 from workbell.stores.postgres.connections import AllBusy, Connection, Connections
 from workbell.stores.postgres.deadlines import Deadlines
 from workbell.stores.postgres.translation import (
@@ -39,7 +39,7 @@ from workbell.stores.turns import Turn
 T = TypeVar("T")
 
 DEADLINE = 15.0  # seconds for one unit of work
-IDLE = 5.0  # seconds for which a process may say nothing in a transaction, before the server rolls it back
+IDLE = 5.0  # seconds that a transaction may be idle before the server rolls it back
 LOCK = 7.5  # seconds to wait for a lock in a transaction: longer than a frozen process can hold one
 STATEMENT = 0.8  # of the deadline for one statement of a transaction: the server ends it before we have to cut it off
 CONNECT = 5  # seconds to connect
@@ -47,12 +47,12 @@ WAIT = 10.0  # seconds to wait for a connection while all are busy
 PREPARE = 2  # uses before a statement is prepared; ?prepare_threshold=0 for poolers that cannot track them
 LOCAL = ("localhost", "::1")
 TRIES = 5  # for units that lost a race with another one
-# In one round trip. The process at the other end is another one than we were told of if a pooler is in between.
+# In one round trip. Behind a pooler, the backend's pid differs from the one that was announced at connect.
 SET_UP = "SET TIME ZONE 'UTC'; SELECT pg_backend_pid()"
 
 
 class Calls:
-    """Where every statement to PostgreSQL goes through."""
+    """Calls of one process to PostgreSQL: every statement goes through here."""
 
     def __init__(self, url: str, *, size: int = 4) -> None:
         try:
@@ -72,11 +72,11 @@ class Calls:
         self.demotions = 0  # how often a server turned out to be read-only
         self._prepare, self.size = prepare, size
         self._inherited: list[Connections] = []
-        self.start_afresh()
-        in_every_child(self)
+        self.make_process_state()
+        remake_after_fork(self)
 
-    def start_afresh(self) -> None:
-        """In a forked child the parent's connections are not to be used, and not to be closed either: kept aside."""
+    def make_process_state(self) -> None:
+        """In a forked child the parent's connections are neither used nor closed: they are left aside."""
         self.connections = Connections(self.connect, self.size)
         self.deadlines = Deadlines(self.size, self.connections.trim)
         self._inherited.append(self.connections)
@@ -94,17 +94,17 @@ class Calls:
         deadline: float | None = None,
         lock: float | None = None,
         first: bool = False,
-        patience: float | None = None,
+        pool_wait: float | None = None,
     ) -> T:
         """One unit of work; tried again only where the server says that it did not happen.
 
-        Where all connections are busy it waits for one: `first` before the others that wait, for `patience` seconds,
-        and then is `Busy`.
+        Where all connections are busy it waits for one: `first` before the others that wait, for `pool_wait`
+        seconds, and then raises `Busy`.
         """
         seconds = deadline or DEADLINE
         give_up_at = time.monotonic() + seconds
         begin = begin_text(seconds, IDLE, LOCK if lock is None else lock) if transaction else b""
-        wait = WAIT if patience is None else patience
+        wait = WAIT if pool_wait is None else pool_wait
         for left in reversed(range(TRIES)):
             try:
                 return self._run(work, begin, seconds, wait, first)
@@ -116,8 +116,8 @@ class Calls:
                         f"PostgreSQL at {self.name}: {first_line(error)}; repeat the call."
                     ) from error
             except errors.IdleInTransactionSessionTimeout as error:
-                # A handler has held the interpreter lock for a while. After a long sleep what we were about to write
-                # is out of date: whoever called decides anew.
+                # A handler has blocked the interpreter for a while. After a long sleep what we were about to write is
+                # out of date: the caller decides again.
                 if not left or time.monotonic() >= give_up_at:
                     raise self.translated(error) from error
             except psycopg.Error as error:
@@ -142,7 +142,7 @@ class Calls:
                     self.deadlines.await_end(late, self.connections.set_aside(turn))
 
     def run_on(self, connection: Connection, work: Callable[[Connection], T]) -> T:
-        """One statement on a connection of somebody's own; it is closed if it was not over in time."""
+        """Run one statement on a given connection; it is closed if the statement was not over in time."""
         late = None
         self.deadlines.begin(connection, DEADLINE)
         try:
@@ -165,8 +165,8 @@ class Calls:
             return done
         except psycopg.Error as error:
             overdue = self.deadlines.find_overdue(connection)
-            if overdue is not None and (overdue.line is not None or isinstance(error, errors.QueryCanceled)):
-                raise TooLate(seconds, answered=overdue.line is None) from error
+            if overdue is not None and (overdue.socket_copy is not None or isinstance(error, errors.QueryCanceled)):
+                raise TooLate(seconds, answered=overdue.socket_copy is None) from error
             _roll_back(connection)
             raise
         except BaseException:
@@ -213,13 +213,13 @@ class Calls:
         (process,) = cursor.fetchone() or (0,)
         if process != connection.info.backend_pid and self._prepare is None:
             # A pooler. In transaction mode, one that does not track prepared statements would execute another
-            # client's in place of ours; whoever knows that theirs does says so in the URL.
+            # client's instead of ours; an operator whose pooler tracks them says so in the URL.
             connection.prepare_threshold = None
 
     def translated(self, error: psycopg.Error) -> StoreError:
         """The driver's errors as ours, with a remedy."""
         if error.sqlstate == READ_ONLY:
-            # The primary may be elsewhere by now, or the setting may be that of a session: a new one finds out.
+            # The primary may have moved, or the setting may be the session's: a new connection finds out.
             self.demotions += 1
             self.connections.discard()
         if is_about_preparing(error):
@@ -235,8 +235,8 @@ class Calls:
 
 @lru_cache(maxsize=16)
 def begin_text(seconds: float, idle: float, lock: float) -> bytes:
-    """BEGIN, and the ends that the server has for this transaction. All in seconds; a lock of 0 is waited for without
-    end, as long as the statement may take."""
+    """BEGIN, and the server's timeouts for this transaction, in seconds. With a lock timeout of 0 a lock is waited for
+    as long as the statement may take."""
     limits = {
         "idle_in_transaction_session_timeout": min(idle, seconds / 3),
         "lock_timeout": min(lock, seconds / 2),
@@ -249,7 +249,7 @@ def begin_text(seconds: float, idle: float, lock: float) -> bytes:
 
 
 def _is_distant(given: dict[str, Any]) -> bool:
-    """Whether a server is, for all we know, on another machine: then every round trip counts."""
+    """Whether a server seems to be on another machine: then every round trip counts."""
     hosts = str(given.get("hostaddr") or given.get("host") or "").split(",")
     return any(host and host not in LOCAL and not host.startswith(("/", "127.")) for host in hosts)
 
@@ -263,7 +263,7 @@ def _begin(connection: Connection, text: bytes) -> None:
 
 
 def _roll_back(connection: Connection) -> None:
-    """So that it can be used again. What cannot be rolled back is closed by whoever gets it back."""
+    """Roll back, so that the connection can be used again. If that fails, the pool closes it."""
     if connection.pgconn.transaction_status in _OPEN:
         with contextlib.suppress(psycopg.Error):
             connection.rollback()

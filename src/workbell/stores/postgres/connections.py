@@ -1,4 +1,4 @@
-"""Connections that are kept for reuse: the last one given back is the first one taken.
+"""Connection pool: the last connection given back is the first one taken.
 
 Written here because psycopg-pool costs a lone enqueue a tenth of its time, and three threads a process: it hands
 connections over between threads, fills up in the background, and waits for seconds before it says that a server is
@@ -19,7 +19,7 @@ from workbell.stores.turns import Turn, Turns
 
 Connection = psycopg.Connection[Any]
 
-KEPT = 60.0  # seconds that a connection may be idle, before it is closed
+IDLE_SECONDS = 60.0  # an idle connection is closed after this
 
 
 class AllBusy(psycopg.OperationalError):
@@ -27,26 +27,26 @@ class AllBusy(psycopg.OperationalError):
 
 
 class Connections:
-    """At most `size` connections at once; none is made before it is needed, and few are kept when idle.
+    """Pool of at most `size` connections; none is opened before it is needed, and few stay open when idle.
 
-    Who takes one holds the `here` of a turn meanwhile (see turns.py), so that no interrupt loses a place.
+    A caller holds the `here` of its turn meanwhile (see turns.py), so that no interrupt loses a slot.
     """
 
     def __init__(self, connect: Callable[[], Connection], size: int) -> None:
         self._connect = connect
         self._turns = Turns(size)
-        self._least = 1  # idle ones that are kept however long they are idle
+        self._least = 1  # connections that stay open however long they are idle
         self._idle: list[tuple[Connection, float]] = []  # since when; the longest first
         self._closed = False
 
     def take(self, turn: Turn, timeout: float, *, first: bool = False) -> Connection:
-        """Wait for a place; `first` passes the others that wait."""
+        """Wait for a connection; `first` goes before the others that wait."""
         if not self._turns.take(turn, timeout, first=first):
             raise AllBusy(f"all connections of this process were busy for over {timeout:g} s")
         while True:
             try:
                 connection, _ = self._idle.pop()
-            except IndexError:  # asked for forgiveness: others take from the list at the same time
+            except IndexError:  # not checked before: other threads take from the list at the same time
                 return self._connect()
             if usable(connection):
                 return connection
@@ -65,15 +65,14 @@ class Connections:
             self._turns.give_back(turn)
 
     def set_aside(self, turn: Turn) -> Callable[[], None]:
-        """Keep a place from being used, although its turn ends; call the answer to free it."""
-        kept = Turn()
-        kept.here.acquire()
-        self._turns.hand_over(turn, kept)
-        return lambda: self._turns.give_back(kept)
+        """Reserve the slot of a turn beyond its end; call the answer to free it."""
+        reserved = Turn()
+        reserved.here.acquire()
+        self._turns.hand_over(turn, reserved)
+        return lambda: self._turns.give_back(reserved)
 
     def fill(self, count: int) -> None:
-        """Have so many at hand, and keep them: opening one takes ten milliseconds, in which a run would have to
-        wait."""
+        """Open so many connections ahead, and leave them open: a run would wait ten milliseconds for each."""
         self._least = max(self._least, count)
         with suppress(AllBusy):  # then they are there
             self._fill(count)
@@ -89,14 +88,14 @@ class Connections:
                 self.give_back(turn, connection)
 
     def resize(self, size: int) -> None:
-        """Another limit, from now on."""
+        """Change the limit."""
         self._turns.resize(size)
         self._least = min(self._least, size)
 
     def trim(self, now: float) -> None:
-        """Close what nobody has needed for a while."""
+        """Close connections that were idle for a while."""
         with suppress(IndexError):  # others take them meanwhile
-            while len(self._idle) > self._least and now - self._idle[0][1] > KEPT:
+            while len(self._idle) > self._least and now - self._idle[0][1] > IDLE_SECONDS:
                 self._idle.pop(0)[0].close()
 
     def discard(self) -> None:
@@ -111,7 +110,7 @@ class Connections:
 
 
 def usable(connection: Connection) -> bool:
-    """An idle connection has nothing to say; if its socket can be read, the server has ended it."""
+    """Whether an idle connection is still open: if its socket can be read, the server has ended it."""
     if connection.closed:
         return False
     poll = select.poll()

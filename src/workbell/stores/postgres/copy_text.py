@@ -1,4 +1,4 @@
-"""New runs as the text that COPY reads: several times as fast as an INSERT of many rows.
+"""COPY text of new runs: several times as fast as an INSERT of many rows.
 
 Built here rather than row by row through the driver, which costs more than all the rest of a bulk enqueue. Columns
 that no run of the batch uses are left out.
@@ -16,24 +16,24 @@ from workbell.stores.rows import NEW
 _FREE_TEXT = {"input", "options", "tag", "key", "accepted_by"}
 
 
-def copy_lines(new: Sequence[Sequence[Any]]) -> tuple[list[str], bytes]:
-    """The columns used, and a line for each run (`new_values`)."""
+def copy_rows(new: Sequence[Sequence[Any]]) -> tuple[list[str], bytes]:
+    """The columns used, and the text of the rows (`new_values`)."""
     columns = list(zip(*new, strict=True))
     used = [(name, values) for name, values in zip(NEW, columns, strict=True) if any(v is not None for v in values)]
-    spelled: list[list[str]] = []
+    columns_text: list[list[str]] = []
     last: tuple[Any, ...] = ()
     for name, values in used:
-        # A new run's three times are mostly one and the same, and spelling a time is the dearest part of a line.
-        spelled.append(spelled[-1] if values == last else _spell(name, values))
+        # A new run's three times are mostly the same, and formatting a time costs more than the rest of a row.
+        columns_text.append(columns_text[-1] if values == last else _column_text(name, values))
         last = values
-    lines = "\n".join(map("\t".join, zip(*spelled, strict=True)))
-    return [name for name, _ in used], (lines + "\n").encode()
+    text = "\n".join(map("\t".join, zip(*columns_text, strict=True)))
+    return [name for name, _ in used], (text + "\n").encode()
 
 
-def _spell(name: str, values: Sequence[Any]) -> list[str]:
+def _column_text(name: str, values: Sequence[Any]) -> list[str]:
     if name in _FREE_TEXT:
         return ["\\N" if value is None else escape(value) for value in values]
-    if values.count(values[0]) == len(values):  # most columns of a batch say the same
+    if values.count(values[0]) == len(values):  # most columns of a batch have one value
         return ["\\N" if values[0] is None else _plain(values[0])] * len(values)
     return ["\\N" if value is None else _plain(value) for value in values]
 

@@ -1,4 +1,4 @@
-"""The PostgreSQL database: batches of named statements over a pool of connections."""
+"""The PostgreSQL database: a batch of named statements is one transaction, on a pooled connection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbell.stores.postgres import calls
 from workbell.stores.postgres.callers import open_async_caller, open_caller
 from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.connections import Connection
-from workbell.stores.postgres.copy_text import copy_lines
+from workbell.stores.postgres.copy_text import copy_rows
 from workbell.stores.postgres.dialect import POSTGRES, QUERIES
 from workbell.stores.postgres.hints import LATER, HintSender
 from workbell.stores.postgres.listener import Listener, ListenWatch
@@ -37,11 +37,11 @@ T = TypeVar("T")
 log = logging.getLogger("workbell.store")
 
 CONNECTIONS = 5  # of one process, by default: one of them listens
-AT_ONCE = 2  # connections that the duties of an engine always find open: one claims while another books
+AT_ONCE = 2  # connections that stay open for an engine: one claims while another books
 WAITS_FOR_NOTHING = frozenset({"renew"})  # rows that are locked are passed over
 MIGRATION = 3600.0  # seconds to bring the tables up to date: an index of a long history may be among it
-PATIENCE = 300.0  # seconds to try that, while others hold the tables
-PAUSE = 3.0  # seconds between two tries: those who queued up behind the first are let pass
+TABLE_LOCK_SECONDS = 300.0  # how long to try that while others lock the tables
+PAUSE = 3.0  # seconds between two tries, in which statements that queued behind the first can run
 
 
 class PostgresSession(Session):
@@ -54,14 +54,14 @@ class PostgresSession(Session):
         return self.execute(Statement(query, values))
 
     def execute(self, statement: Statement) -> list[Row]:
-        return _execute(self._connection, _spell(statement))
+        return _execute(self._connection, _bind(statement))
 
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        return _fetch(self._connection, *POSTGRES.spell(Statement("", values, text=sql)))
+        return _fetch(self._connection, *POSTGRES.bind(Statement("", values, text=sql)))
 
 
 class BoundStatement(NamedTuple):
-    """A statement as PostgreSQL takes it: one of SQL, or columns and lines to be copied into the runs."""
+    """A statement with its parameters bound: SQL, or columns and rows to be copied into the runs."""
 
     statement: Statement
     sql: str = ""
@@ -69,13 +69,13 @@ class BoundStatement(NamedTuple):
     copied: tuple[list[str], bytes] | None = None
 
 
-def _spell(statement: Statement) -> BoundStatement:
+def _bind(statement: Statement) -> BoundStatement:
     if statement.query == "add_runs":
         new = statement.values["rows"].values
         if len(new) == 1:
             return BoundStatement(statement, QUERIES["add_run"], dict(zip(NEW, new[0], strict=True)))
-        return BoundStatement(statement, copied=copy_lines(new))
-    return BoundStatement(statement, *POSTGRES.spell(statement))
+        return BoundStatement(statement, copied=copy_rows(new))
+    return BoundStatement(statement, *POSTGRES.bind(statement))
 
 
 def _fetch(connection: Connection, sql: str, values: Mapping[str, Any]) -> list[Row]:
@@ -83,9 +83,9 @@ def _fetch(connection: Connection, sql: str, values: Mapping[str, Any]) -> list[
     return cursor.fetchall() if cursor.description else []
 
 
-def _copy(connection: Connection, columns: list[str], lines: bytes) -> None:
+def _copy(connection: Connection, columns: list[str], rows: bytes) -> None:
     with connection.cursor().copy(f"COPY workbell_runs ({', '.join(columns)}) FROM STDIN") as copy:
-        copy.write(lines)
+        copy.write(rows)
 
 
 def _send(connection: Connection, batch: Sequence[BoundStatement]) -> list[list[Row]]:
@@ -100,8 +100,8 @@ def _send(connection: Connection, batch: Sequence[BoundStatement]) -> list[list[
     return answers
 
 
-def _execute(connection: Connection, spelled: BoundStatement) -> list[Row]:
-    statement, sql, values, copied = spelled
+def _execute(connection: Connection, bound: BoundStatement) -> list[Row]:
+    statement, sql, values, copied = bound
     if copied is not None:
         _copy(connection, *copied)
         return []
@@ -125,7 +125,7 @@ class PostgresDatabase:
 
     @property
     def connections(self) -> int:
-        """On which is written at the same time."""
+        """Connections on which this process writes at the same time."""
         return self.calls.size
 
     def limit_connections(self, count: int) -> None:
@@ -133,17 +133,17 @@ class PostgresDatabase:
 
     def read(self, batch: Batch) -> list[list[Row]]:
         self.ready()
-        spelled = [_spell(statement) for statement in batch]
-        return self.calls.run(lambda connection: self._execute(connection, spelled), transaction=False)
+        bound = [_bind(statement) for statement in batch]
+        return self.calls.run(lambda connection: self._execute(connection, bound), transaction=False)
 
     def write(self, batch: Batch, *, first: bool = False, lock: float | None = None) -> list[list[Row]]:
         """One statement is a transaction by itself, without the round trips of BEGIN and COMMIT."""
         self.ready()
-        spelled = [_spell(statement) for statement in batch]
+        bound = [_bind(statement) for statement in batch]
         apart = len(batch) != 1 or lock is not None or batch[0].exactly is not None
 
         def work(connection: Connection) -> list[list[Row]]:
-            return self._execute(connection, spelled)
+            return self._execute(connection, bound)
 
         try:
             if first and not apart and batch[0].query in WAITS_FOR_NOTHING:
@@ -163,9 +163,9 @@ class PostgresDatabase:
         return [_execute(connection, one) for one in batch]
 
     def _write_at_once(self, work: Callable[[Connection], T]) -> T:
-        """On the connection that listens, if all others are busy: a lease must not end because of somebody's wait."""
+        """Write on the listening connection if all others are busy: a lease must not end because others wait."""
         with suppress(Busy):
-            return self.calls.run(work, transaction=False, first=True, patience=0)
+            return self.calls.run(work, transaction=False, first=True, pool_wait=0)
         done = self._listener.run(work)
         return self.calls.run(work, transaction=False, first=True) if done is None else done
 
@@ -179,7 +179,7 @@ class PostgresDatabase:
         return open_caller(connection, self._identity())
 
     async def aborrow(self, connection: Any) -> AsyncCaller:
-        # It may have to ask the database on a connection of ours, which must not hold up the event loop.
+        # It may have to read from the database on a connection of ours, which must not block the event loop.
         identity = self._store_id or await asyncio.to_thread(self._identity)
         return await open_async_caller(connection, identity)
 
@@ -199,7 +199,7 @@ class PostgresDatabase:
         self._notifier.send_later(LATER)
 
     def tidy(self) -> None:
-        """Ends what a frozen process has left open, where no timeout does. Autovacuum is set on the tables."""
+        """End transactions that a frozen process left open where no timeout does. Autovacuum is set on the tables."""
         self.read([Statement("end_stuck", {"seconds": calls.DEADLINE})])
 
     def measure_time(self) -> None:
@@ -219,13 +219,13 @@ class PostgresDatabase:
             self._is_ready = True
 
     def tables(self) -> Tables | None:
-        return self.run_read(lambda session: migrate.look(migrate.PostgresSchema(session)))
+        return self.run_read(lambda session: migrate.read_tables(migrate.PostgresSchema(session)))
 
     def migrate(self) -> list[str]:
-        """Applies what is missing. Where others hold a table it waits for a moment, lets pass whoever has queued up
-        behind it, and tries again."""
-        give_up_at = self.clock.monotonic() + PATIENCE
-        is_told = False
+        """Apply missing migrations. Where others lock a table it waits for `LOCK` seconds, lets the statements that
+        queued behind it run, and tries again."""
+        give_up_at = self.clock.monotonic() + TABLE_LOCK_SECONDS
+        is_logged = False
         while True:
             try:
                 done = self.calls.run(_migrate, transaction=True, deadline=MIGRATION, lock=0)
@@ -237,13 +237,13 @@ class PostgresDatabase:
                 where, holders = f"PostgreSQL at {self.calls.name}", self._table_holders()
                 if self.clock.monotonic() >= give_up_at:
                     raise StoreUnavailable(
-                        f"{where}: the tables could not be changed within {PATIENCE:g} s, because another transaction "
-                        f"holds them: {holders}. Wait until it ends, or end it with "
+                        f"{where}: the tables could not be changed within {TABLE_LOCK_SECONDS:g} s, because another "
+                        f"transaction holds them: {holders}. Wait until it ends, or end it with "
                         "`SELECT pg_terminate_backend(pid)`; then repeat `workbell migrate`."
                     ) from error
-                if not is_told:
+                if not is_logged:
                     log.warning("%s: migrating waits for another transaction to end: %s", where, holders)
-                    is_told = True
+                    is_logged = True
             time.sleep(PAUSE)
 
     def _table_holders(self) -> str:
@@ -269,7 +269,7 @@ class PostgresDatabase:
 
 
 def _besides_listening(connections: int) -> int:
-    """How many are left for everything but hints."""
+    """Connections beside the one for hints."""
     return max(connections - 1, 1)
 
 

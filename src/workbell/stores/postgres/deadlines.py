@@ -1,8 +1,8 @@
-"""Deadlines for calls to the database: one that is not over in time is cancelled on the server, then cut off.
+"""Deadlines for database calls: a call that is not over in time is cancelled on the server, then cut off.
 
 The cancel comes first, on a connection of its own: closing a socket alone would leave the server's process behind,
 waiting for its lock until it gets it (a table locked for 90 s turned 25 connections into 98). A server that does not
-answer to that either is cut off after a moment: nothing else frees a thread from a frozen peer, as keep-alives do not
+answer to that either is cut off after a second: nothing else frees a thread from a frozen peer, as keep-alives do not
 fire while the other side's kernel answers, and a statement timeout is the server's, which may be the one that hangs.
 The socket is shut down under the driver, and the call fails. Either way the connection is thrown away.
 """
@@ -19,13 +19,13 @@ from typing import Any
 
 import psycopg
 
-PACE = 0.5  # seconds between two looks at the calls under way
+PACE = 0.5  # seconds between two checks of the calls under way
 GRACE = 1.0  # seconds that a cancelled call has to end by itself
 CANCEL = 30  # seconds to deliver a cancel: a network may be back by then
-# A connection that was cut off keeps its place in the pool until the server has closed its end. A network that swallows
-# packets never shows that: so after HELD seconds its place is free again, for as many of them at a time as the pool
-# has places, and after LONGEST for all.
-HELD = 2.0  # seconds
+# A connection that was cut off occupies its slot of the pool until the server has closed its end. A network that drops
+# packets never shows that: so after REUSE_AFTER seconds its slot is free again, for at most as many at a time as the
+# pool has slots, and after LONGEST for all.
+REUSE_AFTER = 2.0  # seconds
 LONGEST = 60.0  # seconds
 CLOSED = 7  # Linux: the state of a TCP connection that both sides have ended
 
@@ -36,21 +36,21 @@ class DeadlinePassed:
     def __init__(self, connection: Any, now: float) -> None:
         self.connection = connection
         self.cut_at = now + GRACE
-        self.line: socket.socket | None = None  # its socket, once that is cut off
+        self.socket_copy: socket.socket | None = None  # a duplicate of its socket, once it is cut off
         self.backend = 0  # the server's process
-        self.ended: Callable[[], None] | None = None  # called once, when it need not be counted any more
+        self.ended: Callable[[], None] | None = None  # called once, to free its slot
         self.closed_at = 0.0
 
     def cut(self) -> None:
         """Shut the socket down, without closing the driver's own descriptor."""
         with contextlib.suppress(Exception):
             self.backend = self.connection.info.backend_pid
-            self.line = socket.socket(fileno=os.dup(self.connection.fileno()))
-            self.line.shutdown(socket.SHUT_RDWR)
+            self.socket_copy = socket.socket(fileno=os.dup(self.connection.fileno()))
+            self.socket_copy.shutdown(socket.SHUT_RDWR)
 
     def let_go(self) -> None:
-        if self.line is not None:
-            self.line.close()
+        if self.socket_copy is not None:
+            self.socket_copy.close()
 
     def end(self) -> None:
         ended, self.ended = self.ended, None
@@ -58,23 +58,23 @@ class DeadlinePassed:
             ended()
 
     def has_left(self) -> bool:
-        """Whether the server has closed its end too, or where that cannot be told."""
-        assert self.line is not None
-        if self.line.family == getattr(socket, "AF_UNIX", None):
+        """Whether the server has closed its end too; true where that cannot be found out."""
+        assert self.socket_copy is not None
+        if self.socket_copy.family == getattr(socket, "AF_UNIX", None):
             return not is_alive(self.backend)
         if not hasattr(socket, "TCP_INFO"):
             return True
         try:
-            return self.line.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == CLOSED
+            return self.socket_copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == CLOSED
         except OSError:
             return True
 
 
 class Deadlines:
-    """Watches calls that are under way. Noting one costs a dict entry; one thread looks twice a second.
+    """Watches calls that are under way. Noting one costs a dict entry; one thread checks them twice a second.
 
-    `spare`: how many places of connections that were cut off may be used again before the server has closed its end.
-    `beside` is called at every look, with the moment.
+    `spare`: how many slots of connections that were cut off may be used again before the server has closed its end.
+    `beside` is called at every check, with the time.
     """
 
     def __init__(self, spare: int, beside: Callable[[float], None] = lambda _: None) -> None:
@@ -83,7 +83,7 @@ class Deadlines:
         self._calls: dict[int, tuple[float, Any]] = {}
         self._lock = threading.Lock()  # of the two below; a call that ends in time does not take it
         self._overdue: dict[int, DeadlinePassed] = {}
-        self._leaving: list[DeadlinePassed] = []  # cut off and closed here, and as far as we know not there
+        self._leaving: list[DeadlinePassed] = []  # closed here, and perhaps not yet by the server
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -98,7 +98,7 @@ class Deadlines:
         key = id(connection)
         if self._calls.pop(key, None) is not None:
             return None
-        with self._lock:  # so that it is not closed while it is being cut off: its descriptor may be another's then
+        with self._lock:  # not closed while it is being cut off: its descriptor may belong to another file then
             return self._overdue.pop(key, None)
 
     def find_overdue(self, connection: Any) -> DeadlinePassed | None:
@@ -107,9 +107,9 @@ class Deadlines:
             return self._overdue.get(id(connection))
 
     def await_end(self, overdue: DeadlinePassed, ended: Callable[[], None]) -> None:
-        """Call `ended` when the server has let go of a connection that is closed here, or after a while anyway."""
+        """Call `ended` when the server has closed a connection that is closed here, or after a while anyway."""
         overdue.ended, overdue.closed_at = ended, time.monotonic()
-        if overdue.line is None:  # it has answered, and ends by itself
+        if overdue.socket_copy is None:  # it has answered, and ends by itself
             overdue.end()
             return
         with self._lock:
@@ -122,7 +122,7 @@ class Deadlines:
                 if until < now:
                     self._expire(key, now)
             if self._overdue or self._leaving:
-                self._look_after(now)
+                self._end_overdue(now)
             with contextlib.suppress(Exception):  # nothing may end this thread
                 self._beside(now)
 
@@ -132,25 +132,25 @@ class Deadlines:
             if call is None:
                 return
             self._overdue[key] = DeadlinePassed(call[1], now)
-        with contextlib.suppress(RuntimeError):  # no thread to be had: then it is only cut off
+        with contextlib.suppress(RuntimeError):  # no thread can be started: then it is only cut off
             threading.Thread(target=cancel, args=(call[1],), name="workbell-cancel", daemon=True).start()
 
-    def _look_after(self, now: float) -> None:
+    def _end_overdue(self, now: float) -> None:
         with self._lock:
             for overdue in self._overdue.values():
-                if overdue.cut_at < now and overdue.line is None:
+                if overdue.cut_at < now and overdue.socket_copy is None:
                     overdue.cut()
             for key in [key for key, overdue in self._overdue.items() if overdue.cut_at + LONGEST < now]:
-                self._overdue.pop(key).let_go()  # its caller was interrupted, and will not come for it
+                self._overdue.pop(key).let_go()  # its caller was interrupted, and will not collect it
             gone = [one for one in self._leaving if one.closed_at + LONGEST < now or one.has_left()]
             self._leaving = [one for one in self._leaving if one not in gone]
             replaced = sum(one.ended is None for one in self._leaving)
-            held = [one for one in self._leaving if one.ended is not None and one.closed_at + HELD < now]
+            reusable = [one for one in self._leaving if one.ended is not None and one.closed_at + REUSE_AFTER < now]
         for one in gone:
-            assert one.line is not None
-            one.line.close()
+            assert one.socket_copy is not None
+            one.socket_copy.close()
             one.end()
-        for one in held[: max(self.spare - replaced, 0)]:
+        for one in reusable[: max(self.spare - replaced, 0)]:
             one.end()
 
     def close(self) -> None:
@@ -158,16 +158,16 @@ class Deadlines:
 
 
 def cancel(connection: Any) -> None:
-    """Ask the server to end what a connection waits for. Without the newer way to ask (libpq 17) there is no time limit
-    on that, and it may hold the interpreter lock: then the deadline only cuts off."""
+    """Cancel the statement of a connection on the server. Before libpq 17 a cancel has no timeout, and may hold the
+    interpreter lock: then the deadline only cuts off."""
     if psycopg.capabilities.has_cancel_safe():
         with contextlib.suppress(psycopg.Error):
             connection.cancel_safe(timeout=CANCEL)
 
 
 def is_alive(process: int) -> bool:
-    """Whether a process of this machine is there; at a Unix socket, the server's are."""
-    if process <= 0:  # a pooler's invention
+    """Whether a process of this machine is alive; behind a Unix socket, the server's are on this machine."""
+    if process <= 0:  # made up by a pooler
         return False
     try:
         os.kill(process, 0)

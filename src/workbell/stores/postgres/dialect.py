@@ -1,4 +1,4 @@
-"""PostgreSQL's SQL: statements as psycopg executes them."""
+"""Dialect of PostgreSQL: statements as psycopg executes them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from workbell.model.state import FINISHED, Transition
 from workbell.stores.database import Row, Rows, Statement
 from workbell.stores.postgres import fields
 from workbell.stores.postgres.arrays import array_text
-from workbell.stores.queries import queries, spell_postgres
+from workbell.stores.queries import psycopg_parameters, queries
 from workbell.stores.reports.filters import AMONG_LANES, OF_LANES
-from workbell.stores.rows import place_columns, run_with_times
+from workbell.stores.rows import fill_columns, run_with_times
 
-QUERIES = {name: spell_postgres(place_columns(text)) for name, text in queries("postgres").items()}
+QUERIES = {name: psycopg_parameters(fill_columns(text)) for name, text in queries("postgres").items()}
 
 
 class PostgresDialect:
@@ -25,14 +25,14 @@ class PostgresDialect:
     one_writer = False
     follow_indexes: Sequence[Statement] = (Statement("follow_indexes"),)
 
-    def spell(self, statement: Statement) -> tuple[str, dict[str, Any]]:
+    def bind(self, statement: Statement) -> tuple[str, dict[str, Any]]:
         query, values, _, text = statement
         if text is None:
-            return QUERIES[query], bind(values)
-        return spell_postgres(self.in_lanes(text)) if values else text, bind(values)
+            return QUERIES[query], bind_values(values)
+        return psycopg_parameters(self.in_lanes(text)) if values else text, bind_values(values)
 
     def bound(self, statement: Statement) -> Statement:
-        return statement._replace(values=bind(statement.values))
+        return statement._replace(values=bind_values(statement.values))
 
     def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
         return run_with_times(row, lanes)
@@ -42,10 +42,10 @@ class PostgresDialect:
         return [Statement("finish", {"rows": rows}, exactly=len(ending) if whole else None)]
 
     def field_condition(self, field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
-        return fields.spell(field, letter)
+        return fields.condition_on(field, letter)
 
     def is_among(self, ids: str) -> str:
-        return f"r.id = ANY(ARRAY({ids}))"  # of IN it makes a join, and may ask again for each row
+        return f"r.id = ANY(ARRAY({ids}))"  # with IN the planner makes a join, and may run the subquery for each row
 
     def merge_lanes(self, newest: str) -> str:
         lanes = "unnest(CAST(:lanes AS bigint[])) AS lane(value)"
@@ -54,13 +54,13 @@ class PostgresDialect:
 
     def in_lanes(self, text: str) -> str:
         listed = "= ANY(CAST(:lanes AS bigint[]))"
-        return place_columns(text.replace(OF_LANES, f"r.lane {listed}").replace(AMONG_LANES, f"(r.lane + 0) {listed}"))
+        return fill_columns(text.replace(OF_LANES, f"r.lane {listed}").replace(AMONG_LANES, f"(r.lane + 0) {listed}"))
 
 
 POSTGRES = PostgresDialect()
 
 
-def bind(values: Mapping[str, Any]) -> dict[str, Any]:
+def bind_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as psycopg takes them: rows as one array for each column."""
     bound: dict[str, Any] = {}
     for name, value in values.items():

@@ -1,4 +1,4 @@
-"""Fields of payloads in PostgreSQL's words."""
+"""Conditions on fields of the input, for PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 
 from workbell.model.payload_fields import FieldFilter
 
-# What text may hold as JSON, and jsonb may not: then the cast would fail, and with it the whole query.
+# JSON text may hold NUL, jsonb may not: the cast would fail, and with it the whole query.
 NUL, INSTEAD = r"\u0000", r"\ufffd"
 
 
-def spell(field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
+def condition_on(field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
     """A condition on `r.input`: that it contains the object around the value.
 
     Containment takes a path through objects only, compares numbers by value, and knows null from nothing.

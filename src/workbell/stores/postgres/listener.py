@@ -1,6 +1,6 @@
-"""LISTEN: one connection of a process hears the hints of others, for everybody there who waits for them.
+"""LISTEN connection: one for each process receives the hints, for all watches of that process.
 
-It has nothing else to do, and so is the reserve for what must not wait: leases are renewed on it while all other
+It is idle otherwise, and so is the reserve for writes that must not wait: leases are renewed on it while all other
 connections of the process are busy.
 """
 
@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import psycopg
 
-from workbell.process.fork_safety import in_every_child
+from workbell.process.fork_safety import remake_after_fork
 from workbell.stores.postgres.calls import Calls
 from workbell.stores.postgres.connections import Connection
 from workbell.stores.postgres.hints import CHANNEL
@@ -28,16 +28,16 @@ LENT = 1.0  # seconds to wait for the connection: it is used for moments only, u
 
 
 class Listener:
-    """The connection, and the watches that share it. It is there as long as one of them is."""
+    """The listening connection, and the watches that share it. It is open as long as one of them is."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._connection: Connection | None = None
         self._inherited: list[Connection] = []
-        self.start_afresh()
-        in_every_child(self)
+        self.make_process_state()
+        remake_after_fork(self)
 
-    def start_afresh(self) -> None:
+    def make_process_state(self) -> None:
         """In a forked child the parent's connection is neither used nor closed."""
         if self._connection is not None:
             self._inherited.append(self._connection)
@@ -46,14 +46,14 @@ class Listener:
         self._watches: set[ListenWatch] = set()
         self._demotions = 0
         self._try_at = 0.0
-        self.hints = 0  # heard so far
+        self.hints = 0  # received so far
 
     def open(self) -> int | None:
         """The descriptor to wait for; none while there is no connection. A new one counts as a hint: something may
         have been missed."""
         with self._lock:
             if self._demotions != self._calls.demotions:
-                self._drop()  # the one that we listen to may be a primary no more: nothing is heard there
+                self._drop()  # its server may no longer be the primary: no hints come from there
             if self._connection is None and time.monotonic() >= self._try_at:
                 self._connect()
             return None if self._connection is None else self._connection.fileno()
@@ -63,10 +63,10 @@ class Listener:
         self._demotions = self._calls.demotions
         with contextlib.suppress(psycopg.Error):
             self._connection = self._calls.connect(f"LISTEN {CHANNEL}")
-            self._connection.add_notify_handler(lambda _: self._heard())  # of those that come with an answer
-            self._heard()
+            self._connection.add_notify_handler(lambda _: self._count_hint())  # of those that come with an answer
+            self._count_hint()
 
-    def hear(self) -> None:
+    def receive(self) -> None:
         """Take in what has arrived."""
         with self._lock:
             if self._connection is None:
@@ -77,11 +77,11 @@ class Listener:
                 while self._connection.pgconn.notifies():
                     notified = True
                 if notified:
-                    self._heard()
+                    self._count_hint()
             except psycopg.Error:
                 self._drop()
 
-    def _heard(self) -> None:
+    def _count_hint(self) -> None:
         self.hints += 1
         self._ring()
 
@@ -108,7 +108,7 @@ class Listener:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-            self._ring()  # they wait for a descriptor that is no more
+            self._ring()  # they wait for a descriptor that was closed
 
     def enter(self, watch: ListenWatch) -> None:
         with self._lock:
@@ -122,8 +122,8 @@ class Listener:
 
 
 class ListenWatch:
-    """One that waits for hints. All of them poll the same connection, so that none is told by another thread; whoever
-    takes a hint in rings for the others."""
+    """Watch for hints. All watches poll the same connection, so that none waits for another thread; the one that
+    reads a hint wakes the others."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
@@ -152,7 +152,7 @@ class ListenWatch:
                 while os.read(self._bell_out, 4096):
                     pass
             if ready:
-                self._listener.hear()
+                self._listener.receive()
             if self._is_new():
                 return True
             if time.monotonic() >= end:
@@ -160,7 +160,7 @@ class ListenWatch:
 
     def _is_new(self) -> bool:
         """Whether there was a hint, or an interrupt, since the last time."""
-        # Numbers that only grow, and not flags: one that is set while it is being taken down would be lost.
+        # Counters and not flags: a flag that is set while it is being cleared would be lost.
         before, self._seen = self._seen, (self._listener.hints, self._interrupts)
         return before != self._seen
 

@@ -1,4 +1,4 @@
-"""Sessions of PostgreSQL that hold others up: who blocks whom on our tables, and who left a transaction open."""
+"""Blocking sessions of PostgreSQL: which session blocks which on our tables, and which left a transaction open."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from workbell.stores.database import Database, Row, read_rows
 
-WAITED = 0.3  # seconds: shorter waits are everyday life; a key is waited for by half a second at a time
-IDLE = 3.0  # seconds that a transaction may be open with nothing said
+WAITED = 0.3  # seconds: shorter waits are normal; a key is waited for by half a second at a time
+IDLE = 3.0  # seconds that a transaction may be idle
 PREPARED = 0  # stands for a transaction that was prepared for a two-phase commit, which has no session
 SHOWN = 100  # characters of a statement
 
@@ -36,7 +36,7 @@ class WaitingSession(NamedTuple):
 
 
 class Blocker(NamedTuple):
-    """Who holds others up; no session, if it is a prepared transaction."""
+    """A session that blocks others; None for a prepared transaction."""
 
     session: SessionAbout | None
     waiting: list[WaitingSession]
@@ -45,16 +45,16 @@ class Blocker(NamedTuple):
 def blockers(database: Database) -> list[Blocker]:
     """Sessions that others wait for, but wait for nobody themselves."""
     waits: dict[int, float] = {}
-    held_up: defaultdict[int, set[int]] = defaultdict(set)
+    blocked_by: defaultdict[int, set[int]] = defaultdict(set)
     for pid, seconds, blocker in read_rows(database, "blocked_sessions"):
         if seconds >= WAITED:
             waits[pid] = seconds
-            held_up[blocker].add(pid)
-    first = [pid for pid in held_up if pid not in waits] or list(held_up)
-    known = _sessions(database, {*held_up, *waits})
+            blocked_by[blocker].add(pid)
+    first = [pid for pid in blocked_by if pid not in waits] or list(blocked_by)
+    known = _sessions(database, {*blocked_by, *waits})
     found = []
     for pid in sorted(first):
-        behind = _behind(pid, held_up)
+        behind = _behind(pid, blocked_by)
         waiting = [WaitingSession(known[other], waits[other]) for other in behind if other in known]
         if waiting and (pid == PREPARED or pid in known):  # else they have ended meanwhile
             found.append(Blocker(known.get(pid), sorted(waiting, key=lambda one: one.seconds, reverse=True)))
@@ -62,17 +62,17 @@ def blockers(database: Database) -> list[Blocker]:
 
 
 def idle_transactions(database: Database) -> list[SessionAbout]:
-    """Sessions that have our tables locked and say nothing."""
+    """Idle sessions that have our tables locked."""
     pids = {row[0] for row in read_rows(database, "idle_transactions", seconds=IDLE)}
     return sorted(_sessions(database, pids).values())
 
 
-def _behind(pid: int, held_up: dict[int, set[int]]) -> set[int]:
-    """Everybody who waits for this one, also by way of others."""
+def _behind(pid: int, blocked_by: dict[int, set[int]]) -> set[int]:
+    """All sessions that wait for this one, directly or through others."""
     found: set[int] = set()
     ahead = [pid]
     while ahead:
-        new = held_up.get(ahead.pop(), set()) - found
+        new = blocked_by.get(ahead.pop(), set()) - found
         found |= new
         ahead += new
     return found - {pid}

@@ -1,7 +1,7 @@
 """Translates the errors of PostgreSQL and its driver into ours: an outage, a lock wait, or a refusal; with a remedy.
 
-`StoreUnavailable` is what passes by itself: the engine keeps what it has, waits, and tries again. A server that can be
-read and not written (a standby, a full disk) belongs to that as much as one that is not there.
+`StoreUnavailable` is an outage that ends by itself: the engine waits with its runs, and tries again. A server that
+can be read and not written (a standby, a full disk) counts as one that is not there.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from workbell.stores.postgres.connections import AllBusy
 READ_ONLY = "25006"
 SILENT_CLIENT = "25P03"
 STARTING_OR_STOPPING = ("57P01", "57P02", "57P03")
-# By these a pooler in transaction mode shows that it does not keep track of prepared statements: one is missing, is
-# there already, or is another client's with other parameters.
+# Errors of a pooler in transaction mode that does not track prepared statements: one is missing, exists already, or is
+# another client's with other parameters.
 PREPARED = ("26000", "42P05", "08P01")
-# What a server, or its pooler, says when it has no room, and when it does not know us.
+# Messages of a server, or its pooler, that is full, and of one that refuses the user.
 FULL = ("too many clients", "too many connections", "remaining connection slots", "no more connections allowed")
 UNKNOWN = ("authentication failed", "does not exist", "pg_hba.conf", "permission denied", "no such database")
 REPEAT = "see who with `workbell doctor`, end it or repeat the call"
@@ -37,7 +37,7 @@ class TooLate(psycopg.OperationalError):
     def __init__(self, seconds: float, *, answered: bool) -> None:
         super().__init__(f"no answer within {seconds:g} s")
         self.seconds = seconds
-        self.answered = answered  # to the cancel: the server is well, and what was asked of it took too long
+        self.answered = answered  # to the cancel: the server is well, and the statement took too long
 
 
 def translated(error: psycopg.Error, name: str, *, lock: float, idle: float) -> StoreError:
@@ -52,7 +52,7 @@ def translated(error: psycopg.Error, name: str, *, lock: float, idle: float) -> 
 
 
 def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, idle: float) -> str | None:
-    """What is told of one that passes by itself; None of any other."""
+    """The message for an error that ends by itself; None for any other."""
     match error:
         case TooLate(answered=True):
             return (
@@ -88,7 +88,7 @@ def _outage(error: psycopg.Error, state: str, line: str, *, lock: float, idle: f
         return f" is out of resources ({line}); free some"
     if state in STARTING_OR_STOPPING:
         return f" is stopping or starting, or has ended the connection ({line}); repeat the call"
-    # Of class 54 repeating would not help: what was asked for is too large.
+    # Class 54 is permanent: the statement is too large.
     if not isinstance(error, psycopg.OperationalError) or state.startswith("54"):
         return None
     if state and not state.startswith("08"):

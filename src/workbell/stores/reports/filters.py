@@ -1,6 +1,6 @@
-"""Which runs a filter means, as conditions in SQL: on live runs, and on history.
+"""Filters on runs as SQL conditions: on live runs, and on history.
 
-With `search_plans.py`, which puts them together, the one place that composes SQL. Only words from here go into the
+Only this module and `search_plans.py`, which combines the conditions, compose SQL. Only words from here go into the
 text, never a value.
 """
 
@@ -17,13 +17,13 @@ from workbell.stores.port import Filter
 # Columns of its lane, and what the filter calls them; a lane may have none of the last two.
 LANE_COLUMNS = {"tenant": "tenant", "job": "job", "queue": "queue", "key": "lane_key", "target": "target"}
 OPTIONAL = ("key", "target")
-# How an engine says that a run is of these lanes: by their index, and without.
+# Placeholders for "the run is of these lanes": with the index of lanes, and without.
 OF_LANES, AMONG_LANES = "{lanes}", "{among_lanes}"
 SEARCH = "search"  # the name of statements that are composed; their answers are ids or runs
-MANY = 1000  # lanes: rather asked for by what they have in common than by their ids
+MANY = 1000  # lanes: above this, conditions on their columns instead of a list of ids
 # Ends that few runs have, so that they have an index of their own.
 RARE = (Status.FAILED, Status.CANCELED)
-# Two looks at an index for each run that is asked. Not EXISTS, of which PostgreSQL may make a join or a hash of all.
+# Two index lookups for each run. Not EXISTS, of which PostgreSQL may make a join or a hash of all.
 RETRY = (
     "coalesce((SELECT 1 FROM workbell_runs again WHERE again.retry_of = r.id LIMIT 1),"
     " (SELECT 1 FROM workbell_history again WHERE again.retry_of = r.id LIMIT 1))"
@@ -60,7 +60,7 @@ def lanes_beside(wanted: Filter) -> tuple[str, dict[str, Any]]:
 
 
 class Condition(NamedTuple):
-    """One that an index serves in the order of ids; and the same so that no database would think of that index."""
+    """A condition that an index serves in the order of ids, and a form of it that keeps the planner from that index."""
 
     served: str
     hidden: str
@@ -70,7 +70,7 @@ class Stream(NamedTuple):
     """The runs of one table that a filter means.
 
     `bounds` are those of ids, and `ways` the conditions with an index, each of which can lead to the runs. What
-    is `cheap` can be asked of every row, what is `dear` (fields of payloads) is asked only of so many.
+    is `cheap` can be checked on every row, what is `costly` (fields of the input) only on so many.
     """
 
     table: str
@@ -78,7 +78,7 @@ class Stream(NamedTuple):
     bounds: Sequence[str]
     ways: Sequence[Condition]
     cheap: Sequence[str]
-    dear: Sequence[str]
+    costly: Sequence[str]
     values: dict[str, Any]
 
     @property
@@ -89,7 +89,7 @@ class Stream(NamedTuple):
 def streams_of(
     wanted: Filter, lanes: LaneChoice, fields: Sequence[tuple[str, dict[str, Any]]] = ()
 ) -> Iterator[Stream]:
-    """A filter on live runs, and on history; `fields` are conditions on payloads, as the engine spells them.
+    """A filter on live runs, and on history; `fields` are conditions on inputs, in the engine's SQL.
 
     Tenant, queue and job are properties of a lane, so they become a short list of lane ids where they can.
     """
@@ -109,13 +109,13 @@ def streams_of(
         values["schedule"] = wanted.schedule
         text = "CAST(r.schedule AS text) = CAST(:schedule AS text)"
         ways.append(Condition("r.schedule = :schedule", text))
-    dear = [f"r.{name} = :{name}" for name in ("user_id", "event") if getattr(wanted, name) is not None]
+    costly = [f"r.{name} = :{name}" for name in ("user_id", "event") if getattr(wanted, name) is not None]
     if wanted.user_id is not None:
         values["user_id"] = user_number(wanted.user_id)
     if wanted.event is not None:
         values["event"] = wanted.event
     for condition, more in fields:
-        dear.append(condition)
+        costly.append(condition)
         values |= more
     if lanes.every:
         pass
@@ -132,27 +132,27 @@ def streams_of(
         ways.append(Condition(OF_LANES, AMONG_LANES))
     # Only what has ended is retried.
     for statuses in () if wanted.retried else _statuses(wanted, LIVE):
-        # A literal from the enum, so that a partial index can serve. SQLite has that only for `=`, and would take the
-        # one of scheduled runs too, to look each of them up.
-        yield Stream("workbell_runs", "{live}", bounds, ways, [*among, *statuses], dear, values)
+        # A literal from the enum, so that a partial index can serve. SQLite has that only for `=`, and would use
+        # the one of scheduled runs too, with a lookup for each of them.
+        yield Stream("workbell_runs", "{live}", bounds, ways, [*among, *statuses], costly, values)
     if wanted.retried is not None:
-        dear.append(f"{RETRY} IS {'NOT NULL' if wanted.retried else 'NULL'}")
+        costly.append(f"{RETRY} IS {'NOT NULL' if wanted.retried else 'NULL'}")
     rare = [status for status in RARE if status in wanted.status]
     if Status.SUCCEEDED in wanted.status or not rare:
         for statuses in _statuses(wanted, FINAL):
             hidden = [text.replace("r.status", "(r.status || '')") for text in statuses]
-            yield Stream("workbell_history", "{finished}", bounds, ways, [*cheap, *hidden], dear, values)
+            yield Stream("workbell_history", "{finished}", bounds, ways, [*cheap, *hidden], costly, values)
         return
     for status in rare:
         own = Condition(f"r.status = '{status.value}'", f"(r.status || '') = '{status.value}'")
-        yield Stream("workbell_history", "{finished}", bounds, [*ways, own], cheap, dear, values)
+        yield Stream("workbell_history", "{finished}", bounds, [*ways, own], cheap, costly, values)
 
 
 def _lanes_described(wanted: Filter) -> tuple[str, str]:
-    """That the lane of a run is meant: for a look at all, where these lanes are read once, and for a look at some.
+    """The condition on the lane of a run: for a scan of all runs, where these lanes are read once, and for some runs.
 
-    Both so that no planner makes a join of it, and then sorts what comes out. The second only by the id, lest all lanes
-    of the job be read for each run (2 s for 2,000 runs). For 100,000 runs the first takes 40 ms, the second would 330.
+    Neither lets a planner join and then sort. The second goes by the id only: else all lanes of the job would be read
+    for each run (2 s for 2,000 runs). For 100,000 runs the first takes 40 ms, the second would take 330.
     """
     asked = _asked(wanted)
     listed = " AND ".join(f"l.{name} = :{name}" for name in asked)

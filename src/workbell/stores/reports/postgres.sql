@@ -1,14 +1,14 @@
 -- Reports the way of PostgreSQL.
 
--- recent_of_lanes: the newest finished runs of each lane; the index has all that is asked for
+-- recent_of_lanes: the newest finished runs of each lane; the index covers it
 SELECT wanted.lane, h.id FROM {rows wanted: lane bigint, oldest uuid}
 CROSS JOIN LATERAL (SELECT id FROM workbell_history
     WHERE lane = wanted.lane AND id >= wanted.oldest ORDER BY id DESC LIMIT :limit) h
 
 -- follow_indexes: planner settings for the rest of a transaction: rows are found by indexes, in their order
--- Until a table is analysed, PostgreSQL knows only how large it is, and sorts a million rows to have fifty of them. Once
--- it is, it takes a value to be spread evenly, and walks along the ids for the runs of a job that are all old (1.6 s).
--- Where pages cost nothing, what leads to the fewest rows is always cheapest. JIT is off: disabled plan nodes carry a
+-- Until a table is analysed, PostgreSQL knows only its size, and sorts a million rows to return fifty. Once it is, it
+-- assumes that a value is spread evenly, and walks along the ids for the runs of a job that are all old (1.6 s).
+-- With page costs of 0, the plan that reads the fewest rows is always cheapest. JIT is off: disabled plan nodes carry a
 -- huge cost, which would trigger it.
 SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
     set_config('enable_sort', 'off', true), set_config('jit', 'off', true),

@@ -1,7 +1,7 @@
-"""The last finished runs of jobs: in a time that does not grow with history.
+"""Recent runs: the last finished runs of jobs, in a time that does not grow with history.
 
 A job has a lane for each of its queues, targets and keys, and an index leads to the newest runs of a lane. So the
-newest of each lane tells which lanes can have any of those that are wanted, and only these are read.
+newest run of each lane shows which lanes can have any of the wanted runs, and only these lanes are read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workbell.stores.database import Database, Row, Rows, read_rows
 MOST_LANES = 1000  # of one job
 OLDEST = "00000000-0000-0000-0000-000000000000"
 
-Wanted = tuple[int, str]  # a lane, and the id before which nothing of it can be wanted
+Wanted = tuple[int, str]  # a lane, and the oldest id that can be wanted of it
 
 
 def recent_runs(database: Database, tenant: str, jobs: Sequence[str], most: int) -> dict[str, list[EndedRun]]:
@@ -28,7 +28,7 @@ def recent_runs(database: Database, tenant: str, jobs: Sequence[str], most: int)
     for job, lane, newest in read_rows(database, "lanes_of_jobs", tenant=tenant, jobs=list(jobs), most=MOST_LANES):
         if newest is not None:
             lanes[job].append((newest, lane))
-    wanted = [place for found in lanes.values() for place in _worth_a_look(found, most)]
+    wanted = [pair for found in lanes.values() for pair in _candidates(found, most)]
     job_of = {lane: job for job, found in lanes.items() for _, lane in found}
     ids: dict[str, list[str]] = {job: [] for job in jobs}
     for lane, run_id in _newest_of_lanes(database, wanted, most):
@@ -40,8 +40,8 @@ def recent_runs(database: Database, tenant: str, jobs: Sequence[str], most: int)
     return {job: [_ended(rows[one]) for one in found if one in rows] for job, found in newest_first.items()}
 
 
-def _worth_a_look(lanes: list[tuple[str, int]], most: int) -> list[Wanted]:
-    """Lanes that can have some of the newest runs: those of all others are older than the newest of each of these."""
+def _candidates(lanes: list[tuple[str, int]], most: int) -> list[Wanted]:
+    """Lanes that can have some of the newest runs: runs of other lanes are older than the newest of each of these."""
     lanes = sorted(lanes, reverse=True)[:most]
     oldest = lanes[-1][0] if len(lanes) == most else OLDEST
     return [(lane, oldest) for _, lane in lanes]

@@ -1,4 +1,4 @@
-"""Reports about runs and schedules: what people ask, and no promise depends on."""
+"""Reports about runs and schedules, for people; no promise depends on them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class StoredReports:
         return int(read_rows(self._database, "ahead_of", **values)[0][0])
 
     def retries(self, ids: Iterable[str]) -> dict[str, RetryRun]:
-        """The newest retry of each of these runs, if it has one that is still kept."""
+        """The newest retry of each of these runs, if it has one that still exists."""
         wanted = {"ids": list(ids)}
         if not wanted["ids"]:
             return {}
@@ -86,7 +86,7 @@ class StoredReports:
         return [schedule_from(row) for row in found]
 
     def broken(self, limit: int) -> list[Schedule]:
-        """Schedules of all tenants that the scheduler failed with when it last looked."""
+        """Schedules of all tenants that the scheduler failed with at its last check."""
         return [schedule_from(row) for row in read_rows(self._database, "broken_schedules", limit=limit)]
 
     def waiting_targets(self) -> set[tuple[str, str]]:

@@ -1,8 +1,8 @@
-"""Listing, searching and counting runs, each in a time that does not grow with history.
+"""Run search: lists, searches and counts, each in a time that does not grow with history.
 
-Where no index leads to what is wanted, the database first says where the search has to end, and is then searched only
-that far. Each step is a batch of its own: what was found is read by id and compared once more here, so no snapshot is
-needed, and all stores mean the same by a filter.
+Where no index leads to the wanted runs, a first query finds the id at which the search must end, and a second one
+searches that far. Each step is a batch of its own: the runs found are read by id and compared once more here, so no
+snapshot is needed, and a filter means the same in all stores.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Search:
 
     def search(self, wanted: Filter, scan: int = SCAN) -> FoundRuns:
         """Runs by all words of a filter; of those that no index leads to, no more than `scan` are read."""
-        ids, looked_to = self._page(wanted, scan)
+        ids, searched_to = self._page(wanted, scan)
         runs = find_runs(self._database, self._lanes, ids) if ids else {}
         # Since they were found, they may have moved on, or be gone.
         found = [runs[run_id] for run_id in ids if run_id in runs and matches_all(runs[run_id], wanted)]
-        return FoundRuns(found, looked_to)
+        return FoundRuns(found, searched_to)
 
     def _page(self, wanted: Filter, scan: int) -> tuple[Sequence[str], str | None]:
         """The ids of a page, and the id up to which was searched."""
@@ -61,10 +61,10 @@ class Search:
                 ends.append(min(ids))
             elif chosen.end is not None:
                 ends.append(chosen.end)
-        looked_to = max(ends, default=None)  # in one of the tables nothing older was seen
-        seen = sorted((run_id for run_id in found if looked_to is None or run_id >= looked_to), reverse=True)
+        searched_to = max(ends, default=None)  # in one of the tables nothing older was seen
+        seen = sorted((run_id for run_id in found if searched_to is None or run_id >= searched_to), reverse=True)
         page = seen[: wanted.limit]
-        return page, page[-1] if len(seen) > wanted.limit else looked_to
+        return page, page[-1] if len(seen) > wanted.limit else searched_to
 
     def count(self, wanted: Filter, most: int = MOST_COUNTED, scan: int = SCAN) -> Counted:
         """How many runs a search finds, counted up to `most`."""
@@ -78,19 +78,19 @@ class Search:
     def _chosen(self, wanted: Filter, scan: int, *, bounded: bool = True) -> Iterator[StreamStatements]:
         """The statements for each table; those for live runs come first."""
         dialect = self._database.dialect
-        fields = [dialect.field_condition(field, chr(ord("a") + place)) for place, field in enumerate(wanted.fields)]
+        fields = [dialect.field_condition(field, chr(ord("a") + index)) for index, field in enumerate(wanted.fields)]
         streams = [*streams_of(wanted, choose_lanes(self._database, wanted), fields)]
         for stream in streams:
             ask = partial(self._ask, stream)
             yield choose(stream, ask, dialect.merge_lanes, max(scan // len(streams), 1), bounded=bounded)
 
     def _ask(self, stream: Stream, text: str, values: dict[str, Any]) -> Sequence[Row]:
-        """The answer to composed SQL. History is large: there the planner may have to be told to go by indexes."""
+        """The answer to composed SQL. On history, which is large, planner settings may have to enforce indexes."""
         statement = Statement(SEARCH, values, text=text)
-        told = () if stream.live else self._database.dialect.follow_indexes
-        if not told:
+        hints = () if stream.live else self._database.dialect.follow_indexes
+        if not hints:
             return self._database.read([statement])[0]
-        return self._database.write([*told, statement])[-1]  # settings last as long as the transaction
+        return self._database.write([*hints, statement])[-1]  # settings last as long as the transaction
 
     def _rows(self, chosen: StreamStatements, most: int, columns: str | None = None) -> Sequence[Row]:
         """Ids, or rows with these columns."""

@@ -1,4 +1,4 @@
-"""How the runs of a filter are got at, newest first, whatever a planner may think: the statements of a search.
+"""Search plans: the statements that find the runs of a filter, newest first, whatever the planner prefers.
 
 Ids are in the order of time, so an index that leads to what is wanted in their order is read from its end, and no
 further than needed. Planners do not see it like that: with a LIMIT they may trust in a common value being everywhere,
@@ -12,10 +12,10 @@ waiting runs (benchmarks/dashboard.py), in ms of computing:
 * PostgreSQL, a million rows just loaded: for a page of a job it sorted all runs of it, and answered after 400 to 1,700
   on a busy machine. With nothing but indexes in their order left to it, no request computes for more than 130.
 * Live runs by job or status: no index has them in order, it would cost at every enqueue, claim and end. One by one
-  along the ids it was 57 on SQLite. The newest FIRST are looked at (1.5), which is enough for whatever is common; and
-  only then are all of them read, as they lie (20 to 30).
-* What only a look at each run can tell is asked of so many, and behind a fence: PostgreSQL would ask first for fields
-  of payloads, and then for the job.
+  along the ids it was 57 on SQLite. The newest FIRST are read (1.5), which is enough for common values; only then are
+  all of them read, in table order (20 to 30).
+* Conditions that need each run's row are checked on so many, behind a fence: PostgreSQL would check fields of inputs
+  first, and then the job.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from typing import Any, NamedTuple
 from workbell.stores.database import Row
 from workbell.stores.reports.filters import OF_LANES, Stream
 
-FIRST = 2000  # live runs that are looked at before all are
-DEAR = ("user_id", "event", "input")  # columns of what is asked of each run
+FIRST = 2000  # live runs that are read before all are
+COSTLY_COLUMNS = ("user_id", "event", "input")  # columns of the costly conditions
 
 Ask = Callable[[str, dict[str, Any]], Sequence[Row]]
 Merge = Callable[[str], str]
 
 
 class StreamStatements(NamedTuple):
-    """The statements for one stream. `first` mostly finds enough; `end` is the oldest run that is looked at."""
+    """The statements for one stream. `first` mostly finds enough; `end` is the oldest run that is read."""
 
     stream: Stream
     ids: str
@@ -45,7 +45,7 @@ class StreamStatements(NamedTuple):
 
 
 def choose(stream: Stream, ask: Ask, merge: Merge, probe: int, *, bounded: bool) -> StreamStatements:
-    """How to look at a stream; if that is to be bounded, at no more than `probe` runs that no index leads to."""
+    """The statements for a stream; if bounded, they read no more than `probe` runs that no index leads to."""
     return (_live if stream.live else _ended)(stream, ask, merge, probe, bounded)
 
 
@@ -76,8 +76,8 @@ def _sorted(rows: str, columns: str = "r.id", condition: str = "") -> str:
 
 def _live(stream: Stream, ask: Ask, _merge: Merge, probe: int, bounded: bool) -> StreamStatements:
     conditions = [*(way.served for way in stream.ways), *stream.cheap]
-    if stream.dear:
-        return _live_dear(stream, conditions, ask, probe, bounded)
+    if stream.costly:
+        return _live_costly(stream, conditions, ask, probe, bounded)
     rows = _from(stream, conditions)
     if not conditions:
         return StreamStatements(stream, _newest(rows), _number(rows), stream.values)
@@ -88,17 +88,19 @@ def _live(stream: Stream, ask: Ask, _merge: Merge, probe: int, bounded: bool) ->
     return StreamStatements(stream, _sorted(rows), _number(rows), stream.values, first)
 
 
-def _live_dear(stream: Stream, conditions: Sequence[str], ask: Ask, probe: int, bounded: bool) -> StreamStatements:
-    """If what is cheap leaves few enough, all of these are looked at; else the newest, whatever they are."""
+def _live_costly(stream: Stream, conditions: Sequence[str], ask: Ask, probe: int, bounded: bool) -> StreamStatements:
+    """If the cheap conditions leave few enough runs, all of these are read; else the newest, whatever they are."""
     skipped = f"1 OFFSET {probe - 1}"
     if conditions and not ask(f"SELECT 1 {_from(stream, conditions)}LIMIT {skipped}", stream.values):
-        # What is dear is asked behind a fence, lest it be asked of rows that are not meant anyway.
-        columns = ", ".join(["r.id", *(f"r.{name}" for name in DEAR if f"r.{name}" in " ".join(stream.dear))])
-        rows, condition = _from(stream, conditions), _where(stream.dear)
+        # Costly conditions stand behind a fence, so that they are not checked on rows that the others exclude.
+        columns = ", ".join(
+            ["r.id", *(f"r.{name}" for name in COSTLY_COLUMNS if f"r.{name}" in " ".join(stream.costly))]
+        )
+        rows, condition = _from(stream, conditions), _where(stream.costly)
         number = f"WITH r AS MATERIALIZED (SELECT {columns} {rows}) {_number(f'FROM r {condition}')}"
         return StreamStatements(stream, _sorted(rows, columns, condition), number, stream.values)
     end = ask(_newest(_from(stream), limit=skipped), stream.values) if bounded else []
-    hidden = [*(way.hidden for way in stream.ways), *stream.cheap, *stream.dear]
+    hidden = [*(way.hidden for way in stream.ways), *stream.cheap, *stream.costly]
     return _up_to(stream, end[0][0] if end else None, hidden)
 
 
@@ -113,7 +115,7 @@ def _up_to(stream: Stream, end: str | None, conditions: Sequence[str]) -> Stream
 
 
 def _ended(stream: Stream, ask: Ask, merge: Merge, probe: int, bounded: bool) -> StreamStatements:
-    other = [*stream.cheap, *stream.dear]
+    other = [*stream.cheap, *stream.costly]
     if not other and len(stream.ways) <= 1:
         rows = _from(stream, (way.served for way in stream.ways))
         if stream.ways and stream.ways[0].served == OF_LANES:
@@ -121,7 +123,7 @@ def _ended(stream: Stream, ask: Ask, merge: Merge, probe: int, bounded: bool) ->
             return StreamStatements(stream, merge(each), _number(rows), stream.values)
         return StreamStatements(stream, _newest(rows), _number(rows), stream.values)
     way, end = _most_selective(stream, ask, probe)
-    conditions = [each.served if place == way else each.hidden for place, each in enumerate(stream.ways)] + other
+    conditions = [each.served if index == way else each.hidden for index, each in enumerate(stream.ways)] + other
     if OF_LANES in conditions:
         rows = _from(stream, conditions)
         return StreamStatements(stream, _sorted(rows), _number(rows), stream.values)
@@ -131,18 +133,18 @@ def _ended(stream: Stream, ask: Ask, merge: Merge, probe: int, bounded: bool) ->
 def _most_selective(stream: Stream, ask: Ask, probe: int) -> tuple[int | None, str | None]:
     """The index that leads to the fewest runs, or none for that of ids; and where the last one is that may be seen."""
     best: tuple[int | None, str | None] = (None, None)
-    for place, way in enumerate(stream.ways):
+    for index, way in enumerate(stream.ways):
         rows = _from(stream, [way.served])
         if way.served == OF_LANES:
-            # No index has all of them in order, so they serve only if they can all be looked at.
+            # No index has all of them in order, so they serve only if all of them can be read.
             if not ask(f"SELECT 1 {rows}LIMIT 1 OFFSET {probe - 1}", stream.values):
-                return place, None
+                return index, None
             continue
         found = ask(_newest(rows, limit=f"1 OFFSET {probe - 1}"), stream.values)
         if not found:
-            return place, None
+            return index, None
         if best[1] is None or found[0][0] < best[1]:
-            best = place, found[0][0]
+            best = index, found[0][0]
     if best[0] is None:
         found = ask(_newest(_from(stream), limit=f"1 OFFSET {probe - 1}"), stream.values)
         best = None, found[0][0] if found else None

@@ -14,23 +14,23 @@ SELECT retry_of, id, status, created_at, key FROM workbell_runs WHERE retry_of {
 -- finished_retries: which finished runs repeat these
 SELECT retry_of, id, status, created_at, key FROM workbell_history WHERE retry_of {among ids uuid}
 
--- lanes_of_jobs: the lanes of some jobs, each with the newest of its finished runs; of a crowd those used last
+-- lanes_of_jobs: the lanes of some jobs, each with the newest of its finished runs; of very many, those used last
 SELECT l.job, l.id, (SELECT h.id FROM workbell_history h WHERE h.lane = l.id ORDER BY h.id DESC LIMIT 1)
 FROM (SELECT id, job, row_number() OVER (PARTITION BY job ORDER BY created_at DESC, id) AS place
     FROM workbell_lanes WHERE tenant = :tenant AND job {among jobs text}) AS l
 WHERE l.place <= :most
 
--- ended_runs: finished runs by id, without what is large: updated_at is when they ended, and stands before the payload
+-- ended_runs: finished runs by id, without large columns: updated_at is when they ended, and is stored before the input
 SELECT id, status, attempt, started_at, updated_at FROM workbell_history WHERE id {among ids uuid}
 
--- waiting_targets: what something is queued for
+-- waiting_targets: tenants and targets that have queued runs
 SELECT DISTINCT l.tenant, l.target FROM workbell_lanes l WHERE l.target IS NOT NULL
 AND (SELECT 1 FROM workbell_runs r WHERE r.status = 'queued' AND r.lane = l.id LIMIT 1) IS NOT NULL
 AND (SELECT 1 FROM workbell_pauses p
     WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
 
 -- upcoming_schedules: those of a tenant that will make a run, the next one first
--- Sorted by what few columns say, and only then read: a tenant's schedules are some thousands at the most, and an index
+-- Sorted by few columns, and only then read: a tenant's schedules are some thousands at the most, and an index
 -- for this would have to be written at every tick.
 SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
 FROM (SELECT id FROM workbell_schedules WHERE tenant = :tenant AND next_run_at IS NOT NULL AND enabled AND NOT paused
@@ -38,8 +38,8 @@ FROM (SELECT id FROM workbell_schedules WHERE tenant = :tenant AND next_run_at I
 JOIN workbell_schedules s ON s.id = first.id LEFT JOIN workbell_reports p ON p.schedule = s.id
 ORDER BY s.next_run_at, s.name
 
--- broken_schedules: those of all tenants that the scheduler failed with when it last looked
--- Only the doctor asks: for it a table of some thousands of rows may be read from end to end.
+-- broken_schedules: those of all tenants that the scheduler failed with at its last check
+-- Only the doctor uses it: a scan of some thousands of rows is fine.
 SELECT {schedule}, p.last_run_status, p.last_run_ended_at, COALESCE(p.failed_runs, 0)
 FROM workbell_schedules s LEFT JOIN workbell_reports p ON p.schedule = s.id
 WHERE s.last_fire_status = 'scheduler_failed' AND s.last_error IS NOT NULL AND s.enabled AND NOT s.paused

@@ -7,7 +7,7 @@ SELECT lane, 'scheduled', count(*), min(scheduled_for) FROM workbell_runs WHERE 
 UNION ALL
 SELECT lane, 'running', count(*), min(scheduled_for) FROM workbell_runs WHERE status = 'running' GROUP BY lane
 
--- recent_of_lanes: the newest finished runs of each lane; the index has all that is asked for
+-- recent_of_lanes: the newest finished runs of each lane; the index covers it
 -- Without LATERAL: the ids of a lane become a JSON array, which is unpacked again.
 SELECT wanted.lane, h.value FROM {rows wanted: lane bigint, oldest uuid}
 CROSS JOIN json_each((SELECT json_group_array(newest.id) FROM (SELECT id FROM workbell_history

@@ -1,8 +1,8 @@
-"""Making runs: the statements for new runs, with keys, and with what they replace.
+"""Adding runs: the statements for new runs, what a duplicate key does, and the runs that are replaced.
 
 Whether a key is won is decided by a statement (`take_key`), and who holds it is answered afterwards. Runs that are to
-be replaced are read first, and ended by transitions in the same write; guards see to it that they are all there are,
-or the write is made anew. See flows.py.
+be replaced are read first, and ended by transitions in the same write; guards ensure that none is missing, else the
+write is repeated. See flows.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from workbell.stores.runs.lanes import lanes_from
 
 SAME_TAG = "of the same tag"
 SAME_KEY = "with the same key"
-TRIES = 50  # of a write whose guards say no: each time somebody else has written, so it goes on
+TRIES = 50  # of a write whose guards refuse: each time another process has written
 
 NOBODY: Mapping[str, Added] = MappingProxyType({})
 
@@ -42,7 +42,7 @@ class AddedRuns(NamedTuple):
 
 
 class Replacing(NamedTuple):
-    """How the runs that new ones take the place of are ended, and told of."""
+    """How runs that new ones replace are ended, and published."""
 
     dialect: Dialect
     keep: Retention
@@ -60,7 +60,7 @@ class KeyHolder(NamedTuple):
 
 
 class SeenReplaced(NamedTuple):
-    """What is replaced, as it was when it was looked at: waiting runs of tags, and who holds keys."""
+    """What is replaced, as it was read: waiting runs of tags, and the holders of keys."""
 
     of_tags: dict[Tag, list[Run]]
     holders: dict[Key, KeyHolder]
@@ -99,7 +99,7 @@ def adding(new: Sequence[NewRun], replacing: Replacing, lanes: Sequence[Statemen
         wanted = [request for request in new if request.run.id not in known]
         if not wanted:
             break
-        seen = yield from look(wanted, replacing.dialect)
+        seen = yield from read_replaced(wanted, replacing.dialect)
         writing = Writing(replacing, seen)
         batch = [*lanes, *writing.batch(wanted)]
         if writing.refused:
@@ -116,11 +116,11 @@ def adding(new: Sequence[NewRun], replacing: Replacing, lanes: Sequence[Statemen
     raise StoreUnavailable("What the new runs replace was changed by others all the time; repeat the call.")
 
 
-# Looking
+# Reading
 
 
-def look(new: Sequence[NewRun], dialect: Dialect) -> Flow[SeenReplaced]:
-    """What these replace."""
+def read_replaced(new: Sequence[NewRun], dialect: Dialect) -> Flow[SeenReplaced]:
+    """Read what these requests replace."""
     tags = sorted({tag for request in new if (tag := replaced_tag(request)) is not None})
     every = Counter(_key(request) for request in new if _has_key(request))
     keyed = {
@@ -139,7 +139,7 @@ def look(new: Sequence[NewRun], dialect: Dialect) -> Flow[SeenReplaced]:
     asked += [Statement(query, values) for query in ("key_holder", "run_of_key") for values in keyed.values()]
     answers = iter((yield Ask(asked)))
     of_tags = [next(answers) for _ in tags]
-    held, live = [next(answers) for _ in keyed], [next(answers) for _ in keyed]
+    holders, live = [next(answers) for _ in keyed], [next(answers) for _ in keyed]
     rows = [row for answer in (*of_tags, *live) for row in answer]
     lanes: dict[int, Lane] = {}
     if rows:
@@ -149,7 +149,7 @@ def look(new: Sequence[NewRun], dialect: Dialect) -> Flow[SeenReplaced]:
     runs = [dialect.make_run(row, lanes) for answer in live for row in answer]
     return SeenReplaced(
         {tag: [run for run in found if run.tenant == tag[0]] for tag, found in waiting.items()},
-        {key: KeyHolder(*answer[0]) for key, answer in zip(keyed, held, strict=True) if answer},
+        {key: KeyHolder(*answer[0]) for key, answer in zip(keyed, holders, strict=True) if answer},
         {run.id: run for run in runs},
     )
 
@@ -188,7 +188,7 @@ class Writing:
         self._holders = dict(seen.holders)
         self._runs = dict(seen.runs)
         self._batch: list[Statement] = []
-        self._asked: dict[int, NewRun] = {}  # by the place of the statement that says who holds a key
+        self._asked: dict[int, NewRun] = {}  # by the index of the statement that answers who holds a key
         self._gone: set[str] = set()  # what is ended here
         self._new: dict[str, Run] = {}  # what is made here with a key
         self._known: dict[str, Added] = {}  # HTTP requests that others of these have made already
@@ -196,7 +196,7 @@ class Writing:
         self.ended: list[Pair] = []
 
     def batch(self, new: Sequence[NewRun]) -> list[Statement]:
-        """In the order of tags and keys, so that two writers of the same ones do not wait for each other crosswise."""
+        """The batch, in the order of tags and keys: two writers of the same ones would deadlock otherwise."""
         tags = sorted({tag for request in new if (tag := replaced_tag(request)) is not None})
         if tags:  # what comes behind one that replaces must not be replaced
             if not self._replacing.dialect.one_writer:  # else two that replace would not see each other's new run
@@ -213,8 +213,8 @@ class Writing:
 
     def answers(self, answers: Sequence[Sequence[Row]]) -> dict[str, Added]:
         found = dict(self._known)
-        for place, request in self._asked.items():
-            holder = answers[place][0][0]
+        for index, request in self._asked.items():
+            holder = answers[index][0][0]
             found[request.run.id] = Added(holder, holder == request.run.id)
         return found
 
@@ -275,7 +275,7 @@ class Writing:
         self._runs[request.run.id] = self._new[request.run.id] = request.run
 
     def _end(self, waiting: Sequence[Run], by: Run, why: str) -> None:
-        """End runs that have not started, and tell of it."""
+        """End runs that have not started, and publish it."""
         if not waiting:
             return
         changes = [state.replace(run, by.created_at, by=by, why=why, keep=self._replacing.keep) for run in waiting]
@@ -283,7 +283,7 @@ class Writing:
         self._batch += self._replacing.moving([change for _, change in pairs])
         self.ended += pairs
         self._gone |= {run.id for run in waiting}
-        freed = [key for key, held in self._holders.items() if held.by_life and held.run_id in self._gone]
+        freed = [key for key, holder in self._holders.items() if holder.by_life and holder.run_id in self._gone]
         for key in freed:
             del self._holders[key]
         for tag, runs in self._waiting.items():
@@ -339,7 +339,7 @@ def refuse_other_request(
 ) -> None:
     """Raise if the run that holds the key of an HTTP request was made by another request.
 
-    Versions before kept no fingerprint. Of a run that one of them made, job and input are compared.
+    Earlier versions stored no fingerprint: for their runs, job and input are compared.
     """
     once, run = request.once, request.run
     if once is None:

@@ -11,12 +11,12 @@ from workbell.model.state import MOVES, Move
 from workbell.stores.database import Batch, Database, Dialect, Row, Statement
 from workbell.stores.port import Pick
 
-LANE, RANK = 1, 3  # places in the row of a run
+LANE, RANK = 1, 3  # indexes in the row of a run
 _RULE = MOVES[Move.START]
 
 
 class Start(NamedTuple):
-    """Who starts runs, when, and until when they are his."""
+    """A start: the worker, the time, and the end of the lease."""
 
     worker: str
     now: datetime
@@ -77,7 +77,7 @@ class ChosenRuns:
         return [Pick(lane_id, rank, len(ids)) for (lane_id, rank), ids in self._ids.items()]
 
     def claims(self, picks: Sequence[Pick], limit: int, start: Start) -> Batch:
-        """A `Claiming`: the first of each place, as many as it was given."""
+        """A `Claiming`: the first runs of each lane and rank, as many as its quota."""
         ids = [run_id for pick in _within(picks, limit) for run_id in self._ids[pick.lane_id, pick.rank][: pick.quota]]
         return [Statement("take", start_values(start) | {"ids": ids})]
 
@@ -95,13 +95,13 @@ def _within(picks: Sequence[Pick], limit: int) -> list[Pick]:
 
 
 def _left(picks: Sequence[Pick], limit: int, found: Sequence[Row]) -> list[Pick]:
-    """What these may still take, after a claim in which the first of them had their turn."""
+    """The quotas that are left after a claim from the first of these picks."""
     got = Counter((row[LANE], row[RANK]) for row in found)
     asked = {(pick.lane_id, pick.rank): pick.quota for pick in _within(picks, limit)}
     left = []
     for pick in picks:
-        place = (pick.lane_id, pick.rank)
-        quota = pick.quota - got[place]
-        if quota > 0 and got[place] >= asked.get(place, 0):  # not asked yet, or not for all that it may give
+        lane_rank = (pick.lane_id, pick.rank)
+        quota = pick.quota - got[lane_rank]
+        if quota > 0 and got[lane_rank] >= asked.get(lane_rank, 0):  # not asked yet, or not for all that it may give
             left.append(pick._replace(quota=quota))
     return left

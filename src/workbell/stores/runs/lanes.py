@@ -1,8 +1,8 @@
-"""Lanes: what a store knows of them, how new ones are made, and the removal of those that nothing is left of.
+"""Lanes: the cache of known lanes, how new ones are made, and the removal of unused ones.
 
-Lanes without a key are few and stay for good. Of those with a key there can be any number: they are written anew when
-they are used, and go when they were not used for a day and have no runs left. So what is known of them is bounded, and
-never taken for certain for longer than an hour.
+Lanes without a key are few and stay for good. Of those with a key there can be any number: they are written again when
+they are used, and removed when they were not used for a day and have no runs. So the cache of them is bounded, and an
+entry is trusted for an hour only.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from workbell.model.run import Lane, NewRun, Run
 from workbell.stores.database import Batch, Database, Row, Statement, read_rows, write_rows
 from workbell.stores.port import Head
 
-MOST_KEYED = 20_000  # lanes with a key that are kept in mind
-SURE_FOR = 3600.0  # seconds after its writing in which a lane with a key is there without doubt
+MOST_KEYED = 20_000  # lanes with a key in the cache
+TRUSTED_SECONDS = 3600.0  # a lane with a key surely exists for so long after we wrote it
 IDLE_FOR = timedelta(days=1)  # after which it may go
 PAGE = 1000
 
 
 class Lanes:
-    """The lanes of one database, as far as this process has heard of them."""
+    """The lanes of one database that this process knows."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.known: dict[int, Lane] = {}  # never made smaller, only replaced: others may be reading it
         self._keyed = 0
         self._written: dict[int, float] = {}  # when we last wrote a lane with a key
-        self._looked_at_to = -1
+        self._checked_to = -1
 
     # Making them
 
@@ -39,14 +39,14 @@ class Lanes:
         """Those that must be written with these runs."""
         lanes = {new[0].run.lane} if len(new) == 1 else {request.run.lane for request in new}
         return [
-            lane for lane in lanes if lane.id not in self.known or (lane.key is not None and not self._is_sure(lane))
+            lane for lane in lanes if lane.id not in self.known or (lane.key is not None and not self._is_trusted(lane))
         ]
 
     def prepare(self, new: Sequence[NewRun]) -> Sequence[Lane]:
         """The lanes that are to be part of the write that makes these runs; `note` them when it is committed.
 
         Where several write at once there are none: the lanes are made here, on their own. One that were made inside a
-        long transaction would hold up everybody else who makes the same one.
+        long transaction would block every other process that makes the same one.
         """
         unknown = self.unknown(new) if new else ()
         if not unknown or self._database.dialect.one_writer:
@@ -67,14 +67,14 @@ class Lanes:
             self.remember({lane.id: lane for lane in lanes})
             self._written |= {lane.id: self._database.clock.monotonic() for lane in lanes if lane.key is not None}
 
-    def _is_sure(self, lane: Lane) -> bool:
+    def _is_trusted(self, lane: Lane) -> bool:
         written = self._written.get(lane.id)
-        return written is not None and self._database.clock.monotonic() - written < SURE_FOR
+        return written is not None and self._database.clock.monotonic() - written < TRUSTED_SECONDS
 
     # Knowing them
 
     def remember(self, found: Mapping[int, Lane]) -> dict[int, Lane]:
-        """Keep lanes in mind; the answer has them, whatever others do meanwhile."""
+        """Cache lanes; the answer has them, whatever other threads do meanwhile."""
         self._keyed += sum(lane.key is not None for lane in found.values())
         if self._keyed > MOST_KEYED:
             self.known = {lane_id: lane for lane_id, lane in list(self.known.items()) if lane.key is None}
@@ -93,7 +93,7 @@ class Lanes:
         return lane
 
     def find(self, ids: Iterable[int]) -> Mapping[int, Lane]:
-        """A mapping in which these are; those we have not heard of are read."""
+        """A mapping that has these lanes; unknown ones are read."""
         known = self.known
         missing = {lane_id for lane_id in ids if lane_id not in known}
         if not missing:
@@ -115,20 +115,20 @@ class Lanes:
         return self.make_runs(read_rows(self._database, query, **values))
 
     def make_claimed(self, rows: Sequence[Row]) -> list[Run]:
-        """Runs in the order to be worked on. Made after the commit: nobody need wait for that with a lock held."""
+        """Runs in the order to be worked on. Made after the commit, when no lock is held."""
         return sorted(self.make_runs(rows), key=lambda run: (run.rank, run.scheduled_for, run.id))
 
     def make_heads(self, rows: Iterable[Row]) -> list[Head]:
         """Heads of rows with a lane's id, a rank and the columns of the lane."""
         return [Head(row[0], row[1], self.of_row(row[0], row[2:])) for row in rows]
 
-    # Removing those that nothing is left of
+    # Removing unused ones
 
     def prune(self, now: datetime) -> None:
-        """Look at a page of the lanes with keys, from where the last look ended, and remove what is not needed."""
+        """Check a page of the lanes with keys, continuing after the last page, and remove unused ones."""
         before = now - IDLE_FOR
-        page = read_rows(self._database, "keyed_lanes", after=self._looked_at_to, limit=PAGE)
-        self._looked_at_to = page[-1][0] if len(page) == PAGE else -1
+        page = read_rows(self._database, "keyed_lanes", after=self._checked_to, limit=PAGE)
+        self._checked_to = page[-1][0] if len(page) == PAGE else -1
         idle = [row[0] for row in page if row[1] <= before]
         if idle:
             for row in write_rows(self._database, "delete_lanes", ids=idle, before=before):

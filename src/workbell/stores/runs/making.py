@@ -1,4 +1,4 @@
-"""Making runs: callers of one process share commits, and those who have to wait for locks do so apart."""
+"""Making runs: callers of one process share commits, and callers that wait for locks do so apart."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Making:
         return made.added
 
     def replacing(self, *, waits: bool = True) -> Replacing:
-        """How new runs end those that they take the place of."""
+        """How new runs end those that they replace."""
         dialect = self._database.dialect
         return Replacing(
             dialect, self._keep, self.publisher.publish, lambda changes: moving(dialect, changes, whole=True), waits
         )
 
     def _written(self, new: Sequence[NewRun]) -> list[Added] | None:
-        """What became of requests whose write was interrupted; None if none of them made a run."""
+        """The answers to requests whose write was interrupted; None if none of them made a run."""
         made = find_runs(self._database, self._lanes, [request.run.id for request in new])
         if not made:
             return None
@@ -70,13 +70,13 @@ class Making:
     def _duplicate(self, request: NewRun) -> Added:
         """The answer to a request that made no run, as its key was held."""
         run = request.run
-        held = read_rows(self._database, "key_holder", tenant=run.tenant, key=run.key_text, created_at=run.created_at)
-        if not held:
+        holder = read_rows(self._database, "key_holder", tenant=run.tenant, key=run.key_text, created_at=run.created_at)
+        if not holder:
             raise StoreUnavailable(
                 f"The write was interrupted, and the run that held the key {run.key!r} has ended since; repeat the "
                 "call."
             )
-        return Added(held[0][0], False)
+        return Added(holder[0][0], False)
 
     def add_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
         caller = self._database.borrow(connection)
@@ -86,7 +86,7 @@ class Making:
 
     async def aadd_on(self, connection: Any, new: Sequence[NewRun]) -> list[Added]:
         caller = await self._database.aborrow(connection)
-        # It may have to ask the database on a connection of ours, which must not hold up the event loop.
+        # It may have to read from the database on a connection of ours, which must not block the event loop.
         lanes = await asyncio.to_thread(self._lanes_to_join, new)
         made = await caller.run(self._joining(new, lanes))
         self._database.wake_later()

@@ -1,8 +1,8 @@
-"""Moves of runs: transitions as the statements that write them, with all that rides on them.
+"""Statements that write status transitions of runs, copy finished runs into history, and what depends on that.
 
-A transition without company decides for itself: its statement moves the run if its guard holds, and the answer says
-so. Where something rides on a move (a key that is freed, a schedule that is told, an attempt, runs that follow,
-events), all of the batch must move, or nothing of it is written: `apply` then reads which still can.
+A transition alone needs no guard: its statement moves the run if its condition holds, and the answer says so. Where
+other writes depend on a move (a key that is freed, a schedule's report, an attempt, following runs, events), all of the
+batch must move, or nothing of it is written: `apply` then reads which still can.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOVES_RUNS = frozenset({"finish", "finish_well", "move"})
 def first_of_each(transitions: Sequence[Transition]) -> list[Transition]:
     """Of several transitions under one guard the first counts: a batch may bring the same one twice.
 
-    In the order of ids, so that two writers of the same runs do not lock them crosswise.
+    In the order of ids: two writers of the same runs would deadlock otherwise.
     """
     if len({change.run_id for change in transitions}) == len(transitions):
         return sorted(transitions, key=_run_id)
@@ -48,7 +48,7 @@ def _run_id(change: Transition) -> str:
 
 
 def has_company(change: Transition) -> bool:
-    """Whether something rides on a move, so that it must be known to happen."""
+    """Whether other writes depend on a move, so that it must be known to happen."""
     if change.key is None and change.schedule is None and change.ended is None:
         return bool(change.then or change.emits)
     return True
@@ -61,7 +61,7 @@ def moving(dialect: Dialect, changes: Sequence[Transition], *, whole: bool) -> l
     batch: list[Statement] = []
     chains = [change.run_id for change in changes if is_chain(change)]
     if chains:
-        if not dialect.one_writer:  # else a cancel could be asked for between this look and the end
+        if not dialect.one_writer:  # else a cancel could be requested between this read and the end
             batch.append(Statement("lock_runs", {"ids": [change.run_id for change in changes]}))
         batch.append(Statement("asked_to_end", {"ids": chains, "yes": True}, exactly=0))
     if ending:
@@ -73,11 +73,11 @@ def moving(dialect: Dialect, changes: Sequence[Transition], *, whole: bool) -> l
 
 
 def _company(changes: Sequence[Transition], ending: Sequence[Transition]) -> list[Statement]:
-    """What rides on moves."""
+    """The writes that depend on moves."""
     batch: list[Statement] = []
-    held = [(change.tenant, change.key, change.run_id) for change in ending if change.key is not None]
-    if held:
-        batch.append(Statement("free_keys", {"rows": Rows(KEY, held)}))
+    keys = [(change.tenant, change.key, change.run_id) for change in ending if change.key is not None]
+    if keys:
+        batch.append(Statement("free_keys", {"rows": Rows(KEY, keys)}))
     batch += _report(ending)
     ended = [attempt_values(change.ended) for change in changes if change.ended is not None]
     if ended:
@@ -91,28 +91,28 @@ def _company(changes: Sequence[Transition], ending: Sequence[Transition]) -> lis
     for new in following:
         if new.run.key_text is not None:
             batch += taking_key(new)
-    told = [event for change in changes for event in change.emits]
-    return [*batch, add_events(told)] if told else batch
+    emitted = [event for change in changes for event in change.emits]
+    return [*batch, add_events(emitted)] if emitted else batch
 
 
 def _report(ending: Sequence[Transition]) -> list[Statement]:
-    """Runs of schedules have ended: tell the schedules, in the order of their ids (two such writes may meet)."""
-    told: dict[str, tuple[datetime, str, int]] = {}
+    """Note in schedules how their runs ended, in the order of ids: two such writes would deadlock otherwise."""
+    reports: dict[str, tuple[datetime, str, int]] = {}
     for change in ending:
         schedule, word, at = change.schedule, REPORTED.get(change.status), change.finished_at
         if schedule is None or word is None or at is None:
             continue
-        last, status, failed = told.get(schedule, (at, word, 0))
+        last, status, failed = reports.get(schedule, (at, word, 0))
         status = word if at >= last else status
-        told[schedule] = (max(at, last), status, failed + (word == "failed"))
-    if not told:
+        reports[schedule] = (max(at, last), status, failed + (word == "failed"))
+    if not reports:
         return []
-    values = [(schedule, *(told[schedule][place] for place in (1, 0, 2))) for schedule in sorted(told)]
+    values = [(schedule, *(reports[schedule][index] for index in (1, 0, 2))) for schedule in sorted(reports)]
     return [Statement("report", {"rows": Rows(REPORT, values)})]
 
 
 def is_chain(change: Transition) -> bool:
-    """Whether a run follows that a cancel would keep from being made."""
+    """Whether a run follows that a cancel would prevent."""
     return bool(change.then) and any(new.run.rescheduled_from is not None for new in change.then)
 
 

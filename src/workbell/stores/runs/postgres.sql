@@ -17,8 +17,8 @@ WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_runs WHERE status = 'scheduled'
 AND status = :status
 
 -- survey: lanes and ranks that have queued runs, by stepping from one to the next in the index
--- The LATERAL keeps the steps in their order, which a hash join would not, and lets the LIMIT end them. For the same
--- reason the pauses are asked lane by lane: of NOT EXISTS the planner may make a join.
+-- The LATERAL preserves the order of the steps, which a hash join would not, and lets the LIMIT end them. For the same
+-- reason the pauses are checked lane by lane: the planner may turn NOT EXISTS into a join.
 WITH RECURSIVE head(lane, rank) AS (
     (SELECT lane, rank FROM workbell_runs WHERE status = 'queued' AND lane > :after ORDER BY lane, rank LIMIT 1)
     UNION ALL
@@ -49,9 +49,9 @@ AND r.status = :from_status
 RETURNING {live}
 
 -- renew: extend leases that are still held
--- Also one whose time is over, as long as nobody has taken it: whose clock would decide? A sweep that takes a lease
--- marks it first (see take_over), so that no renewal crosses it. A row that somebody has locked is not waited for, or all
--- other leases would end meanwhile: it is answered as it is, not renewed and not lost.
+-- Also an expired one, as long as no sweep has taken it: clocks differ. A sweep that takes a lease marks it first (see
+-- take_over), so that no renewal crosses it. A row that is locked by another is not waited for, as all other leases would
+-- end meanwhile: it is returned as it is, not renewed and not lost.
 WITH held AS MATERIALIZED (
     SELECT * FROM {rows held: id uuid, token integer, status text}
 ), free AS MATERIALIZED (
@@ -69,9 +69,9 @@ FROM held CROSS JOIN LATERAL (SELECT * FROM workbell_runs r WHERE r.id = held.id
     AND r.status = held.status AND r.lease_until <> :taken OFFSET 0) r
 WHERE r.id NOT IN (SELECT id FROM free)
 
--- take_over: mark leases that were seen to have ended, so that they cannot be renewed any more
--- Each only as it was seen. Rows that anybody has locked are left for the next sweep: a process that is frozen in its
--- booking, or a caller's open transaction, holds up nothing but them. By ctid, as in claim.
+-- take_over: mark expired leases, so that they cannot be renewed any more
+-- Each only if it is unchanged since it was read. Locked rows are left for the next sweep: a process that is frozen in
+-- its booking, or a caller's open transaction, blocks nothing but them. By ctid, as in claim.
 UPDATE workbell_runs r SET lease_until = :taken
 WHERE r.ctid = ANY(ARRAY(
     SELECT held.ctid FROM {rows seen: id uuid, token integer, until timestamptz, expected text}
@@ -86,7 +86,7 @@ RETURNING {live}
 -- key, and the array of an unknown length makes the DELETE do the same. It reads the newest version of a row, so a
 -- renewal at the same moment does not hide the row from it (as deleting by ctid would).
 WITH locked AS MATERIALIZED (
-    SELECT {kept}, new.status, new.finished_at AS updated_at, new.failures, new.losses, new.crashes, new.started_at, new.error,
+    SELECT {unchanged}, new.status, new.finished_at AS updated_at, new.failures, new.losses, new.crashes, new.started_at, new.error,
         new.reason, new.finished_at, new.result_text, new.remove_at
     FROM {rows new: run_id uuid, expected text, expected_token integer, status text, failures integer, losses integer,
         crashes integer, started_at timestamptz, error text, reason text, finished_at timestamptz, result_text text,
@@ -96,7 +96,7 @@ WITH locked AS MATERIALIZED (
 ), gone AS (
     DELETE FROM workbell_runs WHERE id = ANY(ARRAY(SELECT id FROM locked))
 )
-INSERT INTO workbell_history ({kept_columns}, {columns_of_end})
+INSERT INTO workbell_history ({unchanged_columns}, {columns_of_end})
 SELECT * FROM locked RETURNING id
 
 -- free_keys: keys that were held while their runs lived
@@ -105,18 +105,18 @@ DELETE FROM workbell_keys WHERE ctid = ANY(ARRAY(
     CROSS JOIN LATERAL (SELECT k.ctid FROM workbell_keys k WHERE k.tenant = held.tenant AND k.key = held.key
         AND k.run = held.run AND k.until IS NULL FOR UPDATE) k))
 
--- lock_tag: keep others from replacing the runs of a tag: they would not see each other's new run
+-- lock_tag: lock a tag against others that replace its runs: they would not see each other's new run
 SELECT pg_advisory_xact_lock(hashtextextended('workbell tag ' || :tenant || chr(31) || :tag, 0))
 
--- try_tag: the same, if nobody else holds it; no row: somebody does
+-- try_tag: the same without waiting; no row: another has it
 SELECT 1 WHERE pg_try_advisory_xact_lock(hashtextextended('workbell tag ' || :tenant || chr(31) || :tag, 0))
 
--- drop_keys: keys whose time is over; one that somebody is about to take is left to him
+-- drop_keys: expired keys; without those that are locked, as another is about to take them
 DELETE FROM workbell_keys WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_keys WHERE until <= :now
     FOR UPDATE SKIP LOCKED)) AND until <= :now RETURNING key
 
--- delete_lanes: lanes with a key that nobody asked for lately, and that have no runs
--- The age is looked at again in a row that somebody else has just written. One that is being written is left alone.
+-- delete_lanes: lanes with a key that were not used lately, and that have no runs
+-- The age is checked again in a row that another has just written. A row that is being written is left alone.
 DELETE FROM workbell_lanes l WHERE l.id = ANY(ARRAY(SELECT id FROM workbell_lanes
     WHERE id = ANY(CAST(:ids AS bigint[])) AND created_at <= :before ORDER BY id FOR UPDATE SKIP LOCKED))
 AND l.created_at <= :before
@@ -127,7 +127,7 @@ AND l.id <> ALL(ARRAY(SELECT r.lane FROM workbell_runs r
     WHERE r.status = 'scheduled' AND r.lane = ANY(CAST(:ids AS bigint[]))))
 RETURNING id
 
--- delete_finished: a batch of history whose time is over, with its attempts and logs; what holds a key stays as long
+-- delete_finished: a batch of expired history, with its attempts and logs; a run that holds a key stays as long
 WITH due AS (
     SELECT id, lane, key FROM workbell_history WHERE remove_at <= :now ORDER BY remove_at LIMIT :limit
     FOR UPDATE SKIP LOCKED
@@ -148,8 +148,8 @@ WITH due AS (
 )
 SELECT id FROM gone UNION ALL SELECT id FROM kept
 
--- survey_targets: lanes that are aimed at one of these, and the ranks of what is queued there
--- Lane by lane, each a step in the index of what is queued.
+-- survey_targets: lanes of these targets, and the ranks of their queued runs
+-- Lane by lane, each a step in the index of queued runs.
 WITH RECURSIVE head(lane, rank) AS (
     SELECT l.id, (SELECT min(r.rank) FROM workbell_runs r WHERE r.status = 'queued' AND r.lane = l.id)
     FROM workbell_lanes l WHERE l.tenant = :tenant AND l.target = ANY(CAST(:targets AS text[]))
@@ -165,7 +165,7 @@ WHERE h.rank IS NOT NULL AND (SELECT 1 FROM workbell_pauses p
 ORDER BY h.rank, h.lane LIMIT :limit
 
 -- survey_tenant: some lanes of a tenant that have queued runs, with the best rank of each; ends as soon as it has enough
--- LATERAL with a LIMIT, and a scalar subquery: asked lane by lane, as a join all queued runs would be read for it.
+-- LATERAL with a LIMIT, and a scalar subquery: lane by lane; as a join it would read all queued runs.
 SELECT l.id, head.rank, l.tenant, l.queue, l.job, l.target, l.key
 FROM workbell_lanes l
 CROSS JOIN LATERAL (SELECT r.rank FROM workbell_runs r WHERE r.status = 'queued' AND r.lane = l.id
@@ -174,5 +174,5 @@ WHERE l.tenant = :tenant AND (SELECT 1 FROM workbell_pauses p
     WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
 LIMIT :limit
 
--- lock_runs: hold runs, in one order, so that nothing about them changes until the end of the batch
+-- lock_runs: lock runs, in one order, so that they do not change until the end of the batch
 SELECT id FROM workbell_runs WHERE id {among ids uuid} ORDER BY id FOR UPDATE

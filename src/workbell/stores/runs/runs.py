@@ -27,7 +27,7 @@ from workbell.stores.runs.moving import first_of_each, has_company, moved, movin
 DISPATCH = MOVES[Move.DISPATCH]
 RUNNING = MOVES[Move.START].targets[0].value
 TRIES = 20  # of transitions, where each time others have moved some of the runs
-HELD = ("id", "token", "status")
+LEASED = ("id", "token", "status")
 SEEN = ("id", "token", "until", "expected")
 
 
@@ -106,7 +106,7 @@ class StoredRuns:
         return self._lanes.make_claimed(found)
 
     def renew(self, held: Sequence[Held], *, now: datetime, lease_until: datetime) -> builtins.list[Renewed]:
-        leases = Rows(HELD, [(lease.run_id, lease.token, RUNNING) for lease in held])
+        leases = Rows(LEASED, [(lease.run_id, lease.token, RUNNING) for lease in held])
         values = {"rows": leases, "taken": EPOCH, "lease_until": lease_until}
         (found,) = self._database.write([Statement("renew", values)], first=True)
         return [Renewed(*row) for row in found]

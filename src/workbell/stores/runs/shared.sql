@@ -10,12 +10,12 @@ INSERT INTO workbell_runs ({new_columns})
 SELECT {new_values}
 WHERE EXISTS (SELECT 1 FROM workbell_keys WHERE tenant = :tenant AND key = :key AND run = :id)
 
--- take_key: hold a key for a run, unless it is held and its time is not over
+-- take_key: hold a key for a run, unless another run holds it and it has not expired
 INSERT INTO workbell_keys (tenant, key, run, until) VALUES (:tenant, :key, :id, :until)
 ON CONFLICT (tenant, key) DO UPDATE SET run = excluded.run, until = excluded.until
 WHERE workbell_keys.until <= :created_at
 
--- key_holder: the run that holds a key, whether it does as long as it lives, and whether its time is over
+-- key_holder: the run that holds a key, whether it holds it for its life, and whether that has expired
 SELECT run, until IS NULL AS by_life, COALESCE(until <= :created_at, false) AS is_over
 FROM workbell_keys WHERE tenant = :tenant AND key = :key
 
@@ -29,7 +29,7 @@ INSERT INTO workbell_lanes (id, tenant, queue, job, target, key, created_at)
 VALUES (:lane, :tenant, :queue, :job, :target, :key, :created_at)
 ON CONFLICT (id) DO UPDATE SET created_at = excluded.created_at WHERE workbell_lanes.key IS NOT NULL
 
--- keyed_lanes: a page of the lanes with a key, and when they were last asked for
+-- keyed_lanes: a page of the lanes with a key, and when they were last used
 SELECT id, created_at FROM workbell_lanes WHERE id > :after AND key IS NOT NULL ORDER BY id LIMIT :limit
 
 -- next_due: the earliest time of a scheduled run
@@ -47,7 +47,7 @@ AND (attempt > 0 OR rescheduled_from IS NOT NULL) LIMIT 1
 SELECT id, token, lease_until, worker FROM workbell_runs
 WHERE status = 'running' AND (lease_until <= :before OR lease_until > :beyond)
 
--- expired: runs that have expired before their first start and that nobody has locked, to be ended now
+-- expired: runs that have expired before their first start and are not locked, to be ended now
 SELECT {live} FROM workbell_runs r WHERE r.expires_at <= :now AND r.attempt = 0 LIMIT :limit {lock_free}
 
 -- ready: chosen runs that could start now: queued, not expired, in a lane that is not paused
@@ -57,7 +57,7 @@ AND (SELECT 1 FROM workbell_lanes l CROSS JOIN workbell_pauses p WHERE l.id = q.
     AND p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job) LIMIT 1) IS NULL
 ORDER BY q.rank, q.scheduled_for, q.id
 
--- take: start chosen runs under a lease, those that are still queued and that nobody has locked
+-- take: start chosen runs under a lease, those that are still queued and not locked
 UPDATE workbell_runs SET status = :to_status, token = token + 1, attempt = attempt + 1, worker = :worker,
     lease_until = :lease_until, started_at = :now, updated_at = :now
 WHERE id IN (SELECT q.id FROM workbell_runs q WHERE q.id {among ids uuid} AND q.status = 'queued'
@@ -87,7 +87,7 @@ UPDATE workbell_runs SET progress = :progress WHERE id = :id AND token = :token 
 SELECT run, number, status, started_at, finished_at, worker, error, result
 FROM workbell_attempts WHERE run = :id ORDER BY number
 
--- drop_keys: keys whose time is over
+-- drop_keys: expired keys
 DELETE FROM workbell_keys WHERE until <= :now RETURNING key
 
 -- export_runs: all live runs, by id
@@ -174,7 +174,7 @@ WHERE r.id = (SELECT k.run FROM workbell_keys k WHERE k.tenant = :tenant AND k.k
 -- holds_key: whether a run holds its key
 SELECT run FROM workbell_keys WHERE tenant = :tenant AND key = :key AND run = :id
 
--- pass_key: a key goes from its holder to a new run
+-- pass_key: move a key from its holder to a new run
 UPDATE workbell_keys SET run = :id, until = :until WHERE tenant = :tenant AND key = :key AND run = :before RETURNING run
 
 -- others_of_tag: whether another run of a tag waits

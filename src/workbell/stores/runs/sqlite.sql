@@ -11,8 +11,8 @@ UPDATE workbell_runs SET scheduled_for = scheduled_for - (updated_at - :now), up
 WHERE status = :status AND updated_at > :now AND (attempt > 0 OR rescheduled_from IS NOT NULL)
 
 -- survey: lanes and ranks that have queued runs, by stepping from one to the next in the index
--- The step tries the next rank of the same lane, else the first rank of the next lane. Spelled out twice, because
--- SQLite has no LATERAL, and of (lane, rank) > (?, ?) it would use only the first column.
+-- The step tries the next rank of the same lane, else the first rank of the next lane. Written twice, because
+-- SQLite has no LATERAL, and for (lane, rank) > (?, ?) it would use only the first column.
 WITH RECURSIVE head(lane, rank) AS (
     SELECT * FROM (SELECT lane, rank FROM workbell_runs WHERE status = 'queued' AND lane > :after
         ORDER BY lane, rank LIMIT 1)
@@ -41,31 +41,31 @@ AND r.status = :from_status
 RETURNING {returning}
 
 -- renew: extend leases that are still held
--- Also one whose time is over, as long as nobody has taken it: whose clock would decide? A sweep that takes a lease
--- marks it first (see take_over), so that no renewal crosses it.
+-- Also an expired one, as long as no sweep has taken it: clocks differ. A sweep that takes a lease marks it first (see
+-- take_over), so that no renewal crosses it.
 UPDATE workbell_runs AS r SET lease_until = :lease_until
 FROM {rows held: id uuid, token integer, status text}
 WHERE r.id = held.id AND r.token = held.token AND r.status = held.status AND r.lease_until <> :taken
 RETURNING id, token, CASE WHEN cancel_requested THEN reason END
 
--- take_over: mark leases that were seen to have ended, each only as it was seen, so that they cannot be renewed any more
+-- take_over: mark expired leases, each if it is unchanged since it was read, so that they cannot be renewed any more
 UPDATE workbell_runs AS r SET lease_until = :taken
 FROM {rows seen: id uuid, token integer, until timestamptz, expected text}
 WHERE r.id = seen.id AND r.token = seen.token AND r.status = seen.expected AND r.lease_until = seen.until
 RETURNING {returning}
 
 -- finish: transitions that end a run: into history
-INSERT INTO workbell_history ({kept_columns}, {columns_of_end})
-SELECT {kept}, value ->> 3, value ->> 10, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9,
+INSERT INTO workbell_history ({unchanged_columns}, {columns_of_end})
+SELECT {unchanged}, value ->> 3, value ->> 10, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9,
     value ->> 10, value ->> 11, value ->> 12
 FROM json_each(:rows) AS new CROSS JOIN workbell_runs run
 WHERE run.id = (value ->> 0) AND run.status = (value ->> 1) AND run.token = (value ->> 2)
 RETURNING id
 
--- finish_well: the same for runs that succeeded, by far the most: what cannot have changed need not be said
+-- finish_well: the same for runs that succeeded, by far the most: unchanged values are left out
 -- (6 values a row to take apart instead of 13)
-INSERT INTO workbell_history ({kept_columns}, {columns_of_end})
-SELECT {kept}, :to_status, value ->> 3, run.failures, run.losses, run.crashes, value ->> 2, NULL, NULL,
+INSERT INTO workbell_history ({unchanged_columns}, {columns_of_end})
+SELECT {unchanged}, :to_status, value ->> 3, run.failures, run.losses, run.crashes, value ->> 2, NULL, NULL,
     value ->> 3, value ->> 4, value ->> 5
 FROM json_each(:well) AS new CROSS JOIN workbell_runs run
 WHERE run.id = (value ->> 0) AND run.token = (value ->> 1) AND run.status = :from_status
@@ -78,7 +78,7 @@ DELETE FROM workbell_runs WHERE id IN (SELECT value FROM json_each(:ids))
 DELETE FROM workbell_keys WHERE until IS NULL
 AND (tenant, key, run) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:rows))
 
--- delete_lanes: lanes with a key that nobody asked for lately, and that have no runs
+-- delete_lanes: lanes with a key that were not used lately, and that have no runs
 DELETE FROM workbell_lanes WHERE id IN (SELECT value FROM json_each(:ids)) AND created_at <= :before
 AND NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.lane = workbell_lanes.id AND r.status = 'queued')
 AND NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.lane = workbell_lanes.id AND r.status = 'running')
@@ -86,7 +86,7 @@ AND NOT EXISTS (SELECT 1 FROM workbell_history h WHERE h.lane = workbell_lanes.i
 AND id NOT IN (SELECT r.lane FROM workbell_runs r WHERE r.status = 'scheduled')
 RETURNING id
 
--- put_off: of a batch of history whose time is over, keep those that hold a key for as long as they do
+-- put_off: of a batch of expired history, postpone the removal of runs that hold a key until that expires
 UPDATE workbell_history AS h SET remove_at = held.until
 FROM (SELECT due.place, k.until FROM (SELECT rowid AS place, id, lane, key FROM workbell_history WHERE remove_at <= :now
         ORDER BY remove_at LIMIT :limit) AS due
@@ -100,7 +100,7 @@ WITH ended AS (SELECT h.id FROM workbell_history h WHERE h.remove_at <= :now AND
     WHERE l.id = h.lane AND k.key = h.key AND k.run = h.id AND k.until > :now)) ORDER BY h.remove_at, h.rowid LIMIT :limit)
 DELETE FROM workbell_history WHERE id IN (SELECT id FROM ended) RETURNING id
 
--- survey_targets: lanes that are aimed at one of these, and the ranks of what is queued there
+-- survey_targets: lanes of these targets, and the ranks of their queued runs
 WITH RECURSIVE head(lane, rank) AS (
     SELECT l.id, (SELECT min(r.rank) FROM workbell_runs r WHERE r.status = 'queued' AND r.lane = l.id)
     FROM workbell_lanes l WHERE l.tenant = :tenant AND l.target IN (SELECT value FROM json_each(:targets))
@@ -124,7 +124,7 @@ AND NOT EXISTS (SELECT 1 FROM workbell_pauses p
     WHERE p.tenant = l.tenant AND p.queue IN ('', l.queue) AND p.job IN ('', l.job))
 LIMIT :limit
 
--- delete_attempts: the attempts of a batch of history whose time is over; of what does not hold a key beyond that
+-- delete_attempts: the attempts of a batch of expired history; without runs that still hold a key
 WITH ended AS (SELECT h.id FROM workbell_history h WHERE h.remove_at <= :now AND (h.key IS NULL OR NOT EXISTS (
     SELECT 1 FROM workbell_lanes l CROSS JOIN workbell_keys k ON k.tenant = l.tenant
     WHERE l.id = h.lane AND k.key = h.key AND k.run = h.id AND k.until > :now)) ORDER BY h.remove_at, h.rowid LIMIT :limit)

@@ -1,9 +1,9 @@
 -- Schedules the way of PostgreSQL: SKIP LOCKED.
 
--- advance: schedules go on to their next tick, each if nobody else took it there and no run is in its way
+-- advance: move schedules to their next tick, each if no other scheduler has and no live run prevents it
 -- A row that another scheduler has locked is being advanced by it: skipping it costs nothing and cannot deadlock.
 -- The range on `expected` is always true. It makes the planner expect few rows: knowing that there are hundreds, it
--- hashed the whole table for every batch. The LIMIT keeps it from hashing all live runs for the overlap test.
+-- hashed the whole table for every batch. The LIMIT prevents a hash of all live runs for the overlap test.
 WITH free AS MATERIALIZED (
     SELECT new.* FROM unnest(CAST(:id AS uuid[]), CAST(:expected AS integer[]), CAST(:only_idle AS boolean[]),
         CAST(:look_at AS timestamptz[]), CAST(:next_run_at AS timestamptz[]), CAST(:last_scheduled_at AS timestamptz[]),
@@ -28,24 +28,24 @@ SELECT DISTINCT r.schedule FROM workbell_runs r WHERE r.schedule = ANY(CAST(:sch
 AND r.id <> ALL(ARRAY(SELECT live.id FROM workbell_runs live WHERE live.schedule = ANY(CAST(:schedules AS uuid[]))
     ORDER BY live.id FOR UPDATE SKIP LOCKED))
 
--- due_schedules_beside: where the scheduler must look, without versions of schedules that are passed over
--- NOT IN of a subquery is looked up in a hash; an anti join may compare every pair.
+-- due_schedules_beside: schedules that the scheduler must check, without the given versions of schedules
+-- NOT IN of a subquery uses a hash; an anti join may compare every pair.
 SELECT {schedule}, (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id LIMIT 1) IS NOT NULL
 FROM workbell_schedules s WHERE s.look_at <= :now
 AND (s.id, s.version) NOT IN (SELECT * FROM unnest(CAST(:id AS uuid[]), CAST(:version AS integer[])))
 ORDER BY s.look_at LIMIT :limit
 
--- delete_ticks: a batch of the ledger whose time is over
+-- delete_ticks: a batch of expired ticks
 DELETE FROM workbell_ticks WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_ticks WHERE created_at <= :before
     LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING schedule
 
--- add_advanced_ticks: the same of those schedules that this very transaction has advanced: its number is in their rows
+-- add_advanced_ticks: ticks of the schedules that this transaction has advanced: its xid is in their rows
 INSERT INTO workbell_ticks (schedule, due, until, count, outcome, run, reason, created_at)
 SELECT * FROM {rows new: schedule uuid, due timestamptz, until timestamptz, count integer, outcome text, run uuid,
     reason text, created_at timestamptz}
 WHERE (SELECT s.xmin FROM workbell_schedules s WHERE s.id = new.schedule) = CAST(pg_current_xact_id() AS xid)
 
--- add_advanced_runs: and their runs
+-- add_advanced_runs: runs of the schedules that this transaction has advanced
 INSERT INTO workbell_runs ({new_columns})
 SELECT {new_columns} FROM {new_runs}
 WHERE (SELECT s.xmin FROM workbell_schedules s WHERE s.id = new.schedule) = CAST(pg_current_xact_id() AS xid)

@@ -18,7 +18,7 @@ from workbell.stores.events.adding import add_events
 from workbell.stores.flows import Ask, Do, Flow
 from workbell.stores.publisher import Pair
 from workbell.stores.rows import TICK
-from workbell.stores.runs.adding import Replacing, Writing, add_runs, look, replaced_tag
+from workbell.stores.runs.adding import Replacing, Writing, add_runs, read_replaced, replaced_tag
 from workbell.stores.runs.lanes import Lanes, lanes_from
 from workbell.stores.runs.making import Making
 
@@ -26,9 +26,9 @@ ADVANCE = (
     "id expected only_idle look_at next_run_at last_scheduled_at held_tick deferred_until last_run_at last_run_id "
     "last_fire_status last_fire_at last_error run_count scheduler_failures"
 ).split()
-REASON = "a later tick of its schedule takes its place"
-PART = 250  # so many changes are not worth a second connection
-TRIES = 20  # of a change whose guards say no: each time somebody else has written
+REASON = "a later tick of its schedule replaces it"
+PART = 250  # fewer changes are not worth a second connection
+TRIES = 20  # of a change whose guards refuse: each time another process has written
 
 
 class PreparedChanges(list[ScheduleChange]):
@@ -53,7 +53,7 @@ class StoredSchedules:
     # Writing
 
     def prepare(self, changes: Sequence[ScheduleChange]) -> Sequence[ScheduleChange]:
-        """Spell changes out ahead of time, so that the write has less to do."""
+        """Bind changes ahead of time, so that the write has less to do."""
         if isinstance(changes, PreparedChanges):
             return changes
         plain = [change for change in changes if _is_plain(change)]
@@ -73,7 +73,7 @@ class StoredSchedules:
 
     def write(self, changes: Sequence[ScheduleChange]) -> set[str]:
         """Changes that only advance schedules go in one write, each if nobody else has it. Others have a write of
-        their own: it must be known that a change happens before anything is ended or told for it."""
+        their own: it must be known that a change happens before runs are ended or events published for it."""
         prepared = self.prepare(changes)
         others = [change for change in changes if not _is_plain(change)]
         written = self._write_others(others) if others else set()
@@ -131,7 +131,7 @@ class StoredSchedules:
         return True
 
     def prune(self, before: datetime, limit: int) -> int:
-        """Ticks whose time is over."""
+        """Remove ticks whose retention is over."""
         return len(write_rows(self._database, "delete_ticks", before=before, limit=limit))
 
     # Reading
@@ -144,11 +144,11 @@ class StoredSchedules:
             found = read_rows(self._database, "due_schedules", now=now, limit=limit)
         return [DueSchedule(rows.schedule_from(row[:-1]), bool(row[-1])) for row in found]
 
-    def next_look(self, after: datetime | None = None) -> datetime | None:
+    def next_check(self, after: datetime | None = None) -> datetime | None:
         if after is None:
-            found = read_rows(self._database, "next_look")
+            found = read_rows(self._database, "next_check")
         else:
-            found = read_rows(self._database, "next_look_after", after=after)
+            found = read_rows(self._database, "next_check_after", after=after)
         return found[0][0] if found else None
 
     def find(self, tenant: str, names: Sequence[str]) -> dict[str, Schedule]:
@@ -180,10 +180,10 @@ def _is_plain(change: ScheduleChange) -> bool:
 
 
 def _advancing(dialect: Dialect, changes: Sequence[ScheduleChange]) -> list[Statement]:
-    """Advance schedules, with what follows.
+    """Advance schedules, with their ticks and runs.
 
-    Where one writes at a time, all of them or nothing. Where others advance some at the same moment, each keeps what it
-    has got: two that both began anew could do so for ever.
+    With one writer at a time, all of them or none. Where another process advances some at the same time, each writes
+    what it took first: if both started again, they could do so forever.
     """
     whole = dialect.one_writer
     advanced = Rows(ADVANCE, [_advance_values(change) for change in changes])
@@ -207,8 +207,8 @@ def _tick_values(tick: Tick) -> list[Any]:
 def _writing(
     changes: Sequence[ScheduleChange], replacing: Replacing, keep: Retention, lanes: Sequence[Statement]
 ) -> Flow[builtins.list[Pair] | None]:
-    """All of these changes, or none; the waiting runs that they have ended. None: another was there before, or has a
-    run or a tag in hand that would have to be waited for, with all other schedules behind."""
+    """All of these changes, or none; the waiting runs that they have ended. None: another process was first, or locks
+    a run or a tag; waiting for that would delay all other schedules."""
     for _ in range(TRIES):
         batch = [*lanes, *(_deciding(change) for change in changes)]
         ended: builtins.list[Pair] = []
@@ -224,11 +224,11 @@ def _writing(
         requests = [request for change in changes for request in change.runs]
         plain = [request for request in requests if replaced_tag(request) is None]
         batch += [add_runs(plain)] if plain else []
-        writing = Writing(replacing, (yield from look(requests, replacing.dialect)))
+        writing = Writing(replacing, (yield from read_replaced(requests, replacing.dialect)))
         batch += writing.batch([request for request in requests if replaced_tag(request) is not None])
         batch += _ticks(changes)
-        told = [event for change in changes for event in change.emits]
-        batch += [add_events(told)] if told else []
+        emitted = [event for change in changes for event in change.emits]
+        batch += [add_events(emitted)] if emitted else []
         try:
             yield Do(batch)
         except Conflict as conflict:
@@ -252,11 +252,11 @@ def _deciding(change: ScheduleChange) -> Statement:
 
 
 def _live(schedule: Schedule, replacing: Replacing, *, locked: bool) -> Flow[builtins.list[Run] | None]:
-    """The live runs of a schedule; none, if another transaction has one of them in hand."""
+    """The live runs of a schedule; None if another transaction locks one of them."""
     dialect = replacing.dialect
     if locked and not dialect.one_writer:
-        (held,) = yield Ask([Statement("locked_live", {"schedules": [schedule.id]})])
-        if held:
+        (blocked,) = yield Ask([Statement("locked_live", {"schedules": [schedule.id]})])
+        if blocked:
             return None
     (found,) = yield Ask([Statement("live_of_schedule", {"id": schedule.id})])
     if not found:
@@ -272,15 +272,17 @@ def _ending(
     keep: Retention,
     publish: Callable[[Sequence[Pair]], Sequence[Pair]],
 ) -> Sequence[Pair]:
-    """What waits of a schedule's live runs is ended at once."""
+    """End the waiting ones of a schedule's live runs."""
     now = schedule.last_fire_at or schedule.updated_at
     waiting = [run for run in live if run.status is not Status.RUNNING]
-    decided = [(run, state.cancel(run, now, reason=REASON, keep=state.kept(run, keep).other)) for run in waiting]
+    decided = [
+        (run, state.cancel(run, now, reason=REASON, keep=state.retention_of(run, keep).other)) for run in waiting
+    ]
     return publish(decided) if decided else []
 
 
 def _ask_to_end(run: Run) -> Statement:
-    """What runs is ended by asking its handler."""
+    """Request a cancel of the running ones."""
     return Statement("request_cancel", {"id": run.id, "yes": True, "reason": REASON})
 
 

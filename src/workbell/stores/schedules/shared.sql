@@ -4,23 +4,23 @@
 INSERT INTO workbell_schedules ({schedule_columns}) VALUES ({schedule_values})
 ON CONFLICT (tenant, name) DO NOTHING RETURNING id
 
--- define_schedule: change a schedule's definition, if nobody changed it meanwhile
+-- define_schedule: change a schedule's definition, if its version is unchanged
 UPDATE workbell_schedules SET {schedule_assignments} WHERE id = :id AND version = :expected RETURNING id
 
--- delete_schedule: if nobody changed it meanwhile; its ticks stay until their time is over
+-- delete_schedule: remove a schedule, if its version is unchanged; its ticks stay for their retention
 DELETE FROM workbell_schedules WHERE id = :id AND (CAST(:expected AS integer) IS NULL OR version = :expected) RETURNING id
 
--- delete_report: and what its runs reported
+-- delete_report: remove what its runs reported
 DELETE FROM workbell_reports WHERE schedule = :id
 
--- due_schedules: where the scheduler must look, and whether a run is live
+-- due_schedules: schedules that the scheduler must check, and whether a run is live
 SELECT {schedule}, (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id LIMIT 1) IS NOT NULL
 FROM workbell_schedules s WHERE s.look_at <= :now ORDER BY s.look_at LIMIT :limit
 
--- next_look: when the scheduler must look again
+-- next_check: when the scheduler must check its schedules next
 SELECT look_at FROM workbell_schedules WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1
 
--- next_look_after: the same, beyond a time
+-- next_check_after: the same, beyond a time
 SELECT look_at FROM workbell_schedules WHERE look_at > :after ORDER BY look_at LIMIT 1
 
 -- find_schedule: one schedule by its id
@@ -40,7 +40,7 @@ WHERE s.tenant = :tenant AND s.source = :source AND s.name > :after ORDER BY s.n
 -- live_of_schedule: live runs of a schedule
 SELECT {live} FROM workbell_runs r WHERE r.schedule = :id
 
--- ticks: what became of a schedule's ticks, newest first
+-- ticks: the fates of a schedule's ticks, newest first
 SELECT schedule, due, until, count, outcome, run, reason, created_at
 FROM workbell_ticks WHERE schedule = :id AND due < :before ORDER BY due DESC LIMIT :limit
 
@@ -74,7 +74,7 @@ INSERT INTO workbell_ticks (schedule, due, until, count, outcome, run, reason, c
 SELECT * FROM {rows new: schedule uuid, due timestamptz, until timestamptz, count integer, outcome text, run uuid,
     reason text, created_at timestamptz}
 
--- report: what became of a schedule's runs
+-- report: note in schedules how their runs ended
 INSERT INTO workbell_reports (schedule, last_run_status, last_run_ended_at, failed_runs)
 SELECT * FROM {rows new: schedule uuid, last_run_status text, last_run_ended_at timestamptz, failed_runs integer}
 WHERE true
@@ -84,5 +84,5 @@ ON CONFLICT (schedule) DO UPDATE SET failed_runs = workbell_reports.failed_runs 
     last_run_ended_at = CASE WHEN excluded.last_run_ended_at >= workbell_reports.last_run_ended_at
         THEN excluded.last_run_ended_at ELSE workbell_reports.last_run_ended_at END
 
--- schedule_versions: where these schedules stand
+-- schedule_versions: the versions of these schedules
 SELECT id, version FROM workbell_schedules WHERE id {among ids uuid}

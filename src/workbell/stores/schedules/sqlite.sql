@@ -1,6 +1,6 @@
 -- Schedules the way of SQLite: one writer at a time.
 
--- advance: schedules go on to their next tick, each if nobody else took it there and no run is in its way
+-- advance: move schedules to their next tick, each if no other scheduler has and no live run prevents it
 UPDATE workbell_schedules AS s SET version = s.version + 1, look_at = new.look_at, next_run_at = new.next_run_at,
     last_scheduled_at = new.last_scheduled_at, held_tick = new.held_tick, deferred_until = new.deferred_until,
     last_run_at = new.last_run_at, last_run_id = new.last_run_id, last_fire_status = new.last_fire_status,
@@ -15,12 +15,12 @@ WHERE s.id = new.id AND s.version = new.expected
 AND (NOT new.only_idle OR NOT EXISTS (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id))
 RETURNING id
 
--- due_schedules_beside: where the scheduler must look, without versions of schedules that are passed over
+-- due_schedules_beside: schedules that the scheduler must check, without the given versions of schedules
 SELECT {schedule}, (SELECT 1 FROM workbell_runs r WHERE r.schedule = s.id LIMIT 1) IS NOT NULL
 FROM workbell_schedules s WHERE s.look_at <= :now
 AND (s.id, s.version) NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(:rows))
 ORDER BY s.look_at LIMIT :limit
 
--- delete_ticks: a batch of the ledger whose time is over
+-- delete_ticks: a batch of expired ticks
 DELETE FROM workbell_ticks WHERE rowid IN (SELECT rowid FROM workbell_ticks WHERE created_at <= :before
     ORDER BY created_at LIMIT :limit) RETURNING schedule

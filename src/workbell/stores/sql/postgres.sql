@@ -1,4 +1,4 @@
--- What PostgreSQL does its own way: batches as arrays, SKIP LOCKED, data-changing CTEs.
+-- Overrides for PostgreSQL: batches as arrays, SKIP LOCKED, data-changing CTEs.
 --
 -- Statuses and tokens that guard a write come from the unnested arrays, not as constants. With a constant
 -- `status = 'running'` the planner may take the small partial index of running rows for each row of the batch
@@ -7,7 +7,7 @@
 -- time: the database's own clock
 SELECT clock_timestamp()
 
--- blocked_sessions: sessions that wait for a lock with our tables in hand, or for a tag, and who keeps them waiting
+-- blocked_sessions: sessions that wait for a lock while they lock our tables, or for a tag, and the sessions that block them
 SELECT waiting.pid, CAST(extract(epoch FROM clock_timestamp() - waiting.query_start) AS float8), blocker.pid
 FROM pg_stat_activity waiting CROSS JOIN LATERAL unnest(pg_blocking_pids(waiting.pid)) AS blocker(pid)
 WHERE waiting.datname = current_database() AND waiting.wait_event_type = 'Lock'
@@ -16,7 +16,7 @@ AND (waiting.query LIKE '%workbell tag%'
         WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
         AND c.relname LIKE 'workbell~_%' ESCAPE '~'))
 
--- idle_transactions: sessions that have our tables locked in a transaction, and have said nothing for a while
+-- idle_transactions: sessions that have our tables locked in a transaction, and have been idle for a while
 SELECT a.pid FROM pg_stat_activity a
 WHERE a.datname = current_database() AND a.state LIKE 'idle in transaction%'
 AND a.state_change <= clock_timestamp() - make_interval(secs => :seconds)
@@ -28,7 +28,7 @@ SELECT pid, application_name, COALESCE(host(client_addr), 'this machine'), state
     CAST(extract(epoch FROM clock_timestamp() - state_change) AS float8), left(query, 1000)
 FROM pg_stat_activity WHERE pid = ANY(CAST(:pids AS integer[]))
 
--- table_holders: the oldest open transactions that hold our tables, and so keep them from being altered
+-- table_holders: the oldest open transactions that lock our tables, and so block a migration
 SELECT a.pid, COALESCE(a.application_name, ''), COALESCE(a.state, ''),
     EXTRACT(epoch FROM clock_timestamp() - a.xact_start), COALESCE(a.query, '')
 FROM pg_stat_activity a
@@ -39,7 +39,7 @@ WHERE a.pid <> pg_backend_pid() AND a.xact_start <= clock_timestamp() - make_int
 ORDER BY a.xact_start LIMIT 3
 
 -- end_stuck: ends our own sessions whose process is frozen in the middle of a message, with rows locked
--- No timeout of the server ends these, nor a cancel: the session waits for the rest of a COPY, or to be rid of an answer.
+-- No timeout of the server ends these, nor a cancel: the session waits for the rest of a COPY, or to send an answer.
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid() AND state = 'active'
     AND application_name = current_setting('application_name') AND backend_xid IS NOT NULL

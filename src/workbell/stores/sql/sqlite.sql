@@ -1,4 +1,4 @@
--- The tables themselves, for engines that speak SQLite's SQL: looked at, and changed by a batch that begins with a guard.
+-- The tables themselves, for engines that speak SQLite's SQL: read, and changed by a batch that begins with a guard.
 
 -- has_tables: whether there are tables of Workbell
 SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workbell_meta'
@@ -6,11 +6,11 @@ SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workbell_meta'
 -- schema_versions: the version of the tables, and the oldest code that can work with them
 SELECT name, value FROM workbell_meta WHERE name IN ('schema_version', 'oldest_reader')
 
--- still_no_tables: a guard: one row as long as nobody has made them
+-- still_no_tables: a guard: one row as long as there are none
 SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workbell_meta')
 
--- still_at_version: a guard: one row as long as nobody has migrated them
+-- still_at_version: a guard: one row as long as they are not migrated
 SELECT 1 WHERE COALESCE((SELECT CAST(value AS INTEGER) FROM workbell_meta WHERE name = 'schema_version'), 0) = :version
 
--- note_meta: what the tables say about themselves
+-- note_meta: store the version and identity of the tables
 INSERT INTO workbell_meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value

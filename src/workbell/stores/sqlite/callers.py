@@ -37,7 +37,7 @@ def open_caller(connection: Any, path: Path) -> Caller:
         cursor.row_factory = None  # the caller's own may make anything of a row
         return cursor.execute(sql, values).fetchall()
 
-    caller = Caller(through or rows, _spell)
+    caller = Caller(through or rows, _bind)
     _check_file(caller.rows("PRAGMA database_list", {}), path)
     _check_begun(raw, getattr(raw, "autocommit", None))
     caller.rows(NO_CHECKPOINT, {})  # see sqlite/file.py: no commit may overlap a checkpoint
@@ -57,20 +57,20 @@ async def open_async_caller(connection: Any, path: Path) -> AsyncCaller:
             await cursor.execute(sql, values)
             return list(await cursor.fetchall())
 
-    caller = AsyncCaller(rows if outer is None else through_async_sqlalchemy(outer), _spell)
+    caller = AsyncCaller(rows if outer is None else through_async_sqlalchemy(outer), _bind)
     _check_file(await caller.rows("PRAGMA database_list", {}), path)
     _check_begun(raw, getattr(getattr(raw, "_conn", None), "autocommit", None))
     await caller.rows(NO_CHECKPOINT, {})
     return caller
 
 
-def _spell(statement: Statement) -> tuple[str, dict[str, Any]]:
-    spelled = SQLITE.spell(statement)
-    return spelled.sql, spelled.values
+def _bind(statement: Statement) -> tuple[str, dict[str, Any]]:
+    bound = SQLITE.bind(statement)
+    return bound.sql, bound.values
 
 
 def _check_begun(raw: Any, autocommit: Any) -> None:
-    """sqlite3 begins by itself before an INSERT, unless it was told not to.
+    """Whether sqlite3 begins a transaction by itself before an INSERT.
 
     That is said by `isolation_level`, or by `autocommit` where Python has it (from 3.12 on).
     """

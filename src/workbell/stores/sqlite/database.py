@@ -15,7 +15,7 @@ from workbell.stores.database import Batch, Conflict, Row, Statement, Tables, co
 from workbell.stores.port import StoreWatch
 from workbell.stores.session import Session
 from workbell.stores.sqlite.callers import open_async_caller, open_caller
-from workbell.stores.sqlite.dialect import SQLITE, BoundSqlite, spell_runs
+from workbell.stores.sqlite.dialect import SQLITE, BoundSqlite, bind_runs
 from workbell.stores.sqlite.file import SqliteFile, wal_reset_bug
 from workbell.stores.sqlite.tables import SqliteTables
 from workbell.stores.sqlite.watch import watch
@@ -25,8 +25,8 @@ T = TypeVar("T")
 _columns: dict[str, Sequence[str]] = {}  # of the answers to queries, as SQLite names them
 
 
-def _execute(connection: sqlite3.Connection, spelled: BoundSqlite) -> list[Row]:
-    query, sql, values, exactly, many = spelled
+def _execute(connection: sqlite3.Connection, bound: BoundSqlite) -> list[Row]:
+    query, sql, values, exactly, many = bound
     if many:
         connection.executemany(sql, values)
         return []
@@ -40,10 +40,10 @@ def _execute(connection: sqlite3.Connection, spelled: BoundSqlite) -> list[Row]:
     return SQLITE.answer(query, columns, found)
 
 
-def _spell(statement: Statement) -> BoundSqlite:
+def _bind(statement: Statement) -> BoundSqlite:
     if statement.query == "add_runs":
-        return spell_runs(statement.values["rows"].values)
-    return SQLITE.spell(statement)
+        return bind_runs(statement.values["rows"].values)
+    return SQLITE.bind(statement)
 
 
 class SqliteSession(Session):
@@ -56,18 +56,18 @@ class SqliteSession(Session):
         return self.execute(Statement(query, values))
 
     def execute(self, statement: Statement) -> list[Row]:
-        return _execute(self._connection, _spell(statement))
+        return _execute(self._connection, _bind(statement))
 
     def text_rows(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        spelled = SQLITE.spell(Statement("", values, text=sql))
-        return self._connection.execute(spelled.sql, spelled.values).fetchall()
+        bound = SQLITE.bind(Statement("", values, text=sql))
+        return self._connection.execute(bound.sql, bound.values).fetchall()
 
 
 class SqliteDatabase:
     """One file, as the parts of a store see it."""
 
     dialect = SQLITE
-    connections = 1  # on which is written at the same time
+    connections = 1  # that write at the same time
 
     def __init__(self, file: SqliteFile, clock: Clock) -> None:
         self.file = file
@@ -81,16 +81,16 @@ class SqliteDatabase:
 
     def _read(self, batch: Batch) -> list[list[Row]]:
         with self.file.reader() as connection:
-            return [_execute(connection, _spell(statement)) for statement in batch]
+            return [_execute(connection, _bind(statement)) for statement in batch]
 
     def write(self, batch: Batch, *, first: bool = False, lock: float | None = None) -> list[list[Row]]:
         self.ready()
         return self._write(batch, first)
 
     def _write(self, batch: Batch, first: bool = False) -> list[list[Row]]:
-        spelled = [_spell(statement) for statement in batch]  # before the write lock is taken
+        bound = [_bind(statement) for statement in batch]  # before the write lock is taken
         try:
-            return self.file.write(lambda connection: [_execute(connection, one) for one in spelled], first=first)
+            return self.file.write(lambda connection: [_execute(connection, one) for one in bound], first=first)
         except StoreError as error:
             if isinstance(error.__cause__, sqlite3.IntegrityError):
                 raise Conflict(str(error)) from error
@@ -144,7 +144,7 @@ class SqliteDatabase:
         self._is_ready = True
 
     def tables(self) -> Tables | None:
-        return self._tables.look()
+        return self._tables.read()
 
     def migrate(self) -> list[str]:
         done = self._tables.migrate()

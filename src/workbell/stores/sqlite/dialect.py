@@ -1,5 +1,5 @@
-"""SQLite's SQL: statements as the standard library executes them, and their answers. D1 and others that speak it use
-the same."""
+"""Dialect of SQLite: statements as the standard library executes them, and their answers. D1 and other engines that
+speak it use the same."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from workbell.model.state import FINISHED, MOVES, Move, Transition
 from workbell.stores.database import Row, Rows, Statement
 from workbell.stores.queries import queries
 from workbell.stores.reports.filters import AMONG_LANES, OF_LANES, SEARCH
-from workbell.stores.rows import NEW, RUN_COLUMNS, TIMES, place_columns, run_with_micros
+from workbell.stores.rows import NEW, RUN_COLUMNS, TIMES, fill_columns, run_with_micros
 from workbell.stores.sqlite import fields
 from workbell.stores.times import from_micros, to_micros
 
 TEXTS = queries("sqlite")
-QUERIES = {name: place_columns(text) for name, text in TEXTS.items()}
+QUERIES = {name: fill_columns(text) for name, text in TEXTS.items()}
 # Their answers are runs, whose times are turned by rows.run_with_micros.
 OF_RUNS = frozenset([SEARCH, *(name for name, text in TEXTS.items() if any(word in text for word in RUN_COLUMNS))])
 PLAIN = NEW.index("input") + 1
-UNUSED = [0 if name == "user_id" else None for name in NEW[PLAIN:]]  # what the columns hold if nothing is said
+UNUSED = [0 if name == "user_id" else None for name in NEW[PLAIN:]]  # defaults of the columns
 SUCCEED = MOVES[Move.SUCCEED]
 EXPIRES = NEW.index("expires_at")
 
@@ -45,30 +45,30 @@ class SqliteDialect:
 
     engine = "sqlite"
     one_writer = True
-    follow_indexes: Sequence[Statement] = ()  # the statements of a search say by themselves which way to go
+    follow_indexes: Sequence[Statement] = ()  # the statements of a search name their index themselves
 
-    def spell(self, statement: Statement) -> BoundSqlite:
+    def bind(self, statement: Statement) -> BoundSqlite:
         query, values, exactly, text = statement
         if text is not None:
-            return BoundSqlite(query, self.in_lanes(text), bind(values), exactly)
-        return BoundSqlite(query, QUERIES[query], bind(values), exactly)
+            return BoundSqlite(query, self.in_lanes(text), bind_values(values), exactly)
+        return BoundSqlite(query, QUERIES[query], bind_values(values), exactly)
 
     def bound(self, statement: Statement) -> Statement:
-        return statement._replace(values=bind(statement.values))
+        return statement._replace(values=bind_values(statement.values))
 
     def answer(self, query: str, columns: Sequence[str], found: list[Row]) -> list[Row]:
-        """The rows of an answer with times as times; those of runs are left as they are, for `make_run`."""
-        times = () if query in OF_RUNS else [place for place, name in enumerate(columns) if name in TIMES]
+        """The rows of an answer with datetimes; those of runs are left as they are, for `make_run`."""
+        times = () if query in OF_RUNS else [index for index, name in enumerate(columns) if name in TIMES]
         if not times:
             return found
-        return [[from_micros(value) if place in times else value for place, value in enumerate(row)] for row in found]
+        return [[from_micros(value) if index in times else value for index, value in enumerate(row)] for row in found]
 
     def make_run(self, row: Row, lanes: Mapping[int, Lane]) -> Run:
         return run_with_micros(row, lanes)
 
     def finish(self, ending: Sequence[Transition], *, whole: bool) -> list[Statement]:
-        """Into history, and out of the live table. All of them or nothing, also where it need not be: then what came
-        into history is what was asked for, and is removed without another look (1 µs a run less)."""
+        """Move ended runs from the live table into history. All of them or none, also where it need not be: then the
+        runs asked for are in history, and are removed without another read (1 µs a run less)."""
         well = [change for change in ending if change.move is Move.SUCCEED]
         others = [change for change in ending if change.move is not Move.SUCCEED] if len(well) < len(ending) else ()
         batch = []
@@ -81,7 +81,7 @@ class SqliteDialect:
         return [*batch, Statement("remove_live", {"ids": [change.run_id for change in ending]})]
 
     def field_condition(self, field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
-        return fields.spell(field, letter)
+        return fields.condition_on(field, letter)
 
     def is_among(self, ids: str) -> str:
         return f"r.id IN ({ids})"
@@ -94,14 +94,14 @@ class SqliteDialect:
     def in_lanes(self, text: str) -> str:
         among = "r.lane IN (SELECT value FROM json_each(:lanes))"
         # With a plus before it, a column leads to no index.
-        return place_columns(text.replace(OF_LANES, among).replace(AMONG_LANES, f"+{among}"))
+        return fill_columns(text.replace(OF_LANES, among).replace(AMONG_LANES, f"+{among}"))
 
 
 SQLITE = SqliteDialect()
 
 
 def _well(ending: Sequence[Transition]) -> str:
-    """Spelled out, because most runs end like this: times as numbers at once."""
+    """The parameter of runs that succeeded: written out, because most runs end like this."""
     rows = [
         (
             change.run_id,
@@ -126,41 +126,41 @@ def _value(value: Any) -> Any:
     return value
 
 
-def bind(values: Mapping[str, Any]) -> dict[str, Any]:
+def bind_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as SQLite takes them: times as numbers, lists and rows as JSON."""
     return {name: _value(value) for name, value in values.items()}
 
 
 def _json_rows(columns: Sequence[str], values: Sequence[Sequence[Any]]) -> str:
-    times = [place for place, name in enumerate(columns) if name in TIMES]
+    times = [index for index, name in enumerate(columns) if name in TIMES]
     plain = []
     for row in values:
-        line = list(row)
-        for place in times:
-            line[place] = to_micros(line[place])
-        plain.append(line)
+        record = list(row)
+        for index in times:
+            record[index] = to_micros(record[index])
+        plain.append(record)
     return msgspec.json.encode(plain).decode()
 
 
 @cache
 def _insert(used: tuple[int, ...]) -> str:
     """The statement for runs that use these columns."""
-    names = ", ".join(NEW[place] for place in used)
+    names = ", ".join(NEW[index] for index in used)
     return f"INSERT INTO workbell_runs ({names}) VALUES ({', '.join('?' * len(used))})"  # noqa: S608
 
 
 INSERT_PLAIN = _insert(tuple(range(PLAIN)))
 
 
-def spell_runs(new: Sequence[Sequence[Any]]) -> BoundSqlite:
+def bind_runs(new: Sequence[Sequence[Any]]) -> BoundSqlite:
     """New runs (`new_values`), a row for each. Most use no more than the first columns, and a column left out costs
     nothing: 6.9 µs a row, not 11.3."""
     values = [_insert_values(row) for row in new]
     if all(row[PLAIN:] == UNUSED for row in values):
         return BoundSqlite("add_runs", INSERT_PLAIN, [row[:PLAIN] for row in values], many=True)
     columns = list(zip(*values, strict=True))
-    used = [place for place, column in enumerate(columns) if place < PLAIN or set(column) - {None, 0}]
-    rows = list(zip(*(columns[place] for place in used), strict=True))
+    used = [index for index, column in enumerate(columns) if index < PLAIN or set(column) - {None, 0}]
+    rows = list(zip(*(columns[index] for index in used), strict=True))
     return BoundSqlite("add_runs", _insert(tuple(used)), rows, many=True)
 
 

@@ -1,4 +1,4 @@
-"""Fields of payloads in SQLite's words."""
+"""Conditions on fields of the input, for SQLite."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import msgspec
 from workbell.model.payload_fields import FieldFilter
 
 
-def spell(field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
-    """A condition on `r.input`. The type is asked for too: for SQLite, true is 1."""
+def condition_on(field: FieldFilter, letter: str) -> tuple[str, dict[str, Any]]:
+    """A condition on `r.input`. The type is compared too: for SQLite, true is 1."""
     path = f"path_{letter}"
     values = {path: "$" + "".join(f'."{name}"' for name in field.names)}
     kind = f"json_type(r.input, :{path})"

@@ -34,7 +34,7 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 DEADLINE = 10.0  # seconds for the locks of a write
-GLANCE = 0.0002  # seconds between looks at the write lock while a caller's connection has it
+LOCK_POLL_SECONDS = 0.0002  # between tries for the write lock while a caller's connection has it
 FORK_WAIT = 0.5  # seconds that a fork waits for calls under way
 CHECKPOINT_ROWS = 4000  # row changes after which this process makes a checkpoint
 CHECKPOINT_COMMITS = 500
@@ -73,7 +73,7 @@ class SqliteFile:
         self._guard = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._made: WeakSet[sqlite3.Connection] = WeakSet()
-        self._reading: list[threading.Lock] = []  # each is held as long as somebody reads (see turns.py)
+        self._reading: list[threading.Lock] = []  # each is locked as long as its thread reads (see turns.py)
 
     def _open(self) -> None:
         """Open for this process: also again after a fork (see forks.py)."""
@@ -121,7 +121,7 @@ class SqliteFile:
     def may_make_tables(self) -> bool:
         """Whether the tables are there, or can be made at once: nobody, also no caller of ours, has the file locked.
 
-        Looked at by a connection of its own, which waits for nothing: to open the file would wait for the lock too.
+        Checked on a connection of its own, which waits for nothing: opening the file would wait for the lock too.
         """
         if not self.path.exists():
             return True
@@ -134,7 +134,7 @@ class SqliteFile:
                 connection.execute("BEGIN IMMEDIATE" if has_log else "BEGIN EXCLUSIVE")
                 connection.execute("ROLLBACK")
             except sqlite3.OperationalError as error:
-                return "locked" not in str(error)  # what else is wrong, whoever opens it says
+                return "locked" not in str(error)  # any other error is raised when the file is opened
         return True
 
     def connect(self) -> sqlite3.Connection:
@@ -176,7 +176,7 @@ class SqliteFile:
         while True:
             self.ready()
             with self._guard:
-                if self._pid == os.getpid():  # else closed for a fork at this very moment
+                if self._pid == os.getpid():  # else it was just closed for a fork
                     self._reading.append(here)
                     if not self._idle:
                         return None
@@ -211,7 +211,7 @@ class SqliteFile:
             self._commits >= CHECKPOINT_COMMITS
             or self.writer.total_changes - self._rows_at_checkpoint >= CHECKPOINT_ROWS
         ):
-            # The work is done and committed, whatever comes of this: if the lock is not to be had, then later.
+            # The work is done and committed, whatever comes of this: if the lock is busy, then later.
             with contextlib.suppress(sqlite3.OperationalError):
                 self._checkpoint()
         return result
@@ -230,7 +230,7 @@ class SqliteFile:
 
     def _begin(self) -> None:
         """Begin a write transaction. Callers' own connections take no turns, and SQLite's waiting, which soon
-        sleeps for 100 ms at a time, gets nowhere against one that commits in a tight loop; so we look more often."""
+        sleeps for 100 ms at a time, gets nowhere against one that commits in a tight loop; so we try more often."""
         if self.writer.in_transaction:  # left behind by a second interrupt
             self.writer.execute("ROLLBACK")
         patiently(lambda: self.writer.execute("BEGIN IMMEDIATE"))
@@ -278,7 +278,7 @@ class SqliteFile:
 
     def _close_if_quiet(self) -> bool:
         with self._guard:
-            # Also one that is only being opened: SQLite holds locks meanwhile that the child would wait for, for ever.
+            # Also one that is only being opened: SQLite holds locks meanwhile that the child would wait for forever.
             self._reading = [here for here in self._reading if here.locked()]
             if self._reading:
                 return False
@@ -333,7 +333,7 @@ def patiently(attempt: Callable[[], object]) -> None:
             end = end or time.monotonic() + DEADLINE
             if "locked" not in str(error) or time.monotonic() >= end:
                 raise
-        time.sleep(GLANCE)
+        time.sleep(LOCK_POLL_SECONDS)
 
 
 @contextmanager
@@ -345,7 +345,7 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def unusable(path: Path, error: OSError) -> StoreUnavailable:
-    """What to say of a file that the system does not let us open, or even look for."""
+    """The error for a file that the system does not let us open or find."""
     remedy = "change the URL (--url, WORKBELL_URL, or url in workbell.toml)"
     if isinstance(error, PermissionError):
         remedy = f"make the folder {path.parent} readable and writable for this user, or {remedy}"

@@ -1,7 +1,7 @@
 """Processes that hold the write locks of a SQLite file, found in the kernel's list of locks (/proc/locks).
 
-Nothing is locked or opened for this, so it answers at once, whoever stands still with a lock. There are two locks: the
-turn at writing, a `flock` on a side file among Workbell's own processes (see locks.py), and SQLite's own write lock,
+Nothing is locked or opened for this, so it answers at once, even if a frozen process holds a lock. Two locks:
+the turn at writing, a `flock` on a side file among Workbell's own processes (see locks.py); SQLite's own write lock,
 bytes of the file of shared memory, which other programs take as well.
 """
 
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 TABLE = Path("/proc/locks")
-# Bytes of the -shm file: the write lock, recovery, and the opening of the file. Whoever has one of them exclusively
-# keeps others from writing; those between are for readers and checkpoints, which nobody waits for.
+# Bytes of the -shm file: the write lock, recovery, and the opening of the file. A process that has one of them
+# exclusively blocks writers; the bytes between are for readers and checkpoints, which nothing waits for.
 WRITE_BYTES = (120, 122, 128)
 
 
@@ -37,8 +37,8 @@ class _Lock(NamedTuple):
     last: float
 
 
-def can_tell() -> bool:
-    """Whether the system says who holds locks."""
+def can_read_locks() -> bool:
+    """Whether the system has a list of locks."""
     return TABLE.exists()
 
 
@@ -48,7 +48,7 @@ def side_file(path: Path) -> Path:
 
 
 def lock_holders(path: Path) -> list[LockHolder]:
-    """Who keeps others from writing to this database at this moment."""
+    """The processes that block writers of this database now."""
     shared = path.with_name(path.name + "-shm")
     locks = list(_exclusive_locks())
     found = {LockHolder(lock.pid, True) for lock in locks if lock.kind == "FLOCK" and _is_of(lock, side_file(path))}
@@ -80,7 +80,7 @@ def _is_of(lock: _Lock, path: Path) -> bool:
         about = path.stat()
     except OSError:
         return False
-    if lock.inode != about.st_ino or lock.pid <= 0:  # not positive: a process that is not to be seen from here
+    if lock.inode != about.st_ino or lock.pid <= 0:  # not positive: a process of another namespace
         return False
     # Some file systems have another number here than `stat` says: then what the process has open decides.
     return lock.device == f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}" or _has_open(lock.pid, path)

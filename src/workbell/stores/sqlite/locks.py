@@ -1,6 +1,6 @@
 """The file lock: fair turns at writing between processes that share the file.
 
-SQLite's own busy handler lets whoever polls luckily go first; a busy writer then starves the others (23,761 commits
+SQLite's own busy handler lets the luckiest poller go first; a busy writer then starves the others (23,761 commits
 against 1 in six seconds were seen). A lock on a side file shares evenly. The kernel drops it when a process dies.
 """
 
@@ -38,7 +38,7 @@ class FileLock:
         return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
 
     def acquire(self, timeout: float) -> None:
-        """Take the lock. Whoever calls it calls `release` on every way out, also on that of an interrupt."""
+        """Take the lock. The caller must call `release` on every way out, also after an interrupt."""
         if not _HAS_FLOCK:  # pragma: no cover
             return
         try:
@@ -79,7 +79,7 @@ class _Waiting:
     """A thread's wait for the lock, on a descriptor of its own.
 
     The caller holds `here` while it wants the lock. If it has left without it, because of the deadline or of an
-    interrupt, the lock is given back as soon as it comes: else it would shut everybody out.
+    interrupt, the lock is given back as soon as it comes: else it would block every writer.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -93,6 +93,6 @@ class _Waiting:
         self.got.set()
         with self.here:
             if not self.accepted:
-                # Not only closed: a child that was forked meanwhile would keep the lock.
+                # Not only closed: a child that was forked meanwhile would still hold the lock.
                 fcntl.flock(self.descriptor, fcntl.LOCK_UN)
                 os.close(self.descriptor)

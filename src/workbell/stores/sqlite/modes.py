@@ -1,4 +1,4 @@
-"""File modes: what is new is for its owner alone, and what is there keeps its mode.
+"""File modes: new files are for their owner alone, and existing ones stay as they are.
 
 SQLite gives `-wal` and `-shm` the mode of the database file, and so do we with the lock file: a group that may use the
 database needs all of them.

@@ -1,7 +1,7 @@
 """Tables of an engine that speaks SQLite's SQL: checked by reads, made and migrated by one guarded batch.
 
 The engine gives two functions that execute a batch as its `read` and `write` do, but without checking the tables first.
-Whether somebody else has migrated in between is seen by the guard at the head of the batch; then we read again.
+The guard at the head of the batch refuses if another process has migrated in between; then we read again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _GUARDS = ("still_no_tables", "still_at_version")
 
 
 class SqliteTables:
-    """The tables that two functions lead to."""
+    """The schema behind two functions that read and write."""
 
     def __init__(self, read: Execute, write: Execute) -> None:
         self._read = read
@@ -39,8 +39,8 @@ class SqliteTables:
         """Whether there are any; raises SchemaMismatch if they cannot be worked with. `where` is for the message."""
         return migrate.check(self, where)
 
-    def look(self) -> Tables | None:
-        return migrate.look(self)
+    def read(self) -> Tables | None:
+        return migrate.read_tables(self)
 
     def migrate(self) -> list[str]:
         """Apply what is missing, all of it or nothing; the names of what was applied."""

@@ -1,7 +1,7 @@
-"""Hints across processes: a look at the write-ahead log through inotify, or by polling where there is none.
+"""Hints across processes: inotify on the write-ahead log, or polling where there is none.
 
-The log file changes with every commit of every process, callers' own included, so nobody needs to send anything.
-Written here in a few lines because the file watchers to be had gather changes for 50 ms and more.
+The log file changes with every commit of every process, callers' own included, so nothing has to be sent.
+Written here in a few lines because existing file watchers gather changes for 50 ms and more.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 from workbell.stores.port import StoreWatch
 
 IN_MODIFY = 0x2
-PACE = 0.02  # seconds between looks where there is no inotify
-COMMIT = 0.03  # seconds that the sync of a commit may take before we look anyway
-GLANCE = 0.0003
+PACE = 0.02  # seconds between polls where there is no inotify
+COMMIT = 0.03  # seconds that the sync of a commit may take before we read anyway
+VERSION_POLL_SECONDS = 0.0003  # between reads of the data version until the commit is done
 
 
 def watch(path: Path, connection: sqlite3.Connection) -> StoreWatch:
@@ -69,7 +69,7 @@ class InotifyWatch:
             if version != self._version:
                 self._version = version
                 break
-            time.sleep(GLANCE)
+            time.sleep(VERSION_POLL_SECONDS)
         return True
 
     def interrupt(self) -> None:
@@ -82,7 +82,7 @@ class InotifyWatch:
 
 
 class VersionWatch:
-    """Asks SQLite whether another connection has committed."""
+    """Watch that polls SQLite's data version, which changes when another connection commits."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

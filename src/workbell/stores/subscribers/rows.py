@@ -1,4 +1,4 @@
-"""Rows to triggers, endpoints and their health, and back: which column is which field."""
+"""Rows of triggers, endpoints and their health: which column is which field, in both directions."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
--- Triggers, webhook endpoints, and how deliveries to these go.
+-- Triggers, webhook endpoints, and the health of these.
 
--- subscriptions: raised with every change of a trigger or an endpoint
+-- subscriptions: the version number of triggers and endpoints
 SELECT value FROM workbell_meta WHERE name = 'subscriptions'
 
--- raise_subscriptions: tell those who keep triggers and endpoints in mind
+-- raise_subscriptions: raise it, so that caches of triggers and endpoints are read again
 UPDATE workbell_meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'subscriptions'
 
 -- triggers: all triggers, of all tenants
@@ -15,12 +15,12 @@ SELECT {trigger_columns} FROM workbell_triggers WHERE tenant = :tenant ORDER BY 
 -- add_trigger: a new trigger, if its name is free
 INSERT INTO workbell_triggers ({trigger_columns}) VALUES ({trigger_values}) ON CONFLICT DO NOTHING RETURNING id
 
--- update_trigger: a trigger as it is now, if nobody changed it meanwhile and its name is not that of another
+-- update_trigger: a trigger as it is now, if its version is unchanged and its name is not that of another
 UPDATE workbell_triggers SET {trigger_assignments} WHERE id = :id AND version = :expected
 AND NOT EXISTS (SELECT 1 FROM workbell_triggers o WHERE o.tenant = :tenant AND o.name = :name AND o.id <> :id)
 RETURNING id
 
--- delete_trigger: if nobody changed it meanwhile; what it matched stays until its time is over
+-- delete_trigger: remove a trigger, if its version is unchanged; its matches stay for their retention
 DELETE FROM workbell_triggers WHERE id = :id AND (CAST(:expected AS integer) IS NULL OR version = :expected) RETURNING id
 
 -- endpoints: all endpoints, of all tenants
@@ -35,13 +35,13 @@ SELECT {endpoint_columns} FROM workbell_endpoints WHERE tenant = :tenant ORDER B
 -- add_endpoint: a new endpoint
 INSERT INTO workbell_endpoints ({endpoint_columns}) VALUES ({endpoint_values}) ON CONFLICT DO NOTHING RETURNING id
 
--- update_endpoint: an endpoint as it is now, if nobody changed it meanwhile
+-- update_endpoint: an endpoint as it is now, if its version is unchanged
 UPDATE workbell_endpoints SET {endpoint_assignments} WHERE id = :id AND version = :expected RETURNING id
 
--- delete_endpoint: what was sent stays until its time is over
+-- delete_endpoint: remove an endpoint; its deliveries stay for their retention
 DELETE FROM workbell_endpoints WHERE id = :id RETURNING id
 
--- delete_health: and how its deliveries went
+-- delete_health: remove the health of an endpoint
 DELETE FROM workbell_health WHERE endpoint = :id
 
 -- note_failure: a delivery failed
@@ -56,23 +56,23 @@ INSERT INTO workbell_health (endpoint, failures, last_success_at) VALUES (:id, 0
 ON CONFLICT (endpoint) DO UPDATE SET failures = 0, failing_since = NULL, last_success_at = excluded.last_success_at
 RETURNING {health_columns}
 
--- find_health: how deliveries to an endpoint go
+-- find_health: the health of an endpoint
 SELECT {health_columns} FROM workbell_health WHERE endpoint = :id
 
 -- failing_endpoints: those to which many attempts in a row have failed; there are few rows
 SELECT endpoint FROM workbell_health WHERE failures >= :at_least
 
--- load_health: how deliveries from another store went
+-- load_health: the health of an endpoint of another store
 INSERT INTO workbell_health ({health_columns}) VALUES (:endpoint, :failures, :failing_since, :last_success_at, :last_failure_at)
 ON CONFLICT DO NOTHING
 
--- all_health: how all deliveries go
+-- all_health: the health of all endpoints
 SELECT {health_columns} FROM workbell_health ORDER BY endpoint
 
 -- declare_triggers: these are still wanted by the code
 UPDATE workbell_triggers SET declared_at = :now WHERE id {among ids uuid}
 
--- add_events_of_endpoint: what a change of an endpoint tells, if that is what was written
+-- add_events_of_endpoint: the events of a change of an endpoint, if that was written
 INSERT INTO workbell_events ({event_columns})
 SELECT {event_columns} FROM {rows new: id uuid, tenant text, type text, source text, time timestamptz, created_at timestamptz, subject text,
     data text, key text, system boolean, depth integer, cause uuid, fanned_out_at timestamptz}

@@ -1,6 +1,6 @@
 """Triggers and webhook endpoints, in the store.
 
-Every change raises a number, in the same transaction: whoever keeps triggers in mind asks for that alone.
+Every change raises a version number, in the same transaction: a process that caches triggers reads that alone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Subscribers:
         self._database = database
 
     def version(self) -> int:
-        """A number that is another one after every change of a trigger or an endpoint."""
+        """The version number, which changes with every trigger or endpoint."""
         return int(read_rows(self._database, "subscriptions")[0][0])
 
     # Triggers
@@ -67,14 +67,14 @@ class Subscribers:
     # Endpoints
 
     def write_endpoint(self, endpoint: Endpoint, expected: int | None, emits: Sequence[Event] = ()) -> bool:
-        """A new endpoint (`expected` is none), or a change if it still has this version; with what that tells."""
+        """A new endpoint (`expected` is none), or a change if it still has this version; with its events."""
         if not emits:
             return self._change("endpoint", endpoint_values(endpoint), expected)
         version = endpoint.version if expected is None else expected + 1
         written = {"endpoint": endpoint.id, "version": version, "written_at": endpoint.updated_at}
         events = Rows(EVENT, [list(event_values(event).values()) for event in emits])
-        told = Statement("add_events_of_endpoint", {"rows": events, **written})
-        return self._change("endpoint", endpoint_values(endpoint), expected, [told])
+        emitted = Statement("add_events_of_endpoint", {"rows": events, **written})
+        return self._change("endpoint", endpoint_values(endpoint), expected, [emitted])
 
     def delete_endpoint(self, endpoint_id: str) -> bool:
         health, gone = (Statement(name, {"id": endpoint_id}) for name in ("delete_health", "delete_endpoint"))
@@ -91,7 +91,7 @@ class Subscribers:
     # How deliveries go
 
     def note_delivery(self, endpoint_id: str, succeeded: bool, now: datetime) -> Health:
-        """A delivery has been tried; how they go now."""
+        """Note the outcome of a delivery; the health of the endpoint now."""
         name = "note_success" if succeeded else "note_failure"
         return health_from(write_rows(self._database, name, id=endpoint_id, now=now)[0])
 
@@ -100,7 +100,7 @@ class Subscribers:
         return health_from(found[0]) if found else Health(endpoint_id)
 
     def list_health(self) -> list[Health]:
-        """Of all endpoints that something was sent to."""
+        """The health of all endpoints that something was sent to."""
         return [health_from(row) for row in read_rows(self._database, "all_health")]
 
     def failing_endpoints(self, at_least: int) -> list[str]:
@@ -108,7 +108,7 @@ class Subscribers:
         return [row[0] for row in read_rows(self._database, "failing_endpoints", at_least=at_least)]
 
     def forget_health(self, endpoint_id: str) -> None:
-        """As if nothing had been sent yet."""
+        """Reset the health of an endpoint."""
         write_rows(self._database, "delete_health", id=endpoint_id)
 
     # Copying
@@ -125,19 +125,19 @@ class Subscribers:
             return read_rows(self._database, every)
         return read_rows(self._database, of_tenant, tenant=tenant)
 
-    def _change(self, kind: str, values: dict[str, Any], expected: int | None, told: Batch = ()) -> bool:
+    def _change(self, kind: str, values: dict[str, Any], expected: int | None, emitted: Batch = ()) -> bool:
         if expected is None:
             change = Statement(f"add_{kind}", values)
         else:
             change = Statement(f"update_{kind}", values | {"expected": expected, "version": expected + 1})
         try:
-            return bool(self._database.write([change, RAISE, *told])[0])
+            return bool(self._database.write([change, RAISE, *emitted])[0])
         except Conflict:  # of two that take a name at once, the second
             return False
 
 
 def _readable(what: str, make: Callable[[Row], T], found: Sequence[Row]) -> list[T]:
-    """One that is broken in the store must not keep the others from being heard."""
+    """Skip a trigger that is broken in the store: the others must still get events."""
     made = []
     for row in found:
         try:

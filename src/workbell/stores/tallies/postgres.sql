@@ -1,4 +1,4 @@
--- How many runs ended, by minute.
+-- Tallies, the number of runs that ended by minute.
 
 -- sum_tallies: what a tenant's minutes come to by steps of some seconds, which are counted from 1970 on
 SELECT CAST(floor(extract(epoch FROM minute) / CAST(:step AS integer)) AS bigint) AS place, job, status,
@@ -6,7 +6,7 @@ SELECT CAST(floor(extract(epoch FROM minute) / CAST(:step AS integer)) AS bigint
 WHERE minute >= :since AND minute < :until AND tenant = :tenant AND (CAST(:job AS text) IS NULL OR job = :job)
 AND (CAST(:queue AS text) IS NULL OR queue = :queue) GROUP BY place, job, status
 
--- delete_tallies: a batch of minutes that are long over; the totals stay
+-- delete_tallies: a batch of expired minutes; the totals stay
 DELETE FROM workbell_tallies WHERE ctid = ANY(ARRAY(SELECT ctid FROM workbell_tallies
     WHERE minute > :total AND minute <= :before ORDER BY minute LIMIT :limit FOR UPDATE SKIP LOCKED)) RETURNING minute
 

@@ -1,4 +1,4 @@
--- How many runs ended, by minute.
+-- Tallies, the number of runs that ended by minute.
 
 -- tallies: of all tenants from a minute on
 SELECT {tally_columns} FROM workbell_tallies WHERE minute >= :since
@@ -6,7 +6,7 @@ SELECT {tally_columns} FROM workbell_tallies WHERE minute >= :since
 -- list_tallies: those of one tenant
 SELECT {tally_columns} FROM workbell_tallies WHERE minute >= :since AND tenant = :tenant
 
--- totals: what was ever added up
+-- totals: the sums since the beginning
 SELECT {tally_columns} FROM workbell_tallies WHERE minute = :minute
 
 -- export_tallies: all tallies, in the order of their key

@@ -21,7 +21,7 @@ from workbell.stores.times import fields_in_utc
 TALLY = Tally.__struct_fields__  # minute tenant queue job status count seconds wait buckets
 KEY = TALLY[:5]
 PAGE = 1000
-KEPT = timedelta(days=14)  # how long single minutes are kept
+MINUTE_RETENTION = timedelta(days=14)  # of single minutes
 
 _buckets = msgspec.json.Decoder(tuple[int, ...])
 
@@ -30,7 +30,7 @@ Listed = list[Tally]  # inside the class `list` is the verb
 
 
 class StoredTallies:
-    """What the charts and `/metrics` are drawn from."""
+    """Tallies: the numbers behind the charts and `/metrics`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -39,7 +39,7 @@ class StoredTallies:
         """Add to what is there for the minute, tenant, queue, job and status."""
         if not tallies:
             return
-        # In one order, so that two writers of the same ones do not wait for each other crosswise.
+        # In one order: two writers of the same tallies would deadlock otherwise.
         new = [tally for _, tally in sorted(with_totals(tallies).items())]
         write_rows(self._database, "add_tallies", rows=_rows(new))
 
@@ -63,8 +63,10 @@ class StoredTallies:
         return sorted(map(_tally, read_rows(self._database, "totals", minute=EPOCH)), key=key_of)
 
     def prune(self, now: datetime, limit: int) -> int:
-        """Remove minutes that are long over; how many."""
-        return len(write_rows(self._database, "delete_tallies", total=EPOCH, before=now - KEPT, limit=limit))
+        """Remove minutes whose retention is over; how many."""
+        return len(
+            write_rows(self._database, "delete_tallies", total=EPOCH, before=now - MINUTE_RETENTION, limit=limit)
+        )
 
     def export(self) -> Iterator[Sequence[Tally]]:
         """All tallies, in pages, in the order of their key."""

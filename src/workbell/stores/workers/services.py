@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from workbell.stores.database import Database, Statement, read_rows, write_rows
 
-PREFIX = "service/"  # begins the names of facts about who serves the API
+PREFIX = "service/"  # prefix of the facts about processes that serve the API
 
 
 class Services:
-    """Addresses of the API. One of a process that was killed may still be among them."""
+    """Addresses of the API; that of a process that was killed may still be among them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
--- The registry of workers, and who serves the API.
+-- The registry of workers, and of the processes that serve the API.
 
 -- put_worker: make a worker known, or change what is known of it
 INSERT INTO workbell_workers ({worker_columns}) VALUES ({worker_values})
@@ -16,7 +16,7 @@ SELECT {worker_columns} FROM workbell_workers WHERE id = :id
 -- drain_worker: one that is to claim nothing more; the first who asks for it sets the time
 UPDATE workbell_workers SET drained_at = COALESCE(drained_at, :now) WHERE id = :id RETURNING {worker_columns}
 
--- note_drained: one that says that it begins nothing more, unless it was resumed or drained anew meanwhile
+-- note_drained: a worker confirms its drain, unless it was resumed or drained again meanwhile
 UPDATE workbell_workers SET drain_seen_at = :now WHERE id = :id AND drained_at = :drained_at RETURNING id
 
 -- resume_worker: one that may claim again
@@ -28,7 +28,7 @@ INSERT INTO workbell_meta (name, value) VALUES (:name, :value) ON CONFLICT (name
 -- forget_service: a process that serves the API no more
 DELETE FROM workbell_meta WHERE name = :name
 
--- services: who serves the API, and where
+-- services: the addresses of the API, by process
 SELECT name, value FROM workbell_meta WHERE substr(name, 1, 8) = 'service/'
 
 -- see_workers: workers that are alive

@@ -20,7 +20,7 @@ Listed = list[Worker]  # inside the class `list` is the verb
 
 
 class StoredWorkers:
-    """Who works, since when, and whether it is drained."""
+    """Workers: since when each works, and whether it is drained."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -42,11 +42,11 @@ class StoredWorkers:
             write_rows(self._database, "remove_workers", ids=list(ids))
 
     def drain(self, worker_id: str, now: datetime) -> Worker | None:
-        """Have a worker claim nothing more; one that is drained already stays so since then. None: it is unknown."""
+        """Drain a worker: it claims nothing more. If it is drained already, since then. None: it is unknown."""
         return _first(write_rows(self._database, "drain_worker", id=worker_id, now=now))
 
     def note_drained(self, worker_id: str, drained_at: datetime, now: datetime) -> bool:
-        """The worker itself says that it begins nothing more. False: it is not drained, or anew, since it looked."""
+        """The worker confirms its drain. False: it is not drained, or was drained again since it read that."""
         return bool(write_rows(self._database, "note_drained", id=worker_id, drained_at=drained_at, now=now))
 
     def resume(self, worker_id: str) -> Worker | None:

@@ -1,4 +1,4 @@
-"""What every adapter must do, as tests: subclass a contract and supply the fixtures that it names.
+"""Contract tests for adapters: subclass a contract and supply the fixtures that it names.
 
     class TestMyStore(CoreContract):
         @pytest.fixture

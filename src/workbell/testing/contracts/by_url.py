@@ -1,4 +1,4 @@
-"""Adapters of a URL that an option of pytest names: what the contracts by a command share."""
+"""Opens the adapter of a URL that a pytest option names; shared by the contracts that run as commands."""
 
 from __future__ import annotations
 

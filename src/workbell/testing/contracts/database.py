@@ -1,4 +1,4 @@
-"""The contract of a database: what an SQL engine must do for the parts of a store.
+"""Contract of a database: what an SQL engine must do for the parts of a store.
 
 On the database of a store: `pytest --pyargs workbell.testing.contracts.database --workbell-store 'mydb://test_{new}'`.
 Or subclass `DatabaseContract` and supply a fixture `database` that gives one without any tables.
@@ -58,15 +58,15 @@ def agent(name: str, agent_id: str) -> Statement:
     return Statement("put_agent", values | {"version": "", "host": "", "enabled": True})
 
 
-def told(text: str, user: int | None = 1, at: float = 0) -> list[Any]:
+def notification(text: str, user: int | None = 1, at: float = 0) -> list[Any]:
     return [new_id(), "default", user, text, after(at), None]
 
 
-def tell(*rows: list[Any]) -> Statement:
+def insert_notifications(*rows: list[Any]) -> Statement:
     return Statement("add_notifications", {"rows": Rows(NOTIFICATION, rows)})
 
 
-def heard(database: Database) -> list[tuple[Any, ...]]:
+def notifications_of(database: Database) -> list[tuple[Any, ...]]:
     found = read_rows(database, "new_notifications", after="00000000-0000-0000-0000-000000000000", limit=100_000)
     return [tuple(row) for row in found]
 
@@ -77,7 +77,7 @@ class DatabaseContract:
     def test_the_tables_are_there_at_the_first_use(self, database: Database) -> None:
         assert names(database) == set()
 
-    def test_looking_at_the_tables_makes_none(self, database: Database) -> None:
+    def test_reading_the_tables_makes_none(self, database: Database) -> None:
         assert database.tables() is None
         database.ready()
         found = database.tables()
@@ -109,24 +109,24 @@ class DatabaseContract:
         assert database.read([]) == []
         assert database.write([]) == []
 
-    @pytest.mark.parametrize("place", [0, 1, 2])
-    def test_a_conflict_undoes_all_of_it(self, database: Database, place: int) -> None:
+    @pytest.mark.parametrize("index", [0, 1, 2])
+    def test_a_conflict_undoes_all_of_it(self, database: Database, index: int) -> None:
         """Wherever it is in the batch; and the next one works."""
         database.write([agent("taken", new_id())])
         batch = [note("a"), note("b")]
-        batch.insert(place, agent("taken", new_id()))
+        batch.insert(index, agent("taken", new_id()))
         with pytest.raises(Conflict):
             database.write(batch)
         assert names(database) == set()
         database.write([note("c")])
         assert names(database) == {"c"}
 
-    @pytest.mark.parametrize("place", [0, 1, 2])
-    def test_a_guard_that_says_no_undoes_all_of_it(self, database: Database, place: int) -> None:
+    @pytest.mark.parametrize("index", [0, 1, 2])
+    def test_a_guard_that_says_no_undoes_all_of_it(self, database: Database, index: int) -> None:
         """And the conflict names it."""
         database.write([note("there")])
         batch = [note("a"), note("b")]
-        batch.insert(place, Statement("services", exactly=7))
+        batch.insert(index, Statement("services", exactly=7))
         with pytest.raises(Conflict) as caught:
             database.write(batch)
         assert caught.value.query == "services"
@@ -149,35 +149,35 @@ class DatabaseContract:
     def test_texts_come_back_as_they_were(self, database: Database, text: str) -> None:
         """As a value, and as one of many rows."""
         write_rows(database, "note_service", name="service/odd", value=text)
-        database.write([tell(told(text), told("beside"))])
+        database.write([insert_notifications(notification(text), notification("beside"))])
         assert [row[1] for row in read_rows(database, "services")] == [text]
-        assert [row[3] for row in heard(database)] == [text, "beside"]
+        assert [row[3] for row in notifications_of(database)] == [text, "beside"]
 
     def test_numbers_of_64_bits_and_nothing(self, database: Database) -> None:
         users = [0, 1, -1, 2**53 + 1, 2**63 - 1, -(2**63), None]
-        database.write([tell(*(told(str(user), user) for user in users))])
-        assert [row[2] for row in heard(database)] == users
+        database.write([insert_notifications(*(notification(str(user), user) for user in users))])
+        assert [row[2] for row in notifications_of(database)] == users
 
     def test_times_to_the_microsecond(self, database: Database) -> None:
         at = after(0.123456)
-        database.write([tell(told("now", at=0.123456))])
-        (row,) = heard(database)
+        database.write([insert_notifications(notification("now", at=0.123456))])
+        (row,) = notifications_of(database)
         assert (row[4], row[4].utcoffset()) == (at, at.utcoffset())
 
     def test_many_rows_at_once(self, database: Database) -> None:
-        database.write([tell(*(told(str(number)) for number in range(5000)))])
-        assert [row[3] for row in heard(database)] == [str(number) for number in range(5000)]
+        database.write([insert_notifications(*(notification(str(number)) for number in range(5000)))])
+        assert [row[3] for row in notifications_of(database)] == [str(number) for number in range(5000)]
 
     def test_a_list_as_a_condition(self, database: Database) -> None:
-        rows = [told(str(number)) for number in range(4)]
-        database.write([tell(*rows)])
+        rows = [notification(str(number)) for number in range(4)]
+        database.write([insert_notifications(*rows)])
         values = {"tenant": "default", "user_id": 1, "now": START}
         read = write_rows(database, "read_some", ids=[rows[1][0], rows[3][0], new_id()], **values)
         assert {row[0] for row in read} == {rows[1][0], rows[3][0]}
         assert write_rows(database, "read_some", ids=[], **values) == []
 
     def test_writers_at_once(self, database: Database) -> None:
-        """Each batch is whole for whoever reads meanwhile."""
+        """Each batch is whole for concurrent readers."""
 
         def write(number: int) -> None:
             database.write([note(f"{number} one"), note(f"{number} two")])
@@ -197,7 +197,7 @@ class DatabaseContract:
             database.borrow(object())
 
     def test_a_write_is_hinted_at(self, database: Database) -> None:
-        """Polling will do. Whoever writes for others to see gives the hint."""
+        """Polling will do. The writer gives the hint."""
         database.ready()
         watch = database.watch()
         try:

@@ -1,4 +1,4 @@
-"""Makers of runs and claims for the contracts: as short as can be, with time always said."""
+"""Factories of runs and claims for the contracts: short, with explicit times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An empty store for each test of a contract: that of the URL which `--workbell-store` names."""
+"""Fixture with an empty store for each contract test, of the URL in `--workbell-store`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from workbell.errors import WorkbellError
 from workbell.model.job import TENANT
 from workbell.settings import safe_url
-from workbell.stores.lacking import lacks
+from workbell.stores.missing_parts import lacks
 from workbell.stores.opening import open_store
 from workbell.stores.port import Filter, Store
 from workbell.testing.contracts.by_url import NEW, end, renewed

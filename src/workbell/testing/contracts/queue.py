@@ -1,4 +1,4 @@
-"""The contract of a queue: permits are sent, received, acknowledged and given back.
+"""Contract of a queue: permits are sent, received, acknowledged and given back.
 
 Subclass `QueueContract` and supply the fixture `connect`: each call of it opens the same queue, empty at first, as
 another process would.
@@ -36,7 +36,7 @@ def receive(queue: Queue, count: int, queues: Sequence[str] | None = None) -> li
 
 
 def use_up(queue: Queue) -> None:
-    """Until nothing comes any more: also of what a new connection may say by itself."""
+    """Receive until nothing comes: also messages that a new connection brings by itself."""
     end = time.monotonic() + SOON
     while permits := queue.receive(100, MOMENT, None):
         queue.ack(receipts(permits))
@@ -165,7 +165,7 @@ class QueueContract:
         second.close()
 
     def test_what_one_has_taken_and_lost_is_no_harm_to_others(self, connect: Connect) -> None:
-        """Whoever has received it is gone: it may come again or not, what is sent next comes."""
+        """The receiver is gone: it may come again or not; what is sent next comes."""
         sender, gone, other = connect(), connect(), connect()
         use_up(gone)
         use_up(other)

@@ -1,4 +1,4 @@
-"""The contract of a queue, on that of a URL: `pytest --pyargs workbell.testing.contracts.queue_of_url`.
+"""Contract of a queue, run on the queue of a URL: `pytest --pyargs workbell.testing.contracts.queue_of_url`.
 
 With `--workbell-queue URL`. It is not collected with the contract of a store, which needs another URL.
 """
@@ -29,10 +29,10 @@ class TestQueue(QueueContract):
         """Opens the same queue each time; a file with a relative name lies in a folder that is removed."""
         folder = tmp_path_factory.mktemp("workbell-contract")
         monkeypatch.chdir(folder)
-        said: str | None = request.config.getoption("workbell_queue")
-        if not said:
+        url_option: str | None = request.config.getoption("workbell_queue")
+        if not url_option:
             end("No queue is named to test: give --workbell-queue URL, such as 'myqueue://host/test_{new}'.")
-        url, store, opened = renewed(said), open_store("memory://"), list[Queue]()
+        url, store, opened = renewed(url_option), open_store("memory://"), list[Queue]()
 
         def connect() -> Queue:
             try:

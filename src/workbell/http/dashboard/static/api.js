@@ -5,7 +5,7 @@ import { shared } from "./store.js";
 
 const DEADLINE = 30_000;
 const SILENT = "The server does not answer. Is it running? The page tries again by itself.";
-const UNKNOWN = "The server does not answer, so it is not known whether this was done. Look before you do it again.";
+const UNKNOWN = "The server does not answer, so it is not known whether this was done. Check before you do it again.";
 
 /** Whether the session is over; the frame says so and stops asking. */
 export const signedOut = shared(false);
@@ -82,8 +82,8 @@ function read(text) {
 
 function problemOf(status, text) {
   try {
-    const told = JSON.parse(text);
-    return new Problem(told.detail || told.title || `The server answered ${status}.`, status, told.type ?? "");
+    const problem = JSON.parse(text);
+    return new Problem(problem.detail || problem.title || `The server answered ${status}.`, status, problem.type ?? "");
   } catch {
     return new Problem(`The server answered ${status}.`, status);
   }

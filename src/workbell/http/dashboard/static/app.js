@@ -57,7 +57,7 @@ export function App() {
   `;
 }
 
-/** Whether somebody may look at a screen; what they were told themselves, everybody may. */
+/** Whether the user may open a screen; everybody may open their own notifications. */
 const isOpen = (screen, session) => (screen.needs ? session.may.includes(screen.needs) : session.user_id !== null || session.may.length > 0);
 
 function Screen({ screen, parts }) {

@@ -29,7 +29,7 @@ let timer = null;
 let number = 0;
 let opening = 0;
 let refusal = null; // why the server did not want the last connection
-let heard = 0; // when the server last said something
+let receivedAt = 0; // when the server last said something
 
 function follow() {
   isAwake.set(!document.hidden && !paused.get() && !signedOut.get());
@@ -74,8 +74,8 @@ async function open() {
 
 function begin(made) {
   socket = made;
-  heard = Date.now();
-  made.onmessage = ({ data }) => made === socket && hear(parse(data));
+  receivedAt = Date.now();
+  made.onmessage = ({ data }) => made === socket && receive(parse(data));
   made.onclose = () => made === socket && lose();
 }
 
@@ -85,12 +85,12 @@ function lose() {
   again(null);
 }
 
-/** Try again in a while; whoever waits is told of a refusal at once, and of a silence if it lasts. */
+/** Try again in a while; subscribers get a refusal at once, and a silence if it lasts. */
 function again(problem) {
   if (!isAwake.get()) return;
   state.set("connecting");
-  const told = problem ?? refusal ?? (attempt + 1 >= PATIENCE ? new Problem(BROKEN) : null);
-  if (told) for (const subscription of subscriptions.values()) subscription.fail(told);
+  const failure = problem ?? refusal ?? (attempt + 1 >= PATIENCE ? new Problem(BROKEN) : null);
+  if (failure) for (const subscription of subscriptions.values()) subscription.fail(failure);
   const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** attempt++) * (0.75 + Math.random() / 2);
   timer = setTimeout(() => {
     timer = null;
@@ -112,12 +112,12 @@ function close() {
 // A connection that has died on the way, or that is never accepted, ends by itself only after many minutes.
 setInterval(() => {
   if (!socket) return;
-  if (Date.now() - heard > SILENCE) lose();
+  if (Date.now() - receivedAt > SILENCE) lose();
   else say({ type: "ping" });
 }, BEAT);
 
-function hear(message) {
-  heard = Date.now();
+function receive(message) {
+  receivedAt = Date.now();
   if (message.type === "connected") {
     attempt = 0;
     refusal = null;
@@ -140,11 +140,11 @@ function ask(id, { topic, filter, begin: start }) {
 const say = (message) => socket?.readyState === WebSocket.OPEN && socket.send(stringify(message));
 
 /**
- * Follow a topic. `tell({rows, logs, next})` is called with a Map of rows by key, the lines of a log, and the cursor of
+ * Follow a topic. `publish({rows, logs, next})` is called with a Map of rows by key, the lines of a log, and the cursor of
  * older rows, whenever something changed; `fail(problem)` if the server refuses or cannot be reached. Returns how to leave. While the page is paused,
  * the last rows stay.
  */
-function subscribe(topic, filter, keyOf, tell, fail = () => {}) {
+function subscribe(topic, filter, keyOf, publish, fail = () => {}) {
   const id = String(++number);
   let rows = new Map();
   let logs = [];
@@ -163,7 +163,7 @@ function subscribe(topic, filter, keyOf, tell, fail = () => {}) {
       for (const item of message.items ?? []) rows.set(keyOf(item), item);
       if ("next" in message) next = message.next;
       if (message.logs) logs = [...logs, ...message.logs].slice(-MOST_LINES);
-      tell({ rows, logs, next });
+      publish({ rows, logs, next });
     },
   });
   if (socket?.readyState === WebSocket.OPEN && state.get() === "live") ask(id, subscriptions.get(id));

@@ -4,16 +4,16 @@ import { signedOut } from "./api.js";
 import { App } from "./app.js";
 import { html, render } from "./ui.js";
 
-const place = document.getElementById("app");
+const root = document.getElementById("app");
 const PAUSE = 2000; // before the server is asked again, if it did not answer
 
 async function begin() {
   try {
     await loadSession();
-    place.textContent = "";
-    render(html`<${App} />`, place);
+    root.textContent = "";
+    render(html`<${App} />`, root);
   } catch (problem) {
-    place.textContent = signedOut.get()
+    root.textContent = signedOut.get()
       ? "You are signed out. `workbell tokens url` prints an address that signs you in."
       : `The dashboard could not begin: ${problem.message}`;
     if (!problem.status) setTimeout(begin, PAUSE);

@@ -1,12 +1,12 @@
-// What a person has chosen, kept by the browser: the theme, the zone of times, and whether keyboard shortcuts are on.
+// What a person has chosen, stored by the browser: the theme, the zone of times, and whether keyboard shortcuts are on.
 import { shared } from "./store.js";
 
-function kept(name, known, otherwise) {
+function stored(name, known, otherwise) {
   let found = null;
   try {
     found = localStorage.getItem(name);
   } catch {
-    // Nothing can be kept here; the choice lives as long as the page.
+    // Nothing can be stored here; the choice lives as long as the page.
   }
   const preference = shared(known.includes(found) ? found : otherwise);
   preference.listen((value) => {
@@ -20,11 +20,11 @@ function kept(name, known, otherwise) {
 }
 
 /** `system`, `light` or `dark`. */
-export const theme = kept("workbell-theme", ["system", "light", "dark"], "system");
+export const theme = stored("workbell-theme", ["system", "light", "dark"], "system");
 /** `local` or `utc`. */
-export const zone = kept("workbell-zone", ["local", "utc"], "local");
+export const zone = stored("workbell-zone", ["local", "utc"], "local");
 /** `on` or `off`: whether single letters are shortcuts. */
-export const shortcuts = kept("workbell-shortcuts", ["on", "off"], "on");
+export const shortcuts = stored("workbell-shortcuts", ["on", "off"], "on");
 
 theme.listen((value) => {
   if (value === "system") delete document.documentElement.dataset.theme;

@@ -15,7 +15,7 @@ export function commandText(words, name) {
   return ["workbell", ...words, ...last].map(quoted).join(" ");
 }
 
-/** A request with curl, which finds the token in the environment. `body` is JSON on one line, or null to look. */
+/** A request with curl, which finds the token in the environment. `body` is JSON on one line, or null for a GET. */
 export function curlText(address, body = null) {
   const begin = `curl ${quoted(address)} \\\n  -H "Authorization: Bearer $WORKBELL_TOKEN"`;
   if (body === null) return begin;

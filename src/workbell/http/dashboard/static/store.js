@@ -23,9 +23,9 @@ export function shared(first) {
       const [seen, see] = useState(value);
       useEffect(() => {
         see(value);
-        const look = (next) => see(next);
-        listeners.add(look);
-        return () => listeners.delete(look);
+        const listener = (next) => see(next);
+        listeners.add(listener);
+        return () => listeners.delete(listener);
       }, []);
       return seen;
     },

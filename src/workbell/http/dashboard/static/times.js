@@ -112,5 +112,5 @@ export function Stamp({ at }) {
 const ticking = shared(Date.now());
 setInterval(() => document.hidden || ticking.set(Date.now()), 1000);
 
-/** The time of now, anew every second, by one clock for all who look. */
+/** The time of now, anew every second, by one clock for all components. */
 export const useNow = () => ticking.use();

@@ -1,4 +1,4 @@
-"""The contract of the core of a store: runs, schedules and jobs. The same for every store, whatever it keeps them in.
+"""Contract of the core of a store: runs, schedules and jobs. The same for every store.
 
 Subclass `CoreContract` and supply a fixture `store` that gives an empty store, ready to use (`store.check()` called).
 """

@@ -1,4 +1,4 @@
-"""Making runs, finding them again, and listing them by filter."""
+"""Contract: add runs, find them, list them by filter."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class AddingContract:
         assert store.runs.list(Filter("default", before=third[-1].id)) == []
 
     def test_pages_run_through_live_and_finished_alike(self, store: CoreStore) -> None:
-        """The two are apart in the store, and one list to whoever asks."""
+        """The two are apart in the store, and one list to callers."""
         made = add(store, *[request(at=n) for n in range(6)])
         store.runs.apply([state.cancel(run, after(9), reason="-", keep=KEEP.other) for run in made[::2]])
         pages, before = [], None

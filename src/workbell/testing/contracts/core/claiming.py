@@ -1,4 +1,4 @@
-"""From due to leased: dispatch, survey, claim."""
+"""Contract: dispatch, survey and claim, from due to leased."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class ClaimingContract:
         add(store, third, second, first)
         assert ids(claim(store, at=9)) == [first.run.id, second.run.id, third.run.id]
 
-    def test_a_short_claim_takes_the_head_of_the_line(self, store: CoreStore) -> None:
+    def test_a_short_claim_takes_the_head_of_the_lane(self, store: CoreStore) -> None:
         third, first, second = request(at=5), request(at=1), request(at=1)
         add(store, third, second, first)
         assert [ids(claim(store, 1, at=9)) for _ in range(3)] == [[first.run.id], [second.run.id], [third.run.id]]

@@ -1,4 +1,4 @@
-"""Keys: of runs with one key there is one at a time. Tags: new runs may take the place of waiting ones."""
+"""Contract of keys and tags: one run with a key at a time; new runs may replace waiting ones of their tag."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbell.testing.contracts.core.sharing import THREADS, at_once
 from workbell.testing.contracts.making import KEEP, add, after, claim, find, ids, request
 
 
-class Heard:
+class RecordingPublisher:
     """A publisher that notes what was written."""
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class DeduplicatingContract:
         for run in claim(store, at=0):
             assert store.runs.apply([state.succeed(run, after(1), result=None, keep=timedelta(seconds=9))])
         gone = [store.prune(after(10), 3) for _ in range(4)]
-        assert gone == [3, 3, 3, 1]  # those that are put off count as well: whoever prunes goes on while there are many
+        assert gone == [3, 3, 3, 1]  # those that are put off count as well: pruning goes on while there are many
         assert {run.id for run in store.runs.list(Filter(None))} == {new.run.id for new in keyed}
         assert store.prune(after(599), 100) == 0
 
@@ -189,7 +189,7 @@ class DeduplicatingContract:
 
     def test_requests_under_one_key_at_once(self, store: CoreStore) -> None:
         """One of them is written, whole; the others are refused, whole."""
-        keys = [f"k{place}" for place in range(THREADS)]
+        keys = [f"k{number}" for number in range(THREADS)]
 
         def ask(number: int) -> str:
             try:
@@ -267,15 +267,15 @@ class DeduplicatingContract:
 
     @pytest.mark.parametrize("by", ["tag", "key", "nothing"])
     def test_what_is_replaced_is_published_with_the_write(self, store: CoreStore, by: str) -> None:
-        heard = Heard()
-        store.publisher = heard
+        publisher = RecordingPublisher()
+        store.publisher = publisher
         (old,) = add(store, request(tag="t", key="k"))
         new = request(tag="t" if by == "tag" else "u", key="k" if by == "key" else "l", at=1, replace_tag=by == "tag")
         store.runs.add([msgspec.structs.replace(new, on_duplicate=OnDuplicate.REPLACE)])
         if by == "nothing":
-            assert heard.written_pairs == []
+            assert publisher.written_pairs == []
             return
-        ((run, change),) = heard.written_pairs
+        ((run, change),) = publisher.written_pairs
         assert (run.id, run.lane, change.move, change.reason) == (
             old.id,
             old.lane,
@@ -284,13 +284,13 @@ class DeduplicatingContract:
         )
 
     def test_what_is_replaced_by_a_rejected_duplicate_is_not_published(self, store: CoreStore) -> None:
-        heard = Heard()
-        store.publisher = heard
+        publisher = RecordingPublisher()
+        store.publisher = publisher
         (old,) = add(store, request(tag="t"))
         add(store, request(key="k"))
         with pytest.raises(DuplicateRun):
             store.runs.add([request(tag="t", key="k", replace_tag=True, on_duplicate="reject", at=1)])
-        assert (find(store, old), heard.written_pairs) == (old, [])
+        assert (find(store, old), publisher.written_pairs) == (old, [])
 
     def test_replace_tag_frees_the_keys_of_what_it_ends(self, store: CoreStore) -> None:
         add(store, request(tag="t", key="k"))

@@ -1,4 +1,4 @@
-"""A lease while it is held: renewing, progress, a request to end; and what happens when it runs out."""
+"""Contract of leases: renewal, progress, cancel requests, expiry."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class LeasingContract:
         assert set(ids(store.runs.take_over([lease for lease in seen if lease.run_id in rest], 3))) == rest
 
     def test_one_that_was_taken_over_can_be_taken_again(self, store: CoreStore) -> None:
-        """Whoever took it died before it moved the run."""
+        """The process that took it died before it moved the run."""
         run = claimed(store)
         store.runs.take_over([lease_of(run)], 10)
         (seen,) = store.runs.leases(after(0))
@@ -108,7 +108,7 @@ class LeasingContract:
         assert sorted(lease.run_id for lease in renewed) == sorted(ids(runs))
         assert {run.lease_until for run in store.runs.find(ids(runs)).values()} == {after(99)}
 
-    def test_a_request_to_end_is_told_at_the_next_renewal(self, store: CoreStore) -> None:
+    def test_a_request_to_end_comes_with_the_next_renewal(self, store: CoreStore) -> None:
         run = claimed(store)
         assert store.runs.request_cancel(run.id, "enough")
         assert (find(store, run).cancel_requested, find(store, run).reason) == (True, "enough")
@@ -195,7 +195,7 @@ class LeasingContract:
         claimed(store, expires_at=after(10))
         assert store.runs.expired(after(20), 100) == []
 
-    def test_a_lost_run_goes_back_to_its_line(self, store: CoreStore) -> None:
+    def test_a_lost_run_goes_back_to_its_queue(self, store: CoreStore) -> None:
         """F1: worker loss is counted apart from failure."""
         (run,) = store.runs.take_over([lease_of(claimed(store))], 100)
         assert store.runs.apply([state.lose(run, after(31), keep=KEEP.other)]) == {run.id}

@@ -1,4 +1,4 @@
-"""Claims under limits: what is running and what started is counted, over all that a limit is about."""
+"""Contract of claims under limits: running and started runs are counted, over all lanes of a limit."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class LimitingContract:
         assert sorted(str(run.lane.key) for run in found) == ["None", "a"]
         assert claim_within(store, Limits(concurrency=1, concurrency_key="customer")) == []
 
-    def test_a_lost_run_frees_its_place_when_it_is_given_back(self, store: CoreStore) -> None:
+    def test_a_lost_run_frees_its_slot_when_it_is_given_back(self, store: CoreStore) -> None:
         """Nothing is counted but the runs themselves, so nothing can be left over."""
         add(store, request(), request())
         (run,) = claim_within(store, Limits(concurrency=1))

@@ -1,4 +1,4 @@
-"""Transitions: each is written under its guard, once, completely or not at all."""
+"""Contract of transitions: each is written under its guard, once, completely or not at all."""
 
 from __future__ import annotations
 
@@ -147,9 +147,9 @@ class MovingContract:
         again = {run.id: run for run in claim(store, at=2)}
         changes = [
             state.succeed(run, after(3), result="1", keep=KEEP.succeeded)
-            if place % 4 < 2
+            if index % 4 < 2
             else state.retry(run, after(3), error="E", reason="error", wait=WAIT)
-            for place, run in enumerate(runs)
+            for index, run in enumerate(runs)
         ]
         assert store.runs.apply(changes) == {run.id for run in runs[1::2]}
         assert [find(store, run) for run in lost] == [again[run.id] for run in lost]
@@ -207,7 +207,11 @@ class MovingContract:
     def test_a_move_may_have_several_follow_ups(self, store: CoreStore) -> None:
         """Each in a lane of its own, one of which nobody knew before."""
         run = claimed(store)
-        follow = (request("next", tag="chain"), request("told", queue="elsewhere"), request("told", queue="elsewhere"))
+        follow = (
+            request("next", tag="chain"),
+            request("notify", queue="elsewhere"),
+            request("notify", queue="elsewhere"),
+        )
         failed = state.fail(run, after(1), error="E", reason="error", keep=KEEP.other, then=follow)
         assert store.runs.apply([failed]) == {run.id}
         assert store.runs.apply([failed]) == set()

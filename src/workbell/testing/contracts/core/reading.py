@@ -1,4 +1,4 @@
-"""What can be asked: who waits, and jobs; and removing what is over."""
+"""Contract of reads: waiting runs and jobs; and removal of expired rows."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class ReadingContract:
 
     def test_removal_is_in_batches_oldest_first(self, store: CoreStore) -> None:
         runs = add(store, *[request() for _ in range(5)])
-        for place, run in enumerate(runs):
-            keep = timedelta(seconds=50 - place)
+        for index, run in enumerate(runs):
+            keep = timedelta(seconds=50 - index)
             assert store.runs.apply([state.cancel(run, after(0), reason="-", keep=keep)])
         assert store.prune(after(99), 2) == 2
         assert sorted(ids(store.runs.list(Filter(None)))) == sorted(ids(runs[:3]))

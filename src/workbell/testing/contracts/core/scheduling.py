@@ -1,4 +1,4 @@
-"""Schedules: a change with its ticks and runs is written whole, under its guards, or not at all."""
+"""Contract of schedules: a change with its ticks and runs is written whole, under its guards, or not at all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ replace = msgspec.structs.replace
 
 
 def schedule(name: str = "nightly", **fields: Any) -> Schedule:
-    """A schedule that the scheduler is to look at one second after the start."""
+    """A schedule that the scheduler is to check one second after the start."""
     common: dict[str, Any] = {"job": "work", "kind": ScheduleKind.CRON, "expression": "* * * * *", "timezone": "UTC"}
     times = {"created_at": after(0), "updated_at": after(0), "look_at": after(1), "last_scheduled_at": after(0)}
     return Schedule(**({"id": new_id(), "name": name} | common | times | fields))
@@ -193,7 +193,7 @@ class SchedulingContract:
         gone = schedule()
         assert store.schedules.write([fire(gone, 1)]) == set()
         assert store.schedules.write([fire(gone, 1, defines=True)]) == set()
-        assert (ledger(store, gone), runs_of(store, gone), store.schedules.next_look()) == ([], [], None)
+        assert (ledger(store, gone), runs_of(store, gone), store.schedules.next_check()) == ([], [], None)
         assert store.schedules.write([]) == set()
 
     def test_a_batch_says_which_of_it_happened(self, store: CoreStore) -> None:
@@ -354,11 +354,11 @@ class SchedulingContract:
         assert [(one.schedule, one.busy) for one in found] == [(later, False), (late, True)]
         assert [one.schedule for one in store.schedules.due(after(99), 1)] == [later]
         assert store.schedules.due(after(1), 10) == []
-        assert store.schedules.next_look() == after(2)
-        assert [store.schedules.next_look(after(second)) for second in (2, 5, 10)] == [after(5), after(10), None]
+        assert store.schedules.next_check() == after(2)
+        assert [store.schedules.next_check(after(second)) for second in (2, 5, 10)] == [after(5), after(10), None]
         store.schedules.delete(later.id)
         store.schedules.delete(late.id)
-        assert store.schedules.next_look() == ahead.look_at
+        assert store.schedules.next_check() == ahead.look_at
 
     def test_versions_of_schedules_are_passed_over(self, store: CoreStore) -> None:
         """What another scheduler holds is left out, up to the limit; its next version is found again."""

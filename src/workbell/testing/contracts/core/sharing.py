@@ -1,4 +1,4 @@
-"""Many at once: threads that claim, make and end the same runs; and hints from one to another."""
+"""Contract of concurrency: threads that claim, add and end the same runs; and hints between them."""
 
 from __future__ import annotations
 

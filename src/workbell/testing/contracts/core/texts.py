@@ -1,4 +1,4 @@
-"""Texts that break naive storage: quotes, backslashes, tabs, line ends, braces, emoji, the word NULL, great length."""
+"""Contract of hostile texts: quotes, backslashes, tabs, line ends, braces, emoji, the word NULL, length."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""The contract of the parts beside the core, such as events, logs and pauses, for a store that brings them all.
+"""Contract of the optional parts of a store, such as events, logs and pauses.
 
 Subclass `PartsContract` and supply a fixture `store` that gives an empty store, ready to use (`store.check()` called).
 """
 
 from workbell.testing.contracts.parts.access import AccessContract
 from workbell.testing.contracts.parts.agents import AgentsContract
+from workbell.testing.contracts.parts.charts import ChartsContract
 from workbell.testing.contracts.parts.copying import CopyingContract
 from workbell.testing.contracts.parts.events import EventsContract
 from workbell.testing.contracts.parts.fanning import FanningContract
 from workbell.testing.contracts.parts.lanes import LanesContract
-from workbell.testing.contracts.parts.looking import LookingContract
 from workbell.testing.contracts.parts.pausing import PausingContract
 from workbell.testing.contracts.parts.people import PeopleContract
 from workbell.testing.contracts.parts.searching import SearchingContract
@@ -22,7 +22,7 @@ class PartsContract(
     PausingContract,
     LanesContract,
     SearchingContract,
-    LookingContract,
+    ChartsContract,
     EventsContract,
     FanningContract,
     SubscribingContract,

@@ -1,4 +1,4 @@
-"""Tokens, tenants, the audit log and idempotency keys: who may do what, what was done, and what was answered."""
+"""Contract of tokens, tenants, the audit log and idempotency keys."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def logged(store: Store, wanted: str | None = "default", before: str | None = No
     return [one.id for one in store.audit.list(wanted, before=before, limit=limit)]
 
 
-def asked(key: str = "k", *, at: float = 0, fingerprint: str = "f", **fields: Any) -> Remembered:
+def remembered(key: str = "k", *, at: float = 0, fingerprint: str = "f", **fields: Any) -> Remembered:
     given: dict[str, Any] = {"tenant": "default", "key": key, "fingerprint": fingerprint, "created_at": after(at)}
     return Remembered(**(given | {"until": after(at + 60)} | fields))
 
@@ -115,20 +115,20 @@ class AccessContract:
     def test_of_many_who_redeem_at_once_one_does(self, store: Store) -> None:
         tickets = added(store, *[token(kind=TokenKind.TICKET, expires_at=after(60)) for _ in range(5)])
         found = at_once(lambda number: [store.tokens.redeem(ticket.hash, after(number)) for ticket in tickets])
-        for place, ticket in enumerate(tickets):
-            winners = [number for number in range(THREADS) if found[number][place] is not None]
+        for index, ticket in enumerate(tickets):
+            winners = [number for number in range(THREADS) if found[number][index] is not None]
             assert len(winners) == 1
             stored = store.tokens.find(ticket.hash)
             assert stored is not None
             assert stored.revoked_at == after(winners[0])
 
     def test_tokens_are_revoked_once(self, store: Store) -> None:
-        one, other, kept = added(store, token(), token(), token())
+        one, other, valid = added(store, token(), token(), token())
         assert store.tokens.revoke([one.id], after(1)) == {one.id}
         assert store.tokens.revoke([one.id, other.id, new_id()], after(2)) == {other.id}
         assert store.tokens.revoke([], after(3)) == set()
         revoked = {found.id: found.revoked_at for found in store.tokens.list()}
-        assert revoked == {one.id: after(1), other.id: after(2), kept.id: None}
+        assert revoked == {one.id: after(1), other.id: after(2), valid.id: None}
 
     def test_the_last_use_of_a_token_never_goes_back(self, store: Store) -> None:
         used, unused = added(store, token(), token())
@@ -206,18 +206,18 @@ class AccessContract:
     # Idempotency keys
 
     def test_a_key_is_taken_once(self, store: Store) -> None:
-        """Then everybody is told what stands there, also who asks for something else."""
-        mine = asked()
+        """Then every caller gets the stored entry, also for another fingerprint."""
+        mine = remembered()
         assert store.answers.take(mine) is None
-        assert store.answers.take(asked(at=1)) == mine
-        assert store.answers.take(asked(at=1, fingerprint="other")) == mine
-        assert store.answers.take(asked(at=1, tenant="acme")) is None
+        assert store.answers.take(remembered(at=1)) == mine
+        assert store.answers.take(remembered(at=1, fingerprint="other")) == mine
+        assert store.answers.take(remembered(at=1, tenant="acme")) is None
         answered = replace(mine, status=201, body=ODD, until=after(900))
         store.answers.put(answered)
-        assert store.answers.take(asked(at=60)) == answered
+        assert store.answers.take(remembered(at=60)) == answered
 
     def test_an_answer_is_given_once_and_by_who_took_the_key(self, store: Store) -> None:
-        mine = asked()
+        mine = remembered()
         store.answers.put(replace(mine, status=200))
         assert store.answers.take(mine) is None
         store.answers.put(replace(mine, fingerprint="other", status=200))
@@ -227,42 +227,42 @@ class AccessContract:
         assert store.answers.take(mine) == replace(mine, status=201, body="1")
 
     def test_a_key_without_an_answer_can_be_let_go(self, store: Store) -> None:
-        mine, done = asked(), asked("done")
+        mine, done = remembered(), remembered("done")
         store.answers.take(mine)
         store.answers.take(done)
         store.answers.put(replace(done, status=201))
         for fingerprint in ("other", "f"):
-            assert store.answers.take(asked(at=1)) == mine
+            assert store.answers.take(remembered(at=1)) == mine
             store.answers.remove("default", "k", fingerprint)
         store.answers.remove("default", "done", "f")
         store.answers.remove("acme", "k", "f")
-        assert store.answers.take(asked(at=2)) is None
+        assert store.answers.take(remembered(at=2)) is None
         assert store.answers.take(done) == replace(done, status=201)
 
     def test_a_key_is_free_again_when_its_time_is_over(self, store: Store) -> None:
         """Whatever became of the first request: its answer, if it comes at last, is nobody's."""
-        first = asked()
+        first = remembered()
         store.answers.take(first)
         store.answers.put(replace(first, status=201))
-        second = asked(at=60, fingerprint="other")
-        assert store.answers.take(asked(at=59.999999)) is not None
+        second = remembered(at=60, fingerprint="other")
+        assert store.answers.take(remembered(at=59.999999)) is not None
         assert store.answers.take(second) is None
         store.answers.put(replace(first, status=201))
         assert store.answers.take(second) == second
 
     def test_of_many_who_take_a_key_at_once_one_gets_it(self, store: Store) -> None:
         """One that is new, and one whose time is over."""
-        store.answers.take(asked("old", at=-60, fingerprint="before"))
+        store.answers.take(remembered("old", at=-60, fingerprint="before"))
         for key in ("new", "old"):
-            requests = [asked(key, fingerprint=str(number)) for number in range(THREADS)]
+            requests = [remembered(key, fingerprint=str(number)) for number in range(THREADS)]
             found = at_once(lambda number, requests=requests: store.answers.take(requests[number]))  # type: ignore[misc]
             (winner,) = (number for number in range(THREADS) if found[number] is None)
             assert {repr(answer) for answer in found} == {"None", repr(requests[winner])}
 
     def test_answers_go_when_their_time_is_over(self, store: Store) -> None:
         for number in range(3):
-            store.answers.take(asked(f"k{number}", at=number))
+            store.answers.take(remembered(f"k{number}", at=number))
         assert store.prune(after(59), 9) == 0
         assert store.prune(after(61), 1) == 1
         assert store.prune(after(61), 9) == 1
-        assert store.answers.take(asked("k2", at=9)) == asked("k2", at=2)
+        assert store.answers.take(remembered("k2", at=9)) == remembered("k2", at=2)

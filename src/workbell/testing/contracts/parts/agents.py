@@ -1,4 +1,4 @@
-"""Agents: who is known by which name, and what waits for them."""
+"""Contract of agents: their names, and the runs that wait for them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class AgentsContract:
         assert store.agents.find(new_id()) is None
 
     def test_a_name_is_one_agents(self, store: Store) -> None:
-        """In its tenant. Who is refused stays as it was."""
+        """In its tenant. A refused agent stays as it was."""
         mine, other = agent("a"), agent("b")
         assert store.agents.put(mine)
         assert store.agents.put(other)
@@ -88,17 +88,17 @@ class AgentsContract:
         assert not store.agents.delete(mine.id)
         assert store.agents.list() == [other]
 
-    def test_what_an_agent_tells_of_itself_changes_nothing_else(self, store: Store) -> None:
-        """What it does not tell stays, and so does what was changed about it meanwhile."""
+    def test_what_an_agent_reports_of_itself_changes_nothing_else(self, store: Store) -> None:
+        """What it does not report stays, and so does what was changed about it meanwhile."""
         mine = agent("a", labels=("gpu",), enabled=False)
         store.agents.put(mine)
         store.agents.see(mine.id, after(5), jobs=["cut", ODD], metrics_text='{"load":1}')
-        told = replace(mine, seen_at=after(5), jobs=("cut", ODD), metrics_text='{"load":1}')
-        assert store.agents.find(mine.id) == told
+        reported = replace(mine, seen_at=after(5), jobs=("cut", ODD), metrics_text='{"load":1}')
+        assert store.agents.find(mine.id) == reported
         store.agents.see(mine.id, after(6))
-        assert store.agents.find(mine.id) == replace(told, seen_at=after(6))
+        assert store.agents.find(mine.id) == replace(reported, seen_at=after(6))
         store.agents.see(mine.id, after(7), jobs=[])
-        assert store.agents.find(mine.id) == replace(told, seen_at=after(7), jobs=())
+        assert store.agents.find(mine.id) == replace(reported, seen_at=after(7), jobs=())
 
     # What waits for them
 

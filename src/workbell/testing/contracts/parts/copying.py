@@ -1,4 +1,4 @@
-"""Export and load: everything a store holds, taken over by another one."""
+"""Contract of export and load: a copy of everything in a store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbell.testing.contracts.core.scheduling import tick as tick_of
 from workbell.testing.contracts.making import KEEP, START, add, after, claim, held, ids, request
 from workbell.testing.contracts.parts.access import entry, full_entry, full_token, tenant, token
 from workbell.testing.contracts.parts.agents import agent, full_agent
-from workbell.testing.contracts.parts.events import fact, settle, told
+from workbell.testing.contracts.parts.events import emitted, fact, settle
 from workbell.testing.contracts.parts.fanning import fanned, run_ids
 from workbell.testing.contracts.parts.people import message
 from workbell.testing.contracts.parts.subscribing import endpoint, full_endpoint, full_trigger, trigger
@@ -62,7 +62,7 @@ def fill(store: Store) -> None:
     store.runs.set_progress(held(running), '{"done":1}')
     store.runs.mark_alone(held(running))
     store.logs.add([(running.token, LogLine(running.id, 1, n, after(n), "INFO", "it's on")) for n in range(3)])
-    store.logs.add([(done.token, LogLine(done.id, 1, 0, after(1), "ERROR", "told"))])
+    store.logs.add([(done.token, LogLine(done.id, 1, 0, after(1), "ERROR", "failed"))])
     store.runs.request_cancel(running.id, "enough")
     waiting = [request(key="live", priority=3), request(key="span", key_for=60, delay=5), request("send", tenant="b")]
     add(store, *waiting, request(target="machine", expires_at=after(99), accepted_by="host/1/1", event=new_id()))
@@ -104,7 +104,7 @@ def fill_service(store: Store) -> None:
 
 def fill_events(store: Store) -> None:
     """One event waits, one has nobody, one has a trigger and an endpoint; none of them makes a run here."""
-    _waiting, nobodys, heard = told(
+    _waiting, nobodys, matched = emitted(
         store, fact(key="k", data_text='{"a":"\'"}', subject="s"), fact(tenant="b", depth=2, cause=new_id()), fact()
     )
     named, sent = full_trigger(), full_endpoint()
@@ -114,8 +114,8 @@ def fill_events(store: Store) -> None:
         store.subscribers.write_endpoint(other, None)
         store.subscribers.note_delivery(other.id, False, after(1))
     store.subscribers.note_delivery(sent.id, True, after(2))
-    matches = fanned(heard, named.id, sent.id).matches
-    store.events.fan_out([FannedOut(nobodys.id), FannedOut(heard.id, matches)], after(3))
+    matches = fanned(matched, named.id, sent.id).matches
+    store.events.fan_out([FannedOut(nobodys.id), FannedOut(matched.id, matches)], after(3))
 
 
 class CopyingContract:
@@ -185,9 +185,9 @@ class CopyingContract:
 
     def test_of_an_event_that_was_fanned_out_meanwhile_that_is_kept(self, store: Store, other: Store) -> None:
         """Else the new store would do it as well, and what follows from the event would be there twice."""
-        heard, nobodys, later = told(other, fact(), fact(), fact())
+        matched, nobodys, later = emitted(other, fact(), fact(), fact())
         early = list(other.export())
-        decided = fanned(heard, new_id(), at=3)
+        decided = fanned(matched, new_id(), at=3)
         other.events.fan_out([decided, FannedOut(nobodys.id)], after(3))
         for batches in (early, other.export(), early):
             take_over(store, batches)
@@ -199,19 +199,19 @@ class CopyingContract:
         """An event that still waits has no runs in the copy, also if it is fanned out while the copy is taken."""
         fill(store)
         batches = list(store.export())
-        places = {name: [n for n, batch in enumerate(batches) if getattr(batch, name)] for name in StorePage._fields}
-        assert max(places["matches"] + places["runs"]) <= min(places["events"])
+        numbers = {name: [n for n, batch in enumerate(batches) if getattr(batch, name)] for name in StorePage._fields}
+        assert max(numbers["matches"] + numbers["runs"]) <= min(numbers["events"])
 
     def test_a_match_says_that_its_event_was_fanned_out(self, store: Store) -> None:
         """Pages may come one by one, and none after it."""
-        (event,) = told(store, fact())
+        (event,) = emitted(store, fact())
         matches = fanned(event, new_id()).matches
         store.load(StorePage(matches=matches))
         store.load(StorePage(matches=matches))
         assert store.events.waiting(9) == []
         assert store.events.matches(event.id, after=None, limit=9) == list(matches)
 
-    def test_subscribers_that_come_with_a_copy_are_heard_of(self, store: Store) -> None:
+    def test_subscribers_that_come_with_a_copy_are_noticed(self, store: Store) -> None:
         """What is there already stays: a trigger of the same name, or the same one after a change."""
         old, mine = trigger("old"), trigger("taken")
         for one in (old, mine):
@@ -226,18 +226,18 @@ class CopyingContract:
 
     def test_what_the_service_has_already_stays(self, store: Store) -> None:
         """Also where another one has its name or hash; a mark comes only with what was read."""
-        mine, named, told_of = full_token(), agent("a"), message(7)
+        mine, named, notification = full_token(), agent("a"), message(7)
         store.tokens.add(mine)
         store.agents.put(named)
-        store.notifications.add([told_of])
+        store.notifications.add([notification])
         store.notifications.mark_read("default", 7, None, after(1))
         store.tallies.add([tally()])
         before = everything(store)
-        mark = ReadMark("default", 7, told_of.id, after(9))
+        mark = ReadMark("default", 7, notification.id, after(9))
         store.load(
             StorePage(
                 tokens=[token(hash=mine.hash), msgspec.structs.replace(mine, hash="another", name="x")],
-                notifications=[msgspec.structs.replace(told_of, text="1", read_at=after(3))],
+                notifications=[msgspec.structs.replace(notification, text="1", read_at=after(3))],
                 reads=[mark, mark._replace(notification=new_id()), mark._replace(tenant="b", user_id=8)],
                 agents=[agent("a"), msgspec.structs.replace(named, name="b")],
                 tallies=[tally(count=99)],
@@ -250,7 +250,7 @@ class CopyingContract:
         assert len(everything(store)["runs"]) == 2100
 
     def test_events_and_matches_have_pages_too(self, store: Store) -> None:
-        events = told(store, *[fact() for _ in range(1002)])
+        events = emitted(store, *[fact() for _ in range(1002)])
         subscribers = [new_id(), new_id()]
         store.events.fan_out([FannedOut(event.id, fanned(event, *subscribers).matches) for event in events], after(1))
         sizes = {name: len(values) for name, values in everything(store).items() if values}

@@ -1,4 +1,4 @@
-"""Facts: stored once for each source and key, listed, told with the moves of runs, removed when their time is over."""
+"""Contract of events: stored once for each source and key, listed, published with moves of runs, removed in time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from workbell.errors import DuplicateRun, KeyReused
 from workbell.model import state
-from workbell.model.event import Event, FannedOut, Match, MatchOutcome, OnceTold
+from workbell.model.event import EmitKey, Event, FannedOut, Match, MatchOutcome
 from workbell.model.ids import new_id
 from workbell.model.run import Added, Run
 from workbell.model.state import Move
@@ -24,16 +24,16 @@ from workbell.testing.contracts.core.sharing import THREADS, at_once
 from workbell.testing.contracts.core.texts import NASTY
 from workbell.testing.contracts.making import KEEP, START, add, after, claim, claimed, find, request
 
-OVER = START + KEEP.events  # when what was told at the start may go
+OVER = START + KEEP.events  # when events from the start may be removed
 
 
 def fact(type: str = "posts.created", *, at: float = 0, tenant: str = "default", **fields: Any) -> Event:  # noqa: A002
-    """An event that was told `at` seconds after the start."""
+    """An event emitted `at` seconds after the start."""
     event = Event(new_id(), tenant, type, "/shop", after(at), after(at))
     return msgspec.structs.replace(event, **fields)
 
 
-def told(store: Store, *events: Event) -> list[Event]:
+def emitted(store: Store, *events: Event) -> list[Event]:
     """Store events, all of them new."""
     assert store.events.add(events) == [Added(event.id, True) for event in events]
     return list(events)
@@ -86,23 +86,23 @@ class EventsContract:
         together: names have 200 characters, and a source 1,024 bytes."""
         letters = Random(7)
         long = "".join(chr(letters.randrange(0x20000, 0x2A000)) for _ in range(656))  # of four bytes each
-        told(store, fact(tenant=long[:200], key=long[200:400], source=long[400:656]))
+        emitted(store, fact(tenant=long[:200], key=long[200:400], source=long[400:656]))
 
-    def test_an_event_is_found_as_it_was_told(self, store: Store) -> None:
-        """C4: every field comes back unchanged; told alone, or with others."""
+    def test_an_event_is_found_as_it_was_stored(self, store: Store) -> None:
+        """C4: every field comes back unchanged; stored alone, or with others."""
         full = fact(
             tenant="acme",
             time=START - timedelta(days=400, microseconds=-123_457),
             subject="posts/7",
             data_text='{"id":7}',
-            key="told-1",
+            key="emitted-1",
             system=True,
             depth=3,
             cause=new_id(),
         )
-        other = msgspec.structs.replace(full, id=new_id(), key="told-2")
-        told(store, full)
-        told(store, other, fact())
+        other = msgspec.structs.replace(full, id=new_id(), key="emitted-2")
+        emitted(store, full)
+        emitted(store, other, fact())
         assert store.events.find([full.id, other.id, new_id()]) == {full.id: full, other.id: other}
         assert store.events.find([]) == {}
         assert store.events.add([]) == []
@@ -112,8 +112,8 @@ class EventsContract:
             fact(tenant=text[:99], source=text[:99], subject=text, data_text=text, key=text[:99])
             for text in NASTY.values()
         ]
-        told(store, made[0])
-        told(store, *made[1:])
+        emitted(store, made[0])
+        emitted(store, *made[1:])
         assert store.events.find(event_ids(made)) == {event.id: event for event in made}
         again = [msgspec.structs.replace(event, id=new_id()) for event in made]
         assert store.events.add(again) == [Added(event.id, False) for event in made]
@@ -123,7 +123,7 @@ class EventsContract:
         try:
             while watch.wait(0.05):
                 pass
-            told(store, fact())
+            emitted(store, fact())
             assert watch.wait(20)
         finally:
             watch.close()
@@ -131,20 +131,20 @@ class EventsContract:
     # Deduplicating
 
     def test_one_source_and_key_is_one_event(self, store: Store) -> None:
-        """C4: told again, it is the first one that counts, also when that has been fanned out."""
-        (first,) = told(store, fact(key="k", data_text="1"))
+        """C4: emitted again, the first one counts, also when that has been fanned out."""
+        (first,) = emitted(store, fact(key="k", data_text="1"))
         assert store.events.add([fact(key="k", data_text="2", type="posts.updated")]) == [Added(first.id, False)]
         settle(store, first)
         assert store.events.add([fact(key="k", at=9)]) == [Added(first.id, False)]
         assert listed(store) == [first.id]
 
     def test_sources_and_tenants_have_keys_of_their_own(self, store: Store) -> None:
-        told(store, fact(key="k"), fact(key="k", source="/other"), fact(key="k", tenant="b"), fact(key="l"))
-        told(store, fact(), fact(), fact())
+        emitted(store, fact(key="k"), fact(key="k", source="/other"), fact(key="k", tenant="b"), fact(key="l"))
+        emitted(store, fact(), fact(), fact())
 
     def test_one_key_twice_in_a_batch_of_events(self, store: Store) -> None:
         """The first of them counts, wherever it stands."""
-        (held,) = told(store, fact(key="held"))
+        (held,) = emitted(store, fact(key="held"))
         late, first, second, plain = fact(key="z"), fact(key="k"), fact(key="k"), fact()
         answers = store.events.add([late, first, second, plain, fact(key="held"), fact(key="z")])
         expected = [(late, True), (first, True), (first, False), (plain, True), (held, False), (late, False)]
@@ -152,14 +152,14 @@ class EventsContract:
         assert listed(store) == event_ids([plain, first, late, held])
 
     def test_facts_of_a_request_again_are_the_first_ones(self, store: Store) -> None:
-        once = OnceTold("k", beside="k")
+        once = EmitKey("k", beside="k")
         first = [fact(key="k:0", data_text='{"a":1,"b":2}'), fact(key="k:1", subject="7")]
         again = [fact(key="k:0", data_text='{"b":2,"a":1}', at=3), fact(key="k:1", subject="7", at=3)]
         assert [one.created for one in store.events.add(first, once)] == [True, True]
         assert store.events.add(again, once) == [Added(event.id, False) for event in first]
 
     def test_other_facts_under_the_key_of_a_request_store_nothing(self, store: Store) -> None:
-        once = OnceTold("k", beside="k")
+        once = EmitKey("k", beside="k")
         first = [fact(key="k:0", data_text="1"), fact(key="k:1", data_text="2")]
         store.events.add(first, once)
         others = [
@@ -173,7 +173,7 @@ class EventsContract:
             with pytest.raises(KeyReused, match="Idempotency-Key 'k' was used for another request"):
                 store.events.add(other, once)
         with pytest.raises(KeyReused, match=f"event {first[0].id}"):
-            store.events.add([fact(key="k")], OnceTold("k", beside="k:0"))
+            store.events.add([fact(key="k")], EmitKey("k", beside="k:0"))
         assert sorted(listed(store)) == sorted(event_ids(first))
 
     def test_one_key_at_once_makes_one_event(self, store: Store) -> None:
@@ -187,9 +187,9 @@ class EventsContract:
     # Listing
 
     def test_events_are_listed_newest_first_and_in_pages(self, store: Store) -> None:
-        posts = told(store, *[fact(data_text=str(number)) for number in range(4)])
-        users = told(store, *[fact("users.created") for _ in range(3)])
-        told(store, fact(tenant="b"))
+        posts = emitted(store, *[fact(data_text=str(number)) for number in range(4)])
+        users = emitted(store, *[fact("users.created") for _ in range(3)])
+        emitted(store, fact(tenant="b"))
         every = list(reversed(event_ids(posts + users)))
         assert listed(store, limit=5) == every[:5]
         assert listed(store, limit=5, before=every[4]) == every[5:]
@@ -202,10 +202,10 @@ class EventsContract:
         found = store.events.list("default", type="posts.created", before=None, limit=9)
         assert found == list(reversed(posts))
 
-    # Told with a move
+    # Published with a move
 
     @pytest.mark.parametrize("move", [Move.SUCCEED, Move.FAIL, Move.CANCEL, Move.RETRY, Move.RELEASE, Move.DISPATCH])
-    def test_a_move_tells_its_events_if_it_happens(self, store: Store, move: Move) -> None:
+    def test_a_move_publishes_its_events_if_it_happens(self, store: Store, move: Move) -> None:
         """A7: in the same write, and once, whether the run ends or goes on."""
         run = in_status(store, state.MOVES[move].sources[0])
         first, second, never = fact(cause=run.id), fact(cause=run.id), fact(cause=run.id)
@@ -215,18 +215,18 @@ class EventsContract:
         assert store.events.find([first.id, second.id, never.id]) == {first.id: first, second.id: second}
         assert event_ids(store.events.waiting(9)) == [first.id, second.id]
 
-    def test_of_a_batch_only_what_moved_is_told(self, store: Store) -> None:
+    def test_of_a_batch_only_what_moved_is_published(self, store: Store) -> None:
         add(store, request(), request(at=1), request(at=2))
         done, lost, retried = claim(store, at=3)
         store.runs.apply([state.release(lost, after(4))])
         changes = [MAKE[Move.SUCCEED](done), MAKE[Move.SUCCEED](lost), MAKE[Move.RETRY](retried)]
-        told_by = [fact(cause=run.id) for run in (done, lost, retried)]
-        emitting = [msgspec.structs.replace(c, emits=(e,)) for c, e in zip(changes, told_by, strict=True)]
+        published = [fact(cause=run.id) for run in (done, lost, retried)]
+        emitting = [msgspec.structs.replace(c, emits=(e,)) for c, e in zip(changes, published, strict=True)]
         assert store.runs.apply(emitting) == {done.id, retried.id}
-        assert set(store.events.find(event_ids(told_by))) == {told_by[0].id, told_by[2].id}
+        assert set(store.events.find(event_ids(published))) == {published[0].id, published[2].id}
 
     @pytest.mark.parametrize("on_duplicate", ["replace", "reject"])
-    def test_what_is_replaced_tells_its_events_with_the_write(self, store: Store, on_duplicate: str) -> None:
+    def test_what_is_replaced_emits_its_events_with_the_write(self, store: Store, on_duplicate: str) -> None:
         """And nothing, if a duplicate is rejected."""
         add(store, request(tag="t"), request(key="k"))
         publisher = store.publisher = OneEventPublisher()
@@ -236,7 +236,7 @@ class EventsContract:
         assert store.events.find(made) == (made if on_duplicate == "replace" else {})
         assert len(made) == (2 if on_duplicate == "replace" else 1)
 
-    def test_an_attempt_keeps_what_was_told_with_its_error(self, store: Store) -> None:
+    def test_an_attempt_stores_the_result_that_came_with_its_error(self, store: Store) -> None:
         """C8: what an endpoint answered, for every try."""
         run = claimed(store)
         failed = state.retry(run, after(1), error="E", reason="error", wait=timedelta(1), result='{"status":503}')
@@ -250,27 +250,27 @@ class EventsContract:
 
     def test_events_go_when_their_time_is_over(self, store: Store) -> None:
         """With their matches; and then the key is free again."""
-        old, young = told(store, fact(key="k"), fact(at=60))
+        old, young = emitted(store, fact(key="k"), fact(at=60))
         match = Match(old.id, new_id(), MatchOutcome.DISABLED, after(0), reason="it was disabled")
-        kept = Match(young.id, match.subscriber, MatchOutcome.DISABLED, after(0))
-        store.events.fan_out([FannedOut(old.id, (match,)), FannedOut(young.id, (kept,))], after(5))
+        keys = Match(young.id, match.subscriber, MatchOutcome.DISABLED, after(0))
+        store.events.fan_out([FannedOut(old.id, (match,)), FannedOut(young.id, (keys,))], after(5))
         assert store.prune(OVER - timedelta(seconds=1), 100) == 0
         assert store.prune(OVER, 100) == 1
         assert store.events.find([old.id, young.id]) == {
             young.id: msgspec.structs.replace(young, fanned_out_at=after(5))
         }
         assert store.events.matches(old.id, after=None, limit=9) == []
-        assert store.events.matches_of_subscriber(match.subscriber, before=None, limit=9) == [kept]
-        told(store, fact(key="k", at=99))
+        assert store.events.matches_of_subscriber(match.subscriber, before=None, limit=9) == [keys]
+        emitted(store, fact(key="k", at=99))
 
     def test_what_waits_for_its_fan_out_stays(self, store: Store) -> None:
-        (waiting,) = told(store, fact(key="k"))
+        (waiting,) = emitted(store, fact(key="k"))
         assert store.prune(OVER + timedelta(days=99), 100) == 0
         settle(store, waiting)
         assert store.prune(OVER, 100) == 1
 
     def test_an_event_stays_as_long_as_a_run_may_ask_for_it(self, store: Store) -> None:
-        (event,) = told(store, fact())
+        (event,) = emitted(store, fact())
         run = started(store, event)
         assert store.prune(OVER, 100) == 0
         store.runs.apply([state.succeed(run, OVER, result=None, keep=KEEP.succeeded)])
@@ -279,7 +279,7 @@ class EventsContract:
         assert find(store, run).event == event.id
 
     def test_the_oldest_go_first_a_batch_at_a_time(self, store: Store) -> None:
-        late, early, middle = told(store, fact(at=2), fact(at=0), fact(at=1))
+        late, early, middle = emitted(store, fact(at=2), fact(at=0), fact(at=1))
         settle(store, late, early, middle)
         over = OVER + timedelta(seconds=9)
         assert store.prune(over, 2) == 2

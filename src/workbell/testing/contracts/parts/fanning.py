@@ -1,4 +1,4 @@
-"""Fanning out: what follows from an event is written once and together, whoever tries it at the same moment."""
+"""Contract of the fan-out: the matches of an event are written once and together, also by concurrent schedulers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbell.model.run import Status
 from workbell.stores.port import Filter, Store
 from workbell.testing.contracts.core.sharing import at_once
 from workbell.testing.contracts.making import KEEP, START, add, after, claim, find, ids, request
-from workbell.testing.contracts.parts.events import event_ids, fact, settle, told
+from workbell.testing.contracts.parts.events import emitted, event_ids, fact, settle
 
 
 def fanned(event: Event, *subscribers: str, at: float = 0, **fields: Any) -> FannedOut:
@@ -36,7 +36,7 @@ class FanningContract:
     # What waits
 
     def test_events_wait_oldest_first_and_without_their_data(self, store: Store) -> None:
-        made = told(store, *[fact(data_text="{}", subject="s", key=f"k{number}") for number in range(4)])
+        made = emitted(store, *[fact(data_text="{}", subject="s", key=f"k{number}") for number in range(4)])
         bare = [msgspec.structs.replace(event, data_text=None) for event in made]
         assert store.events.waiting(9) == bare
         assert store.events.waiting(2) == bare[:2]
@@ -46,9 +46,9 @@ class FanningContract:
     def test_an_event_that_comes_late_is_found_as_well(self, store: Store) -> None:
         """No cursor goes over them: an older one may be committed after a newer one was fanned out."""
         late = fact()
-        (first,) = told(store, fact())
+        (first,) = emitted(store, fact())
         settle(store, first)
-        told(store, late)
+        emitted(store, late)
         assert event_ids(store.events.waiting(9)) == [late.id]
         settle(store, late)
         assert store.events.waiting(9) == []
@@ -57,7 +57,7 @@ class FanningContract:
 
     def test_all_that_follows_is_written(self, store: Store) -> None:
         """C3: runs, ledger, and that it is done."""
-        event, nobodys = told(store, fact(data_text='{"id":7}'), fact())
+        event, nobodys = emitted(store, fact(data_text='{"id":7}'), fact())
         one, other, off, deep = sorted(new_id() for _ in range(4))
         decided = fanned(event, one, other)
         others = (
@@ -75,7 +75,7 @@ class FanningContract:
         assert sorted(ids(claim(store))) == sorted(run_ids(decided))
 
     def test_a_second_time_writes_nothing(self, store: Store) -> None:
-        event, other = told(store, fact(), fact())
+        event, other = emitted(store, fact(), fact())
         subscriber = new_id()
         first, again, beside = fanned(event, subscriber), fanned(event, subscriber, new_id()), fanned(other, subscriber)
         assert store.events.fan_out([first], START) == {event.id}
@@ -94,16 +94,16 @@ class FanningContract:
         assert store.runs.find(run_ids(decided)) == {}
         assert ledger(store, ghost) == []
 
-    def test_a_place_that_was_not_needed_can_be_used_later(self, store: Store) -> None:
+    def test_an_entry_that_was_not_needed_can_be_used_later(self, store: Store) -> None:
         """The lane of a run that was not made, because another scheduler had the event, need not be there."""
-        (event,) = told(store, fact())
+        (event,) = emitted(store, fact())
         settle(store, event)
         assert store.events.fan_out([fanned(event, new_id(), queue="new", lane_key="k")], START) == set()
         (run,) = add(store, request(queue="new", lane_key="k"))
         assert ids(claim(store)) == [run.id]
 
     def test_each_receiver_may_have_a_lane_of_its_own(self, store: Store) -> None:
-        events = told(store, *[fact() for _ in range(3)])
+        events = emitted(store, *[fact() for _ in range(3)])
         lanes = [new_id() for _ in range(5)]
         for event in events:
             new = [request("send", event=event.id, lane_key=lane, input_text=f'"{lane}"') for lane in lanes]
@@ -116,7 +116,7 @@ class FanningContract:
             ]
 
     def test_many_runs_of_many_events(self, store: Store) -> None:
-        events = told(store, *[fact() for _ in range(40)])
+        events = emitted(store, *[fact() for _ in range(40)])
         subscribers = sorted(new_id() for _ in range(30))
         decided = [fanned(event, *subscribers, options_text='{"depth":1}') for event in events]
         assert store.events.fan_out(decided, after(1)) == set(event_ids(events))
@@ -126,7 +126,7 @@ class FanningContract:
 
     def test_many_at_once_fan_out_each_event_once(self, store: Store) -> None:
         """C3: any number of schedulers, each with a decision of its own."""
-        events = told(store, *[fact() for _ in range(20)])
+        events = emitted(store, *[fact() for _ in range(20)])
         subscribers = [new_id(), new_id()]
 
         def decide(number: int) -> tuple[list[FannedOut], set[str]]:
@@ -146,9 +146,9 @@ class FanningContract:
 
     # A later run for an event
 
-    def test_a_later_run_takes_its_place_in_the_ledger(self, store: Store) -> None:
+    def test_a_later_run_takes_its_entry_in_the_ledger(self, store: Store) -> None:
         """C8: a replay is a new run of the same event, for the same receiver."""
-        (event,) = told(store, fact())
+        (event,) = emitted(store, fact())
         first, second, third = sorted(new_id() for _ in range(3))
         missed = Match(event.id, second, MatchOutcome.DISABLED, after(0), None, "it was disabled")
         decided = fanned(event, first)
@@ -166,7 +166,7 @@ class FanningContract:
         assert find(store, run).status is Status.FAILED
 
     def test_a_single_later_run(self, store: Store) -> None:
-        (event,) = told(store, fact())
+        (event,) = emitted(store, fact())
         settle(store, event)
         again = fanned(event, new_id())
         matched = [Rematch(again.runs[0], again.matches[0])]
@@ -175,9 +175,9 @@ class FanningContract:
         assert ids(claim(store)) == run_ids(again)
         assert ledger(store, event) == list(again.matches)
 
-    def test_a_place_without_a_run(self, store: Store) -> None:
-        """C8: that an endpoint was disabled when a trigger sent to all of them; a replay takes the place later."""
-        (event,) = told(store, fact())
+    def test_an_entry_without_a_run(self, store: Store) -> None:
+        """C8: that an endpoint was disabled when a trigger sent to all of them; a replay replaces it later."""
+        (event,) = emitted(store, fact())
         settle(store, event)
         receiver, other = sorted(new_id() for _ in range(2))
         missed = Match(event.id, receiver, MatchOutcome.DISABLED, after(0), None, "it was disabled")
@@ -192,9 +192,9 @@ class FanningContract:
         assert store.events.rematch([Rematch(replayed.runs[0], replayed.matches[0])]) == set(run_ids(replayed))
         assert [match.run for match in ledger(store, event)] == [*run_ids(replayed), *run_ids(sent)]
 
-    def test_of_two_later_runs_one_takes_the_place(self, store: Store) -> None:
+    def test_of_two_later_runs_one_takes_the_entry(self, store: Store) -> None:
         """Two replays at the same moment send once."""
-        (event,) = told(store, fact())
+        (event,) = emitted(store, fact())
         receiver = new_id()
         store.events.fan_out([fanned(event, receiver)], START)
         (first,) = claim(store)
@@ -212,7 +212,7 @@ class FanningContract:
     # Reading the ledger
 
     def test_the_ledger_has_pages(self, store: Store) -> None:
-        events = told(store, *[fact() for _ in range(5)])
+        events = emitted(store, *[fact() for _ in range(5)])
         subscribers = sorted(new_id() for _ in range(5))
         store.events.fan_out([fanned(event, *subscribers) for event in events], START)
 

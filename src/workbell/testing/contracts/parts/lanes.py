@@ -1,4 +1,4 @@
-"""Lanes: how many runs wait and run in each, how much of its limits is taken, and when one is forgotten."""
+"""Contract of lanes: counts of waiting and running runs, used limits, and removal of empty lanes."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class LanesContract:
                 store.runs.apply([state.release(run, after(3))])
         for _ in range(2):
             store.prune(after(3 * DAY), 100)
-        kept = {lane.key for batch in store.export() for lane in batch.lanes}
-        assert kept == {"s", "q", "done", None}
+        keys = {lane.key for batch in store.export() for lane in batch.lanes}
+        assert keys == {"s", "q", "done", None}
         again = add(store, request(lane_key="gone", at=4 * DAY))
         assert {run.id for run in claim(store, at=5 * DAY)} >= {run.id for run in again}
 

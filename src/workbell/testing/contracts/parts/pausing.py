@@ -1,4 +1,4 @@
-"""Pauses: what is left out of every survey, from the moment it is paused until it is resumed."""
+"""Contract of pauses: paused lanes are left out of every survey until they are resumed."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class PausingContract:
         assert store.pauses.remove("t", "x", None) == 1
         assert store.pauses.list() == [one]
 
-    def test_counts_tell_what_is_paused(self, store: Store) -> None:
+    def test_counts_show_what_is_paused(self, store: Store) -> None:
         fill(store)
         store.pauses.add("default", "x", "a", after(5))
         paused = {
@@ -86,7 +86,7 @@ class PausingContract:
         assert paused == {("x", "a", None), ("x", "a", "7")}
 
     def test_paused_lanes_are_left_out_and_do_not_fill_a_page(self, store: Store) -> None:
-        """A page of paused lanes would otherwise look like the end of the line."""
+        """A page of paused lanes would otherwise seem to be the last page."""
         add(store, *[request(queue=f"q{n}") for n in range(10)])
         every = store.runs.survey(-1, 100)
         for head in every[:4]:

@@ -1,4 +1,4 @@
-"""Notifications: one person's, or everybody's of a tenant; each person has read marks of their own."""
+"""Contract of notifications: for one user, or all users of a tenant; each user has separate read marks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs among many: by time, target, event and fields of the payload, in bounded looks; and how many there are."""
+"""Contract of searches: runs by time, target, event and input fields, in bounded reads; and counts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def payloads(store: Store, *values: Any) -> dict[str, Any]:
 def by_fields(store: Store, **wanted: Any) -> list[Run]:
     fields = read_fields({path.replace("__", "."): value for path, value in wanted.items()})
     found = store.reports.search(Filter("default", fields=fields))
-    assert found.looked_to is None
+    assert found.searched_to is None
     assert store.reports.count(Filter("default", fields=fields)) == Counted(len(found.runs), False)
     return found.runs
 
@@ -64,7 +64,7 @@ class SearchingContract:
         """The time is in the id, to the millisecond."""
         runs = add(store, *[made(number) for number in range(5)])
         finish(store, runs[1])
-        for wanted, places in (
+        for wanted, indexes in (
             (Filter("default", since=after(1)), [4, 3, 2, 1]),
             (Filter("default", until=after(1)), [0]),
             (Filter("default", since=after(1), until=after(3)), [2, 1]),
@@ -72,7 +72,7 @@ class SearchingContract:
             (Filter("default", since=after(1), until=after(4), before=runs[3].id), [2, 1]),
             (Filter("default", since=after(9)), []),
         ):
-            expected = [runs[place].id for place in places]
+            expected = [runs[index].id for index in indexes]
             assert ids(store.runs.list(wanted)) == expected, wanted
             assert ids(store.reports.search(wanted).runs) == expected, wanted
             assert store.reports.count(wanted) == Counted(len(expected), False), wanted
@@ -186,13 +186,13 @@ class SearchingContract:
         assert [has[run.id]["a"] for run in found] == ["\ufffd"]
         assert [has[run.id]["a"] for run in by_fields(store, a="\\u0000")] == ["\\u0000"]
 
-    def test_a_search_looks_at_no_more_than_it_may(self, store: Store) -> None:
-        """And says how far it has looked, so that the next one goes on from there."""
+    def test_a_search_reads_no_more_than_it_may(self, store: Store) -> None:
+        """And returns how far it has read, so that the next one goes on from there."""
         runs = add(
             store, *[made(number, input_text=f'{{"n":{number % 7}}}', user_number=number % 3) for number in range(40)]
         )
         finish(store, *runs[::2])
-        for wanted, places in (
+        for wanted, indexes in (
             (Filter("default", fields=[FieldFilter("n", 3)]), [number for number in range(40) if number % 7 == 3]),
             (
                 Filter("default", fields=[FieldFilter("n", 3)], limit=2),
@@ -205,20 +205,20 @@ class SearchingContract:
         ):
             pages, before = [], None
             while True:
-                found, looked_to = store.reports.search(wanted._replace(before=before), scan=10)
+                found, searched_to = store.reports.search(wanted._replace(before=before), scan=10)
                 assert len(found) <= wanted.limit
-                assert all(looked_to is None or run.id >= looked_to for run in found)
+                assert all(searched_to is None or run.id >= searched_to for run in found)
                 pages.append(ids(found))
-                if looked_to is None:
+                if searched_to is None:
                     break
-                assert before is None or looked_to < before
-                before = looked_to
-            assert [run_id for page in pages for run_id in page] == [runs[place].id for place in reversed(places)]
+                assert before is None or searched_to < before
+                before = searched_to
+            assert [run_id for page in pages for run_id in page] == [runs[index].id for index in reversed(indexes)]
             if wanted.fields:
                 assert len(pages) >= 4, "of forty runs, ten at a time"
 
     def test_any_filter_means_the_same_to_every_store(self, store: Store) -> None:
-        """By whatever way the runs are found: listed, searched to the end in short looks, and counted."""
+        """By whatever way the runs are found: listed, searched to the end in short reads, and counted."""
         draw = random.Random(5)
         schedules = [new_id(), new_id()]
         every = [_drawn(draw, number, schedules) for number in range(60)]
@@ -253,9 +253,9 @@ class SearchingContract:
         runs = add(store, *[made(number) for number in range(4)])
         finish(store, runs[2])
         first = store.reports.search(Filter("default", limit=2))
-        assert (ids(first.runs), first.looked_to) == ([runs[3].id, runs[2].id], runs[2].id)
-        second = store.reports.search(Filter("default", limit=2, before=first.looked_to))
-        assert (ids(second.runs), second.looked_to) == ([runs[1].id, runs[0].id], None)
+        assert (ids(first.runs), first.searched_to) == ([runs[3].id, runs[2].id], runs[2].id)
+        second = store.reports.search(Filter("default", limit=2, before=first.searched_to))
+        assert (ids(second.runs), second.searched_to) == ([runs[1].id, runs[0].id], None)
 
     def test_counting_ends_somewhere(self, store: Store) -> None:
         requests = [made(number, input_text='{"n":1}') for number in range(30)]

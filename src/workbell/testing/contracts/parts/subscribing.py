@@ -1,4 +1,4 @@
-"""Triggers and endpoints: who hears of events. Changes are compare-and-set, and whoever keeps them in mind is told."""
+"""Contract of subscribers: triggers and endpoints. Changes are compare-and-set, and change a number for caches."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def full_endpoint() -> Endpoint:
 
 
 def changed(store: Store, change: Callable[[], object]) -> bool:
-    """Whether those who keep triggers and endpoints in mind see that there is something new."""
+    """Whether caches of triggers and endpoints see that there is something new."""
     before = store.subscribers.version()
     change()
     return store.subscribers.version() != before
@@ -131,7 +131,7 @@ class SubscribingContract:
         assert store.subscribers.write_trigger(trigger("a"), None)
 
     def test_that_code_still_wants_a_trigger_is_no_change(self, store: Store) -> None:
-        """Said by every process that starts, it must neither disturb who edits it nor have all triggers read again."""
+        """Every process that starts declares it: that must neither disturb edits nor have all triggers read again."""
         first, other = trigger("a"), trigger("b", declared_at=after(1))
         for one in (first, other):
             store.subscribers.write_trigger(one, None)

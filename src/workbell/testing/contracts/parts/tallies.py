@@ -1,4 +1,4 @@
-"""Tallies: what ended, added up by minute and in all."""
+"""Contract of tallies: ended runs, added up by minute and in all."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ OVER = START + timedelta(days=14)
 
 
 def tally(minute: int = 0, **fields: Any) -> Tally:
-    place: dict[str, Any] = {
+    key: dict[str, Any] = {
         "minute": after(60 * minute),
         "tenant": "default",
         "queue": "mail",
         "job": "send",
         "status": "succeeded",
     }
-    return Tally(**(place | {"count": 2, "seconds": 1.5, "wait": 0.25, "buckets": (0, 2)} | fields))
+    return Tally(**(key | {"count": 2, "seconds": 1.5, "wait": 0.25, "buckets": (0, 2)} | fields))
 
 
 def minutes(store: Store, tenant: str | None = None) -> list[Tally]:
@@ -32,7 +32,7 @@ def minutes(store: Store, tenant: str | None = None) -> list[Tally]:
 
 
 class TalliesContract:
-    def test_tallies_of_one_place_are_added_up(self, store: Store) -> None:
+    def test_tallies_of_one_key_are_added_up(self, store: Store) -> None:
         """Also those that come together, and those with more buckets than before."""
         store.tallies.add([tally(), tally(count=1, seconds=0.5)])
         store.tallies.add([])
@@ -42,7 +42,7 @@ class TalliesContract:
         total = replace(summed, minute=EPOCH, count=8, seconds=5.0, wait=1.0, buckets=(1, 6, 2))
         assert store.tallies.totals() == [total]
 
-    def test_each_place_is_counted_for_itself(self, store: Store) -> None:
+    def test_each_key_is_counted_for_itself(self, store: Store) -> None:
         changes: list[dict[str, Any]] = [{"tenant": "acme"}, {"queue": "x"}, {"job": "x"}, {"status": "failed"}]
         different = [tally(), *(tally(**change) for change in changes)]
         store.tallies.add(different)
@@ -59,18 +59,18 @@ class TalliesContract:
 
     def test_many_add_at_once(self, store: Store) -> None:
         """In whatever order they come, nothing is lost."""
-        places = [tally(minute, job=f"j{number}") for number in range(5) for minute in (0, 1)]
+        tallies = [tally(minute, job=f"j{number}") for number in range(5) for minute in (0, 1)]
 
         def work(number: int) -> None:
             for _ in range(3):
-                store.tallies.add(places if number % 2 else places[::-1])
+                store.tallies.add(tallies if number % 2 else tallies[::-1])
 
         at_once(work)
         times = 3 * THREADS
         assert minutes(store) == sorted(
             (
                 replace(p, count=2 * times, seconds=1.5 * times, wait=0.25 * times, buckets=(0, 2 * times))
-                for p in places
+                for p in tallies
             ),
             key=lambda one: (one.minute, one.job),
         )

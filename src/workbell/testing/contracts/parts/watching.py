@@ -1,4 +1,4 @@
-"""Log lines that are kept with their runs, and the registry of workers."""
+"""Contract of log lines, stored with their runs, and of the registry of workers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class WatchingContract:
             msgspec.structs.replace(odd, line=1, message=""),
         ]
 
-    def test_lines_come_oldest_first_from_a_place_on(self, store: Store) -> None:
+    def test_lines_come_oldest_first_from_a_position_on(self, store: Store) -> None:
         run = claimed(store)
         log(store, run, 10, 2, 0, attempt=1)
         log(store, run, 3, 0, attempt=2)
@@ -79,7 +79,7 @@ class WatchingContract:
         assert store.logs.list(run.id, after=(2, 3), limit=2) == []
 
     def test_lines_of_another_lease_are_left_out(self, store: Store) -> None:
-        """F1: whoever lost the lease adds nothing any more."""
+        """F1: a worker that lost the lease adds no log lines."""
         first = claimed(store)
         log(store, first, 0)
         store.runs.apply([state.lose(first, after(60), keep=KEEP.other)])
@@ -175,7 +175,7 @@ class WatchingContract:
         assert store.workers.resume("unknown") is None
         assert store.workers.find("unknown") is None
 
-    def test_a_worker_hears_that_it_is_drained_and_cannot_change_it(self, store: Store) -> None:
+    def test_a_worker_reads_that_it_is_drained_and_cannot_change_it(self, store: Store) -> None:
         store.workers.put(worker())
         store.workers.drain(worker().id, after(5))
         assert store.workers.put(worker(seen_at=after(9))) == after(5)

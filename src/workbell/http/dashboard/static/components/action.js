@@ -9,7 +9,7 @@ import { toast } from "./toasts.js";
  * `run` is async; what it returns, if it is a text, is shown as a message. `ask` ({title, text, action}) is a question
  * before it, for what cannot be taken back; or an async function that makes it. `needs` is the scope.
  */
-export function Action({ label, run, ask, needs = "operate", look = "", title, disabled = false }) {
+export function Action({ label, run, ask, needs = "operate", classes = "", title, disabled = false }) {
   const may = useMay(needs);
   const [busy, setBusy] = useState(false);
   if (!may) return null;
@@ -24,7 +24,7 @@ export function Action({ label, run, ask, needs = "operate", look = "", title, d
     keepFocus();
   };
   // While it is busy it is not `disabled`: that would take the focus away from it.
-  return html`<button type="button" class=${look} title=${title} disabled=${disabled} aria-disabled=${busy} aria-busy=${busy} onClick=${act}>
+  return html`<button type="button" class=${classes} title=${title} disabled=${disabled} aria-disabled=${busy} aria-busy=${busy} onClick=${act}>
     ${label}
   </button>`;
 }

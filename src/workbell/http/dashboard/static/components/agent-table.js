@@ -11,7 +11,7 @@ import { Table } from "./table.js";
 import { countText } from "./value.js";
 
 const stateOf = (agent) => (!agent.enabled ? "disabled" : agent.alive ? "alive" : agent.seen_at ? "lost" : "scheduled");
-const SAID = { scheduled: "not seen yet", lost: "not heard of", disabled: "switched off" };
+const SAID = { scheduled: "not seen yet", disabled: "switched off" };
 
 export function AgentTable() {
   const { data, problem, reload } = usePoll("/agents");
@@ -24,11 +24,11 @@ export function AgentTable() {
     { name: "Agent", cell: (agent) => html`<${Link} class="strong" to=${to(["runs"], { target: agent.name })}>${agent.name}<//>` },
     { name: "State", cell: (agent) => html`<${Status} of=${stateOf(agent)} says=${SAID[stateOf(agent)]} />` },
     { name: "Labels", cell: (agent) => agent.labels.join(", ") || "none" },
-    { name: "Can run", look: "wide", cell: (agent) => (agent.jobs ? agent.jobs.join(", ") : html`<span class="faint">not told</span>`) },
+    { name: "Can run", classes: "wide", cell: (agent) => (agent.jobs ? agent.jobs.join(", ") : html`<span class="faint">not told</span>`) },
     { name: "Doing", cell: (agent) => html`<${Doing} agent=${agent} />` },
     { name: "Where", cell: (agent) => `${agent.host} ${agent.version}` },
-    { name: "Seen", look: "when", cell: (agent) => html`<${Time} at=${agent.seen_at} ago />` },
-    { name: "Actions", hidden: true, look: "number", cell: (agent) => html`<${Switch} agent=${agent} reload=${reload} />` },
+    { name: "Seen", classes: "when", cell: (agent) => html`<${Time} at=${agent.seen_at} ago />` },
+    { name: "Actions", hidden: true, classes: "number", cell: (agent) => html`<${Switch} agent=${agent} reload=${reload} />` },
   ]} />`;
 }
 
@@ -50,9 +50,9 @@ function Switch({ agent, reload }) {
     return `${agent.name} is forgotten.`;
   };
   const off = { title: `Drain the agent ${agent.name}?`, text: "It is handed nothing more until it is switched on again.", action: "Drain it", keep: "Leave it at work" };
-  const gone = { title: `Forget the agent ${agent.name}?`, text: "Its token is valid no more; to come back, it must be paired anew.", action: "Forget it", word: agent.name };
+  const gone = { title: `Forget the agent ${agent.name}?`, text: "Its token is revoked; to come back, it must be paired again.", action: "Forget it", word: agent.name };
   return html`<span class="actions">
-    <${Action} label=${agent.enabled ? "Drain" : "Switch on"} look="small" needs="admin" run=${change} ask=${agent.enabled ? off : undefined} />
-    <${Action} label="Forget" look="small danger" needs="admin" run=${forget} ask=${gone} />
+    <${Action} label=${agent.enabled ? "Drain" : "Switch on"} classes="small" needs="admin" run=${change} ask=${agent.enabled ? off : undefined} />
+    <${Action} label="Forget" classes="small danger" needs="admin" run=${forget} ask=${gone} />
   </span>`;
 }

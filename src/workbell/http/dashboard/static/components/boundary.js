@@ -12,7 +12,7 @@ export class Boundary extends Component {
     if (!error) return children;
     return html`<${Page} title="This cannot be shown">
       <p class="trouble" role="alert">The page has a fault, and nothing was changed by it: ${String(error.message ?? error)}</p>
-      <p><a href=${location.href}>Load it again</a></p>
+      <p><a href=${location.href}>Reload</a></p>
     <//>`;
   }
 }

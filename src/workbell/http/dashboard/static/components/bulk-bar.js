@@ -23,7 +23,7 @@ export function BulkBar({ chosen, clear, words, rows }) {
         picked.length > 0
           ? html`
               <strong>${picked.length} chosen</strong>
-              <${Action} label=${`Cancel ${live.length}`} disabled=${!live.length} look="danger"
+              <${Action} label=${`Cancel ${live.length}`} disabled=${!live.length} classes="danger"
                 ask=${{ title: `Cancel ${runsText(live.length)}?`, text: "What has not started will not; what runs is asked to stop.", action: "Cancel them", keep: "Keep them" }}
                 run=${() => each(live, "cancel", clear)} />
               <${Action} label=${`Retry ${ended.length}`} disabled=${!ended.length}
@@ -99,5 +99,5 @@ function Bulk({ action, label, words }) {
     const made = await api.post("/bulk", { action, filter: { ...words.topic, status, ...more } });
     go(to(["runs", made.id]));
   };
-  return html`<${Action} label=${label} ask=${ask} run=${run} look=${action === "cancel" ? "small danger" : "small"} />`;
+  return html`<${Action} label=${label} ask=${ask} run=${run} classes=${action === "cancel" ? "small danger" : "small"} />`;
 }

@@ -22,14 +22,14 @@ const TICKS = [[86_400, "{D} {MMM}", null], [3600, "{HH}:{mm}", "\n{D} {MMM}"], 
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500].flatMap((step) => [step, step * 1000, step * 1_000_000]).sort((one, other) => one - other);
 
 /** The numbers of a step, for who points at it. */
-function numbersAt({ at, series, choice }, place) {
-  if (place === null || place === undefined || !at[place]) return "";
-  return `${timeText(at[place], choice)}: ${series.map((one) => `${one.values[place].toLocaleString("en")} ${one.name}`).join(", ")}`;
+function numbersAt({ at, series, choice }, index) {
+  if (index === null || index === undefined || !at[index]) return "";
+  return `${timeText(at[index], choice)}: ${series.map((one) => `${one.values[index].toLocaleString("en")} ${one.name}`).join(", ")}`;
 }
 
 /**
  * `at`: times as the API tells them; `series`: [{name, values, colour: "--good", fill, dash}]. `summary` is the sentence. So many of the last steps are
- * `open`, not over yet: they are in the table and the sentence, and not drawn, as each would look like a fall.
+ * `open`, not over yet: they are in the table and the sentence, and not drawn, as each would seem a fall.
  * The chart is drawn anew only if what it is made of changes; new numbers are put into it.
  */
 export function Chart({ title, at, series, summary, open = 0, height = 200 }) {
@@ -39,11 +39,11 @@ export function Chart({ title, at, series, summary, open = 0, height = 200 }) {
   const latest = useRef(null);
   const choice = zone.use();
   latest.current = { at, series, choice };
-  const look = theme.use();
+  const themeName = theme.use();
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
   const drawn = Math.max(1, at.length - open);
   const data = [at.map((one) => new Date(one).getTime() / 1000), ...series.map((one) => one.values)].map((all) => all.slice(0, drawn));
-  const shape = JSON.stringify([series.map((one) => one.name), choice, look, dark]);
+  const shape = JSON.stringify([series.map((one) => one.name), choice, themeName, dark]);
 
   useEffect(() => {
     const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
@@ -86,7 +86,7 @@ export function Chart({ title, at, series, summary, open = 0, height = 200 }) {
           <table>
             <caption class="visually-hidden">${title}</caption>
             <thead><tr><th scope="col">time</th>${series.map((one) => html`<th key=${one.name} scope="col" class="number">${one.name}</th>`)}</tr></thead>
-            <tbody>${at.map((one, place) => html`<tr key=${one}><th scope="row">${timeText(one, choice)}${place >= drawn ? " (so far)" : ""}</th>${series.map((line) => html`<td key=${line.name} class="number">${line.values[place]}</td>`)}</tr>`)}</tbody>
+            <tbody>${at.map((one, index) => html`<tr key=${one}><th scope="row">${timeText(one, choice)}${index >= drawn ? " (so far)" : ""}</th>${series.map((line) => html`<td key=${line.name} class="number">${line.values[index]}</td>`)}</tr>`)}</tbody>
           </table>
         </div>
       </details>

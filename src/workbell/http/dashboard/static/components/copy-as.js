@@ -1,4 +1,4 @@
-// The same from a terminal: commands that make such a run again, and that look at this one.
+// The same from a terminal: commands that make such a run again, and that show this one.
 import { addressOf, part } from "../api.js";
 import { stringify } from "../json.js";
 import { commandText, curlText, isTooLong } from "../shell.js";
@@ -24,9 +24,9 @@ export function CopyAs({ run }) {
         <${Block} name="Make it again with curl" text=${curlText(addressOf("/runs"), stringify(orderOf(run)))} />
       </details>
       <details>
-        <summary>Look at this run</summary>
-        <${Block} name="Look at it with workbell" text=${commandText(["runs", "show", ...tenant], run.id)} />
-        <${Block} name="Look at it with curl" text=${curlText(addressOf(`/runs/${part(run.id)}`))} />
+        <summary>Show this run</summary>
+        <${Block} name="Show it with workbell" text=${commandText(["runs", "show", ...tenant], run.id)} />
+        <${Block} name="Show it with curl" text=${curlText(addressOf(`/runs/${part(run.id)}`))} />
       </details>
     <//>
   `;

@@ -43,7 +43,7 @@ const clockOf = (second) => new Date(second * 1000).toISOString().slice(11, seco
 /** The ticks to come of a date, as {second, clock, note}; null, if there are too many. */
 function comingOf({ local, notes }, date) {
   if (local.length === MOST && local[MOST - 1].startsWith(date)) return null;
-  const all = local.map((text, place) => ({ text, note: notes[place] })).filter((one) => one.text.startsWith(date));
+  const all = local.map((text, index) => ({ text, note: notes[index] })).filter((one) => one.text.startsWith(date));
   return all.map(({ text, note }) => {
     const [hour, minute, second] = text.slice(11, 19).split(":").map(Number);
     return { second: hour * 3600 + minute * 60 + second, clock: text.slice(11, second ? 19 : 16), note };

@@ -38,17 +38,17 @@ function Listed({ endpoint, data, status, reload, open }) {
   const zone = useZoneName();
   const columns = [
     { name: "Status", cell: (one) => html`<${DeliveryStatus} delivery=${one} />` },
-    { name: "Event", look: "wide", cell: (one) => html`<${EventOf} id=${one.event} known=${events.get(one.event)} />` },
+    { name: "Event", classes: "wide", cell: (one) => html`<${EventOf} id=${one.event} known=${events.get(one.event)} />` },
     { name: "Answer", cell: (one) => html`<${Answered} delivery=${one} />` },
-    { name: "Attempts", look: "number", cell: (one) => one.attempts },
-    { name: `Created, ${zone}`, look: "when", cell: (one) => html`<${Stamp} at=${one.created_at} />` },
-    { name: "Next attempt", look: "when", cell: (one) => one.next_attempt_at && html`<${Time} at=${one.next_attempt_at} ago />` },
+    { name: "Attempts", classes: "number", cell: (one) => one.attempts },
+    { name: `Created, ${zone}`, classes: "when", cell: (one) => html`<${Stamp} at=${one.created_at} />` },
+    { name: "Next attempt", classes: "when", cell: (one) => one.next_attempt_at && html`<${Time} at=${one.next_attempt_at} ago />` },
     {
       name: "Actions",
       hidden: true,
       cell: (one) => html`<div class="actions">
         <button type="button" class="small" aria-haspopup="dialog" onClick=${() => open(one.id)}>Open</button>
-        <${Resend} endpoint=${endpoint} delivery=${one} done=${reload} look="small" />
+        <${Resend} endpoint=${endpoint} delivery=${one} done=${reload} classes="small" />
       </div>`,
     },
   ];

@@ -6,7 +6,7 @@ import { Action } from "./action.js";
 const ENDED = new Set(["succeeded", "failed", "canceled"]);
 
 /** Sends the event once more. One that still waits for its next try is canceled first, lest it be sent twice. */
-export function Resend({ endpoint, delivery, done, look = "" }) {
+export function Resend({ endpoint, delivery, done, classes = "" }) {
   const ended = ENDED.has(delivery.status);
   if (!delivery.event || !endpoint.enabled || !(ended || delivery.status === "scheduled")) return null;
   const run = async () => {
@@ -16,5 +16,5 @@ export function Resend({ endpoint, delivery, done, look = "" }) {
     return items.length ? "It is sent again, as a new delivery." : "Somebody else has just sent it again.";
   };
   const twice = { title: "Send it again?", text: "It was delivered already: the receiver gets it a second time.", action: "Send again", calm: true };
-  return html`<${Action} label=${ended ? "Resend" : "Send now"} look=${look} ask=${delivery.status === "succeeded" ? twice : undefined} run=${run} />`;
+  return html`<${Action} label=${ended ? "Resend" : "Send now"} classes=${classes} ask=${delivery.status === "succeeded" ? twice : undefined} run=${run} />`;
 }

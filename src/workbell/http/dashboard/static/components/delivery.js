@@ -28,7 +28,7 @@ export function DeliveryDialog({ id, endpoint, close, done }) {
               ${tries.items.length === 0 && html`<p class="faint">There was no attempt yet; a worker makes it.</p>`}
               <ol class="tries">${[...tries.items].reverse().map((one) => html`<${Try} key=${one.number} one=${one} />`)}</ol>
               <div class="dialog-foot">
-                <${Resend} endpoint=${endpoint} delivery=${run} done=${again} look="primary" />
+                <${Resend} endpoint=${endpoint} delivery=${run} done=${again} classes="primary" />
                 <button type="button" onClick=${close}>Close</button>
               </div>
             `
@@ -43,7 +43,7 @@ const factsOf = (run) => [
   ["Event", run.event && html`<${Link} to=${to(["events", run.event])}>${run.event}<//>`],
   ["Run", html`<${Link} to=${to(["runs", run.id])}>${run.id}<//>`],
   ["Created", html`<${Time} at=${run.created_at} />`],
-  ["Next try", run.status === "scheduled" && html`<${Time} at=${run.scheduled_for} />`],
+  ["Next attempt", run.status === "scheduled" && html`<${Time} at=${run.scheduled_for} />`],
   ["Why canceled", run.status === "canceled" && run.reason],
 ];
 
@@ -55,6 +55,6 @@ function Try({ one }) {
     <p class="faint"><${Time} at=${one.started_at} />${one.finished_at && html`, took ${spanText(took)}`}${one.worker && html`, by <code>${one.worker}</code>`}</p>
     ${one.error && html`<p class="wrong">${one.error}</p>`}
     ${answer.status_code && !one.error && html`<p>It answered <strong>${answer.status_code}</strong>.</p>`}
-    ${answer.answer && html`<${Block} text=${answer.answer} name=${`Answer to try ${one.number}`} />`}
+    ${answer.answer && html`<${Block} text=${answer.answer} name=${`Answer to attempt ${one.number}`} />`}
   </li>`;
 }

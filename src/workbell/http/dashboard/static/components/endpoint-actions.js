@@ -33,7 +33,7 @@ export function EndpointActions({ endpoint, reload }) {
     <${Rotate} endpoint=${endpoint} done=${reload} />
     ${endpoint.enabled && html`<${Replay} endpoint=${endpoint} since=${endpoint.failing_since} done=${reload} />`}
     ${endpoint.enabled && html`<${Disable} endpoint=${endpoint} reload=${reload} />`}
-    <${Action} label="Delete" look="danger" ask=${ask} run=${remove} />
+    <${Action} label="Delete" classes="danger" ask=${ask} run=${remove} />
   `;
 }
 
@@ -43,16 +43,16 @@ export function TryNow({ endpoint, label = "Try now" }) {
     const delivery = await api.post(`${pathOf(endpoint)}/test`);
     setQuery(["webhooks", endpoint.id], { delivery: delivery.id }, { replace: true });
   };
-  return html`<${Action} label=${label} look=${label === "Try now" ? "primary" : ""} run=${ping} />`;
+  return html`<${Action} label=${label} classes=${label === "Try now" ? "primary" : ""} run=${ping} />`;
 }
 
-export function Enable({ endpoint, reload, look = "" }) {
+export function Enable({ endpoint, reload, classes = "" }) {
   const run = async () => {
     await api.post(`${pathOf(endpoint)}/enable`);
     await reload();
     return "Enabled: events are sent from now on.";
   };
-  return html`<${Action} label="Enable" look=${look} run=${run} />`;
+  return html`<${Action} label="Enable" classes=${classes} run=${run} />`;
 }
 
 function Disable({ endpoint, reload }) {
@@ -70,9 +70,9 @@ function Disable({ endpoint, reload }) {
       open &&
       html`<${Dialog} title="Disable this endpoint?" onClose=${() => setOpen(false)}>
         <form class="form" onSubmit=${send}>
-          <p>Nothing more is sent. What it would have heard of is noted, and can be sent later.</p>
-          <${Field} label="Why" value=${reason} onChange=${setReason} required maxlength="500" hint="Whoever looks here later reads it." />
-          <${SubmitFoot} label="Disable it" look="danger" busy=${busy} problem=${problem} close=${() => setOpen(false)} />
+          <p>Nothing more is sent. Matching events are recorded, and can be sent later.</p>
+          <${Field} label="Reason" value=${reason} onChange=${setReason} required maxlength="500" hint="Shown on this page." />
+          <${SubmitFoot} label="Disable it" classes="danger" busy=${busy} problem=${problem} close=${() => setOpen(false)} />
         </form>
       <//>`
     }

@@ -19,8 +19,8 @@ export function AddEndpoint({ done }) {
     done();
   };
   return html`
-    <${Action} label="Add an endpoint" look="primary" run=${async () => setOpen(true)} />
-    ${open && html`<${Form} title="Add an endpoint" submit="Add it" endpoint=${NEW} save=${save} close=${() => setOpen(false)} />`}
+    <${Action} label="Add an endpoint" classes="primary" run=${async () => setOpen(true)} />
+    ${open && html`<${Form} title="Add an endpoint" submit="Add endpoint" endpoint=${NEW} save=${save} close=${() => setOpen(false)} />`}
     ${secret && html`<${ShownOnce} secret=${secret} close=${() => setSecret(null)} />`}
   `;
 }

@@ -14,7 +14,7 @@ export function ShownOnce({ secret, close }) {
       <${Secret} text=${secret} name="Secret" />
       <p class="faint">Every delivery is signed with it, as Standard Webhooks says: the receiver checks the header
         ${" "}<code>webhook-signature</code> before it believes what it is sent.</p>
-      <div class="dialog-foot"><button type="button" class="primary" onClick=${close}>I have kept it</button></div>
+      <div class="dialog-foot"><button type="button" class="primary" onClick=${close}>I have saved it</button></div>
     <//>
   `;
 }
@@ -36,11 +36,11 @@ export function Rotate({ endpoint, done }) {
     <${Action} label="Rotate secret" run=${async () => setOpen(true)} />
     ${
       open &&
-      html`<${Dialog} title="Give it another secret?" onClose=${() => setOpen(false)}>
+      html`<${Dialog} title="Rotate the secret?" onClose=${() => setOpen(false)}>
         <form class="form" onSubmit=${send}>
           <p>A new secret is made and shown once. For a while both sign every delivery, so that the receiver can change over without refusing any.</p>
           <${Choice} label="The old one signs as well" value=${overlap} onChange=${setOverlap} options=${OVERLAPS} />
-          <${SubmitFoot} label="Make another secret" look="danger" busy=${busy} problem=${problem} close=${() => setOpen(false)} />
+          <${SubmitFoot} label="Create new secret" classes="danger" busy=${busy} problem=${problem} close=${() => setOpen(false)} />
         </form>
       <//>`
     }

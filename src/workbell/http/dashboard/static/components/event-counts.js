@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "../ui.js";
 const AT_ONCE = 50; // ids in one address
 const MOST_KEPT = 2000;
 
-/** A Map of what GET /events/counts says, by event; it fills while one looks. */
+/** A Map of what GET /events/counts says, by event; it fills as answers come. */
 export function useEventCounts(ids) {
   const known = useRef(new Map());
   const [busy, setBusy] = useState(false);

@@ -6,14 +6,14 @@ import { html, useState } from "../ui.js";
 import { Action } from "./action.js";
 import { Dialog } from "./dialog.js";
 import { Area, Field } from "./field.js";
-import { WhoHears } from "./hearers.js";
+import { MatchedBy } from "./event-subscribers.js";
 import { SubmitFoot, useSubmit } from "./submit.js";
 
 /** The button and its dialog; `like` is an event whose words are taken over. */
 export function SendEvent({ label = "Send a test event", like }) {
   const [open, setOpen] = useState(false);
   return html`
-    <${Action} label=${label} needs="enqueue" look="primary" run=${async () => setOpen(true)} />
+    <${Action} label=${label} needs="enqueue" classes="primary" run=${async () => setOpen(true)} />
     ${open && html`<${Form} like=${like} close=${() => setOpen(false)} />`}
   `;
 }
@@ -24,14 +24,14 @@ function Form({ like, close }) {
   const [subject, setSubject] = useState(like?.subject ?? "");
   const [key, setKey] = useState("");
   const { send, busy, problem } = useSubmit(async () => {
-    const told = await api.post("/events", { type, data: read(data), subject: subject || null, key: key || null });
+    const event = await api.post("/events", { type, data: read(data), subject: subject || null, key: key || null });
     close();
-    go(to(["events", told.id]));
+    go(to(["events", event.id]));
   });
   return html`
     <${Dialog} title="Send a test event" onClose=${close}>
       <form class="form" onSubmit=${send}>
-        <p class="notice">It is a real event: what hears of it starts, and endpoints are sent it.</p>
+        <p class="notice">It is a real event: jobs with a matching trigger start, and matching endpoints are sent it.</p>
         <${Field} label="Type" value=${type} onChange=${setType} placeholder="orders.placed" required maxlength="256"
           hint="Words with dots between them." />
         <${Area} label="Data" value=${data} onChange=${setData} rows=${5} hint="JSON, or nothing." />
@@ -39,7 +39,7 @@ function Form({ like, close }) {
           <${Field} label="Subject" value=${subject} onChange=${setSubject} hint="What it is about, such as an id." />
           <${Field} label="Key" value=${key} onChange=${setKey} hint="Of events with one key there is one." />
         </div>
-        <div aria-live="polite"><${WhoHears} type=${type} /></div>
+        <div aria-live="polite"><${MatchedBy} type=${type} /></div>
         <${SubmitFoot} label="Send it" busy=${busy} problem=${problem} close=${close} />
       </form>
     <//>

@@ -10,12 +10,12 @@ export function EventTable({ rows, caption = "Events" }) {
   const counts = useEventCounts(rows.filter((event) => event.fanned_out_at).map((event) => event.id));
   const zone = useZoneName();
   const columns = [
-    { name: `Time, ${zone}`, look: "when", cell: (event) => html`<${Stamp} at=${event.time} />` },
+    { name: `Time, ${zone}`, classes: "when", cell: (event) => html`<${Stamp} at=${event.time} />` },
     { name: "Type", cell: (event) => html`<${EventType} event=${event} />` },
-    { name: "Subject", look: "event-short", cell: (event) => event.subject && html`<div class="roomy"><${Inline} value=${event.subject} /></div>` },
-    { name: "Data", look: "wide", cell: (event) => event.data !== null && html`<${Inline} value=${event.data} />` },
-    { name: "Source", look: "event-short", cell: (event) => html`<${Inline} value=${event.source} />` },
-    { name: "Matched", look: "when", cell: (event) => html`<${Matched} event=${event} count=${counts.get(event.id)} />` },
+    { name: "Subject", classes: "event-short", cell: (event) => event.subject && html`<div class="roomy"><${Inline} value=${event.subject} /></div>` },
+    { name: "Data", classes: "wide", cell: (event) => event.data !== null && html`<${Inline} value=${event.data} />` },
+    { name: "Source", classes: "event-short", cell: (event) => html`<${Inline} value=${event.source} />` },
+    { name: "Matched", classes: "when", cell: (event) => html`<${Matched} event=${event} count=${counts.get(event.id)} />` },
   ];
   return html`<${Table} class="events" caption=${caption} columns=${columns} rows=${rows} rowLink rowClass=${(event) => (event.system ? "system-event" : "")} />`;
 }
@@ -31,7 +31,7 @@ function EventType({ event }) {
 export const SystemMark = () => html`<span class="mark" title="Emitted by Workbell itself">system</span>`;
 
 function Matched({ event, count }) {
-  if (!event.fanned_out_at) return html`<span class="faint" title="It was not held against the triggers and endpoints yet">not yet</span>`;
+  if (!event.fanned_out_at) return html`<span class="faint" title="Not matched against triggers and endpoints yet">not yet</span>`;
   if (count === undefined) return html`<span class="faint">…</span>`;
   if (count === null) return html`<span class="faint">–</span>`;
   if (!count.count) return html`<span class="faint">nothing</span>`;

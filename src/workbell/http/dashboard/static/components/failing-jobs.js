@@ -13,8 +13,8 @@ export function FailingJobs({ jobs }) {
   const share = (job) => Math.round((100 * job.failed) / Math.max(1, job.succeeded + job.failed));
   return html`<${Table} caption="Failing jobs" rows=${failing} keyOf=${(job) => job.job} columns=${[
     { name: "Job", cell: (job) => html`<${Link} class="strong" to=${to(["jobs", job.job])}>${job.job}<//>` },
-    { name: "Failed", look: "number", cell: (job) => html`<${Link} to=${to(["runs"], { job: job.job, status: "failed" })}>${job.failed.toLocaleString("en")}<//>` },
-    { name: "Share", look: "number", cell: (job) => `${share(job)} %` },
-    { name: "Retried", look: "number", cell: (job) => job.retried.toLocaleString("en") },
+    { name: "Failed", classes: "number", cell: (job) => html`<${Link} to=${to(["runs"], { job: job.job, status: "failed" })}>${job.failed.toLocaleString("en")}<//>` },
+    { name: "Share", classes: "number", cell: (job) => `${share(job)} %` },
+    { name: "Retried", classes: "number", cell: (job) => job.retried.toLocaleString("en") },
   ]} />`;
 }

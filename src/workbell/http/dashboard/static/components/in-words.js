@@ -1,4 +1,4 @@
 // Sentences of the server: what stands between backticks is a command, or code.
 import { html } from "../ui.js";
 
-export const inWords = (text) => text.split("`").map((piece, place) => (place % 2 ? html`<code>${piece}</code>` : piece));
+export const inWords = (text) => text.split("`").map((piece, index) => (index % 2 ? html`<code>${piece}</code>` : piece));

@@ -21,7 +21,7 @@ export function LimitTable({ queue, reload }) {
     { name: "At once", cell: (job) => limit(job.concurrency, job.concurrency_key) },
     { name: "Rate", cell: (job) => limit(job.rate, job.rate_key) },
     { name: "State", cell: (job) => html`<${Status} of=${here.has(job.name) || job.paused ? "paused" : "ok"} says=${here.has(job.name) ? "paused here" : job.paused ? "paused" : "running"} />` },
-    { name: "Actions", hidden: true, look: "number", cell: (job) => html`<${PauseHere} queue=${queue} job=${job.name} paused=${here.has(job.name)} reload=${reload} />` },
+    { name: "Actions", hidden: true, classes: "number", cell: (job) => html`<${PauseHere} queue=${queue} job=${job.name} paused=${here.has(job.name)} reload=${reload} />` },
   ]} />`;
 }
 
@@ -32,5 +32,5 @@ function PauseHere({ queue, job, paused, reload }) {
     await reload();
     return paused ? `${job} is resumed in ${queue.name}.` : `${job} is paused in ${queue.name}.`;
   };
-  return html`<${Action} label=${paused ? "Resume here" : "Pause here"} look="small" run=${run} />`;
+  return html`<${Action} label=${paused ? "Resume here" : "Pause here"} classes="small" run=${run} />`;
 }

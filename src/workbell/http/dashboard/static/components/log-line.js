@@ -27,8 +27,8 @@ export function drawnLines(lines, zone) {
 }
 
 function draw({ attempt, line, at, level, message }, zone) {
-  const look = LEVELS.includes(level.toUpperCase()) ? level.toLowerCase() : "info";
-  return html`<li key=${`${attempt}:${line}`} class="log-line log-${look}">
+  const tone = LEVELS.includes(level.toUpperCase()) ? level.toLowerCase() : "info";
+  return html`<li key=${`${attempt}:${line}`} class="log-line log-${tone}">
     <time class="log-time" dateTime=${at} title=${at}>${secondText(at, zone)}</time>
     <span class="log-attempt"><span class="visually-hidden">attempt </span>#${attempt}</span>
     <span class="log-level">${level}</span>

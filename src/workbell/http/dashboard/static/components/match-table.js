@@ -18,10 +18,10 @@ export function MatchTable({ event }) {
   if (!data) return html`<${Loading} />`;
   if (!data.items.length && !after) return html`<${Unheard} event=${event} />`;
   const columns = [
-    { name: "Who", cell: (match) => match.kind ?? "removed since" },
-    { name: "Name", look: "wide", cell: (match) => html`<${Subscriber} match=${match} />` },
-    { name: "What came of it", cell: (match) => html`<${Outcome} match=${match} run=${runs?.get(match.run)} />` },
-    { name: "Run", look: "when", cell: (match) => html`<${RunOf} match=${match} />` },
+    { name: "Kind", cell: (match) => match.kind ?? "removed since" },
+    { name: "Name", classes: "wide", cell: (match) => html`<${Subscriber} match=${match} />` },
+    { name: "Outcome", cell: (match) => html`<${Outcome} match=${match} run=${runs?.get(match.run)} />` },
+    { name: "Run", classes: "when", cell: (match) => html`<${RunOf} match=${match} />` },
   ];
   return html`
     <${Table} caption="What the event matched" columns=${columns} rows=${data.items} keyOf=${(match) => match.subscriber} />
@@ -32,7 +32,7 @@ export function MatchTable({ event }) {
 function Unheard({ event }) {
   const first = event.type.split(".")[0];
   return html`<${Empty} code=${`workbell triggers add NAME --pattern '${first}.*' --job JOB`}>
-    Nothing hears <code>${event.type}</code>: there was no trigger and no endpoint whose pattern matches it.
+    Nothing matches <code>${event.type}</code>: no trigger or endpoint had a pattern for it.
   <//>`;
 }
 
@@ -46,8 +46,8 @@ const SAID = { disabled: ["disabled", "it was disabled"], too_deep: ["warning", 
 
 function Outcome({ match, run }) {
   if (run) return html`<${Status} of=${run.status} />`;
-  const [look, says] = SAID[match.outcome] ?? ["ok", match.outcome];
-  return html`<div class="roomy"><${Status} of=${look} says=${says} />${match.reason && html`<p class="faint">${match.reason}</p>`}</div>`;
+  const [state, says] = SAID[match.outcome] ?? ["ok", match.outcome];
+  return html`<div class="roomy"><${Status} of=${state} says=${says} />${match.reason && html`<p class="faint">${match.reason}</p>`}</div>`;
 }
 
 /** A delivery is shown with its endpoint, where its answers are. */

@@ -16,7 +16,7 @@ export function NewNotification({ close, reload }) {
   const { send, busy, problem } = useSubmit(async (event) => {
     const found = {};
     let data = null;
-    if (!everybody && !user.trim()) found.user = "Whom to tell: a number, or a text such as a UUID.";
+    if (!everybody && !user.trim()) found.user = "The recipient: a number, or a text such as a UUID.";
     try {
       data = parse(text);
     } catch (error) {

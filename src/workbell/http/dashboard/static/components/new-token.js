@@ -33,7 +33,7 @@ export function NewToken({ close, reload }) {
   if (text) {
     return html`<${Dialog} title="The new token" onClose=${close}>
       <${Secret} text=${text} name="Token" />
-      <div class="dialog-foot"><button type="button" class="primary" onClick=${close}>I have kept it</button></div>
+      <div class="dialog-foot"><button type="button" class="primary" onClick=${close}>I have saved it</button></div>
     <//>`;
   }
   return html`
@@ -43,7 +43,7 @@ export function NewToken({ close, reload }) {
         <fieldset class="form"><legend>It may</legend>
           ${SCOPES.map(([scope, label]) => html`<${Check} key=${scope} label=${label} checked=${scopes.includes(scope)} onChange=${toggle(scope)} />`)}
         </fieldset>
-        <${Choice} label="It ends" value=${expires} onChange=${setExpires} options=${ENDS} />
+        <${Choice} label="Expires" value=${expires} onChange=${setExpires} options=${ENDS} />
         <${Field} label="User id" value=${user} onChange=${setUser} hint="Whose notifications it may read: a number, or a text such as a UUID; may be empty." />
         ${everything && html`<${Check} label="For every tenant" checked=${every} onChange=${setEvery} />`}
         <${SubmitFoot} label="Create token" busy=${busy} problem=${problem} />

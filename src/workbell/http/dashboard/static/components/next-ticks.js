@@ -5,11 +5,11 @@ import { Table } from "./table.js";
 
 /** `ticks` as previews tell them: {timezone, items, local, notes}. */
 export function NextTicks({ ticks, caption = "Next runs" }) {
-  const rows = ticks.items.map((at, place) => ({ at, local: ticks.local[place], note: ticks.notes[place] }));
+  const rows = ticks.items.map((at, index) => ({ at, local: ticks.local[index], note: ticks.notes[index] }));
   if (!rows.length) return html`<p class="faint">No run is to come.</p>`;
   const columns = [
-    { name: ticks.timezone, look: "when", cell: (row) => html`<${Own} row=${row} zone=${ticks.timezone} />` },
-    { name: "Your time", look: "when", cell: (row) => html`<div class="stacked"><${Time} at=${row.at} /><span class="faint"><${Time} at=${row.at} ago /></span></div>` },
+    { name: ticks.timezone, classes: "when", cell: (row) => html`<${Own} row=${row} zone=${ticks.timezone} />` },
+    { name: "Your time", classes: "when", cell: (row) => html`<div class="stacked"><${Time} at=${row.at} /><span class="faint"><${Time} at=${row.at} ago /></span></div>` },
   ];
   return html`<${Table} caption=${caption} columns=${columns} rows=${rows} keyOf=${(row) => row.at} rowClass=${(row) => (row.note ? "clock-change" : "")} />`;
 }

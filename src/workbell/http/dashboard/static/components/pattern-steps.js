@@ -7,7 +7,7 @@ export function PatternSteps({ type, pattern, matches }) {
   return html`
     <ol class="steps" aria-label="Word by word">
       ${steps.map(
-        (step, place) => html`<li key=${place} class=${step.fits ? "fits" : "fits-not"}>
+        (step, index) => html`<li key=${index} class=${step.fits ? "fits" : "fits-not"}>
           <span aria-hidden="true">${step.fits ? "✓" : "✕"}</span> ${step.pattern && html`<code>${step.pattern}</code>`} ${step.says} ${step.type && html`<code>${step.type}</code>`}
         </li>`,
       )}
@@ -18,15 +18,15 @@ export function PatternSteps({ type, pattern, matches }) {
 
 function stepsOf(type, pattern) {
   const steps = [];
-  for (let place = 0; place < Math.max(type.length, pattern.length); place++) {
-    const wanted = pattern[place];
-    const word = type[place];
+  for (let index = 0; index < Math.max(type.length, pattern.length); index++) {
+    const wanted = pattern[index];
+    const word = type[index];
     if (wanted === undefined) {
-      steps.push({ fits: false, says: "the pattern ends here, and leaves over", type: type.slice(place).join(".") });
+      steps.push({ fits: false, says: "the pattern ends here, and leaves over", type: type.slice(index).join(".") });
       break;
     }
     if (word === undefined) steps.push({ fits: false, pattern: wanted, says: "finds no word" });
-    else if (wanted === "**") return [...steps, { fits: true, pattern: "**", says: "takes", type: type.slice(place).join(".") }];
+    else if (wanted === "**") return [...steps, { fits: true, pattern: "**", says: "takes", type: type.slice(index).join(".") }];
     else if (wanted === "*") steps.push({ fits: true, pattern: "*", says: "takes", type: word });
     else steps.push({ fits: wanted === word, pattern: wanted, says: wanted === word ? "is" : "is not", type: word });
   }

@@ -17,13 +17,13 @@ export function QueueTable({ queues, reload }) {
   const link = (queue, status) => html`<${Link} to=${to(["runs"], { queue: queue.name, status })}>${queue[status].toLocaleString("en")}<//>`;
   const by = (value) => (reload ? value : undefined);
   return html`<${Table} class="queues" caption="Queues" rows=${queues} keyOf=${(queue) => queue.name} rowLink columns=${[
-    { name: "Queue", look: "queue-name", by: by((queue) => queue.name), cell: (queue) => html`<${Link} class="strong" to=${to(["queues", queue.name])}>${queue.name}<//>` },
-    { name: "State", look: "queue-state", cell: (queue) => html`<${QueueState} queue=${queue} />` },
-    { name: "Running", look: "number", by: by((queue) => queue.running), cell: (queue) => link(queue, "running") },
-    { name: "Queued", look: "number", by: by((queue) => queue.queued), cell: (queue) => link(queue, "queued") },
-    reload && { name: "Scheduled", look: "number", by: by((queue) => queue.scheduled), cell: (queue) => link(queue, "scheduled") },
-    { name: "Oldest wait", look: "number", by: by((queue) => queue.oldest_wait_seconds), cell: (queue) => (queue.oldest_wait_seconds ? html`<span class=${waitsLong(queue) ? "bad" : ""}>${spanText(queue.oldest_wait_seconds)}</span>` : "–") },
-    reload && { name: "Actions", hidden: true, look: "number queue-actions", cell: (queue) => html`<${PauseQueue} queue=${queue} reload=${reload} />` },
+    { name: "Queue", classes: "queue-name", by: by((queue) => queue.name), cell: (queue) => html`<${Link} class="strong" to=${to(["queues", queue.name])}>${queue.name}<//>` },
+    { name: "State", classes: "queue-state", cell: (queue) => html`<${QueueState} queue=${queue} />` },
+    { name: "Running", classes: "number", by: by((queue) => queue.running), cell: (queue) => link(queue, "running") },
+    { name: "Queued", classes: "number", by: by((queue) => queue.queued), cell: (queue) => link(queue, "queued") },
+    reload && { name: "Scheduled", classes: "number", by: by((queue) => queue.scheduled), cell: (queue) => link(queue, "scheduled") },
+    { name: "Oldest wait", classes: "number", by: by((queue) => queue.oldest_wait_seconds), cell: (queue) => (queue.oldest_wait_seconds ? html`<span class=${waitsLong(queue) ? "bad" : ""}>${spanText(queue.oldest_wait_seconds)}</span>` : "–") },
+    reload && { name: "Actions", hidden: true, classes: "number queue-actions", cell: (queue) => html`<${PauseQueue} queue=${queue} reload=${reload} />` },
   ].filter(Boolean)} />`;
 }
 
@@ -41,7 +41,7 @@ export function PauseQueue({ queue, reload }) {
       await reload();
       return `The queue ${queue.name} is resumed.`;
     };
-    return html`<${Action} label="Resume" look="small" run=${resume} />`;
+    return html`<${Action} label="Resume" classes="small" run=${resume} />`;
   }
   const pause = async () => {
     await api.post(`${path}/pause`);
@@ -49,5 +49,5 @@ export function PauseQueue({ queue, reload }) {
     return `The queue ${queue.name} is paused; what runs goes on.`;
   };
   const ask = { title: `Pause the queue ${queue.name}?`, text: "Nothing of it is started until it is resumed, on no machine. Runs that have started go on.", action: "Pause it", keep: "Keep it running" };
-  return html`<${Action} label="Pause" look="small" run=${pause} ask=${ask} />`;
+  return html`<${Action} label="Pause" classes="small" run=${pause} ask=${ask} />`;
 }

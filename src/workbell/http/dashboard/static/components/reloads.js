@@ -46,7 +46,7 @@ export function FileProblem({ problem, elsewhere = true }) {
   </p>`;
 }
 
-/** The rows that came while we looked on, each for a while; of a file the latest. */
+/** The rows that came since the page was opened, each for a while; of a file the latest. */
 function useNews(rows) {
   const [news, setNews] = useState([]);
   const latest = useRef(null);

@@ -22,7 +22,7 @@ function Cancel({ run }) {
     if (after.status === "canceled") return "The run is canceled.";
     return after.status === "running" ? "Its handler is asked to stop." : `The run has ended already: ${after.status}.`;
   };
-  return html`<${Action} label="Cancel" look="danger" ask=${{ title: "Cancel this run?", text, action: "Cancel the run", keep: "Keep running" }} run=${cancel} />`;
+  return html`<${Action} label="Cancel" classes="danger" ask=${{ title: "Cancel this run?", text, action: "Cancel the run", keep: "Keep running" }} run=${cancel} />`;
 }
 
 function Retry({ run }) {

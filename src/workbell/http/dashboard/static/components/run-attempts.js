@@ -19,7 +19,7 @@ export function RunAttempts({ run, attempts }) {
     <${Section} title="Attempts">
       ${run.error && !known && html`<${Fault} text=${run.error} name="Error of the run" open />`}
       <ol class="attempts">
-        ${shown.map((one, place) => html`<li key=${one.number}><${Attempt} attempt=${one} latest=${place === 0} same=${sameAs(one, newest.slice(0, place))} /></li>`)}
+        ${shown.map((one, index) => html`<li key=${one.number}><${Attempt} attempt=${one} latest=${index === 0} same=${sameAs(one, newest.slice(0, index))} /></li>`)}
       </ol>
       ${newest.length > shown.length && html`<button type="button" onClick=${() => showAll(true)}>Show all ${newest.length}</button>`}
     <//>
@@ -33,7 +33,7 @@ const sameAs = ({ error }, later) => later.find((one) => error && one.error === 
 
 function Attempt({ attempt, latest, same }) {
   const { number, status, started_at: start, finished_at: end, worker, error, error_type: kind, result } = attempt;
-  const told = result !== null && !(latest && status === "succeeded"); // what it returned stands with the run
+  const shown = result !== null && !(latest && status === "succeeded"); // what it returned stands with the run
   return html`
     <h3 class="attempt-head">Attempt ${number} <${Status} of=${status} /></h3>
     <p class="faint">
@@ -42,14 +42,14 @@ function Attempt({ attempt, latest, same }) {
     </p>
     ${same && status !== "succeeded" && html`<p>The same error as attempt ${same}.</p>`}
     ${error && !same && status !== "succeeded" && html`<${Fault} text=${error} name=${`Error of attempt ${number}`} open=${latest} />`}
-    ${told && html`<${Json} value=${result} name=${`What attempt ${number} told`} />`}
+    ${shown && html`<${Json} value=${result} name=${`Result of attempt ${number}`} />`}
   `;
 }
 
 /** An error; a long one is folded, with its first line to be seen. */
 function Fault({ text, name, open }) {
   const lines = text.trim().split("\n").length;
-  const block = html`<${Block} text=${text} name=${name} look="error">${marked(text)}<//>`;
+  const block = html`<${Block} text=${text} name=${name} classes="error">${marked(text)}<//>`;
   if (lines <= LONG) return block;
   return html`
     <details class="fault" open=${open}>
@@ -63,8 +63,8 @@ function Fault({ text, name, open }) {
 function marked(text) {
   const lines = text.split("\n");
   const isOwn = (line) => /^[ |]*> File "/.test(line ?? "");
-  return lines.map((line, place) => {
-    const ended = place < lines.length - 1 ? `${line}\n` : line;
-    return isOwn(line) || isOwn(lines[place - 1]) ? html`<b class="own-frame">${ended}</b>` : ended;
+  return lines.map((line, index) => {
+    const ended = index < lines.length - 1 ? `${line}\n` : line;
+    return isOwn(line) || isOwn(lines[index - 1]) ? html`<b class="own-frame">${ended}</b>` : ended;
   });
 }

@@ -1,7 +1,7 @@
 // A slim bar over the whole life of a run: when it waited, when it ran, and how each attempt ended.
 import { between, spanText, useNow } from "../times.js";
 import { html } from "../ui.js";
-import { lookOf } from "./status.js";
+import { toneOf } from "./status.js";
 
 const SHOWN = 40; // attempts that get a piece of their own; those before them share one
 
@@ -20,7 +20,7 @@ export function LifeBar({ run, attempts }) {
   const text = `${parts.join(", ").replace(/^./, (letter) => letter.toUpperCase())}.`;
   return html`
     <div class="life" role="img" aria-label=${text}>
-      ${pieces.map((one, place) => html`<span key=${place} class="life-${one.look}" title=${one.text} style=${{ flexGrow: (100 * one.seconds) / whole }}></span>`)}
+      ${pieces.map((one, index) => html`<span key=${index} class="life-${one.tone}" title=${one.text} style=${{ flexGrow: (100 * one.seconds) / whole }}></span>`)}
     </div>
     <p class="faint life-text">${text}</p>
   `;
@@ -38,13 +38,13 @@ export function dueOf(run, number, before, start) {
   return number === newest && between(before, due) > 0 && (start === null || between(due, start) >= 0) ? due : null;
 }
 
-/** `[{kind, look, seconds, text}]` from the moment it was made until `end`, in milliseconds. */
+/** `[{kind, tone, seconds, text}]` from the moment it was made until `end`, in milliseconds. */
 function piecesOf(run, attempts, end) {
   const pieces = [];
   let at = Date.parse(run.created_at);
-  const add = (kind, look, until, name) => {
+  const add = (kind, tone, until, name) => {
     const seconds = Math.max(0, (until - at) / 1000);
-    if (seconds > 0) pieces.push({ kind, look, seconds, text: `${name}, ${spanText(seconds)}` });
+    if (seconds > 0) pieces.push({ kind, tone, seconds, text: `${name}, ${spanText(seconds)}` });
     at = Math.max(at, until);
   };
   for (const attempt of attempts) {
@@ -53,7 +53,7 @@ function piecesOf(run, attempts, end) {
     if (due) add("delayed", "delayed", Date.parse(due), "delayed");
     add("waiting", "waiting", Date.parse(attempt.started_at), "waiting");
     const until = attempt.finished_at ? Date.parse(attempt.finished_at) : end;
-    add("ran", lookOf(attempt.status), until, `attempt ${attempt.number}: ${attempt.status}`);
+    add("ran", toneOf(attempt.status), until, `attempt ${attempt.number}: ${attempt.status}`);
   }
   if (run.status === "scheduled") add("delayed", "delayed", end, "delayed");
   add("waiting", "waiting", end, "waiting");
@@ -63,6 +63,6 @@ function piecesOf(run, attempts, end) {
 function merged(pieces) {
   const early = pieces.slice(0, Math.max(0, pieces.length - 2 * SHOWN));
   if (!early.length) return pieces;
-  const one = (kind, look, name) => ({ kind, look, seconds: sum(early, kind), text: `earlier ${name}, ${spanText(sum(early, kind))}` });
+  const one = (kind, tone, name) => ({ kind, tone, seconds: sum(early, kind), text: `earlier ${name}, ${spanText(sum(early, kind))}` });
   return [one("delayed", "delayed", "delays"), one("waiting", "waiting", "waiting"), one("ran", "off", "attempts"), ...pieces.slice(early.length)];
 }

@@ -23,18 +23,18 @@ export function RunTable({ rows, chosen, choose, caption = "Runs" }) {
   const columns = [
     may && {
       name: "Choose",
-      look: "choose",
+      classes: "choose",
       head: html`<input type="checkbox" aria-label="Choose all on this page" checked=${all}
         onChange=${() => choose(all ? new Set() : new Set(rows.map((run) => run.id)))} />`,
       cell: (run) => html`<input type="checkbox" aria-label=${`Choose run ${run.id}`} checked=${chosen.has(run.id)} onChange=${() => toggle(run.id)} />`,
     },
-    { name: "Status", look: "run-status", cell: (run) => html`<${Status} of=${stateOf(run)} /><${Retried} run=${run} />` },
-    { name: "Run", look: "run-job", cell: (run) => html`<${Link} to=${to(["runs", run.id])} class="strong">${run.job} <code class="run-id">${run.id.slice(-SHORT)}</code><//>` },
-    { name: "Input and result, or error", look: "wide run-input", cell: (run) => html`${run.tag && html`<span class="mark" title="Tag">${run.tag}</span> `}<${RunSummary} run=${run} names=${names} />` },
-    { name: "Queue", look: "run-queue", cell: (run) => run.queue },
-    { name: "Attempt", look: "number run-try", cell: (run) => run.attempt || "–" },
-    { name: "Took", look: "number run-took", cell: (run) => html`<${Took} run=${run} />` },
-    { name: `Created, ${zone}`, look: "when run-when", cell: (run) => html`<${Stamp} at=${run.created_at} />` },
+    { name: "Status", classes: "run-status", cell: (run) => html`<${Status} of=${stateOf(run)} /><${Retried} run=${run} />` },
+    { name: "Run", classes: "run-job", cell: (run) => html`<${Link} to=${to(["runs", run.id])} class="strong">${run.job} <code class="run-id">${run.id.slice(-SHORT)}</code><//>` },
+    { name: "Input and result, or error", classes: "wide run-input", cell: (run) => html`${run.tag && html`<span class="mark" title="Tag">${run.tag}</span> `}<${RunSummary} run=${run} names=${names} />` },
+    { name: "Queue", classes: "run-queue", cell: (run) => run.queue },
+    { name: "Attempt", classes: "number run-try", cell: (run) => run.attempt || "–" },
+    { name: "Took", classes: "number run-took", cell: (run) => html`<${Took} run=${run} />` },
+    { name: `Created, ${zone}`, classes: "when run-when", cell: (run) => html`<${Stamp} at=${run.created_at} />` },
   ].filter(Boolean);
   return html`<${Table} class="runs" caption=${caption} columns=${columns} rows=${rows} rowLink />`;
 }

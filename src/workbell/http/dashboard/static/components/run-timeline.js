@@ -19,7 +19,7 @@ export function RunTimeline({ run, attempts }) {
 
 /** The steps as items of a list, oldest first. */
 function stepsOf(run, attempts, leftOut) {
-  const steps = [html`<${Step} key="made" at=${run.created_at} look="made">Created<//>`];
+  const steps = [html`<${Step} key="made" at=${run.created_at} kind="made">Created<//>`];
   if (leftOut > 0) steps.push(html`<${Pause} key="more">${leftOut.toLocaleString("en")} earlier attempts<//>`);
   let before = leftOut > 0 ? null : run.created_at;
   let said = null; // the error that stands above
@@ -42,15 +42,15 @@ function waitSteps(run, number, before, start) {
   const pause = (key, text) => html`<${Pause} key=${`${key} ${number}`}>${text}<//>`;
   if (due) {
     steps.push(pause("delay", `delayed ${spanText(between(before, due))}`));
-    steps.push(html`<${Step} key=${`due ${number}`} at=${due} look="waiting">${start ? "Due" : html`Due <${Time} at=${due} ago />`}<//>`);
+    steps.push(html`<${Step} key=${`due ${number}`} at=${due} kind="waiting">${start ? "Due" : html`Due <${Time} at=${due} ago />`}<//>`);
   }
   const waited = between(due ?? before, start);
   if (waited > 0) steps.push(pause("wait", due || number === 1 ? `waited ${spanText(waited)} in the queue` : `waited ${spanText(waited)}`));
   return steps;
 }
 
-function Step({ at, look, children }) {
-  return html`<li class="step step-${look}"><span class="step-time"><${Time} at=${at} /></span><span class="step-text">${children}</span></li>`;
+function Step({ at, kind, children }) {
+  return html`<li class="step step-${kind}"><span class="step-time"><${Time} at=${at} /></span><span class="step-text">${children}</span></li>`;
 }
 
 function Pause({ children }) {
@@ -60,7 +60,7 @@ function Pause({ children }) {
 /** `error` is its first line, `again` whether it is that of the attempt before. */
 function Attempt({ attempt, error, again }) {
   const { number, status, started_at: start, finished_at: end, worker } = attempt;
-  return html`<${Step} at=${start} look="attempt">
+  return html`<${Step} at=${start} kind="attempt">
     <span>Attempt ${number}</span> <${Status} of=${status} />
     <span>${end ? ` after ${spanText(between(start, end))}` : html` for <${Since} at=${start} />`}</span>
     ${again && html`<span> with the same error</span>`}
@@ -73,16 +73,16 @@ function Attempt({ attempt, error, again }) {
 function Last({ run, attempts }) {
   const reason = run.reason ? html`<span class="faint"> (${run.reason})</span>` : null;
   if (run.finished_at) {
-    return html`<${Step} at=${run.finished_at} look="end">
+    return html`<${Step} at=${run.finished_at} kind="end">
       <${Status} of=${run.status} /> ${spanText(between(run.created_at, run.finished_at))} after it was created${reason}
     <//>`;
   }
   if (run.status === "running") return null;
   if (run.status === "scheduled") {
     if (!attempts.length) return null; // its time to start is above
-    return html`<${Step} at=${run.scheduled_for} look="waiting">Attempt ${run.attempt + 1} is due <${Time} at=${run.scheduled_for} ago />${reason}<//>`;
+    return html`<${Step} at=${run.scheduled_for} kind="waiting">Attempt ${run.attempt + 1} is due <${Time} at=${run.scheduled_for} ago />${reason}<//>`;
   }
-  return html`<${Step} at=${run.updated_at} look="waiting"><${Status} of="queued" /> for <${Since} at=${run.updated_at} /><//>`;
+  return html`<${Step} at=${run.updated_at} kind="waiting"><${Status} of="queued" /> for <${Since} at=${run.updated_at} /><//>`;
 }
 
 function Since({ at }) {

@@ -16,8 +16,8 @@ export function RunningNow({ running: { rows, problem } }) {
   return html`
     <${Table} caption="Running now" rows=${oldest} columns=${[
       { name: "Job", cell: (run) => html`<${Link} class="strong" to=${to(["runs", run.id])}>${run.job}<//>` },
-      { name: "Progress", look: "wide", cell: (run) => html`<${Progress} progress=${run.progress} />` },
-      { name: "For", look: "number", cell: (run) => html`<${Took} run=${run} />` },
+      { name: "Progress", classes: "wide", cell: (run) => html`<${Progress} progress=${run.progress} />` },
+      { name: "For", classes: "number", cell: (run) => html`<${Took} run=${run} />` },
     ]} />
     ${rows.size > SHOWN && html`<p><${Link} to=${to(["runs"], { status: "running" })}>All running<//></p>`}
   `;

@@ -7,13 +7,13 @@ import { Status } from "./status.js";
 
 /** Enabled, paused or disabled, with the reason. */
 export function State({ schedule }) {
-  const { look, reason } = stateOf(schedule);
-  return html`<div class="stacked"><${Status} of=${look} />${reason && html`<span class="faint">${reason}</span>`}</div>`;
+  const { state, reason } = stateOf(schedule);
+  return html`<div class="stacked"><${Status} of=${state} />${reason && html`<span class="faint">${reason}</span>`}</div>`;
 }
 
 const LATE = 60_000;
 
-/** The next tick: in how long, and when; one that nobody has looked at for a minute means that no scheduler runs. */
+/** The next tick: in how long, and when; one that is a minute late means that no scheduler runs. */
 export function NextTick({ schedule }) {
   const late = useNow() - new Date(schedule.next_run_at) > LATE;
   if (!schedule.next_run_at) return html`<span class="faint">none to come</span>`;

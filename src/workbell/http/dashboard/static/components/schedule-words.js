@@ -37,10 +37,10 @@ export function declaredText(schedule) {
   return `This schedule is declared ${sourceText(schedule)}. A running scheduler of that program declares it again every minute, and at every start: what is changed or deleted here comes back as it is declared there. Change it there to last. A pause stays.`;
 }
 
-/** Whether it ticks: a word for its look, and what there is to say. */
+/** Whether it ticks: a word for its state, and what there is to say. */
 export function stateOf({ enabled, paused, reason }) {
-  if (paused) return { look: "paused", reason: reason === "paused" ? null : reason };
-  return enabled ? { look: "enabled", reason: null } : { look: "disabled", reason };
+  if (paused) return { state: "paused", reason: reason === "paused" ? null : reason };
+  return enabled ? { state: "enabled", reason: null } : { state: "disabled", reason };
 }
 
 const UNITS = { d: 86_400, h: 3600, m: 60, s: 1 };
@@ -49,7 +49,7 @@ const SPAN = /^(?=.)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?$/;
 /** Seconds of a span such as 90, 30s, 5m, 1h30m or 2d; null, if it is none. */
 export function secondsOf(text) {
   const found = text.replace(/\s+/g, "").match(SPAN);
-  return found && found.slice(1).reduce((sum, number, place) => sum + Number(number ?? 0) * Object.values(UNITS)[place], 0);
+  return found && found.slice(1).reduce((sum, number, index) => sum + Number(number ?? 0) * Object.values(UNITS)[index], 0);
 }
 
 /** The other way round: 5400 is 1h30m. */

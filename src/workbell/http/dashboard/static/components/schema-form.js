@@ -62,8 +62,8 @@ export function inputOf(schema, texts) {
 
 /** The value that a text stands for; it may be a number. One that is not to choose from is left to the server. */
 const chosenOf = (schema, text) => {
-  const place = schema.enum.map(String).indexOf(text);
-  return place < 0 ? text : schema.enum[place];
+  const index = schema.enum.map(String).indexOf(text);
+  return index < 0 ? text : schema.enum[index];
 };
 
 /** The fields. `texts` and `change(texts)` are the form's state, as `textsOf` begins it. */

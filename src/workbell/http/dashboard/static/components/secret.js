@@ -4,7 +4,7 @@ import { Block } from "./value.js";
 
 export function Secret({ text, name }) {
   return html`
-    <p class="notice">This is the only time that it is shown. Copy it now, and keep it where only who needs it can read it.</p>
+    <p class="notice">It is shown only this once. Copy it now, and store it where nobody else can read it.</p>
     <${Block} text=${text} name=${name} />
   `;
 }

@@ -2,26 +2,26 @@
 import { html, useEffect, useRef, useState } from "../ui.js";
 
 const NOTHING = () => false;
-const PAUSE = 2000; // milliseconds between two looks at rows that are held and no longer told of
+const PAUSE = 2000; // milliseconds between two reads of rows that are held and no longer sent
 const FIRST = "tbody :is(a, input, button)";
 
 /**
  * `{rows, waiting, show, hold}`: the rows to show, how many new ones wait, how to show them, and what the element around
  * the rows needs. While the pointer or the focus is in there, or `isHeld(row)` is true of one of the rows, no row comes,
- * goes or moves. One that is no longer among those wanted stays as it was, with `gone: true`; with `lookUp`, an async
+ * goes or moves. One that is no longer among those wanted stays as it was, with `gone: true`; with `readCurrent`, an async
  * function that knows the row as it is now (null: it is no more), it is kept current as long as `changes(row)`.
  */
-function useSettled(rows, isHeld, keyOf, lookUp, changes) {
+function useSettled(rows, isHeld, keyOf, readCurrent, changes) {
   const frame = useRef(null);
   const [over, setOver] = useState(false);
   const [, redraw] = useState(0);
   const shown = useRef([]);
-  const look = () => redraw((count) => count + 1);
-  // Where the focus is, is looked up: an element that goes away with the focus does not tell.
+  const refresh = () => redraw((count) => count + 1);
+  // The focus is read: an element that is removed with the focus fires no event.
   const focused = frame.current?.contains(document.activeElement) ?? false;
   const still = shown.current.length > 0 && (over || focused || shown.current.some(isHeld));
 
-  const late = useRef(new Map()); // rows that were looked up, by key
+  const late = useRef(new Map()); // rows that were read again, by key
 
   let settled = rows;
   let waiting = 0;
@@ -32,10 +32,10 @@ function useSettled(rows, isHeld, keyOf, lookUp, changes) {
     waiting = rows.reduce((count, row) => count + (known.has(keyOf(row)) ? 0 : 1), 0);
   }
   if (!still) late.current.clear();
-  const old = lookUp ? settled.filter((row) => row.gone && changes(row)) : [];
-  useLookUp(old, keyOf, lookUp, (row) => {
+  const old = readCurrent ? settled.filter((row) => row.gone && changes(row)) : [];
+  useCurrent(old, keyOf, readCurrent, (row) => {
     late.current.set(keyOf(row), row);
-    look();
+    refresh();
   });
   shown.current = settled; // while it is rendered, not after: else a press of "show" could come in between
   const show = (event) => {
@@ -43,19 +43,19 @@ function useSettled(rows, isHeld, keyOf, lookUp, changes) {
     // The button goes away. Who pressed it with a key goes on with the first row; who clicked it is done.
     if (event.currentTarget.matches(":focus-visible")) requestAnimationFrame(() => frame.current?.querySelector(FIRST)?.focus());
     else event.currentTarget.blur();
-    look();
+    refresh();
   };
   const hold = {
     ref: frame,
     onPointerEnter: (event) => event.pointerType !== "touch" && setOver(true),
     onPointerLeave: () => setOver(false),
-    onFocusOut: () => setTimeout(look), // by then the focus is where it goes
+    onFocusOut: () => setTimeout(refresh), // by then the focus is where it goes
   };
   return { rows: settled, waiting, show, hold };
 }
 
 /** Look these rows up, one after the other, again and again. */
-function useLookUp(rows, keyOf, lookUp, found) {
+function useCurrent(rows, keyOf, readCurrent, found) {
   const now = useRef(null);
   now.current = { rows, found };
   const any = rows.length > 0;
@@ -64,7 +64,7 @@ function useLookUp(rows, keyOf, lookUp, found) {
     let over = false;
     const round = async () => {
       for (const row of now.current.rows) {
-        const current = over ? null : await lookUp(row).catch(() => null); // it is asked for again
+        const current = over ? null : await readCurrent(row).catch(() => null); // it is asked for again
         if (current && !over) now.current.found(current);
       }
       if (!over) setTimeout(round, PAUSE);
@@ -78,8 +78,8 @@ function useLookUp(rows, keyOf, lookUp, found) {
  * Rows that are held still: `children(rows)` shows them. The button for new rows lies over their upper edge, so that it
  * moves nothing when it comes. `above(rows)` stands above them. `empty` is shown where there are no rows.
  */
-export function Settled({ found, isHeld = NOTHING, keyOf = (row) => row.id, lookUp, changes, above, empty = null, children }) {
-  const { rows, waiting, show, hold } = useSettled(found, isHeld, keyOf, lookUp, changes);
+export function Settled({ found, isHeld = NOTHING, keyOf = (row) => row.id, readCurrent, changes, above, empty = null, children }) {
+  const { rows, waiting, show, hold } = useSettled(found, isHeld, keyOf, readCurrent, changes);
   return html`
     <div ...${hold}>
       ${

@@ -19,9 +19,9 @@ export function useSorting(columns, word) {
     if (!column) return rows;
     const found = [...rows].sort((one, other) => compare(column.by(one), column.by(other), down));
     if (last.current.asked === asked && body?.matches(":hover, :focus-within")) {
-      const places = new Map(last.current.keys.map((key, place) => [key, place]));
-      const placeOf = (row) => places.get(keyOf(row)) ?? places.size; // what is new comes behind them
-      found.sort((one, other) => placeOf(one) - placeOf(other));
+      const positions = new Map(last.current.keys.map((key, position) => [key, position]));
+      const positionOf = (row) => positions.get(keyOf(row)) ?? positions.size; // what is new comes behind them
+      found.sort((one, other) => positionOf(one) - positionOf(other));
     }
     last.current = { asked, keys: found.map(keyOf) };
     return found;
@@ -29,7 +29,7 @@ export function useSorting(columns, word) {
   const stateOf = (one) => (!one.by ? undefined : one !== column ? "none" : down ? "descending" : "ascending");
   // Numbers begin with the highest, which is what people look for; texts with the first. A second click turns it round.
   const addressOf = (one) => {
-    const first = one.look?.includes("number") ? "-" : "";
+    const first = one.classes?.includes("number") ? "-" : "";
     const turned = first === "-" ? "" : "-";
     const next = one === column && down === (first === "-") ? turned : first;
     return to(parts, { ...wordsOf(query), [word]: next + wordOf(one) });

@@ -2,7 +2,7 @@
 import { html } from "../ui.js";
 
 // Of runs, attempts, ticks, deliveries and checks; one that is not known here is shown as it is.
-const LOOKS = {
+const TONES = {
   succeeded: ["✓", "good"],
   ok: ["✓", "good"],
   fired: ["✓", "good"],
@@ -36,12 +36,12 @@ const LOOKS = {
 
 /** `<${Status} of="failed" />`; `says` is another text than the status itself. */
 export function Status({ of, says }) {
-  const [icon, look] = LOOKS[of] ?? ["•", "off"];
-  return html`<span class="status status-${look}"><span class="status-icon" aria-hidden="true">${icon}</span>${says ?? of}</span>`;
+  const [icon, tone] = TONES[of] ?? ["•", "off"];
+  return html`<span class="status status-${tone}"><span class="status-icon" aria-hidden="true">${icon}</span>${says ?? of}</span>`;
 }
 
 /** The word for where a run is: one that was asked to end and has not ended yet is stopping. */
 export const stateOf = (run) => (run.status === "running" && run.cancel_requested ? "stopping" : run.status);
 
 /** The colour class of a status, for strips. */
-export const lookOf = (status) => (LOOKS[status] ?? ["•", "off"])[1];
+export const toneOf = (status) => (TONES[status] ?? ["•", "off"])[1];

@@ -4,7 +4,7 @@ import { Link, to } from "../router.js";
 import { spanText, timeText } from "../times.js";
 import { zone } from "../preferences.js";
 import { html } from "../ui.js";
-import { lookOf } from "./status.js";
+import { toneOf } from "./status.js";
 
 /** `runs` newest first, as GET /recent tells them; shown oldest first, as people read. Each bar leads to its run. */
 export function Strip({ runs, running }) {
@@ -12,7 +12,7 @@ export function Strip({ runs, running }) {
   if (!runs.length) return html`<${None} running=${running} />`;
   return html`<ol class="strip">
     ${bars.map(
-      (bar) => html`<li key=${bar.id}><${Link} to=${to(["runs", bar.id])} class=${bar.look} title=${bar.text} aria-label=${bar.text}>${bar.shape}<//></li>`,
+      (bar) => html`<li key=${bar.id}><${Link} to=${to(["runs", bar.id])} class=${bar.classes} title=${bar.text} aria-label=${bar.text}>${bar.shape}<//></li>`,
     )}
   </ol>`;
 }
@@ -25,7 +25,7 @@ export function StripLink({ job, runs, running }) {
   for (const { status } of runs) counts.set(status, (counts.get(status) ?? 0) + 1);
   const text = `The last runs of ${job}: ${[...counts].map(([status, count]) => `${count} ${status}`).join(", ")}`;
   return html`<${Link} class="strip" to=${to(["runs"], { job })} aria-label=${text}>
-    ${bars.map((bar) => html`<span key=${bar.id} class=${bar.look} title=${bar.text}>${bar.shape}</span>`)}
+    ${bars.map((bar) => html`<span key=${bar.id} class=${bar.classes} title=${bar.text}>${bar.shape}</span>`)}
   <//>`;
 }
 
@@ -39,7 +39,7 @@ function useBars(runs) {
     const share = run.status === "failed" ? 1 : Math.min(1, Math.max(0.2, Math.sqrt((run.duration ?? 0) / longest)));
     return {
       id: run.id,
-      look: `strip-bar strip-${lookOf(run.status)}`,
+      classes: `strip-bar strip-${toneOf(run.status)}`,
       text: `${run.status}, ${spanText(run.duration)}, ${timeText(run.finished_at, choice)}`,
       shape: html`<span style=${{ height: `${Math.round(share * 100)}%` }}></span>`,
     };

@@ -28,12 +28,12 @@ export function useSubmit(save) {
 }
 
 /** The end of such a form: what went wrong, and its buttons. Without `close` there is only the one that sends it. */
-export function SubmitFoot({ label, busy, problem, close, look = "primary" }) {
+export function SubmitFoot({ label, busy, problem, close, classes = "primary" }) {
   return html`
     <${Trouble} problem=${problem} />
     <div class="dialog-foot">
       ${close && html`<button type="button" onClick=${close}>Cancel</button>`}
-      <button type="submit" class=${look} aria-disabled=${busy} aria-busy=${busy}>${label}</button>
+      <button type="submit" class=${classes} aria-disabled=${busy} aria-busy=${busy}>${label}</button>
     </div>
   `;
 }

@@ -3,29 +3,29 @@ import { html, useRef } from "../ui.js";
 import { SortHead, useSorting } from "./sorting.js";
 
 /**
- * `columns`: [{name, cell(row), look: "number" | "wide" | "", hidden: true for a name only screen readers need}]. A column
+ * `columns`: [{name, cell(row), classes: "number" | "wide" | "", hidden: true for a name only screen readers need}]. A column
  * with `by(row)`, a number or a text, can be sorted by; the order stands in the address, under the word `sort`.
  * The roles say what the elements are anyway: as cards they are no table to a browser any more.
  * `rows` are shown in their order, told apart by `keyOf`. `caption` says what the table is; it is read, not shown.
  * `most` is how many are shown, in the order that is asked for. With `rowLink`, a click anywhere in a row follows its link of the class `strong`.
  */
-export function Table({ caption, columns, rows, keyOf = (row) => row.id, rowClass, rowLink = false, most = Infinity, sort = "sort", class: look = "", ...rest }) {
+export function Table({ caption, columns, rows, keyOf = (row) => row.id, rowClass, rowLink = false, most = Infinity, sort = "sort", class: classes = "", ...rest }) {
   const sorting = useSorting(columns, sort);
   const body = useRef(null);
   const sortable = columns.some((one) => one.by);
   return html`
     <div class="table-frame ${sortable ? "sortable" : ""} ${rowLink ? "row-links" : ""}">
-      <table role="table" class=${look} ...${rest}>
+      <table role="table" class=${classes} ...${rest}>
         <caption class="visually-hidden">${caption}</caption>
         <thead role="rowgroup"><tr role="row">
-          ${columns.map((one) => html`<th key=${one.name} role="columnheader" scope="col" class=${one.look} aria-sort=${sorting.stateOf(one)}>
+          ${columns.map((one) => html`<th key=${one.name} role="columnheader" scope="col" class=${one.classes} aria-sort=${sorting.stateOf(one)}>
             ${one.head ?? (one.by ? html`<${SortHead} column=${one} sorting=${sorting} />` : html`<span class=${one.hidden ? "visually-hidden" : ""}>${one.name}</span>`)}
           </th>`)}
         </tr></thead>
         <tbody role="rowgroup" ref=${body}>
           ${sorting.sorted(rows, keyOf, body.current).slice(0, most).map((row) => html`
             <tr key=${keyOf(row)} role="row" class=${rowClass?.(row) ?? ""} onClick=${rowLink ? followRow : undefined}>
-              ${columns.map((one) => html`<td key=${one.name} role="cell" class=${one.look} data-name=${one.hidden ? "" : one.name}>${one.cell(row)}</td>`)}
+              ${columns.map((one) => html`<td key=${one.name} role="cell" class=${one.classes} data-name=${one.hidden ? "" : one.name}>${one.cell(row)}</td>`)}
             </tr>
           `)}
         </tbody>

@@ -27,10 +27,10 @@ export function TickLedger({ schedule }) {
 }
 
 const COLUMNS = [
-  { name: "Due", look: "when", cell: (tick) => html`<${Due} tick=${tick} />` },
+  { name: "Due", classes: "when", cell: (tick) => html`<${Due} tick=${tick} />` },
   { name: "Outcome", cell: (tick) => html`<${Status} of=${tick.outcome} />` },
-  { name: "Ticks", look: "number", cell: (tick) => tick.count.toLocaleString("en") },
-  { name: "Reason", look: "wide", cell: (tick) => tick.reason ?? "" },
+  { name: "Ticks", classes: "number", cell: (tick) => tick.count.toLocaleString("en") },
+  { name: "Reason", classes: "wide", cell: (tick) => tick.reason ?? "" },
   { name: "Run", cell: (tick) => tick.run && html`<${Link} to=${to(["runs", tick.run])} aria-label=${`The run of the tick due ${tick.due}`}>run<//>` },
 ];
 

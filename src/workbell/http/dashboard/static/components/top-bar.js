@@ -58,7 +58,7 @@ function Theme() {
   </label>`;
 }
 
-/** Only for who may look at all tenants, and if there is more than one. */
+/** Only for tokens of all tenants, and if there is more than one. */
 function Tenant() {
   const session = useSession();
   const { parts, query } = useLocation();

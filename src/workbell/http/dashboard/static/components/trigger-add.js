@@ -39,7 +39,7 @@ function Form({ done, close }) {
         <${Choice} label="Job" ...${field("processor_name")} required options=${[["", "choose one"], ...processors, TO_ALL]}
           hint="A job that takes an event, or a delivery to every webhook endpoint." />
         <${Field} label="Description" ...${field("description")} />
-        <${SubmitFoot} label="Add it" busy=${busy} problem=${problem} close=${close} />
+        <${SubmitFoot} label="Add trigger" busy=${busy} problem=${problem} close=${close} />
       </form>
     <//>
   `;

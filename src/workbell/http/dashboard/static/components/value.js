@@ -10,9 +10,9 @@ export function Json({ value, name }) {
 }
 
 /** A text with its line breaks. `children` is the same text, if parts of it are marked. */
-export function Block({ text, name, look = "", children }) {
+export function Block({ text, name, classes = "", children }) {
   return html`
-    <div class="block ${look}">
+    <div class="block ${classes}">
       <pre tabindex="0" role="region" aria-label=${name}><code>${children ?? text}</code></pre>
       <${Copy} text=${text} label="Copy" />
     </div>

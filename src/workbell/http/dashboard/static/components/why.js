@@ -4,7 +4,7 @@ import { usePoll } from "../poll.js";
 import { html, useEffect, useRef } from "../ui.js";
 import { inWords } from "./in-words.js";
 import { Trouble } from "./page.js";
-import { lookOf } from "./status.js";
+import { toneOf } from "./status.js";
 
 const QUESTIONS = {
   scheduled: "Why is it waiting?",
@@ -13,7 +13,7 @@ const QUESTIONS = {
   failed: "How did it end?",
   canceled: "How did it end?",
 };
-const WHILE_LIVE = 2; // seconds between two looks
+const WHILE_LIVE = 2; // seconds between two polls
 const AFTERWARDS = 30; // only "how long ago" changes
 
 export function Why({ run }) {
@@ -28,7 +28,7 @@ export function Why({ run }) {
   }, [run.status, run.attempt, run.reason]);
   if (!question) return null;
   return html`
-    <section class="why why-${lookOf(run.status)}" aria-label=${question}>
+    <section class="why why-${toneOf(run.status)}" aria-label=${question}>
       <h2>${question}</h2>
       ${data ? html`<p>${inWords(data.why)}</p>` : html`<p class="faint">…</p>`}
       ${problem && problem.status !== 404 && html`<${Trouble} problem=${problem} />`}

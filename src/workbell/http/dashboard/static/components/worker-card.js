@@ -29,8 +29,8 @@ export function WorkerCard({ worker, reload }) {
       ]} />
       ${worker.runs.length > 0 && html`<h3>Doing</h3><${Table} caption=${`What ${worker.host} ${worker.pid} is doing`} rows=${worker.runs} columns=${[
         { name: "Job", cell: (run) => html`<${Link} class="strong" to=${to(["runs", run.id])}>${run.job}<//>` },
-        { name: "Progress", look: "wide", cell: (run) => html`<${Progress} progress=${run.progress} />` },
-        { name: "For", look: "number", cell: (run) => html`<${Took} run=${run} />` },
+        { name: "Progress", classes: "wide", cell: (run) => html`<${Progress} progress=${run.progress} />` },
+        { name: "For", classes: "number", cell: (run) => html`<${Took} run=${run} />` },
       ]} />`}
     <//>
   `;
@@ -47,13 +47,13 @@ function Drain({ worker, reload }) {
       await reload();
       return "The worker takes runs again.";
     };
-    return html`<${Action} label="Resume" look="small" run=${resume} />`;
+    return html`<${Action} label="Resume" classes="small" run=${resume} />`;
   }
   const drain = async () => {
     await api.post(`${path}/drain`);
     await reload();
-    return "The worker takes no more runs as soon as it has heard of it; it finishes what it has.";
+    return "The worker takes no more runs within seconds; it finishes what it has.";
   };
   const ask = { title: "Drain this worker?", text: `${worker.host} ${worker.pid} takes no more runs and finishes what it has. It stays there, and can be resumed.`, action: "Drain it", keep: "Leave it at work" };
-  return html`<${Action} label="Drain" look="small" run=${drain} ask=${ask} />`;
+  return html`<${Action} label="Drain" classes="small" run=${drain} ask=${ask} />`;
 }

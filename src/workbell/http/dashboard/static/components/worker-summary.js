@@ -22,7 +22,7 @@ export function WorkerSummary({ workers }) {
   return html`<${Table} caption="Workers" rows=${shown} columns=${[
     { name: "Worker", cell: (worker) => html`<${Link} class="strong" to=${to(["workers"])}>${worker.host}<//> <span class="faint">${worker.pid}</span>` },
     { name: "State", cell: (worker) => html`<${Status} of=${stateOf(worker)} />` },
-    { name: "Busy", look: "number", cell: (worker) => `${worker.busy} of ${worker.concurrency}` },
-    { name: "Seen", look: "when", cell: (worker) => html`<${Time} at=${worker.seen_at} ago />` },
+    { name: "Busy", classes: "number", cell: (worker) => `${worker.busy} of ${worker.concurrency}` },
+    { name: "Seen", classes: "when", cell: (worker) => html`<${Time} at=${worker.seen_at} ago />` },
   ]} />`;
 }

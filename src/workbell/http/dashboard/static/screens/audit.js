@@ -22,13 +22,13 @@ export function Audit() {
       ${!data && !problem && html`<${Loading} />`}
       ${data?.items.length === 0 && html`<${Empty} code="workbell audit">No operator has done anything yet. The command line shows the same:<//>`}
       ${data?.items.length > 0 && html`<${Table} caption="Audit log" rows=${data.items} columns=${[
-        { name: `When, ${zone}`, look: "when", cell: (entry) => html`<${Stamp} at=${entry.at} />` },
+        { name: `When, ${zone}`, classes: "when", cell: (entry) => html`<${Stamp} at=${entry.at} />` },
         { name: "Who", cell: (entry) => html`<strong>${entry.actor}</strong>` },
         { name: "Did", cell: (entry) => html`<code>${entry.action}</code>` },
-        { name: "To what", look: "audit-subject", cell: (entry) => entry.subject },
+        { name: "To what", classes: "audit-subject", cell: (entry) => entry.subject },
         all && { name: "Tenant", cell: (entry) => entry.tenant },
         { name: "From", cell: (entry) => entry.address ?? "–" },
-        { name: "Details", look: "wide", cell: (entry) => entry.detail && html`<${Inline} value=${entry.detail} />` },
+        { name: "Details", classes: "wide", cell: (entry) => entry.detail && html`<${Inline} value=${entry.detail} />` },
       ].filter(Boolean)} />`}
       <${Pager} next=${data?.next} />
     <//>

@@ -13,10 +13,10 @@ const SAID = { problem: "at risk", warning: "warning", ok: "healthy" };
 export function Doctor() {
   const everything = useSession().tenant === "*";
   const { data, problem, reload } = usePoll(everything ? "/doctor" : null, {}, 10);
-  const actions = everything && html`<button type="button" onClick=${reload}>Look again</button>`;
+  const actions = everything && html`<button type="button" onClick=${reload}>Check again</button>`;
   return html`
-    <${Page} title="Doctor" lead=${data && html`Looked at <${Time} at=${data.at} />. The same as <code>workbell doctor</code>.`} actions=${actions}>
-      ${!everything && html`<p>The doctor looks at the whole store, and so needs a token of all tenants.</p>`}
+    <${Page} title="Doctor" lead=${data && html`Checked at <${Time} at=${data.at} />. The same as <code>workbell doctor</code>.`} actions=${actions}>
+      ${!everything && html`<p>The doctor checks the whole store, so it needs a token for all tenants.</p>`}
       <${Trouble} problem=${problem} />
       ${everything && !data && !problem && html`<${Loading} />`}
       ${data && WORST_FIRST.map((state) => html`<${Group} key=${state} state=${state} items=${data.items.filter((one) => one.state === state)} />`)}

@@ -24,13 +24,13 @@ function Listed({ items }) {
   const columns = [
     {
       name: "Endpoint",
-      look: "wide",
+      classes: "wide",
       by: (one) => one.url,
       cell: (one) => html`<div><${Link} class="strong" to=${to(["webhooks", one.id])}>${one.url}<//>${one.description && html`<p class="faint">${one.description}</p>`}</div>`,
     },
     { name: "Patterns", cell: (one) => html`<${Patterns} patterns=${one.patterns} />` },
-    { name: "State", look: "endpoint-state", cell: (one) => html`<${EndpointState} endpoint=${one} />` },
-    { name: "Health", look: "endpoint-state", by: (one) => -one.failures_in_a_row, cell: (one) => html`<${Health} endpoint=${one} />` },
+    { name: "State", classes: "endpoint-state", cell: (one) => html`<${EndpointState} endpoint=${one} />` },
+    { name: "Health", classes: "endpoint-state", by: (one) => -one.failures_in_a_row, cell: (one) => html`<${Health} endpoint=${one} />` },
   ];
   return html`<${Table} caption="Webhook endpoints" columns=${columns} rows=${items} rowLink />`;
 }

@@ -39,9 +39,9 @@ export function EndpointPage({ id }) {
 function WhyDisabled({ endpoint, reload }) {
   return html`<section class="notice why-disabled" aria-label="Why it is disabled">
     <p><strong>Disabled since <${Time} at=${endpoint.disabled_at} />: ${endpoint.disabled_reason}</strong></p>
-    <p>Nothing is sent. What it would have heard of is noted: see that the receiver answers, enable it, and send what it missed.</p>
+    <p>Nothing is sent; matching events are recorded. Check that the receiver answers, enable the endpoint, and send what it missed.</p>
     <div class="actions">
-      <${Enable} endpoint=${endpoint} reload=${reload} look="primary" />
+      <${Enable} endpoint=${endpoint} reload=${reload} classes="primary" />
       <${Replay} endpoint=${endpoint} since=${endpoint.failing_since ?? endpoint.disabled_at} label="Enable and send what it missed" enable done=${reload} />
     </div>
   </section>`;

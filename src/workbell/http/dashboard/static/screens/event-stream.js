@@ -51,9 +51,9 @@ function Listed({ found, pattern, next }) {
 }
 
 function Nothing({ pattern }) {
-  if (pattern) return html`<${Empty}>No event matches <code>${pattern}</code> among the 10,000 that were looked through.<//>`;
+  if (pattern) return html`<${Empty}>No event matches <code>${pattern}</code> among the last 10,000.<//>`;
   return html`
     <${Empty} code=${`workbell events emit orders.placed '{"id": 7}'`}>Nothing has been emitted yet. Emit an event:<//>
-    <${Empty} code=${'@bell.on("orders.*")\ndef placed(event: Event) -> None: ...'}>And have a job hear of it:<//>
+    <${Empty} code=${'@bell.on("orders.*")\ndef placed(event: Event) -> None: ...'}>And start a job on it:<//>
   `;
 }

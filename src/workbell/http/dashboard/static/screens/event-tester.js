@@ -1,7 +1,7 @@
-// The tester: a type and a pattern, whether they match and why, and who would hear of such an event.
+// The tester: a type and a pattern, whether they match and why, and which subscribers match.
 import { setQuery } from "../components/pager.js";
 import { Field } from "../components/field.js";
-import { Hearers } from "../components/hearers.js";
+import { EventSubscribers } from "../components/event-subscribers.js";
 import { Empty, Section, Trouble } from "../components/page.js";
 import { PatternSteps } from "../components/pattern-steps.js";
 import { Status } from "../components/status.js";
@@ -29,12 +29,12 @@ export function EventTester() {
       <//>
       <${Section} title="How patterns read"><${Rules} /><//>
     </div>
-    <${Section} title="Who would hear of it">
+    <${Section} title="Matching triggers and endpoints">
       ${
         data && !problem
           ? data.items.length
-            ? html`<${Hearers} items=${data.items} />`
-            : html`<${Empty} code=${`@bell.on("${type}")`}>No trigger and no endpoint hears <code>${type}</code>. A job that shall:<//>`
+            ? html`<${EventSubscribers} items=${data.items} />`
+            : html`<${Empty} code=${`@bell.on("${type}")`}>No trigger and no endpoint matches <code>${type}</code>. To start a job on it:<//>`
           : html`<p class="faint">Type a type of event, such as <code>orders.placed</code>.</p>`
       }
     <//>
@@ -45,7 +45,7 @@ function Verdict({ type, pattern, matches }) {
   return html`
     <p>
       <${Status} of=${matches ? "ok" : "failed"} says=${matches ? "matches" : "does not match"} />
-      ${" "}<code>${pattern}</code> ${matches ? "hears" : "does not hear"} <code>${type}</code>.
+      ${" "}<code>${pattern}</code> ${matches ? "matches" : "does not match"} <code>${type}</code>.
     </p>
     <${PatternSteps} type=${type} pattern=${pattern} matches=${matches} />
     <p><${Link} to=${to(["events"], { type: pattern })}>Events that <code>${pattern}</code> matches<//></p>

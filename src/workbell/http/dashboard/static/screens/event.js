@@ -20,7 +20,7 @@ export function EventPage({ id }) {
       <${Trouble} problem=${problem} />
       <${Section} title="Details">
         <${Facts} facts=${factsOf(event)} />
-        ${event.fanned_out_at === null && html`<p class="notice">It was not held against the triggers and endpoints yet; a worker does that.</p>`}
+        ${event.fanned_out_at === null && html`<p class="notice">Not matched against triggers and endpoints yet; a scheduler does that.</p>`}
       <//>
       <${Section} title="What it matched"><${MatchTable} event=${event} /><//>
       <${Section} title="Data"><${Json} value=${event.data} name="Data of the event" /><//>

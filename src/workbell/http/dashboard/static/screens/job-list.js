@@ -69,14 +69,14 @@ function JobTable({ jobs }) {
   const byJob = new Map((recent?.items ?? []).map((one) => [one.job, one]));
   const ticksOf = (job) => (upcoming?.items ?? []).filter((one) => one.job === job.name);
   const columns = [
-    { name: "Job", look: "job-name", by: (job) => job.name, cell: (job) => html`<${Named} job=${job} />` },
+    { name: "Job", classes: "job-name", by: (job) => job.name, cell: (job) => html`<${Named} job=${job} />` },
     { name: "Queue", by: (job) => job.queue, cell: (job) => job.queue },
-    { name: "Starts", look: "job-starts", cell: (job) => html`<${Starts} job=${job} ticks=${ticksOf(job)} />` },
+    { name: "Starts", classes: "job-starts", cell: (job) => html`<${Starts} job=${job} ticks=${ticksOf(job)} />` },
     { name: "Last runs", cell: (job) => byJob.has(job.name) && html`<${StripLink} job=${job.name} runs=${byJob.get(job.name).runs} running=${running.get(job.name)} />` },
-    { name: "Running", look: "number", by: (job) => running.get(job.name) ?? 0, cell: (job) => running.has(job.name) && html`<${Link} to=${to(["runs"], { job: job.name, status: "running" })}>${running.get(job.name).toLocaleString("en")}<//>` },
-    { name: "Failed", look: "number", by: (job) => failedShare(byJob.get(job.name)), cell: (job) => html`<${FailedShare} recent=${byJob.get(job.name)} />` },
-    { name: "Median", look: "number", by: (job) => byJob.get(job.name)?.p50, cell: (job) => spanText(byJob.get(job.name)?.p50) },
-    { name: "95 %", look: "number", by: (job) => byJob.get(job.name)?.p95, cell: (job) => spanText(byJob.get(job.name)?.p95) },
+    { name: "Running", classes: "number", by: (job) => running.get(job.name) ?? 0, cell: (job) => running.has(job.name) && html`<${Link} to=${to(["runs"], { job: job.name, status: "running" })}>${running.get(job.name).toLocaleString("en")}<//>` },
+    { name: "Failed", classes: "number", by: (job) => failedShare(byJob.get(job.name)), cell: (job) => html`<${FailedShare} recent=${byJob.get(job.name)} />` },
+    { name: "Median", classes: "number", by: (job) => byJob.get(job.name)?.p50, cell: (job) => spanText(byJob.get(job.name)?.p50) },
+    { name: "95 %", classes: "number", by: (job) => byJob.get(job.name)?.p95, cell: (job) => spanText(byJob.get(job.name)?.p95) },
   ];
   return html`<${Table} caption="Jobs" columns=${columns} rows=${jobs} most=${MOST} keyOf=${(job) => job.name} rowLink />`;
 }

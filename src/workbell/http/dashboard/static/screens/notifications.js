@@ -1,4 +1,4 @@
-// What you were told, newest first; live. Telling somebody something is possible too.
+// Your notifications, newest first; live. Operators can send some.
 import { api } from "../api.js";
 import { attempt } from "../components/action.js";
 import { NewNotification } from "../components/new-notification.js";
@@ -22,21 +22,21 @@ export function Notifications() {
   const nobody = useSession().user_id === null;
   const asked = { limit: 50, before: query.get("before"), unread: unread ? "true" : null };
   const { data, problem, reload } = usePoll(nobody ? null : "/notifications", asked);
-  const [telling, tell] = useState(false);
+  const [composing, compose] = useState(false);
   const may = useMay("operate");
   const actions = html`
     <${Link} class="button" to=${to(["notifications"], { unread: unread ? "" : "true" })} aria-current=${unread ? "true" : undefined}>${unread ? "Show all" : "Only unread"}<//>
-    ${may && html`<button type="button" onClick=${() => tell(true)}>Send notification</button>`}
+    ${may && html`<button type="button" onClick=${() => compose(true)}>Send notification</button>`}
   `;
   return html`
     <${Page} title="Notifications" lead="Your notifications; others see their own." actions=${actions}>
-      ${nobody && html`<${Empty} code="workbell tokens create --user 7">Your token belongs to no person, so nobody can tell you anything. One that does:<//>`}
+      ${nobody && html`<${Empty} code="workbell tokens create --user 7">Your token belongs to no user, so it gets no notifications. Create one that does:<//>`}
       <${Trouble} problem=${problem} />
       ${!nobody && !data && !problem && html`<${Loading} />`}
       ${data?.items.length === 0 && html`<${Empty} code=${CODE}>${unread ? "You have read everything." : "There are no notifications yet. From your code:"}<//>`}
       ${data?.items.length > 0 && html`<${Told} items=${data.items} reload=${reload} />`}
       <${Pager} next=${data?.next} />
-      ${telling && html`<${NewNotification} close=${() => tell(false)} reload=${reload} />`}
+      ${composing && html`<${NewNotification} close=${() => compose(false)} reload=${reload} />`}
     <//>
   `;
 }
@@ -54,10 +54,10 @@ function Told({ items, reload }) {
     <div class="bulk">${unread && html`<button type="button" class="small" onClick=${() => mark({ all: true })}>Mark all as read</button>`}</div>
     <${Table} caption="Notifications" rows=${items} rowClass=${(one) => (one.read ? "read" : "")} columns=${[
       { name: "State", cell: (one) => html`<${Status} of=${one.read ? "ok" : "queued"} says=${one.read ? "read" : "unread"} />` },
-      { name: "What", look: "wide", cell: (one) => html`<${What} data=${one.data} />` },
+      { name: "What", classes: "wide", cell: (one) => html`<${What} data=${one.data} />` },
       { name: "For", cell: (one) => (one.user_id === null ? "everybody" : "you") },
-      { name: "When", look: "when", cell: (one) => html`<${Time} at=${one.created_at} />` },
-      { name: "Actions", hidden: true, look: "number", cell: (one) => !one.read && html`<button type="button" class="small" onClick=${() => mark({ ids: [one.id] })}>Read</button>` },
+      { name: "When", classes: "when", cell: (one) => html`<${Time} at=${one.created_at} />` },
+      { name: "Actions", hidden: true, classes: "number", cell: (one) => !one.read && html`<button type="button" class="small" onClick=${() => mark({ ids: [one.id] })}>Read</button>` },
     ]} />
   `;
 }
@@ -66,5 +66,5 @@ function Told({ items, reload }) {
 function What({ data }) {
   const words = typeof data === "string" ? data : (data?.text ?? data?.title ?? data?.message);
   if (typeof words !== "string") return html`<${Inline} value=${data} />`;
-  return html`<span class="told">${words}</span>${typeof data === "object" && Object.keys(data).length > 1 && html`<details><summary>All of it</summary><${Json} value=${data} name="The notification" /></details>`}`;
+  return html`<span class="notification-text">${words}</span>${typeof data === "object" && Object.keys(data).length > 1 && html`<details><summary>All of it</summary><${Json} value=${data} name="The notification" /></details>`}`;
 }

@@ -49,13 +49,13 @@ function Older({ words, before }) {
   return html`<${Listed} found=${data.items} words=${words} next=${data.next} />`;
 }
 
-const lookUp = (run) => api.get(`/runs/${part(run.id)}`);
+const readCurrent = (run) => api.get(`/runs/${part(run.id)}`);
 
 function Listed({ found, words, next }) {
   const [chosen, choose] = useState(new Set());
   const bar = (rows) => html`<${BulkBar} chosen=${chosen} clear=${() => choose(new Set())} words=${words} rows=${rows} />`;
   return html`
-    <${Settled} found=${found} isHeld=${(run) => chosen.has(run.id)} lookUp=${lookUp} changes=${(run) => run.finished_at === null} above=${bar} empty=${html`<${Nothing} any=${words.any} next=${next} />`}>
+    <${Settled} found=${found} isHeld=${(run) => chosen.has(run.id)} readCurrent=${readCurrent} changes=${(run) => run.finished_at === null} above=${bar} empty=${html`<${Nothing} any=${words.any} next=${next} />`}>
       ${(rows) => html`<${RunTable} rows=${rows} chosen=${chosen} choose=${choose} />`}
     <//>
     ${found.length > 0 && html`<${Pager} next=${next} />`}
@@ -72,7 +72,7 @@ function Nothing({ any, next }) {
   if (next) {
     return html`<${Empty}>
       No run matches so far. Looked back to <${Time} at=${madeAt(next)} />; there are older runs.<br />
-      <${Link} class="button" to=${to(parts, { ...wordsOf(query), before: next })}>Look further back<//>
+      <${Link} class="button" to=${to(parts, { ...wordsOf(query), before: next })}>Search older runs<//>
     <//>`;
   }
   if (any) return html`<${Empty}>No run matches this filter.<//>`;

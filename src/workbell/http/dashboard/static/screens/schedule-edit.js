@@ -9,7 +9,7 @@ import { useMay } from "../session.js";
 import { html, useEffect, useState } from "../ui.js";
 
 const CHANGED = 412;
-const FORBIDDEN = new Problem("Your token may look at schedules, but not change them.");
+const FORBIDDEN = new Problem("Your token may read schedules, but not change them.");
 
 /** What both forms need: the jobs with their inputs; and the schedule with the version that was read. */
 function useRead(name, round = 0) {
@@ -90,7 +90,7 @@ export function EditSchedule({ name }) {
   `;
 }
 
-const KEPT = { retry: "its retries", target: "its agent", alert_url: "its alert address", ping_url: "its ping address", created_by: "who wanted it" };
+const KEPT = { retry: "its retries", target: "its agent", alert_url: "its alert address", ping_url: "its ping address", created_by: "its creator" };
 
 /** What the form does not show is not lost. */
 function Kept({ schedule }) {

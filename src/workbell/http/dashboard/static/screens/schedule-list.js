@@ -70,12 +70,12 @@ const COLUMNS = [
   { name: "Job", by: (schedule) => schedule.job, cell: (schedule) => html`<${Link} class="name" to=${to(["jobs", schedule.job])}>${schedule.job}<//>` },
   {
     name: "When",
-    look: "wide",
+    classes: "wide",
     cell: (schedule) => html`<div class="stacked">
       <span>${schedule.in_words}</span><span class="faint"><code>${schedule.expression}</code> · ${schedule.timezone}</span>
     </div>`,
   },
-  { name: "Next", look: "when", by: (schedule) => schedule.next_run_at && Date.parse(schedule.next_run_at), cell: (schedule) => html`<${NextTick} schedule=${schedule} />` },
+  { name: "Next", classes: "when", by: (schedule) => schedule.next_run_at && Date.parse(schedule.next_run_at), cell: (schedule) => html`<${NextTick} schedule=${schedule} />` },
   { name: "Last", cell: (schedule) => html`<${LastOutcome} schedule=${schedule} />` },
   { name: "State", cell: (schedule) => html`<${State} schedule=${schedule} />` },
 ];

@@ -52,14 +52,14 @@ function Actions({ schedule, path, reload }) {
     ? { title: `Delete ${name}?`, text: `${gone} ${declaredText(schedule)}`, action: "Delete" }
     : { title: `Delete ${name}?`, text: gone, action: "Delete", word: name };
   return html`
-    <${Action} label="Run now" look="primary" run=${runNow} title="With its payload and settings; its ticks go on as before" />
+    <${Action} label="Run now" classes="primary" run=${runNow} title="With its input and settings; its ticks go on as before" />
     ${
       schedule.paused
         ? html`<${Action} key="resume" label="Resume" run=${steer("resume", `${name} is resumed: it goes on with its next run.`)} />`
         : html`<${Action} key="pause" label="Pause" run=${steer("pause", `${name} is paused.`)} />`
     }
     ${may && html`<${Link} class="button" to=${to(["schedules", name], { edit: 1 })}>Edit<//>`}
-    <${Action} label="Delete" look="danger" ask=${ask} run=${remove} />
+    <${Action} label="Delete" classes="danger" ask=${ask} run=${remove} />
   `;
 }
 

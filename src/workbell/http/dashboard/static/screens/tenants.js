@@ -23,12 +23,12 @@ export function Tenants() {
       ${!data && !problem && html`<${Loading} />`}
       ${data && html`<${Table} caption="Tenants" rows=${data.items} keyOf=${(tenant) => tenant.name} columns=${[
         { name: "Tenant", cell: (tenant) => html`<${Link} class="strong" to=${to([], { tenant: tenant.name })}>${tenant.name}<//>` },
-        { name: "Description", look: "wide", cell: (tenant) => tenant.description },
-        { name: "Weight", look: "number", cell: (tenant) => tenant.weight },
-        { name: "At once", look: "number", cell: (tenant) => tenant.concurrency ?? "no limit" },
-        { name: "Rate", look: "number", cell: (tenant) => tenant.rate ?? "no limit" },
-        { name: "Changed", look: "when", cell: (tenant) => html`<${Time} at=${tenant.updated_at} />` },
-        { name: "Actions", hidden: true, look: "number", cell: (tenant) => everything && html`<${Change} tenant=${tenant} edit=${edit} reload=${reload} />` },
+        { name: "Description", classes: "wide", cell: (tenant) => tenant.description },
+        { name: "Weight", classes: "number", cell: (tenant) => tenant.weight },
+        { name: "At once", classes: "number", cell: (tenant) => tenant.concurrency ?? "no limit" },
+        { name: "Rate", classes: "number", cell: (tenant) => tenant.rate ?? "no limit" },
+        { name: "Changed", classes: "when", cell: (tenant) => html`<${Time} at=${tenant.updated_at} />` },
+        { name: "Actions", hidden: true, classes: "number", cell: (tenant) => everything && html`<${Change} tenant=${tenant} edit=${edit} reload=${reload} />` },
       ]} />`}
       <${Pager} next=${data?.next} name="after" />
       ${editing && html`<${TenantForm} tenant=${editing} close=${() => edit(null)} reload=${reload} />`}
@@ -45,6 +45,6 @@ function Change({ tenant, edit, reload }) {
   const ask = { title: `Forget the settings of ${tenant.name}?`, text: "Its weight becomes 1 and its limits end. Its runs stay.", action: "Forget them" };
   return html`<span class="actions">
     <button type="button" class="small" onClick=${() => edit(tenant)}>Edit</button>
-    ${tenant.created_at && html`<${Action} label="Forget" look="small danger" needs="admin" run=${forget} ask=${ask} />`}
+    ${tenant.created_at && html`<${Action} label="Forget" classes="small danger" needs="admin" run=${forget} ask=${ask} />`}
   </span>`;
 }

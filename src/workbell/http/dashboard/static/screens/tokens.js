@@ -47,14 +47,14 @@ function User({ id }) {
 
 function TokenTable({ tokens, reload }) {
   return html`<${Table} caption="Tokens" rows=${tokens} columns=${[
-    { name: "Name", look: "wide", cell: (token) => html`<div><strong>${token.name || "no name"}</strong> ${token.kind !== "api" && token.name !== "browser session" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code></div>` },
+    { name: "Name", classes: "wide", cell: (token) => html`<div><strong>${token.name || "no name"}</strong> ${token.kind !== "api" && token.name !== "browser session" && html`<span class="faint">${token.kind}</span>`}<br /><code class="inline">${token.id}</code></div>` },
     { name: "State", cell: (token) => html`<${Status} of=${stateOf(token)} />` },
     { name: "Scopes", cell: (token) => token.scopes.join(", ") || "none" },
     { name: "Tenant", cell: (token) => (token.tenant === "*" ? "all" : token.tenant) },
-    { name: "User id", look: "when", cell: (token) => html`<${User} id=${token.user_id} />` },
-    { name: "Last used", look: "when", cell: (token) => html`<${Time} at=${token.last_used_at} />` },
-    { name: "Ends", look: "when", cell: (token) => (token.expires_at ? html`<${Time} at=${token.expires_at} />` : "never") },
-    { name: "Actions", hidden: true, look: "number", cell: (token) => stateOf(token) === "valid" && html`<${Revoke} token=${token} reload=${reload} />` },
+    { name: "User id", classes: "when", cell: (token) => html`<${User} id=${token.user_id} />` },
+    { name: "Last used", classes: "when", cell: (token) => html`<${Time} at=${token.last_used_at} />` },
+    { name: "Ends", classes: "when", cell: (token) => (token.expires_at ? html`<${Time} at=${token.expires_at} />` : "never") },
+    { name: "Actions", hidden: true, classes: "number", cell: (token) => stateOf(token) === "valid" && html`<${Revoke} token=${token} reload=${reload} />` },
   ]} />`;
 }
 
@@ -62,12 +62,12 @@ function Revoke({ token, reload }) {
   const run = async () => {
     await api.remove(`/tokens/${part(token.id)}`);
     await reload();
-    return "It is valid no more.";
+    return "The token is revoked.";
   };
   const ask = {
     title: `Revoke ${token.name || "this token"}?`,
-    text: PASSING.includes(token.kind) ? "Who uses it is signed out." : "Whoever calls with it is refused from now on, and browsers that signed in with it are signed out. It cannot be made valid again.",
+    text: PASSING.includes(token.kind) ? "Its user is signed out." : "Calls with it are refused from now on, and browsers that signed in with it are signed out. This cannot be undone.",
     action: "Revoke it",
   };
-  return html`<${Action} label="Revoke" look="small danger" needs="admin" run=${run} ask=${ask} />`;
+  return html`<${Action} label="Revoke" classes="small danger" needs="admin" run=${run} ask=${ask} />`;
 }

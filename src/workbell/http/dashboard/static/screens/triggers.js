@@ -34,20 +34,20 @@ export function Triggers() {
 
 const columnsOf = (last, reload, may) =>
   [
-    { name: "Trigger", look: "wide", by: (one) => one.name, cell: (one) => html`<div><strong>${one.name}</strong>${one.description && html`<p class="faint">${one.description}</p>`}</div>` },
-    { name: "Hears", cell: (one) => html`<${Link} to=${to(["events"], { type: one.event_pattern })}><code>${one.event_pattern}</code><//>` },
+    { name: "Trigger", classes: "wide", by: (one) => one.name, cell: (one) => html`<div><strong>${one.name}</strong>${one.description && html`<p class="faint">${one.description}</p>`}</div>` },
+    { name: "Pattern", cell: (one) => html`<${Link} to=${to(["events"], { type: one.event_pattern })}><code>${one.event_pattern}</code><//>` },
     { name: "Starts", by: (one) => one.processor_name, cell: (one) => html`<${Link} to=${to(one.processor_name === DELIVERY ? ["webhooks"] : ["jobs", one.processor_name])}>${one.processor_name}<//>` },
     { name: "State", cell: (one) => html`<${Status} of=${one.enabled ? "enabled" : "disabled"} />` },
-    { name: "Created", look: "when", cell: (one) => (one.source === "api" ? "by hand" : html`<span>in code <code class="inline">${one.source.replace(/^code:/, "")}</code></span>`) },
-    { name: "Last", look: "when", cell: (one) => html`<${Last} execution=${last.get(one.id)} />` },
+    { name: "Created", classes: "when", cell: (one) => (one.source === "api" ? "by hand" : html`<span>in code <code class="inline">${one.source.replace(/^code:/, "")}</code></span>`) },
+    { name: "Last", classes: "when", cell: (one) => html`<${Last} execution=${last.get(one.id)} />` },
     may && { name: "Actions", hidden: true, cell: (one) => html`<${Actions} trigger=${one} reload=${reload} />` },
   ].filter(Boolean);
 
-const LOOKS = { pending: "queued", running: "running", completed: "succeeded", failed: "failed" };
+const STATUSES = { pending: "queued", running: "running", completed: "succeeded", failed: "failed" };
 
 function Last({ execution }) {
   if (!execution) return html`<span class="faint">–</span>`;
-  return html`<${Link} to=${to(["runs", execution.id])}><${Status} of=${LOOKS[execution.status]} /> <${Time} at=${execution.created_at} ago /><//>`;
+  return html`<${Link} to=${to(["runs", execution.id])}><${Status} of=${STATUSES[execution.status]} /> <${Time} at=${execution.created_at} ago /><//>`;
 }
 
 function Actions({ trigger, reload }) {
@@ -65,7 +65,7 @@ function Actions({ trigger, reload }) {
   const inCode = trigger.source === "api" ? "" : " Code declares it, so it comes back while that code runs; disable it instead.";
   const ask = { title: `Remove ${trigger.name}?`, text: `Events that match start nothing more; its runs stay.${inCode}`, action: "Remove" };
   return html`<div class="actions trigger-actions">
-    <${Action} label=${trigger.enabled ? "Disable" : "Enable"} look="small" run=${turn} />
-    <${Action} label="Remove" look="small danger" ask=${ask} run=${remove} />
+    <${Action} label=${trigger.enabled ? "Disable" : "Enable"} classes="small" run=${turn} />
+    <${Action} label="Remove" classes="small danger" ask=${ask} run=${remove} />
   </div>`;
 }

@@ -1,0 +1,176 @@
+"""Worker half of an engine: claims → executors → finish, while leases are renewed and handlers watched."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+from workbell.claims.claiming import Claimant, FairClaims
+from workbell.engine.consume import Consume, limits, serves
+from workbell.engine.contexts import Contexts
+from workbell.engine.duty import Duty, DutyThread, Waker
+from workbell.engine.executors import Executors
+from workbell.engine.exit_on_lost_leases import ExitOnLostLeases
+from workbell.engine.finish import Finish
+from workbell.engine.hand_back import HandBack
+from workbell.engine.handler_processes.entry import Entry
+from workbell.engine.held_runs import HeldRuns
+from workbell.engine.loop_watch import LoopWatch
+from workbell.engine.permits import PermitListener
+from workbell.engine.progress_and_logs import ProgressAndLogs
+from workbell.engine.renew import Renew
+from workbell.engine.role import Role
+from workbell.engine.timeouts import Timeouts
+from workbell.engine.worker_registration import WorkerRegistration
+from workbell.model.outcome import HANDED_BACK
+from workbell.notices.push_message import Message
+from workbell.queues.guarded import GuardedQueue
+from workbell.runs.runtime import Runtime
+from workbell.settings import Settings
+
+FLUSH_WAIT = 10.0  # seconds for the last outcomes to be written
+CANCEL_WAIT = 1.0  # seconds for a cancelled handler to end
+
+
+class WorkerHalf:
+    """`claims_waker` wakes the claims, `housekeeping` is the event of the thread that takes the steps of `chores`."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        claims: FairClaims,
+        queue: GuardedQueue | None,
+        settings: Settings,
+        role: Role,
+        worker: str,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        claims_waker: Waker,
+        housekeeping: threading.Event,
+        entry: Callable[[], Entry],
+        apart: bool,
+    ) -> None:
+        store, registry, clock = runtime.store, runtime.registry, runtime.store.clock
+        size = role.concurrency or settings.concurrency
+        watchdog = threading.Event()
+        timeouts_waker, hand_back_waker, permits_waker = Waker(watchdog), Waker(housekeeping), Waker()
+        self._runtime = runtime
+        self._queue = queue
+        self._hurry = False
+        self._stopping = False
+        self.held = HeldRuns(
+            clock,
+            wakers=[claims_waker, permits_waker],
+            on_drain=[hand_back_waker, claims_waker, permits_waker],
+            journal=role.journal,
+        )
+        self._reports = ProgressAndLogs(store, clock, Waker(housekeeping))
+        self._finish = Finish(store, runtime.booking, self.held, self._reports)
+        self.loop_watch = LoopWatch(loop, clock, self.held, Waker(watchdog))
+        self._executors = Executors(
+            loop,
+            size,
+            clock,
+            registry,
+            context=Contexts(runtime, self._reports).make,
+            entry=entry,
+            post=self._post,
+            done=self._finish.put,
+            journal=role.journal,
+            loop_watch=self.loop_watch,
+            timeouts=timeouts_waker,
+        )
+        self._consume = Consume(
+            store,
+            runtime.booking,
+            claims,
+            registry,
+            Claimant(worker, settings.lease_span, serves(registry, role.queues), limits(registry)),
+            self.held,
+            self._executors,
+            self._finish,
+            concurrency=size,
+            poll=settings.poll,
+            apart=apart,
+        )
+        renew = Renew(store, settings.lease_span, self.held, self._executors.stop_work, alone=role.give_up is None)
+        self.registration = WorkerRegistration(
+            store, registry, self.held, worker, role.queues, size, Waker(housekeeping)
+        )
+        timeouts = Timeouts(clock, self.held, self._executors.expire)
+        hand_back = HandBack(store, self.held, self._executors, self._finish.put, settings.poll)
+
+        # Steps that never touch the store share a thread: nothing may block them.
+        watches = [
+            Duty("timeouts", timeouts.step, clock, timeouts_waker),
+            Duty("loop-watch", self.loop_watch.step, clock, self.loop_watch.waker),
+        ]
+        if role.give_up is not None:
+            give_up = ExitOnLostLeases(clock, settings.lease, renew, role.give_up)
+            watches.append(Duty("give-up", give_up.step, clock, Waker(watchdog)))
+        self.hints = [self.registration.hint]
+        self._hand_back_duty = Duty("hand-back", hand_back.step, clock, hand_back_waker)
+        self.chores = [
+            Duty("reports", self._reports.step, clock, self._reports.waker),
+            Duty("registration", self.registration.step, clock, self.registration.waker),
+            self._hand_back_duty,
+        ]
+        self._claiming = DutyThread([Duty("consume", self._consume.step, clock, claims_waker)])
+        self._permits: DutyThread | None = None
+        if queue is not None:
+            listener = PermitListener(queue, claims_waker.wake, serves=role.queues, room=self._room)
+            self._permits = DutyThread([Duty("permits", listener.step, clock, permits_waker)])
+        self.threads = [
+            DutyThread([Duty("finish", self._finish.step, clock, self._finish.waker)]),
+            DutyThread([Duty("renew", renew.step, clock)]),
+            DutyThread(watches, "watchdog", watchdog),
+            *([] if self._permits is None else [self._permits]),
+            self._claiming,  # started last, stopped first
+        ]
+
+    def _room(self) -> int:
+        return 0 if self._stopping else self._consume.room
+
+    def _post(self, message: Message) -> None:
+        """Messages to people from a handler in a process of its own are sent as this process sends them."""
+        self._runtime.hooks.post(message)
+
+    # Stop
+
+    def finish_work(self, grace: float) -> int:
+        """Claim nothing more, let handlers end for `grace` seconds, hand the rest back; how many that were.
+
+        Outcomes are written and leases renewed meanwhile: the threads are stopped after this.
+        """
+        self._stopping = True
+        self.registration.note_stopping()
+        if self._queue is not None and self._permits is not None:  # permits are for workers that go on
+            self._permits.end()
+            self._queue.interrupt()
+        self._claiming.stop()
+        self._hand_back_duty.stop()
+        waiting = self._executors.take_back() + self._consume.take_back()
+        for work in waiting:
+            self._finish.put(work, HANDED_BACK)
+        self.held.wait_until(lambda: self._hurry or not self.held.busy(), grace)
+        left = self.held.busy()
+        for work in left:
+            work.release = True
+            self._executors.let_go(work)
+        self.held.wait_until(lambda: not self.held.busy(), CANCEL_WAIT)
+        for work in self.held.busy():  # a handler that swallows its cancellation
+            self._finish.put(work, HANDED_BACK)
+        self.held.wait_until(lambda: not self._finish.size, FLUSH_WAIT)
+        return len(waiting) + len(left)
+
+    def hurry(self) -> None:
+        """Let `finish_work` wait for handlers no longer: their runs are handed back."""
+        self._hurry = True
+        self.held.notify()
+
+    def close(self) -> None:
+        """After all threads have ended."""
+        self._reports.flush()
+        self.registration.remove()
+        self._executors.close()

@@ -1,0 +1,185 @@
+"""Enqueuing: checks requests for runs, and writes them. Sync, and async with an `a`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Unpack
+
+import msgspec
+
+from workbell.errors import InvalidOption, InvalidPayload, UnknownJob
+from workbell.handlers.current_run import current_run, depth_behind, traced
+from workbell.handlers.job_function import JobFunction
+from workbell.model.job import BUILT_IN, UNKNOWN, RunTerms, name, refused
+from workbell.model.limit import NO_LIMITS, key_of
+from workbell.model.payload import encode
+from workbell.model.request import EnqueueOptions, Request, make_request, plain_request
+from workbell.model.run import Added, Lane, NewRun, OnDuplicate, Run
+from workbell.model.run_defaults import NO_DEFAULTS
+from workbell.runs.runtime import Runtime
+from workbell.stores.measuring import has_old_time, measure_old_time
+
+
+class Resolved(NamedTuple):
+    """A job, and the input of a run of it."""
+
+    job: str
+    input_text: str
+    terms: RunTerms
+
+
+class Enqueuing:
+    """Makes runs of jobs, by function or by name, for one tenant."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def request(
+        self, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]
+    ) -> Request:
+        """Check a request and complete it, without writing anything."""
+        runtime = self._runtime
+        store = runtime.store
+        store.check(joining=options.get("connection") is not None)
+        job_name, text, terms = resolve(runtime, job, payload, options.get("target"))
+        now = store.clock.now()
+        key = None if terms.limits is NO_LIMITS else key_of(terms.limits, text)
+        depth = depth_behind(current_run.get())
+        defaults = terms.defaults
+        replaces = options.get("replace_tag", defaults.replace_tag)
+        if replaces or options.get("on_duplicate") == OnDuplicate.REPLACE:
+            runtime.publisher.poll()  # whether anybody subscribes to the cancels of the runs that are replaced
+        if not options and not depth and defaults is NO_DEFAULTS:
+            return Request(plain_request(Lane(runtime.tenant, terms.queue, job_name, None, key), text, now))
+        if has_old_time(store):
+            runtime.in_background(lambda: measure_old_time(store))  # read for the next one, without waiting
+        new = make_request(
+            job_name,
+            text,
+            options,
+            tenant=runtime.tenant,
+            queue=terms.queue,
+            now=now,
+            maker=runtime.maker,
+            defaults=defaults,
+            lane_key=key,
+            depth=depth,
+        )
+        return Request(new, options.get("connection"))
+
+    def write(self, requests: Sequence[Request]) -> list[Run]:
+        """Write requests in one transaction, or in the caller's own: all of them, or none and the error."""
+        requests = _traced(requests)
+        connection, new = _connection_of(requests), [request.new for request in requests]
+        if connection is None:
+            added = self._add(new)
+            if new:
+                self._runtime.hooks.wake()
+        else:
+            added = self._runtime.store.runs.add_on(connection, new)
+        return self._answers(requests, added)
+
+    async def awrite(self, requests: Sequence[Request]) -> list[Run]:
+        """`write` for async code: an async connection is used on the event loop it belongs to."""
+        requests = _traced(requests)
+        connection, new = _connection_of(requests), [request.new for request in requests]
+        runtime = self._runtime
+        if connection is None:
+            may_wait = any(one.run.key_text is not None or one.replace_tag for one in new)
+            added = await (runtime.hop_apart if may_wait else runtime.hop)(self._add, new)
+            if new:
+                runtime.hooks.wake()
+        else:
+            added = await runtime.store.runs.aadd_on(connection, new)
+        if runtime.hooks.read_back is None and all(answer.created for answer in added):
+            return [request.new.run for request in requests]
+        return await runtime.hop(self._answers, requests, added)
+
+    def _add(self, new: Sequence[NewRun]) -> list[Added]:
+        added = self._runtime.store.runs.add(new)
+        announce = self._runtime.hooks.announce
+        if announce is not None:
+            announce(one.run for one in new)
+        return added
+
+    def _answers(self, requests: Sequence[Request], added: Sequence[Added]) -> list[Run]:
+        """The runs that stand for the requests; those of duplicates are read."""
+        runs = [
+            request.new.run if answer.created else self._holder(request.new.run, answer.id)
+            for request, answer in zip(requests, added, strict=True)
+        ]
+        read_back = self._runtime.hooks.read_back
+        return runs if read_back is None else read_back(runs)
+
+    def _holder(self, run: Run, run_id: str) -> Run:
+        # In a caller's transaction the holder may not be visible to us yet; its id is what counts.
+        unseen = msgspec.structs.replace(run, id=run_id)
+        return self._runtime.store.runs.find([run_id]).get(run_id, unseen)
+
+    def enqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
+        """Have a job run by a worker, by its name: `bell.enqueue("send", {"to": "a@b.c"}, delay=60)`."""
+        return self.write([self.request(job, payload, **options)])[0]
+
+    async def aenqueue(self, job: str, payload: dict[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> Run:
+        request = await self._runtime.hop(lambda: self.request(job, payload, **options))
+        return (await self.awrite([request]))[0]
+
+    def enqueue_many(self, requests: Iterable[Request | tuple[str, dict[str, Any]]]) -> list[Run]:
+        """Enqueue many runs in one transaction: `bell.enqueue_many(send.request(to=a) for a in addresses)`."""
+        return self.write([self._as_request(request) for request in requests])
+
+    async def aenqueue_many(self, requests: Iterable[Request | tuple[str, dict[str, Any]]]) -> list[Run]:
+        listed = await self._runtime.hop(lambda: [self._as_request(request) for request in requests])
+        return await self.awrite(listed)
+
+    def _as_request(self, request: Request | tuple[str, dict[str, Any]]) -> Request:
+        return request if isinstance(request, Request) else self.request(*request)
+
+
+def resolve(
+    runtime: Runtime, job: str | JobFunction[Any, Any], payload: dict[str, Any] | None, target: str | None = None
+) -> Resolved:
+    """Find a job, here or in the store, and encode a payload for it as JSON, checked against its signature.
+
+    With a target it may be one that nobody here knows: the agent does.
+    """
+    payload = {} if payload is None else payload
+    if isinstance(job, JobFunction):
+        return Resolved(job.name, job.signature.encode(payload), job.terms)
+    name("job", job)
+    if not isinstance(payload, dict):
+        raise InvalidPayload(f"job {job}: the payload must be a dict of arguments, got {type(payload).__name__}.")
+    if job in BUILT_IN:
+        raise refused(job)
+    known = runtime.registry.find(job)
+    if known is not None:
+        return Resolved(known.name, known.signature.encode(payload), known.terms)
+    stored = runtime.store.jobs.find(runtime.tenant, job)
+    if stored is None and target is not None:
+        return Resolved(job, encode(f"job {job}: the payload", payload), UNKNOWN)
+    if stored is None:
+        names = sorted(known.name for known in runtime.registry)
+        raise UnknownJob(
+            f"There is no job {job!r}, here or in the store; "
+            + (f"known here: {', '.join(names[:10])}." if names else "declare it with @bell.job.")
+        )
+    text = encode(f"job {job}: the payload", payload)
+    return Resolved(stored.name, text, stored.terms)
+
+
+def _traced(requests: Sequence[Request]) -> Sequence[Request]:
+    """Requests that carry the run whose handler makes them, if one does."""
+    if current_run.get() is None:
+        return requests
+    return [request._replace(new=traced(request.new)) for request in requests]
+
+
+def _connection_of(requests: Sequence[Request]) -> Any:
+    """The caller's connection that all requests name; none, if none of them does."""
+    first = requests[0].connection if requests else None
+    if len(requests) > 1 and any(request.connection is not first for request in requests):
+        raise InvalidOption(
+            "enqueue_many: some of its requests name a connection, and others another one or none; the runs of one "
+            "call are made in one transaction; give all of them the same connection=, or make a call for each."
+        )
+    return first

@@ -1,0 +1,82 @@
+"""The verbs about workers: `bell.workers()` lists them, `bell.workers.drain` and resume one; async with an `a`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from workbell.errors import WorkerNotFound
+from workbell.model.run import Run, Status
+from workbell.model.worker import SeenWorker, Worker
+from workbell.runs.runtime import Runtime, in_thread
+from workbell.stores.port import Filter
+
+MOST_RUNNING = 10_000
+
+
+class Workers:
+    """The workers of the store, of all machines: `bell.workers`."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def __call__(self) -> list[SeenWorker]:
+        """The workers of the store, of all machines. Lost ones are listed for a day."""
+        store = self._runtime.store
+        known, now = store.workers.list(), store.clock.now()
+        leased: dict[str | None, list[Run]] = defaultdict(list)
+        if known:
+            for run in store.runs.list(Filter(None, [Status.RUNNING], limit=MOST_RUNNING)):
+                leased[run.worker].append(run)
+        return [
+            SeenWorker(
+                worker,
+                worker.is_alive(now),
+                len(leased[worker.id]),
+                [run for run in reversed(leased[worker.id]) if run.tenant == self._runtime.tenant],
+            )
+            for worker in known
+        ]
+
+    acall = in_thread(__call__)
+
+    def drain(self, worker_id: str) -> SeenWorker:
+        """Have a worker claim nothing until `resume_worker`; what it runs goes on, what it has not begun goes back.
+
+        It obeys soon, at the latest after ten seconds, says so (`worker.drain_seen_at`: it begins nothing more), and
+        stays there. Once it has said so and holds nothing any more (`busy` is 0), its machine can be taken away. It
+        works for all tenants, and is drained for all. One that is started again is another worker, and claims.
+        """
+        store = self._runtime.store
+        self._check_alive(worker_id)
+        return self._changed(worker_id, store.workers.drain(worker_id, store.clock.now()))
+
+    adrain = in_thread(drain)
+
+    def resume(self, worker_id: str) -> SeenWorker:
+        """Let a drained worker claim runs again."""
+        self._check_alive(worker_id)
+        return self._changed(worker_id, self._runtime.store.workers.resume(worker_id))
+
+    aresume = in_thread(resume)
+
+    def _check_alive(self, worker_id: str) -> None:
+        known = self._runtime.store.workers.find(worker_id)
+        if known is None:
+            raise _no_worker(worker_id)
+        if not known.is_alive(self._runtime.store.clock.now()):
+            raise WorkerNotFound(
+                f"worker {worker_id} is lost: it was last seen at {known.seen_at:%Y-%m-%d %H:%M:%S} UTC. What it held "
+                "goes to others when its leases end."
+            )
+
+    def _changed(self, worker_id: str, worker: Worker | None) -> SeenWorker:
+        if worker is None:  # it stopped at this moment
+            raise _no_worker(worker_id)
+        self._runtime.store.wake()
+        self._runtime.wake()
+        leased = self._runtime.store.runs.held_by(worker.id)
+        return SeenWorker(worker, True, len(leased), [run for run in leased if run.tenant == self._runtime.tenant])
+
+
+def _no_worker(worker_id: str) -> WorkerNotFound:
+    return WorkerNotFound(f"There is no worker {worker_id[:200]!r}; bell.workers() lists them.")
