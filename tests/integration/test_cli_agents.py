@@ -141,7 +141,7 @@ def test_the_doctor_sees_what_no_agent_takes(folder: Folder, bell: Workbell) -> 
     bell.enqueue("backup", {}, target="label:gpu", tenant="acme")
     first, second = unserved()
     assert first.startswith(
-        "target web-1, job backup: 1 queued run, and no agent takes them. No agent 'web-1' was heard"
+        "target web-1, job backup: 1 queued run, and no agent takes them. No agent 'web-1' has polled"
     )
     assert second.startswith("target label:gpu, job backup, tenant acme: 1 queued run, ")
     assert "There is no agent with the label 'gpu'; pair one: `workbell agents pair`." in second
