@@ -6,11 +6,14 @@ BIN := $(CURDIR)/$(VENV)/bin
 # More pytest workers than cores: tests of processes mostly wait.
 PYTEST := $(BIN)/python -m pytest --numprocesses 5 --dist worksteal
 
+NODE := $(CURDIR)/.node
+MINIFLARE := 4.20260426.0
+
 .DEFAULT_GOAL := help
-.PHONY: help run test quick check format soak bench clean
+.PHONY: help run test test-cloudflare quick check format soak bench clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/installed ## run the example shop until Ctrl-C
 	@cd examples/first && exec $(BIN)/workbell dev --start open_shop
@@ -18,6 +21,9 @@ run: $(VENV)/installed ## run the example shop until Ctrl-C
 test: $(VENV)/installed-dev ## run all tests (PostgreSQL comes along; as root on Debian, Chromium too), or some: make test T=tests/unit/model/test_ids.py
 	@$(if $(T),,$(BIN)/python tests/support/chromium.py)
 	$(PYTEST) $(T)
+
+test-cloudflare: $(VENV)/installed-dev $(NODE)/miniflare-$(MINIFLARE) ## run the tests of the D1 store, on D1 in miniflare (needs npm)
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/cloudflare
 
 quick: $(VENV)/installed-dev ## run the tests that need no other process: under a minute
 	$(PYTEST) tests/unit tests/engine tests/testing_kit
@@ -47,9 +53,18 @@ bench: $(VENV)/installed-dev ## against raw SQL; how late ticks are; cron agains
 	$(BIN)/python benchmarks/dashboard.py
 
 clean: ## remove what was made here
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench-results
+	rm -rf $(VENV) $(NODE) dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis bench-results
 	rm -f examples/first/shop.db* examples/first/app.db*
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+# Scripts of packages are not run: the programs in them come as packages of their own.
+$(NODE)/miniflare-$(MINIFLARE):
+	@command -v npm >/dev/null && command -v node >/dev/null \
+		|| { echo "make: test-cloudflare needs Node.js 20 or newer and npm; on Debian: apt install nodejs npm" >&2; exit 1; }
+	@mkdir -p $(NODE)
+	npm install --prefix $(NODE) --no-audit --no-fund --no-save --no-package-lock --ignore-scripts --loglevel error \
+		miniflare@$(MINIFLARE)
+	@touch $@
 
 # A stamp is newer than what it was made from, so that nothing is installed twice.
 

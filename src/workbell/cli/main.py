@@ -36,6 +36,7 @@ COMMANDS = {
     "doctor": "Check the health of the store: what is fine, what to note, what is at risk.",
     "migrate": "Bring the tables of the store up to date, or print the SQL that would.",
     "copy": "Copy jobs, schedules, events, endpoints, runs and history into another store.",
+    "bridge": "Write the Worker through which Workbell uses a D1 database of Cloudflare.",
     "bench": "Measure how fast runs are enqueued, processed and started.",
 }
 

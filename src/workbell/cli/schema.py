@@ -7,7 +7,14 @@ from workbell.errors import InvalidOption
 from workbell.settings import safe_url
 from workbell.stores.sql_store import SqlStore
 
-OURS = {"sqlite": "sqlite", "memory": "sqlite", "postgresql": "postgres", "postgres": "postgres"}
+OURS = {
+    "d1+http": "sqlite",
+    "d1+https": "sqlite",
+    "sqlite": "sqlite",
+    "memory": "sqlite",
+    "postgresql": "postgres",
+    "postgres": "postgres",
+}
 
 
 def scheme_of(url: str) -> str:

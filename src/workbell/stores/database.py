@@ -69,6 +69,7 @@ class Dialect(Protocol):
 
     engine: str  # which SQL files and migrations it uses
     one_writer: bool  # transactions that write come one after the other: nothing need be locked
+    most_statements: int  # that one write may have; one that is a guard counts as two
 
     @property
     def follow_indexes(self) -> Sequence[Statement]:

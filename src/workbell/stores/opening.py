@@ -38,6 +38,14 @@ def _open_postgres(url: str, keep: Retention, connections: int | None) -> Store:
     return PostgresStore(url, keep=keep, connections=connections)
 
 
+def _open_d1(url: str, keep: Retention, connections: int | None) -> Store:
+    try:
+        from workbell.stores.d1.store import open_url
+    except ImportError as error:
+        raise StoreError("D1 needs an HTTP client: pip install 'workbell[d1]'.") from error
+    return open_url(url, keep, connections)
+
+
 def _open_memory(url: str, keep: Retention, _connections: int | None) -> Store:
     from workbell.stores.memory.store import MemoryStore
 
@@ -47,6 +55,8 @@ def _open_memory(url: str, keep: Retention, _connections: int | None) -> Store:
 
 
 _OURS: dict[str, Callable[[str, Retention, int | None], Store]] = {
+    "d1+http": _open_d1,  # to this machine only
+    "d1+https": _open_d1,
     "memory": _open_memory,
     "postgres": _open_postgres,
     "postgresql": _open_postgres,

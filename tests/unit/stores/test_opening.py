@@ -95,14 +95,15 @@ def test_an_unknown_scheme_lists_those_there_are(provide: Install) -> None:
     with pytest.raises(InvalidUrl) as caught:
         open_store("redis://me:secret@host/0")
     assert str(caught.value) == (
-        "'redis' names no store; there are memory, postgres, postgresql, renamed+sqlite and sqlite. Write the URL as "
+        "'redis' names no store; there are d1+http, d1+https, memory, postgres, postgresql, renamed+sqlite and sqlite. "
+        "Write the URL as "
         "sqlite:///file.db or postgresql://host/database, or install the package that provides 'redis'."
     )
 
 
 @pytest.mark.parametrize("url", ["file.db", "", "me:secret@host", "://x", "a b://x", "me:secret@host://x", "sqlite:x"])
 def test_what_is_no_url_at_all(url: str) -> None:
-    with pytest.raises(InvalidUrl, match=r"names no store; there are memory, ") as caught:
+    with pytest.raises(InvalidUrl, match=r"names no store; there are d1\+http, d1\+https, memory, ") as caught:
         open_store(url)
     assert "secret" not in str(caught.value)
     assert "install" not in str(caught.value)

@@ -22,6 +22,7 @@ from workbell.stores.runs.adding import Replacing, Writing, add_runs, read_repla
 from workbell.stores.runs.lanes import Lanes
 from workbell.stores.runs.making import Making
 
+EACH = 4  # statements that a match takes, at most: it is a guard, and may make a lane
 TRIES = 20  # of a write whose guards refuse: each time another process has written
 
 
@@ -114,6 +115,9 @@ class StoredEvents:
         return True
 
     def rematch(self, matched: Sequence[Rematch]) -> set[str]:
+        most = self._database.dialect.most_statements // EACH
+        if len(matched) > most:  # each stands for itself
+            return {name for start in range(0, len(matched), most) for name in self.rematch(matched[start:][:most])}
         requests = [one.request for one in matched if one.request is not None]
         lanes = self._lanes.prepare(requests)
         made = flows.run(self._database, _rematching(matched, self._lanes.statements(lanes)))

@@ -28,6 +28,7 @@ from workbell.stores.runs.claiming import Claiming, Start
 
 LIMIT_RETENTION = timedelta(days=2)  # longer than the longest span of a rate
 PAGE = 1000
+GUARDS = 10  # statements of a claim beside those that claim, at most
 # Seconds until a claim that met others under the same limits is tried again. A claim takes a few milliseconds; a limit
 # that is locked for longer is left to the next poll.
 AGAIN = (0.002, 0.004, 0.008, 0.016)
@@ -126,6 +127,8 @@ class LimitedClaims:
         """Start what the limits leave room for; raises Conflict if they are not as they were seen."""
         free = [pick for pick in picks if pick.lane_id in seen.limits]
         granted = allot(free, limit, seen.limits, seen.uses, seen.queued, start.now)
+        # A statement for each lane, and a few guards; lanes that are too many have their turn with the next claim.
+        granted = granted[: self._database.dialect.most_statements - GUARDS]
         if not granted:
             return []
         of_granted = {pick.lane_id: seen.limits[pick.lane_id] for pick in granted}

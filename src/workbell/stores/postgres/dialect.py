@@ -23,6 +23,7 @@ class PostgresDialect:
 
     engine = "postgres"
     one_writer = False
+    most_statements = 10_000
     follow_indexes: Sequence[Statement] = (Statement("follow_indexes"),)
 
     def bind(self, statement: Statement) -> tuple[str, dict[str, Any]]:

@@ -28,6 +28,7 @@ ADVANCE = (
 ).split()
 REASON = "a later tick of its schedule replaces it"
 PART = 250  # fewer changes are not worth a second connection
+EACH = 3  # statements that a definition takes: it is a guard, and may make a lane
 TRIES = 20  # of a change whose guards refuse: each time another process has written
 
 
@@ -107,6 +108,11 @@ class StoredSchedules:
 
     def _write_others(self, changes: Sequence[ScheduleChange]) -> set[str]:
         """All at once if that can be, which is much quicker for many new definitions; else one by one."""
+        most = self._database.dialect.most_statements // EACH
+        if len(changes) > most:
+            return {
+                name for start in range(0, len(changes), most) for name in self._write_others(changes[start:][:most])
+            }
         many = len(changes) > 1 and all(change.defines and not change.cancel_live for change in changes)
         if many and self._write_alone(changes):
             return {change.schedule.id for change in changes}

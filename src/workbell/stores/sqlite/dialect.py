@@ -45,6 +45,7 @@ class SqliteDialect:
 
     engine = "sqlite"
     one_writer = True
+    most_statements = 10_000
     follow_indexes: Sequence[Statement] = ()  # the statements of a search name their index themselves
 
     def bind(self, statement: Statement) -> BoundSqlite:

@@ -1,0 +1,30 @@
+"""The D1 store by its URL: `d1+https://bridge.example.workers.dev`, with the token from the environment."""
+
+from __future__ import annotations
+
+import os
+
+from workbell.errors import InvalidUrl
+from workbell.model.state import Retention
+from workbell.remote.address import address_of, check_token
+from workbell.stores.d1.bridge_calls import TOKEN, BridgeCalls
+from workbell.stores.d1.database import D1Database
+from workbell.stores.sql_store import SqlStore
+
+CONNECTIONS = 8  # D1 does one thing after the other: more of them only hide the way there
+
+
+def open_url(url: str, keep: Retention, connections: int | None) -> SqlStore:
+    """The store that a URL names. Connects to nothing yet."""
+    try:
+        address = address_of(url.removeprefix("d1+"))
+    except InvalidUrl as error:
+        text = str(error).replace("service", "bridge").replace(", or insecure=True if the network is your own", "")
+        raise InvalidUrl(text.replace("give token=", f"set {TOKEN}")) from None
+    token = os.environ.get(TOKEN)
+    if not token:
+        raise InvalidUrl(f"{address.shown}: no token; set {TOKEN} to the secret TOKEN of the bridge Worker.")
+    check_token(token)
+    most = min(connections or CONNECTIONS, CONNECTIONS)
+    calls = BridgeCalls(address.shown, token, loopback=address.loopback, connections=most)
+    return SqlStore(D1Database(calls, most), keep)
