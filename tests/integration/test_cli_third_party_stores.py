@@ -83,4 +83,4 @@ def test_check_names_a_scheme_that_nothing_provides(folder: Folder) -> None:
     folder.write("workbell.toml", 'url = "nowhere://x"\n')
     answer = folder.call("check")
     assert answer.code == 1, answer
-    assert answer.out.startswith("workbell.toml: 'nowhere' names no store; there are heap, memory, ")
+    assert answer.out.startswith("workbell.toml: 'nowhere' names no store; there are d1+http, d1+https, heap, memory, ")

@@ -95,6 +95,6 @@ def test_an_unknown_scheme_is_one_line(scene: Scene) -> None:
     scene.write("jobs/here.py", HERE)
     answer = scene.call("start", "--url", "nowhere://x")
     assert answer.code == 78, answer
-    known = "memory, postgres, postgresql, renamed+sqlite and sqlite"
+    known = "d1+http, d1+https, memory, postgres, postgresql, renamed+sqlite and sqlite"
     assert f"'nowhere' names no store; there are {known}." in answer.error
     assert "Traceback" not in answer.error

@@ -46,7 +46,7 @@ class BridgeCalls:
         return self._again("POST", "/v1/batch", body)
 
     def write(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The answer, or the conflict that the bridge tells of."""
+        """The answer, or the conflict that the bridge found."""
         return self._call("POST", "/v1/batch", body)
 
     def close(self) -> None:
@@ -88,13 +88,13 @@ class BridgeCalls:
             ) from None
 
     def _judge(self, status: int, content: bytes) -> dict[str, Any]:
-        told = _decoded(content)
-        code = told.get("code")
-        said = str(told.get("message", "")).rstrip(".")
-        if status == OK and "code" not in told and told:
-            return told
+        answer = _decoded(content)
+        code = answer.get("code")
+        said = str(answer.get("message", "")).rstrip(".")
+        if status == OK and "code" not in answer and answer:
+            return answer
         if code == CONFLICT:
-            return told
+            return answer
         if code == SEARCH_OFF:
             raise StoreError(
                 f"{self.base}: lists and searches of runs are switched off in the bridge; set its variable SEARCH to "
@@ -107,7 +107,7 @@ class BridgeCalls:
             )
         if code == VERSION:
             raise BridgeRefuses(
-                f"{self.base}: the bridge is of Workbell {told.get('version')} and does not know the queries of this "
+                f"{self.base}: the bridge is of Workbell {answer.get('version')} and does not know the queries of this "
                 f"one, {__version__}; run `workbell bridge write DIR` with this version and deploy it."
             )
         if status == NOT_FOUND:

@@ -53,10 +53,10 @@ class D1Database:
     def _read(self, batch: Batch) -> list[list[Row]]:
         answers: list[list[Row]] = [[] for _ in batch]
         for sent in reading(batch):
-            told = self._calls.read(_body(sent))
-            if told.get("code") == CONFLICT:
-                raise _conflict(sent, told)
-            _place(answers, sent, told["answers"])
+            answer = self._calls.read(_body(sent))
+            if answer.get("code") == CONFLICT:
+                raise _conflict(sent, answer)
+            _fill(answers, sent, answer["answers"])
         return answers
 
     def _write(self, batch: Batch) -> list[list[Row]]:
@@ -64,10 +64,10 @@ class D1Database:
         for sent in writing(batch):
             if not sent:
                 continue
-            told = self._calls.write(_body(sent))
-            if told.get("code") == CONFLICT:
-                raise _conflict(sent, told)
-            _place(answers, sent, told["answers"])
+            answer = self._calls.write(_body(sent))
+            if answer.get("code") == CONFLICT:
+                raise _conflict(sent, answer)
+            _fill(answers, sent, answer["answers"])
         return answers
 
     # Tables
@@ -120,21 +120,21 @@ class D1Database:
 
     def describe(self) -> list[tuple[str, str, str]]:
         begun = time.monotonic()
-        told = self._calls.health()
+        answer = self._calls.health()
         taken = (time.monotonic() - begun) * 1000
         found = (
             "ok",
             "D1",
-            f"{self._calls.base}, a bridge of Workbell {told['version']} that answers in {taken:.0f} ms",
+            f"{self._calls.base}, a bridge of Workbell {answer['version']} that answers in {taken:.0f} ms",
         )
-        if digest() not in told["sets"]:
+        if digest() not in answer["sets"]:
             found = (
                 "risk",
                 "D1",
-                f"{self._calls.base} is a bridge of Workbell {told['version']} without the queries of this one; "
+                f"{self._calls.base} is a bridge of Workbell {answer['version']} without the queries of this one; "
                 "run `workbell bridge write DIR` and deploy it.",
             )
-        if not told["search"]:
+        if not answer["search"]:
             off = 'the bridge takes no lists and searches of runs; set SEARCH to "on" in its wrangler.jsonc.'
             return [found, ("note", "D1", off)]
         return [found]
@@ -166,14 +166,14 @@ def _body(sent: Sequence[Sent]) -> dict[str, Any]:
     return {"set": digest(), "batch": [each.wire for each in sent]}
 
 
-def _place(answers: list[list[Row]], sent: Sequence[Sent], told: Sequence[list[Row]]) -> None:
-    for each, rows in zip(sent, told, strict=True):
+def _fill(answers: list[list[Row]], sent: Sequence[Sent], answer: Sequence[list[Row]]) -> None:
+    for each, rows in zip(sent, answer, strict=True):
         answers[each.position] += SQLITE.answer(each.query, each.columns, rows)
 
 
-def _conflict(sent: Sequence[Sent], told: dict[str, Any]) -> Conflict:
-    place = told.get("at")
-    if place is None:
-        return Conflict(f"A unique value is taken ({told.get('message')}); repeat the call.")
-    guard = sent[place]
-    return conflict(guard.query, told["found"], guard.exactly or 0)
+def _conflict(sent: Sequence[Sent], answer: dict[str, Any]) -> Conflict:
+    guard_index = answer.get("at")
+    if guard_index is None:
+        return Conflict(f"A unique value is taken ({answer.get('message')}); repeat the call.")
+    guard = sent[guard_index]
+    return conflict(guard.query, answer["found"], guard.exactly or 0)

@@ -51,7 +51,7 @@ def migration_steps(number: int) -> list[tuple[str, str]]:
     _, name, script = next(each for each in migrations(SQLITE.engine) if each[0] == number)
     plain = "\n".join(line for line in script.splitlines() if not line.lstrip().startswith("--"))
     parts = [part.strip().removesuffix(";") for part in f"{plain}\n".split(";\n")]
-    return [(f"{name}/{place:02}", part) for place, part in enumerate(part for part in parts if part)]
+    return [(f"{name}/{index:02}", part) for index, part in enumerate(part for part in parts if part)]
 
 
 @cache
