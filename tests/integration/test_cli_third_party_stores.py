@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,8 @@ def test_a_file_that_is_not_there_stays_away(arguments: list[str], folder: Folde
 def test_the_doctor_finds_the_same(folder: Folder, filled: Path) -> None:
     ours, theirs = (folder.ask("doctor", "--url", url)["findings"] for url in ("sqlite:///x.db", URL))
     assert len(ours) > 3
+    for found in (*ours, *theirs):
+        found["text"] = re.sub(r"\d+\.\d ms", "0.0 ms", found["text"])  # the offset of the clock is measured anew
     assert theirs == ours
 
 
